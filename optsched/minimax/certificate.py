@@ -14,20 +14,16 @@ is how often its choices are taken, both in units of the first node's sum.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 from pydantic import Field
 
-from optsched.declared.certificate import LONGEST
 from optsched.declared.model import Declared
-from optsched.files.envelope import checked, family_in, write_json
 from optsched.minimax.tree import Tree, titled
-from optsched.problem import Frozen, InputError, Level
-from optsched.proofs.grid import float_above, float_below
+from optsched.problem import Frozen, InputError
 
 Whole = Annotated[int, Field(ge=0)]
 Choice: TypeAlias = tuple[Annotated[int, Field(ge=1)], tuple[int, ...], tuple[Whole, ...]]
@@ -40,14 +36,6 @@ class Certificate(Frozen):
     weights: tuple[Whole, ...] = Field(description="the adversary's distribution, of any sum")
     randomized: Policy = Field(description="flow, values, nodes that follow; the first is the root")
     deterministic: Policy = Field(description="the same, with one choice in every node")
-
-
-class Claim(Frozen):
-    """The best values on the worst instance, as a share of its optimum: fractions such as '4/3'."""
-
-    proved: str = Field(description="no randomized algorithm is better")
-    reached: str = Field(description="by the randomized policy")
-    deterministic: str = Field(description="reached, and no deterministic algorithm is better")
 
 
 @dataclass(frozen=True)

@@ -1,245 +1,289 @@
-"""The best online algorithms on a set of instances: a linear program over their states.
-
-A randomized algorithm says how often each decision is taken in each state: a flow that begins at
-the first state (a realization plan, Koller et al., 1996). So the best one solves a linear program,
-and the duals of the instances are weights against which no algorithm does better (Yao, 1977). Both
-are rounded to integers and evaluated exactly. The best deterministic algorithm comes from backward
-induction with a cap on what each instance may cost; caps fall until none can be kept, as in the
-method of Dinkelbach (1967).
-"""
+"""Minimax: a set of instances as a game, and how its best online algorithms and others fare."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-from scipy.sparse import csc_array
-
-from optsched.declared.feasibility import verify
-from optsched.declared.model import Declared, Solution
-from optsched.minimax.certificate import (
-    Certificate,
-    Policy,
-    Proved,
-    average,
-    follow,
-    grown,
-    optimum,
-    prove,
-    strictly_below,
-    worst,
-)
+from optsched.declared.model import Declared
+from optsched.minimax import solve
+from optsched.minimax.certificate import Certificate, Proved
+from optsched.minimax.files import save
+from optsched.minimax.menu import Menu
+from optsched.minimax.policy import Optimal
 from optsched.minimax.tree import Tree, titled
-from optsched.numbers.arrays import Floats
-from optsched.problem import InputError
-from optsched.solvers import highs, load, lp_status, row_duals, run
+from optsched.numbers import settings
+from optsched.policies.plugins import load_from_file
+from optsched.problem import InputError, Policy, is_named_in_file
+from optsched.ratios import name_of
+from optsched.simulation import simulate
 
-GRID = 2**52  # units of a flow, and of weights, that are no simple fractions
-SIMPLE = 10_000  # largest denominator of a simple one
-NOISE = 1e-11  # a smaller share of a flow is none
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a policy stands on a set of instances: values divided by the optimum's.
+
+    From ``best`` to ``optimum`` is what nobody can avoid who does not know the future; from
+    ``value`` to ``best`` is the policy's own weakness.
+
+    Attributes
+    ----------
+    policy : str
+    value : float
+        On the instance on which it is worst; the mean of several runs.
+    error : float
+        Standard error of that mean; 0 for a single run.
+    instance : int
+        The instance on which it is worst.
+    best : float
+        What the best randomized online algorithm reaches on its worst instance.
+    optimum : float
+        1.
+    """
+
+    policy: str
+    value: float
+    error: float
+    instance: int
+    best: float
+    optimum: float = 1.0
+
+    def __str__(self) -> str:
+        spread = f" (standard error {self.error:.2g})" if self.error else ""
+        return (
+            f"{self.policy}: {self.value:.6g}{spread}, best online algorithm {self.best:.6g}, "
+            f"optimum {self.optimum:g}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    """A set of instances, its best online algorithms, and what proves that none is better.
+    """A set of instances, the best online algorithms on it, and the proof that none is better.
 
-    Attributes
-    ----------
-    instances : tuple of Declared
-    certificate : Certificate
-    found : Proved
-        What it proves.
-    states, histories : int
+    Values are those of an algorithm divided by the optimum, on the instance on which that is
+    worst: at least 1 for a minimization, at most 1 for a maximization.
     """
 
-    instances: tuple[Declared, ...]
-    certificate: Certificate
-    found: Proved
     tree: Tree
+    certificate: Certificate
+    proof: Proved
+
+    @property
+    def instances(self) -> Sequence[Declared]:
+        """The instances."""
+        return self.tree.instances
+
+    @property
+    def value(self) -> float:
+        """What the best randomized algorithm reaches."""
+        return float(self.proof.reached)
+
+    @property
+    def bound(self) -> float:
+        """What no randomized algorithm beats."""
+        return float(self.proof.proved)
+
+    @property
+    def deterministic(self) -> float:
+        """What the best deterministic algorithm reaches; no other one is better."""
+        return float(self.proof.deterministic)
+
+    @property
+    def distribution(self) -> list[Fraction]:
+        """The adversary's probability of every instance."""
+        whole = sum(self.certificate.weights)
+        return [Fraction(w, whole) for w in self.certificate.weights]
+
+    @cached_property
+    def policy(self) -> Optimal:
+        """The best randomized algorithm; `optsched.simulate` runs it."""
+        return Optimal.of(self.tree, self.certificate.randomized)
+
+    @cached_property
+    def deterministic_policy(self) -> Optimal:
+        """The best deterministic algorithm."""
+        name = "minimax-deterministic"
+        return Optimal.of(self.tree, self.certificate.deterministic, name)
+
+    def standing(self, policy: Policy | str, *, runs: int = 1, seed: int = 0) -> Standing:
+        """Return where a policy stands on these instances.
+
+        Parameters
+        ----------
+        policy : Policy or str
+        runs : int
+            On every instance, with seeds from ``seed`` on; more than one if it draws.
+        seed : int
+
+        Raises
+        ------
+        PolicyError
+            The policy fails, or breaks a constraint.
+        """
+        settings.whole(runs=runs)
+        sign, found = self.tree.sign, []
+        for i, (inst, best) in enumerate(zip(self.instances, self.proof.optima, strict=True)):
+            values = [simulate(inst, policy, seed=seed + k).value for k in range(runs)]
+            mean, optimum = statistics.fmean(values), float(best)
+            share = mean / optimum if optimum else math.inf if sign * mean > 0 else math.nan
+            error = statistics.stdev(values) / math.sqrt(runs) if runs > 1 else 0.0
+            if not math.isnan(share):
+                found.append((sign * share, share, error / (optimum or 1.0), i))
+        _, value, error, i = max(found, key=lambda entry: entry[0])
+        return Standing(name_of(policy), value, error, i, self.value)
+
+    def save(self, path: Path | str) -> None:
+        """Write instances and certificate, for `optsched verify` and the second checker.
+
+        Raises
+        ------
+        InputError
+            The file cannot be written.
+        """
+        save(Path(path), self.instances, self.certificate, self.proof)
+
+    def __str__(self) -> str:
+        shown = f"{self.value:.9g} (certified)"
+        if not math.isclose(self.bound, self.value, rel_tol=5e-10):
+            shown = f"{self.value:.9g}, at best {self.bound:.9g} (certified)"
+        of = {1: "at most {} times the optimum", -1: "at least {} of the optimum"}[self.tree.sign]
+        return (
+            f"{len(self.instances)} instances, {len(self.tree.histories) - 1} histories, "
+            f"{len(self.tree.moves)} states\n"
+            f"  best randomized online algorithm: {of.format(shown)}\n"
+            f"  best deterministic online algorithm: "
+            f"{of.format(f'{self.deterministic:.9g} (certified)')}"
+        )
+
+    def __repr__(self) -> str:
+        return f"<Game: {self}>"
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Yield the adversary's tree: depth and text of every history that it can reach.
+
+        A text has the probability, what is revealed, and how often the best algorithm decides what.
+        """
+        weights, shares = self.tree.weights(self.certificate.weights), self._decisions()
+        waiting = [(0, 0)]
+        while waiting:
+            h, depth = waiting.pop()
+            history = self.tree.histories[h]
+            whole = Fraction(weights[h], weights[0])
+            said = ", ".join(f"{text} {float(p):.4g}" for text, p in shares[h].items())
+            ends = sum(self.certificate.weights[i] for i in history.ended)
+            end = f"; ends {float(Fraction(ends, weights[0])):.4g}" if ends else ""
+            yield depth, f"{float(whole):.4g}  {self._revealed(h, depth)}{end}  [{said}]"
+            waiting += [(c, depth + 1) for c in reversed(history.children) if weights[c]]
+
+    def _revealed(self, h: int, depth: int) -> str:
+        """Return the item of a menu that has arrived, or the names of new variables."""
+        event = self.tree.histories[h].event
+        if event is None:
+            return "start"
+        words = {
+            tuple(self.instances[i].source.split()[:depth])
+            for i in self.tree.histories[h].instances
+        }
+        (first, *others) = words
+        if not others and len(first) == depth:
+            return f"time {event.time:g}: {first[-1]}"
+        return f"time {event.time:g}: {', '.join(c.name for c in event.columns)}"
+
+    def _decisions(self) -> list[dict[str, Fraction]]:
+        """Return for every history how often the best algorithm decides what."""
+        policy = self.certificate.randomized
+        whole = sum(flow for flow, _, _ in policy[0])
+        found: list[dict[str, Fraction]] = [{} for _ in self.tree.histories]
+        waiting, known = [(0, 0)], {0}
+        for k, h in waiting:
+            history = self.tree.histories[h]
+            for flow, values, nexts in policy[k]:
+                pairs = zip(history.names, values, strict=True)
+                text = " ".join(f"{name}={x}" for name, x in pairs if x) or "nothing"
+                found[h][text] = found[h].get(text, Fraction(0)) + Fraction(flow, whole)
+                fresh = [(n, c) for n, c in zip(nexts, history.children, strict=True)]
+                waiting += [(n, c) for n, c in fresh if n not in known]
+                known |= {n for n, _ in fresh}
+        return found
+
+    def summary(self) -> dict[str, Any]:
+        """Return the object that ``--json`` prints."""
+        return {
+            "instances": len(self.instances),
+            "histories": len(self.tree.histories) - 1,
+            "states": len(self.tree.moves),
+            "sense": self.instances[0].sense,
+            "randomized": {"value": self.value, "bound": self.bound},
+            "deterministic": self.deterministic,
+            "distribution": [
+                {"instance": i, "source": inst.source, "probability": float(p)}
+                for i, (inst, p) in enumerate(zip(self.instances, self.distribution, strict=True))
+                if p
+            ],
+        }
 
 
-def solve(instances: Sequence[Declared]) -> Game:
-    """Return the best online algorithms on a set of instances, certified."""
-    tree = grown(instances)
-    best = []
-    for number, inst in enumerate(instances):
-        alone = Tree([inst])
-        best.append(optimum(number, alone, tree))
-        cap = best[-1] // (tree.scale // alone.scale)
-        _judge(alone, _pure(alone, alone.slack([cap])[1]), [Fraction(cap)])
-    if not any(best):
-        raise InputError("the optimum of every instance is 0, expected one above: it has no ratio")
-    deterministic = _deterministic(tree, best)
-    flow, prices = _program(tree, best)
-    sign = tree.sign
-    weights = max(
-        (w for w in _readings(prices) if any(w)),
-        key=lambda w: sign * (average(tree, best, w) or 0),
-    )
-    plans = [_realized(tree, flow, unit) for unit in _units(flow)]
-    randomized = min(plans, key=lambda plan: sign * worst(tree, best, follow(tree, plan)))
-    made = Certificate(weights=weights, randomized=randomized, deterministic=deterministic)
-    return Game(tuple(instances), made, prove(tree, best, made), tree)
+def minimax(instances: Menu | Iterable[Declared]) -> Game:
+    """Return the best competitive ratios on a set of instances, and algorithms that reach them.
 
+    Parameters
+    ----------
+    instances : Menu or iterable of Declared
+        Of one declared problem, with bounded integer variables.
 
-def _program(tree: Tree, best: Sequence[int]) -> tuple[list[list[float]], Floats]:
-    """Solve the linear program; return the flow on the options of every class, and the duals.
+    Returns
+    -------
+    Game
+        Its ``value`` is what the best randomized online algorithm reaches on its worst instance,
+        divided by the optimum; nothing beats its ``bound``. Both are exact, and hold for
+        every superset: a bound says that no algorithm is better on more instances.
 
-    Columns are options, the expected cost up to each history, and the value t. Rows balance the
-    flow of every class and add up costs; cost - t * optimum <= 0 for every instance.
+    Raises
+    ------
+    InputError
+        A variable is continuous or has no finite bounds, an instance is infeasible or has an
+        optimum below 0, no online algorithm is feasible on all of them, or they are too many.
+
+    References
+    ----------
+    Yao (1977); Koller et al. (1996).
     """
-    firsts = np.cumsum([0, *map(len, tree.options)])
-    columns, histories, classes = int(firsts[-1]), len(tree.histories), len(tree.options)
-    unit = max(map(abs, best))
-    entries: list[tuple[int, int, float]] = []
-    for c, options in enumerate(tree.options):
-        h = tree.home[c]
-        for x, (cost, after) in enumerate(options, int(firsts[c])):
-            entries.append((c, x, 1.0))
-            entries += [(n, x, -1.0) for n in after]
-            if cost:
-                entries.append((classes + h, x, -cost / unit))
-    right = np.zeros(classes + histories + len(best))
-    right[tree.root] = 1.0
-    for h, history in enumerate(tree.histories):
-        entries.append((classes + h, columns + h, 1.0))
-        if h:
-            entries.append((classes + h, columns + history.parent, -1.0))
-        for i in history.ended:
-            entries.append((classes + histories + i, columns + h, 1.0))
-    t = columns + histories
-    entries += [(classes + histories + i, t, -cost / unit) for i, cost in enumerate(best) if cost]
-    right[classes + histories :] = [-offset / unit for offset in tree.offsets]
-    left = right.copy()
-    left[classes + histories :] = -np.inf
-    rows, places, values = zip(*entries, strict=True)
-    cost, low = np.zeros(t + 1), np.zeros(t + 1)
-    cost[t], low[columns:] = tree.sign, -np.inf
-    h = highs()
-    for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
-        h.setOptionValue(name, 1e-10)
-    matrix = csc_array((values, (rows, places)), shape=(len(right), t + 1))
-    load(h, cost, matrix, left, right, low, np.full(t + 1, np.inf))
-    run(h)
-    if lp_status(h) != "optimal":
-        raise RuntimeError(f"HiGHS: the linear program of {classes} states is {lp_status(h)}")
-    found = h.getSolution().col_value
-    flow = [found[a:b] for a, b in zip(firsts, firsts[1:], strict=False)]
-    return flow, np.maximum(0.0, -row_duals(h)[classes + histories :])
+    chosen = instances.instances() if isinstance(instances, Menu) else list(instances)
+    if not chosen:
+        raise InputError("there are no instances, expected at least one")
+    for i, inst in enumerate(chosen):
+        if not isinstance(inst, Declared):
+            kind = getattr(inst, "family", type(inst).__name__)
+            raise InputError(f"instance {i}: is of {kind}, expected a declared problem")
+        for name in ("sense", "problem"):
+            one, other = getattr(chosen[0], name), getattr(inst, name)
+            if one != other:
+                raise InputError(
+                    f"{titled(i, inst)}: its {name} is {other!r}, that of instance 0 is {one!r}, "
+                    "expected the same"
+                )
+    return Game(*solve.solved(chosen))
 
 
-def _simple(numbers: Iterable[float]) -> Iterator[int]:
-    """Yield a common denominator of the simple fractions that numbers may mean, if one is small."""
-    unit = 1
-    for x in {round(x, 12) for x in numbers}:
-        unit = math.lcm(unit, Fraction(x).limit_denominator(SIMPLE).denominator)
-        if unit > GRID:
-            return
-    yield unit
+def planned(plan: Sequence[str]) -> Menu | list[Any]:
+    """Return the instances that a command names: ``FILE.py:NAME``, or instance files.
 
-
-def _units(flow: Iterable[Iterable[float]]) -> list[int]:
-    return [*_simple(x for some in flow for x in some if x > NOISE), GRID]
-
-
-def _readings(prices: Floats) -> Iterator[tuple[int, ...]]:
-    """Yield weights in integers that the duals may mean."""
-    share = prices / prices.sum()
-    for unit in (*_simple(share.tolist()), GRID):
-        yield tuple(round(x * unit) for x in share.tolist())
-
-
-def _split(entered: int, shares: Sequence[float]) -> list[int]:
-    """Divide a flow, in integers, by largest remainders.
-
-    >>> _split(10, [0.5, 0.0, 0.25]), _split(3, [0.0, 0.0])
-    ([7, 0, 3], [3, 0])
+    Raises
+    ------
+    InputError
+        There is nothing of that name, or it is no menu and no list.
     """
-    whole = sum(shares)
-    if whole <= 0:
-        return [entered, *(0 for _ in shares[1:])]
-    exact = [Fraction(x) / Fraction(whole) * entered if x > NOISE * whole else 0 for x in shares]
-    found = [int(x) for x in exact]
-    order = sorted(range(len(shares)), key=lambda k: found[k] - exact[k])
-    for k in order[: entered - sum(found)]:
-        found[k] += 1
-    return found
+    from optsched.files.envelope import load_instance
 
-
-def _walk(tree: Tree, unit: int, divide: Callable[[int, int], Sequence[int]]) -> Policy:
-    """Return the policy that divides what enters each state among the options of its class."""
-    number, entered = {0: 0}, {0: unit}
-    nodes: list[tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]] = []
-    waiting = [(0, 0)]
-    for state, h in waiting:
-        history, kind = tree.histories[h], tree.kind[state]
-        assert kind is not None
-        offers, choices = tree.offers(h, state), []
-        for flow, (_, after) in zip(
-            divide(kind, entered[state]), tree.options[kind], strict=True
-        ):
-            if not flow:
-                continue
-            action, nexts = tree.moves[state][offers[after][1]]
-            for n, child in zip(nexts, history.children, strict=True):
-                if n not in number:
-                    number[n], entered[n] = len(number), 0
-                    waiting.append((n, child))
-                entered[n] += flow
-            places = tuple(number[n] for n in nexts)
-            choices.append((flow, history.actions[action], places))
-        nodes.append(tuple(choices))
-    return tuple(nodes)
-
-
-def _realized(tree: Tree, flow: Sequence[Sequence[float]], unit: int) -> Policy:
-    """Return a flow as a policy, in integers."""
-    return _walk(tree, unit, lambda kind, entered: _split(entered, flow[kind]))
-
-
-def _pure(tree: Tree, chosen: Sequence[int]) -> Policy:
-    """Return the policy that takes the chosen option of every class."""
-    return _walk(
-        tree, 1, lambda kind, _: [int(k == chosen[kind]) for k in range(len(tree.options[kind]))]
-    )
-
-
-def _deterministic(tree: Tree, best: Sequence[int]) -> Policy:
-    """Return the best deterministic policy: caps fall until no policy keeps them."""
-    policy, value = None, None
-    while True:
-        slack, chosen = tree.slack(strictly_below(tree, best, value))
-        if slack < 0 and policy is None:
-            raise InputError(
-                "no online algorithm is optimal on all instances whose optimum is 0: no ratio is "
-                "finite"
-            )
-        if slack < 0:
-            return policy
-        policy = _pure(tree, chosen)
-        costs = follow(tree, policy)
-        _judge(tree, policy, costs)
-        value = worst(tree, best, costs)
-
-
-def _judge(tree: Tree, policy: Policy, costs: Sequence[Fraction]) -> None:
-    """Have the feasibility check judge what a deterministic policy does on every instance."""
-    ends = {i: h for h, history in enumerate(tree.histories) for i in history.ended}
-    for i, inst in enumerate(tree.instances):
-        path = [ends[i]]
-        while path[-1]:
-            path.append(tree.histories[path[-1]].parent)
-        values: dict[str, int] = {}
-        k = 0
-        for h, child in zip(path[::-1], [*path[-2::-1], None], strict=True):
-            history, ((_, made, nexts),) = tree.histories[h], policy[k]
-            values |= zip(history.names, made, strict=True)
-            if child is not None:
-                k = nexts[history.children.index(child)]
-        verdict = verify(inst, Solution(values=tuple(float(values[c.name]) for c in inst.columns)))
-        reached = float(tree.sign * costs[i] / tree.scale)
-        if verdict.value != reached:
-            raise RuntimeError(f"{titled(i, inst)}: the feasibility check says {verdict}, not {reached}")
+    if len(plan) > 1 or not is_named_in_file(plan[0]):
+        return [load_instance(path) for path in plan]
+    found = load_from_file(plan[0], f"menu {plan[0]!r}")
+    if isinstance(found, Menu | list | tuple):
+        return found if isinstance(found, Menu) else list(found)
+    raise InputError(f"menu {plan[0]!r} is {found!r:.60}, expected an optsched.menu or a list")

@@ -1,0 +1,231 @@
+"""The best online algorithms on a set of instances: a linear program over their states.
+
+A randomized algorithm says how often each decision is taken in each state: a flow that begins at
+the first state (a realization plan, Koller et al., 1996). So the best one solves a linear program,
+and the duals of the instances are weights against which no algorithm does better (Yao, 1977). Both
+are rounded to integers and evaluated exactly. The best deterministic algorithm comes from backward
+induction with a cap on what each instance may cost; caps fall until none can be kept, as in the
+method of Dinkelbach (1967).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+
+import numpy as np
+from scipy.sparse import csc_array
+
+from optsched.declared.feasibility import verify
+from optsched.declared.model import Declared, Solution
+from optsched.minimax.certificate import (
+    Certificate,
+    Policy,
+    Proved,
+    average,
+    follow,
+    grown,
+    optimum,
+    prove,
+    strictly_below,
+    worst,
+)
+from optsched.minimax.tree import Tree, titled
+from optsched.numbers.arrays import Floats
+from optsched.problem import InputError
+from optsched.solvers import highs, load, lp_status, row_duals, run
+
+GRID = 2**52  # units of a flow, and of weights, that are no simple fractions
+SIMPLE = 10_000  # largest denominator of a simple one
+NOISE = 1e-11  # a smaller share of a flow is none
+
+
+def solved(instances: Sequence[Declared]) -> tuple[Tree, Certificate, Proved]:
+    """Return the tree of some instances, the best online algorithms, and what is proved of them.
+
+    Raises
+    ------
+    InputError
+        The instances are no game, or too large a one.
+    """
+    tree = grown(instances)
+    best = []
+    for number, inst in enumerate(instances):
+        alone = Tree([inst])
+        best.append(optimum(number, alone, tree))
+        cap = best[-1] // (tree.scale // alone.scale)
+        _judge(alone, _pure(alone, alone.slack([cap])[1]), [Fraction(cap)])
+    if not any(best):
+        raise InputError("the optimum of every instance is 0, expected one above: it has no ratio")
+    deterministic = _deterministic(tree, best)
+    flow, prices = _program(tree, best)
+    sign = tree.sign  # what is proved is to be high for a minimization
+    weights = max(
+        (w for w in _readings(prices) if any(w)),
+        key=lambda w: sign * (average(tree, best, w) or 0),
+    )
+    plans = [_realized(tree, flow, unit) for unit in _units(flow)]
+    randomized = min(plans, key=lambda plan: sign * worst(tree, best, follow(tree, plan)))
+    made = Certificate(weights=weights, randomized=randomized, deterministic=deterministic)
+    return tree, made, prove(tree, best, made)
+
+
+def _program(tree: Tree, best: Sequence[int]) -> tuple[list[list[float]], Floats]:
+    """Solve the linear program; return the flow on the options of every class, and the duals.
+
+    Columns are options, the expected cost up to each history, and the value t. Rows balance the
+    flow of every class and add up costs; cost - t * optimum <= 0 for every instance.
+    """
+    firsts = np.cumsum([0, *map(len, tree.options)])
+    columns, histories, classes = int(firsts[-1]), len(tree.histories), len(tree.options)
+    unit = max(map(abs, best))
+    entries: list[tuple[int, int, float]] = []
+    for c, options in enumerate(tree.options):
+        h = tree.home[c]
+        for x, (cost, after) in enumerate(options, int(firsts[c])):
+            entries.append((c, x, 1.0))
+            entries += [(n, x, -1.0) for n in after]
+            if cost:
+                entries.append((classes + h, x, -cost / unit))
+    right = np.zeros(classes + histories + len(best))
+    right[tree.root] = 1.0
+    for h, history in enumerate(tree.histories):
+        entries.append((classes + h, columns + h, 1.0))
+        if h:
+            entries.append((classes + h, columns + history.parent, -1.0))
+        for i in history.ended:
+            entries.append((classes + histories + i, columns + h, 1.0))
+    t = columns + histories
+    entries += [(classes + histories + i, t, -cost / unit) for i, cost in enumerate(best) if cost]
+    right[classes + histories :] = [-offset / unit for offset in tree.offsets]
+    left = right.copy()
+    left[classes + histories :] = -np.inf
+    rows, places, values = zip(*entries, strict=True)
+    cost, low = np.zeros(t + 1), np.zeros(t + 1)
+    cost[t], low[columns:] = tree.sign, -np.inf
+    h = highs()
+    for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+        h.setOptionValue(name, 1e-10)
+    matrix = csc_array((values, (rows, places)), shape=(len(right), t + 1))
+    load(h, cost, matrix, left, right, low, np.full(t + 1, np.inf))
+    run(h)
+    if lp_status(h) != "optimal":
+        raise RuntimeError(f"HiGHS: the linear program of {classes} states is {lp_status(h)}")
+    found = h.getSolution().col_value
+    flow = [found[a:b] for a, b in zip(firsts, firsts[1:], strict=False)]
+    return flow, np.maximum(0.0, -row_duals(h)[classes + histories :])
+
+
+def _simple(numbers: Iterable[float]) -> Iterator[int]:
+    """Yield a common denominator of the simple fractions that numbers may mean, if one is small."""
+    unit = 1
+    for x in {round(x, 12) for x in numbers}:
+        unit = math.lcm(unit, Fraction(x).limit_denominator(SIMPLE).denominator)
+        if unit > GRID:
+            return
+    yield unit
+
+
+def _units(flow: Iterable[Iterable[float]]) -> list[int]:
+    return [*_simple(x for some in flow for x in some if x > NOISE), GRID]
+
+
+def _readings(prices: Floats) -> Iterator[tuple[int, ...]]:
+    """Yield weights in integers that the duals may mean."""
+    share = prices / prices.sum()
+    for unit in (*_simple(share.tolist()), GRID):
+        yield tuple(round(x * unit) for x in share.tolist())
+
+
+def _split(entered: int, shares: Sequence[float]) -> list[int]:
+    """Divide a flow, in integers, by largest remainders.
+
+    >>> _split(10, [0.5, 0.0, 0.25]), _split(3, [0.0, 0.0])
+    ([7, 0, 3], [3, 0])
+    """
+    whole = sum(shares)
+    if whole <= 0:
+        return [entered, *(0 for _ in shares[1:])]
+    exact = [Fraction(x) / Fraction(whole) * entered if x > NOISE * whole else 0 for x in shares]
+    found = [int(x) for x in exact]
+    order = sorted(range(len(shares)), key=lambda k: found[k] - exact[k])
+    for k in order[: entered - sum(found)]:
+        found[k] += 1
+    return found
+
+
+def _walk(tree: Tree, unit: int, divide: Callable[[int, int], Sequence[int]]) -> Policy:
+    """Return the policy that divides what enters each state among the options of its class."""
+    number, entered = {0: 0}, {0: unit}
+    nodes: list[tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]] = []
+    waiting = [(0, 0)]
+    for state, h in waiting:
+        history, kind = tree.histories[h], tree.kind[state]
+        assert kind is not None
+        offers, choices = tree.offers(h, state), []
+        for flow, (_, after) in zip(
+            divide(kind, entered[state]), tree.options[kind], strict=True
+        ):
+            if not flow:
+                continue
+            action, nexts = tree.moves[state][offers[after][1]]
+            for n, child in zip(nexts, history.children, strict=True):
+                if n not in number:
+                    number[n], entered[n] = len(number), 0
+                    waiting.append((n, child))
+                entered[n] += flow
+            places = tuple(number[n] for n in nexts)
+            choices.append((flow, history.actions[action], places))
+        nodes.append(tuple(choices))
+    return tuple(nodes)
+
+
+def _realized(tree: Tree, flow: Sequence[Sequence[float]], unit: int) -> Policy:
+    """Return a flow as a policy, in integers."""
+    return _walk(tree, unit, lambda kind, entered: _split(entered, flow[kind]))
+
+
+def _pure(tree: Tree, chosen: Sequence[int]) -> Policy:
+    """Return the policy that takes the chosen option of every class."""
+    return _walk(
+        tree, 1, lambda kind, _: [int(k == chosen[kind]) for k in range(len(tree.options[kind]))]
+    )
+
+
+def _deterministic(tree: Tree, best: Sequence[int]) -> Policy:
+    """Return the best deterministic policy: caps fall until no policy keeps them."""
+    policy, value = None, None
+    while True:
+        slack, chosen = tree.slack(strictly_below(tree, best, value))
+        if slack < 0 and policy is None:
+            raise InputError(
+                "no online algorithm is optimal on all instances whose optimum is 0: no ratio is "
+                "finite"
+            )
+        if slack < 0:
+            return policy
+        policy = _pure(tree, chosen)
+        costs = follow(tree, policy)
+        _judge(tree, policy, costs)
+        value = worst(tree, best, costs)
+
+
+def _judge(tree: Tree, policy: Policy, costs: Sequence[Fraction]) -> None:
+    """Have the feasibility check judge what a deterministic policy does on every instance."""
+    ends = {i: h for h, history in enumerate(tree.histories) for i in history.ended}
+    for i, inst in enumerate(tree.instances):
+        path = [ends[i]]
+        while path[-1]:
+            path.append(tree.histories[path[-1]].parent)
+        values: dict[str, int] = {}
+        k = 0
+        for h, child in zip(path[::-1], [*path[-2::-1], None], strict=True):
+            history, ((_, made, nexts),) = tree.histories[h], policy[k]
+            values |= zip(history.names, made, strict=True)
+            if child is not None:
+                k = nexts[history.children.index(child)]
+        verdict = verify(inst, Solution(values=tuple(float(values[c.name]) for c in inst.columns)))
+        reached = float(tree.sign * costs[i] / tree.scale)
+        if verdict.value != reached:
+            raise RuntimeError(f"{titled(i, inst)}: the feasibility check says {verdict}, not {reached}")
