@@ -24,6 +24,7 @@ FAMILIES = {
     "bot": ("data", "judge", "bound"),
     "bipartite": ("data", "judge", "bound"),
     "declared": ("data", "judge", "bound"),
+    "minimax": ("data", "states", "proof"),
     "completion": (
         "data",
         "judge",
