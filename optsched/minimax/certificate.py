@@ -1,9 +1,9 @@
 """What proves the best ratios on a set of instances, and its checker.
 
-By Yao's principle (Yao, 1977), no randomized algorithm is better on the worst instance than the best
-deterministic one is on average, whatever the weights of the instances. Backward induction over the
-states computes that average in integers: it proves one side. A policy, followed along all of its
-states, proves the other one. Optima of the instances come from backward induction, too.
+By the principle of Yao (1977), no randomized algorithm is better on the worst instance than the
+best deterministic one is on average, whatever the weights of the instances. Backward induction over
+the states computes that average in integers: it proves one side. A policy, followed along all of
+its states, proves the other one. Optima of the instances come from the same states.
 
 A policy is a list of nodes, of which the first is before all events. A node has choices: how
 often it is taken, the values of the variables to be decided, and the nodes that follow, one for
@@ -58,24 +58,6 @@ class Proved:
     reached: Fraction
     deterministic: Fraction
     optima: list[Fraction]
-
-
-def optimum(number: int, alone: Tree, tree: Tree) -> int:
-    """Return the optimum of an instance as a cost of the whole tree, by its own tree.
-
-    Raises
-    ------
-    InputError
-        It is infeasible, or its optimum is below 0.
-    """
-    name = titled(number, alone.instances[0])
-    if alone.root is None:
-        raise InputError(f"{name} is infeasible, expected one with a solution")
-    cost = alone.least_cost([1])
-    if cost * tree.sign < 0:
-        best = float(Fraction(cost * tree.sign, alone.scale))
-        raise InputError(f"{name}: its optimum is {best:g}, expected at least 0: it has no ratio")
-    return cost * (tree.scale // alone.scale)
 
 
 def average(tree: Tree, best: Sequence[int], weights: Sequence[int]) -> Fraction | None:
@@ -167,23 +149,34 @@ def check(instances: Sequence[Declared], certificate: Certificate) -> Proved:
     ValueError
         It proves nothing, or the instances are no game.
     """
-    tree = grown(instances)
-    best = [optimum(i, Tree([inst]), tree) for i, inst in enumerate(instances)]
-    return prove(tree, best, certificate)
+    return prove(*grown(instances), certificate)
 
 
-def grown(instances: Sequence[Declared]) -> Tree:
-    """Return the tree of instances.
+def grown(instances: Sequence[Declared]) -> tuple[Tree, list[int]]:
+    """Return the tree of instances, and their optima as costs.
 
     Raises
     ------
     InputError
-        No online algorithm is feasible, or the tree is too large.
+        The tree is too large, an instance is infeasible, its optimum is below 0, or all are 0; or
+        no online algorithm is feasible.
     """
-    tree = Tree(instances)
+    tree, best = Tree(instances), []
+    for number, (inst, cost) in enumerate(zip(instances, tree.optima, strict=True)):
+        if cost is None:
+            raise InputError(f"{titled(number, inst)} is infeasible, expected one with a solution")
+        if cost * tree.sign < 0:
+            value = float(Fraction(cost * tree.sign, tree.scale))
+            raise InputError(
+                f"{titled(number, inst)}: its optimum is {value:g}, expected at least 0: it has no "
+                "ratio"
+            )
+        best.append(cost)
     if tree.root is None:
         raise InputError("no online algorithm satisfies the constraints of all instances")
-    return tree
+    if not any(best):
+        raise InputError("the optimum of every instance is 0, expected one above: it has no ratio")
+    return tree, best
 
 
 def prove(tree: Tree, best: Sequence[int], certificate: Certificate) -> Proved:

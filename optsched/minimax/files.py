@@ -1,7 +1,7 @@
 """Files of a game: its instances, its certificate, and what that proves.
 
-    {"format": 1, "kind": "minimax", "family": "declared-min", "instances": [...], "certificate":
-    {"weights": [...], "randomized": [...], "deterministic": [...]}, "claim": {...}}
+{"format": 1, "kind": "minimax", "family": "declared-min", "instances": [...], "certificate":
+{"weights": [...], "randomized": [...], "deterministic": [...]}, "claim": {...}}
 """
 
 from __future__ import annotations
@@ -93,9 +93,13 @@ def _part(
     complaints: Sequence[str],
 ) -> Recheck:
     """Return a part of what is found, in floats that are rounded to the safe side."""
-    reached, proved = (float_below, float_above) if family.sense == "max" else (
-        float_above,
-        float_below,
+    reached, proved = (
+        (float_below, float_above)
+        if family.sense == "max"
+        else (
+            float_above,
+            float_below,
+        )
     )
     ends = None if value is None else reached(value), None if bound is None else proved(bound)
     return Recheck(

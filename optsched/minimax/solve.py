@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csc_array
@@ -26,7 +27,6 @@ from optsched.minimax.certificate import (
     average,
     follow,
     grown,
-    optimum,
     prove,
     strictly_below,
     worst,
@@ -49,15 +49,9 @@ def solved(instances: Sequence[Declared]) -> tuple[Tree, Certificate, Proved]:
     InputError
         The instances are no game, or too large a one.
     """
-    tree = grown(instances)
-    best = []
-    for number, inst in enumerate(instances):
-        alone = Tree([inst])
-        best.append(optimum(number, alone, tree))
-        cap = best[-1] // (tree.scale // alone.scale)
-        _judge(alone, _pure(alone, alone.slack([cap])[1]), [Fraction(cap)])
-    if not any(best):
-        raise InputError("the optimum of every instance is 0, expected one above: it has no ratio")
+    tree, best = grown(instances)
+    for i in range(len(instances)):
+        _judge(tree, i, _optimal(tree, i), best[i])
     deterministic = _deterministic(tree, best)
     flow, prices = _program(tree, best)
     sign = tree.sign  # what is proved is to be high for a minimization
@@ -102,19 +96,19 @@ def _program(tree: Tree, best: Sequence[int]) -> tuple[list[list[float]], Floats
     left = right.copy()
     left[classes + histories :] = -np.inf
     rows, places, values = zip(*entries, strict=True)
-    cost, low = np.zeros(t + 1), np.zeros(t + 1)
-    cost[t], low[columns:] = tree.sign, -np.inf
-    h = highs()
+    objective, low = np.zeros(t + 1), np.zeros(t + 1)
+    objective[t], low[columns:] = tree.sign, -np.inf
+    solver = highs()
     for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
-        h.setOptionValue(name, 1e-10)
+        solver.setOptionValue(name, 1e-10)
     matrix = csc_array((values, (rows, places)), shape=(len(right), t + 1))
-    load(h, cost, matrix, left, right, low, np.full(t + 1, np.inf))
-    run(h)
-    if lp_status(h) != "optimal":
-        raise RuntimeError(f"HiGHS: the linear program of {classes} states is {lp_status(h)}")
-    found = h.getSolution().col_value
-    flow = [found[a:b] for a, b in zip(firsts, firsts[1:], strict=False)]
-    return flow, np.maximum(0.0, -row_duals(h)[classes + histories :])
+    load(solver, objective, matrix, left, right, low, np.full(t + 1, np.inf))
+    run(solver)
+    if lp_status(solver) != "optimal":
+        raise RuntimeError(f"HiGHS: the program of {classes} states is {lp_status(solver)}")
+    found = solver.getSolution().col_value
+    flow = [found[a:b] for a, b in pairwise(firsts)]
+    return flow, np.maximum(0.0, -row_duals(solver)[classes + histories :])
 
 
 def _simple(numbers: Iterable[float]) -> Iterator[int]:
@@ -164,9 +158,7 @@ def _walk(tree: Tree, unit: int, divide: Callable[[int, int], Sequence[int]]) ->
         history, kind = tree.histories[h], tree.kind[state]
         assert kind is not None
         offers, choices = tree.offers(h, state), []
-        for flow, (_, after) in zip(
-            divide(kind, entered[state]), tree.options[kind], strict=True
-        ):
+        for flow, (_, after) in zip(divide(kind, entered[state]), tree.options[kind], strict=True):
             if not flow:
                 continue
             action, nexts = tree.moves[state][offers[after][1]]
@@ -195,37 +187,59 @@ def _pure(tree: Tree, chosen: Sequence[int]) -> Policy:
 
 def _deterministic(tree: Tree, best: Sequence[int]) -> Policy:
     """Return the best deterministic policy: caps fall until no policy keeps them."""
-    policy, value = None, None
+    policy: Policy | None = None
+    value: Fraction | None = None
     while True:
         slack, chosen = tree.slack(strictly_below(tree, best, value))
-        if slack < 0 and policy is None:
+        if slack < 0 and policy is not None:
+            return policy
+        if slack < 0:
             raise InputError(
                 "no online algorithm is optimal on all instances whose optimum is 0: no ratio is "
                 "finite"
             )
-        if slack < 0:
-            return policy
         policy = _pure(tree, chosen)
         costs = follow(tree, policy)
-        _judge(tree, policy, costs)
+        for i, cost in enumerate(costs):
+            _judge(tree, i, _played(tree, policy, i), cost)
         value = worst(tree, best, costs)
 
 
-def _judge(tree: Tree, policy: Policy, costs: Sequence[Fraction]) -> None:
-    """Have the feasibility check judge what a deterministic policy does on every instance."""
-    ends = {i: h for h, history in enumerate(tree.histories) for i in history.ended}
-    for i, inst in enumerate(tree.instances):
-        path = [ends[i]]
-        while path[-1]:
-            path.append(tree.histories[path[-1]].parent)
-        values: dict[str, int] = {}
-        k = 0
-        for h, child in zip(path[::-1], [*path[-2::-1], None], strict=True):
-            history, ((_, made, nexts),) = tree.histories[h], policy[k]
-            values |= zip(history.names, made, strict=True)
-            if child is not None:
-                k = nexts[history.children.index(child)]
-        verdict = verify(inst, Solution(values=tuple(float(values[c.name]) for c in inst.columns)))
-        reached = float(tree.sign * costs[i] / tree.scale)
-        if verdict.value != reached:
-            raise RuntimeError(f"{titled(i, inst)}: the feasibility check says {verdict}, not {reached}")
+def _optimal(tree: Tree, i: int) -> dict[str, int]:
+    """Return an optimal solution of an instance, from its last decision to the first one."""
+    values: dict[str, int] = {}
+    state, action = tree.optimal[i]
+    for h in _path(tree, i)[::-1]:
+        history = tree.histories[h]
+        values |= zip(history.names, history.actions[action], strict=True)
+        _, state, action = tree.before[state]
+    return values
+
+
+def _played(tree: Tree, policy: Policy, i: int) -> dict[str, int]:
+    """Return what a deterministic policy does on an instance."""
+    values: dict[str, int] = {}
+    k, path = 0, _path(tree, i)
+    for h, child in zip(path, [*path[1:], None], strict=True):
+        history, ((_, made, nexts),) = tree.histories[h], policy[k]
+        values |= zip(history.names, made, strict=True)
+        if child is not None:
+            k = nexts[history.children.index(child)]
+    return values
+
+
+def _path(tree: Tree, i: int) -> list[int]:
+    """Return the histories of an instance, from the first one to the last."""
+    path = [tree.last[i]]
+    while path[-1]:
+        path.append(tree.histories[path[-1]].parent)
+    return path[::-1]
+
+
+def _judge(tree: Tree, i: int, values: dict[str, int], cost: Fraction | int) -> None:
+    """Have the feasibility check judge a solution of an instance, and compare its cost."""
+    inst = tree.instances[i]
+    verdict = verify(inst, Solution(values=tuple(float(values[c.name]) for c in inst.columns)))
+    expected = float(Fraction(tree.sign * cost) / tree.scale)
+    if verdict.value != expected:
+        raise RuntimeError(f"{titled(i, inst)}: the feasibility check says {verdict}")

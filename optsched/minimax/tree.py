@@ -62,29 +62,25 @@ class Part:
     """A partial sum of a history that follows: where it comes from, and what it may be."""
 
     source: int  # its place in the state before; -1: it begins now
-    entries: Entries  # what is decided now adds to it
+    entries: list[tuple[int, int]]  # place among the variables decided now, coefficient
     allowed: Interval  # or else a row is violated
     free: Interval  # in here, no row can be violated any more
-
-    def added(self, values: dict[str, int]) -> int:
-        """Return what a decision adds."""
-        return sum(a * values[name] for name, a in self.entries)
 
 
 class Sums:
     """Partial sums of rows, each known by what it was before and what was added last."""
 
     def __init__(self) -> None:
-        self._ids: dict[tuple[int, Entries], int] = {}
+        self._ids: dict[tuple[int, Entries, int, int], int] = {}
         self.origin: list[tuple[int, Entries]] = [(0, ())]
         self.range = [(0, 0)]
 
     def extended(self, before: int, entries: Entries, least: int, most: int) -> int:
         """Return the sum with further entries, which add from ``least`` to ``most``."""
-        key = before, entries
+        key = before, entries, least, most  # bounds of a column may differ between instances
         if key not in self._ids:
             self._ids[key] = len(self.origin)
-            self.origin.append(key)
+            self.origin.append((before, entries))
             low, high = self.range[before]
             self.range.append((low + least, high + most))
         return self._ids[key]
@@ -122,6 +118,8 @@ class Rows:
                 -math.inf if low is None else low * unit,
                 math.inf if high is None else high * unit,
             )
+            if not entries and not limits[0] <= 0 <= limits[1]:
+                raise InputError(f"constraint {inst.rows[i].name} cannot be satisfied")
             row = _Row(limits, 0, 0, 0)
             for j, a in entries:
                 least, most = self._ends(j, a * unit)
@@ -185,6 +183,13 @@ class Tree:
         Of the objectives, as costs.
     moves : list
         State -> (action, states that follow, one for each child of the history).
+    optima : list of int or None
+        Of the instances, as costs; None: infeasible.
+    optimal, last : list
+        Of every instance the state and the action that end an optimal solution, and its last
+        history.
+    before : list of tuple
+        State -> least cost to reach it, the state before, the action.
     kind : list
         State -> the class of states that it is merged into, None where no decision is feasible.
     options : list
@@ -207,6 +212,10 @@ class Tree:
         self.offsets = [self._cost(inst.offset) for inst in instances]
         self.histories = [History(-1, None, [*range(len(instances))])]
         self.moves: list[list[tuple[int, tuple[int, ...]]]] = [[]]
+        self.before = [(0, -1, 0)]
+        self.optima: list[int | None] = [None] * len(instances)
+        self.optimal = [(0, 0)] * len(instances)
+        self.last = [0] * len(instances)
         self._count = 0
         self._grow()
         self.kind: list[int | None] = [None] * len(self.moves)
@@ -236,15 +245,17 @@ class Tree:
                 event = next(streams[i], None)
                 if event is None:
                     history.ended.append(i)
+                    self.last[i] = h
                 else:
                     follow.setdefault(event.model_dump_json(), (event, []))[1].append(i)
             states, places = found[h]
             index = {total: k for k, total in enumerate(places)}
-            ways = [self._parts(rows, index, history.ended)] if history.ended else []
+            place = {name: k for k, name in enumerate(history.names)}
+            ways = [self._parts(rows, index, place, history.ended)] if history.ended else []
             for event, members in follow.values():
                 history.children.append(len(self.histories))
                 self.histories.append(self._follower(h, event, members))
-                ways.append(self._parts(rows, index, members))
+                ways.append(self._parts(rows, index, place, members))
                 found.append(({}, [total for total, _ in ways[-1][0]]))
             following = [found[c][0] for c in history.children]
             self._step(history, states, ways, following)
@@ -269,7 +280,11 @@ class Tree:
         )
 
     def _parts(
-        self, rows: Sequence[Rows], index: dict[int, int], members: Sequence[int]
+        self,
+        rows: Sequence[Rows],
+        index: dict[int, int],
+        place: dict[str, int],
+        members: Sequence[int],
     ) -> tuple[list[tuple[int, Part]], list[Part]]:
         """Return the sums that a state keeps for some instances, and what is only checked.
 
@@ -287,7 +302,8 @@ class Tree:
                     if row.sum in index:
                         before, entries = row.sum, ()
                     assert before == 0 or before in index
-                    found[row.sum] = Part(index.get(before, -1), entries, allowed, free)
+                    added = [(place[name], a) for name, a in entries]
+                    found[row.sum] = Part(index.get(before, -1), added, allowed, free)
                 else:
                     part.allowed = _both(part.allowed, allowed)
                     part.free = _both(part.free, free)
@@ -309,31 +325,43 @@ class Tree:
         ways: Sequence[tuple[list[tuple[int, Part]], list[Part]]],
         following: Sequence[dict[State, int]],
     ) -> None:
-        """Find the states that follow those of a history."""
-        plans = []
-        for a, values in enumerate(history.actions):
-            plan = [_plan(way, dict(zip(history.names, values, strict=True))) for way in ways]
-            if all(way is not None for way in plan):
-                plans.append((a, [way for way in plan if way is not None]))
-        first = len(ways) - len(following)  # a way of instances that end has no state
+        """Find the states that follow those of a history.
+
+        A decision that violates a row of some instances only is none in the game, but may belong
+        to the optimum of others.
+        """
+        plans = [[_plan(way, values) for way in ways] for values in history.actions]
+        able = [(a, p) for a, p in enumerate(plans) if any(way is not None for way in p)]
+        first = len(ways) - len(following)  # a way of instances that end leads to no state
         history.states = [*states.values()]
+        ends: tuple[int, int, int] | None = None
         for state, number in states.items():
-            for a, plan in plans:
-                reached = [_reached(state, *way) for way in plan]
-                if None in reached:
-                    continue
+            for a, plan in able:
+                reached = [None if way is None else _reached(state, *way) for way in plan]
+                cost = self.before[number][0] + history.costs[a]
+                if first and reached[0] is not None and (ends is None or cost < ends[0]):
+                    ends = cost, number, a
                 nexts = []
                 for there, after in zip(following, reached[first:], strict=True):
-                    assert after is not None
+                    if after is None:
+                        continue
                     place = there.get(after)
                     if place is None:
                         place = there[after] = len(self.moves)
                         self.moves.append([])
+                        self.before.append((cost, number, a))
+                    elif cost < self.before[place][0]:
+                        self.before[place] = cost, number, a
                     nexts.append(place)
-                self.moves[number].append((a, tuple(nexts)))
+                if None not in reached:
+                    self.moves[number].append((a, tuple(nexts)))
             self._count += len(self.moves[number])
             if self._count > MOST:
                 raise self._too_large()
+        if ends is not None:
+            for i in history.ended:
+                self.optima[i] = ends[0] + self.offsets[i]
+                self.optimal[i] = ends[1:]
 
     def _merge(self, h: int) -> None:
         """Merge the states of a history that offer the same; what costs more is left out."""
@@ -403,23 +431,28 @@ Step: TypeAlias = tuple[int, int, float, float, float, float]
 
 
 def _plan(
-    way: tuple[list[tuple[int, Part]], list[Part]], values: dict[str, int]
+    way: tuple[list[tuple[int, Part]], list[Part]], values: tuple[int, ...]
 ) -> tuple[list[int | None], list[Step], list[Step]] | None:
     """Return how a decision changes states; None if it violates a row in all of them."""
-    fresh: list[int | None] = []
-    kept: list[Step] = []
-    checked: list[Step] = []
-    for part, is_kept in [(p, True) for _, p in way[0]] + [(p, False) for p in way[1]]:
-        added = part.added(values)
+    kept, checked = way
+    checks: list[Step] = []
+    for part in checked:
+        added = sum([a * values[k] for k, a in part.entries])
         if part.source >= 0:
-            step = (part.source, added, *part.allowed, *part.free)
-            (kept if is_kept else checked).append(step)
+            checks.append((part.source, added, *part.allowed, *part.free))
+        elif not part.allowed[0] <= added <= part.allowed[1]:
+            return None
+    fresh: list[int | None] = []
+    steps: list[Step] = []
+    for _, part in kept:
+        added = sum([a * values[k] for k, a in part.entries])
+        if part.source >= 0:
+            steps.append((part.source, added, *part.allowed, *part.free))
             continue
         if not part.allowed[0] <= added <= part.allowed[1]:
             return None
-        if is_kept:
-            fresh.append(None if part.free[0] <= added <= part.free[1] else added)
-    return fresh, kept, checked
+        fresh.append(None if part.free[0] <= added <= part.free[1] else added)
+    return fresh, steps, checks
 
 
 def _reached(
@@ -441,5 +474,3 @@ def _reached(
                 x = None
         found.append(x)
     return tuple(found)
-
-
