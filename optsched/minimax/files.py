@@ -17,6 +17,7 @@ from optsched.declared.model import Declared
 from optsched.files.envelope import checked, family_in, short, write_json
 from optsched.minimax.certificate import Certificate, Proved, check
 from optsched.problem import Family, Frozen, InputError, Level, relative
+from optsched.process.garbage import no_garbage
 from optsched.proofs.grid import float_above, float_below
 from optsched.results.result import Recheck
 
@@ -52,6 +53,11 @@ def save(
 
 def recheck(content: Mapping[str, Any], path: Path) -> list[Recheck]:
     """Evaluate the certificate of a file again; see `optsched.results.result.recheck`."""
+    with no_garbage():
+        return _parts(content, path)
+
+
+def _parts(content: Mapping[str, Any], path: Path) -> list[Recheck]:
     family = family_in(content, path)
     if not issubclass(family.instance, Declared):
         raise InputError(f'{path}: "family" is {family.name!r}, expected a declared problem')

@@ -21,6 +21,7 @@ from optsched.minimax.tree import Tree, titled
 from optsched.numbers import settings
 from optsched.policies.plugins import load_from_file
 from optsched.problem import InputError, Policy, is_named_in_file
+from optsched.process.garbage import no_garbage
 from optsched.ratios import name_of
 from optsched.simulation import simulate
 
@@ -254,6 +255,11 @@ def minimax(instances: Menu | Iterable[Declared]) -> Game:
     ----------
     Yao (1977); Koller et al. (1996).
     """
+    with no_garbage():
+        return _played(instances)
+
+
+def _played(instances: Menu | Iterable[Declared]) -> Game:
     chosen = instances.instances() if isinstance(instances, Menu) else list(instances)
     if not chosen:
         raise InputError("there are no instances, expected at least one")

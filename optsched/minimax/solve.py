@@ -189,9 +189,12 @@ def _deterministic(tree: Tree, best: Sequence[int]) -> Policy:
     """Return the best deterministic policy: caps fall until no policy keeps them."""
     policy: Policy | None = None
     value: Fraction | None = None
+    costs: list[Fraction] = []
     while True:
         slack, chosen = tree.slack(strictly_below(tree, best, value))
         if slack < 0 and policy is not None:
+            for i, cost in enumerate(costs):
+                _judge(tree, i, _played(tree, policy, i), cost)
             return policy
         if slack < 0:
             raise InputError(
@@ -200,8 +203,6 @@ def _deterministic(tree: Tree, best: Sequence[int]) -> Policy:
             )
         policy = _pure(tree, chosen)
         costs = follow(tree, policy)
-        for i, cost in enumerate(costs):
-            _judge(tree, i, _played(tree, policy, i), cost)
         value = worst(tree, best, costs)
 
 

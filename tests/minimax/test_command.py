@@ -41,7 +41,8 @@ def folder(tmp_path, monkeypatch):
     sys.path[:] = [place for place in sys.path if place != str(tmp_path)]
 
 
-def test_a_menu(folder, call):
+@pytest.mark.usefixtures("folder")
+def test_a_menu(call):
     words = ["-p", "greedy", "-o", "game.json", "--save-policy", "best.py"]
     status, out, _ = call("minimax", "ski.py:skiing", *words)
     assert status == 0
@@ -61,7 +62,8 @@ def test_a_menu(folder, call):
     assert abs(stands["value"] - stands["best"]) < 5 * stands["error"]
 
 
-def test_instance_files(folder, call):
+@pytest.mark.usefixtures("folder")
+def test_instance_files(call):
     names = []
     for k, inst in enumerate(skiing(3, 6)):
         names.append(f"{k}.json")
