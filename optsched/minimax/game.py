@@ -11,6 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from optsched.core.ratios import name_of
+from optsched.core.simulation import simulate
 from optsched.declared.model import Declared
 from optsched.minimax import solve
 from optsched.minimax.certificate import Certificate, Proved
@@ -22,8 +24,6 @@ from optsched.numbers import settings
 from optsched.policies.plugins import load_from_file
 from optsched.problem import InputError, Policy, is_named_in_file
 from optsched.process.garbage import no_garbage
-from optsched.ratios import name_of
-from optsched.simulation import simulate
 
 
 @dataclass(frozen=True)
