@@ -34,7 +34,7 @@ from optsched.minimax.certificate import (
 from optsched.minimax.tree import Tree, titled
 from optsched.numbers.arrays import Floats
 from optsched.problem import InputError
-from optsched.solvers import highs, load, lp_status, row_duals, run
+from optsched.solvers import highs, load, row_duals, run
 
 GRID = 2**52  # units of a flow, and of weights, that are no simple fractions
 SIMPLE = 10_000  # largest denominator of a simple one
@@ -54,19 +54,29 @@ def solved(instances: Sequence[Declared]) -> tuple[Tree, Certificate, Proved]:
         _judge(tree, i, _optimal(tree, i), best[i])
     deterministic = _deterministic(tree, best)
     flow, prices = _program(tree, best)
-    sign = tree.sign  # what is proved is to be high for a minimization
-    weights = max(
-        (w for w in _readings(prices) if any(w)),
-        key=lambda w: sign * (average(tree, best, w) or 0),
-    )
+    sign = tree.sign  # 1: what is proved is to be large, what is reached small
+
+    def proved(weights: tuple[int, ...]) -> Fraction | float:
+        found = average(tree, best, weights)
+        return -math.inf if found is None else sign * found
+
+    def reached(policy: Policy) -> Fraction | float:
+        try:
+            return sign * worst(tree, best, follow(tree, policy))
+        except ValueError:  # noise in the flow: an instance whose optimum is 0 costs something
+            return math.inf
+
+    weights = max(_readings(prices), key=proved)
     plans = [_realized(tree, flow, unit) for unit in _units(flow)]
-    randomized = min(plans, key=lambda plan: sign * worst(tree, best, follow(tree, plan)))
+    randomized = min([*plans, deterministic], key=reached)
     made = Certificate(weights=weights, randomized=randomized, deterministic=deterministic)
     return tree, made, prove(tree, best, made)
 
 
 def _program(tree: Tree, best: Sequence[int]) -> tuple[list[list[float]], Floats]:
     """Solve the linear program; return the flow on the options of every class, and the duals.
+
+    What HiGHS returns need not be optimal, or feasible: it is a proposal that is evaluated later.
 
     Columns are options, the expected cost up to each history, and the value t. Rows balance the
     flow of every class and add up costs; cost - t * optimum <= 0 for every instance.
@@ -104,9 +114,7 @@ def _program(tree: Tree, best: Sequence[int]) -> tuple[list[list[float]], Floats
     matrix = csc_array((values, (rows, places)), shape=(len(right), t + 1))
     load(solver, objective, matrix, left, right, low, np.full(t + 1, np.inf))
     run(solver)
-    if lp_status(solver) != "optimal":
-        raise RuntimeError(f"HiGHS: the program of {classes} states is {lp_status(solver)}")
-    found = solver.getSolution().col_value
+    found = list(solver.getSolution().col_value) or [0.0] * (t + 1)
     flow = [found[a:b] for a, b in pairwise(firsts)]
     return flow, np.maximum(0.0, -row_duals(solver)[classes + histories :])
 
@@ -127,7 +135,7 @@ def _units(flow: Iterable[Iterable[float]]) -> list[int]:
 
 def _readings(prices: Floats) -> Iterator[tuple[int, ...]]:
     """Yield weights in integers that the duals may mean."""
-    share = prices / prices.sum()
+    share = prices / prices.sum() if prices.sum() > 0 else np.full(len(prices), 1 / len(prices))
     for unit in (*_simple(share.tolist()), GRID):
         yield tuple(round(x * unit) for x in share.tolist())
 

@@ -21,6 +21,7 @@ from optsched.declared.events import Event, events
 from optsched.declared.model import Declared
 from optsched.numbers.resources import exact
 from optsched.problem import InputError
+from optsched.process import interrupts
 
 MOST = 2_000_000  # decisions in all states; they take about 1 GB
 State: TypeAlias = "tuple[int | None, ...]"
@@ -239,6 +240,7 @@ class Tree:
         streams = [events(inst) for inst in self.instances]
         found: list[tuple[dict[State, int], list[int]]] = [({(): 0}, [])]
         for h, history in enumerate(self.histories):  # which grow in the loop
+            interrupts.raise_if_asked()
             follow: dict[str, tuple[Event, list[int]]] = {}
             for i in history.instances:
                 rows[i].decide(history.names)
