@@ -60,9 +60,9 @@ def test_both_checkers_prove_the_same(name, tmp_path):
     assert mine == theirs
 
 
-@pytest.mark.parametrize("first", sweep(range(0, 300, 30), quick=1))
+@pytest.mark.parametrize("first", sweep(range(0, 300, 20), quick=1))
 def test_both_checkers_prove_the_same_of_random_games(first, tmp_path):
-    games = [g for g in map(draw, range(first, first + 30)) if brute(g) is not None]
+    games = [g for g in map(draw, range(first, first + 20)) if brute(g) is not None]
     contents = [written(game, tmp_path / "game.json") for game in games]
     mine, theirs = verdicts(contents, tmp_path)
     assert None not in mine
@@ -109,20 +109,20 @@ def forged(content, rng):
 
 
 @pytest.mark.parametrize(
-    ("name", "seed"), sweep([(n, s) for s in range(10) for n in GAMES], quick=4)
+    ("name", "seed"), sweep([(n, s) for s in range(20) for n in GAMES], quick=4)
 )
 def test_forged_files(name, seed, tmp_path):
     """What is accepted proves what the file says; and both checkers agree on everything."""
     content = written(GAMES[name], tmp_path / "game.json")
     rng = random.Random(seed)
-    contents = [forged(content, rng) for _ in range(60)]
+    contents = [forged(content, rng) for _ in range(25)]
     mine, theirs = verdicts(contents, tmp_path)
     assert mine == theirs
     (whole,), _ = verdicts([content], tmp_path)
     for made, found in zip(contents, mine, strict=True):
         if found is not None and made["instances"] == content["instances"]:
             assert found == whole, made["claim"]
-    assert mine.count(None) >= 40
+    assert mine.count(None) >= 15
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import optsched
 from optsched.problem import InputError
 
 
-@pytest.mark.parametrize("price", sweep(range(2, 21), quick=9))
+@pytest.mark.parametrize("price", sweep(range(2, 21), quick=5))
 def test_ski_rental(price):
     game = optsched.minimax(skiing(price, 3 * price))
     exact = 1 / (1 - (1 - Fraction(1, price)) ** price)
@@ -55,7 +55,7 @@ def test_one_way_trading(prices):
     assert game.bound == pytest.approx(float(1 / ratio), rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", sweep(range(400), quick=60))
+@pytest.mark.parametrize("seed", sweep(range(400), quick=25))
 def test_random_games(seed):
     instances = draw(seed)
     expected = brute(instances)
@@ -69,8 +69,9 @@ def test_random_games(seed):
     assert game.proof.deterministic == expected[1]
 
 
+@pytest.mark.exhaustive
 def test_most_random_games_have_a_value():
-    assert sum(brute(draw(seed)) is not None for seed in range(60)) >= 30
+    assert sum(brute(draw(seed)) is not None for seed in range(400)) >= 200
 
 
 def test_a_superset_is_no_easier():
