@@ -143,13 +143,15 @@ def _readings(prices: Floats) -> Iterator[tuple[int, ...]]:
 def _split(entered: int, shares: Sequence[float]) -> list[int]:
     """Divide a flow, in integers, by largest remainders.
 
-    >>> _split(10, [0.5, 0.0, 0.25]), _split(3, [0.0, 0.0])
-    ([7, 0, 3], [3, 0])
+    >>> _split(10, [0.5, 0.0, 0.25]), _split(3, [0.0, 0.0]), _split(2**52, [1e-12, 1.0])
+    ([7, 0, 3], [3, 0], [0, 4503599627370496])
     """
-    whole = sum(shares)
+    least = NOISE * sum(shares)
+    kept = [Fraction(x) if x > least else Fraction(0) for x in shares]
+    whole = sum(kept)
     if whole <= 0:
         return [entered, *(0 for _ in shares[1:])]
-    exact = [Fraction(x) / Fraction(whole) * entered if x > NOISE * whole else 0 for x in shares]
+    exact = [x / whole * entered for x in kept]
     found = [int(x) for x in exact]
     order = sorted(range(len(shares)), key=lambda k: found[k] - exact[k])
     for k in order[: entered - sum(found)]:
