@@ -148,3 +148,16 @@ def test_a_policy_of_merged_histories_is_refused(tmp_path):
     for column in content["instances"][-1]["columns"]:
         column["cost"] *= 2
     assert verdicts([content], tmp_path) == ([None], [None])
+
+
+def test_a_node_stands_for_one_state(tmp_path):
+    """Where nodes 0 and 1 are free alike, the second arrival would match what is matched."""
+    content = written(matching, tmp_path / "game.json")
+    policy = content["certificate"]["randomized"]
+    (one, other) = next(node for node in policy if len(node) > 1)
+    other[2][1] = one[2][1]
+    path = tmp_path / "forged.json"
+    path.write_text(json.dumps(content))
+    ((mine,), (theirs,)) = recheck(path), answers([path], tmp_path)[str(path)]
+    assert "another state" in mine.complaints[0]
+    assert "another state" in theirs["complaints"][0]
