@@ -111,6 +111,7 @@ class Rows:
         self.sums, self.place = sums, {c.name: j for j, c in enumerate(inst.columns)}
         self.bounds = [_range(inst, j) for j in range(len(inst.columns))]
         self.users: list[list[tuple[int, int]]] = [[] for _ in inst.columns]
+        self.undecided = set(self.place)
         self.rows: dict[int, _Row] = {}
         for i, (entries, sides) in enumerate(zip(program.rows, program.sides, strict=True)):
             unit = scale // program.scale[i]
@@ -135,6 +136,7 @@ class Rows:
     def decide(self, names: Sequence[str]) -> None:
         """Move columns from what is undecided into the sums."""
         found: dict[int, list[tuple[str, int]]] = {}
+        self.undecided.difference_update(names)
         for name in names:
             for i, a in self.users[self.place[name]]:
                 if i in self.rows:
@@ -245,6 +247,9 @@ class Tree:
             for i in history.instances:
                 rows[i].decide(history.names)
                 event = next(streams[i], None)
+                if event is None and rows[i].undecided:
+                    name = f"{titled(i, self.instances[i])}: variable {min(rows[i].undecided)}"
+                    raise InputError(f"{name} is decided by no policy")
                 if event is None:
                     history.ended.append(i)
                     self.last[i] = h

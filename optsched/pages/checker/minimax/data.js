@@ -23,9 +23,10 @@ const gameData = (() => {
     integer: [flag, false],
     revealed: moderate,
     decided: moderate,
+    auxiliary: [flag, false],
   });
   const constraint = record({ name, lower: [limit, -Infinity], upper: [limit, Infinity], entries: list(row(whole(0), moderate)) });
-  const instance = record({ problem: [text, ""], source: [text, ""], offset: [moderate, 0], columns: list(column), rows: list(constraint) });
+  const instance = record({ problem: [text, ""], source: [text, ""], offset: [moderate, 0], columns: list(column), rows: list(constraint), cones: [list(text, { most: 0 }), []] });
   const choice = row(large(1), list(large()), list(whole(0)));
   const policy = list(list(choice), { least: 1 });
   const certificate = record({ weights: list(large(0)), randomized: policy, deterministic: policy });
@@ -47,6 +48,7 @@ const gameData = (() => {
       need([...seen].every((j) => j < inst.columns.length), `${place}: ${r.name} has a column that does not exist`);
     }
     inst.boxes = inst.columns.map((c) => {
+      need(!c.auxiliary, `${place}: variable ${c.name} is decided by no policy`);
       need(c.integer, `${place}: variable ${c.name} is continuous`);
       need(Number.isFinite(c.lower) && Number.isFinite(c.upper), `${place}: variable ${c.name} has no finite bounds`);
       const [low, high] = [exact(c.lower), exact(c.upper)];
