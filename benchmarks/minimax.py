@@ -17,13 +17,13 @@ from optsched.declared.model import Maximization
 from optsched.minimax.menu import menu
 
 ITEMS = ((1, (1, 2)), (3, (2, 1)))  # value, and what it takes of each resource
-LENGTHS = {10_000: 10, 100_000: 13}  # states, about -> items of the longest sequence
+LENGTHS = {10_000: 11, 100_000: 13}  # states, about -> items of the longest sequence
 MUST = {10_000: (20, 5), 100_000: (120, 30)}  # seconds: must, aim
 
 
 def knapsack(sequence: Sequence[Any]) -> Maximization:
     """Return the instance of a sequence of items."""
-    room = (14, 15)
+    room = (18, 19)
     columns = [
         {"name": f"take[{t}]", "cost": value, "upper": 1, "integer": True}
         | {"revealed": t, "decided": t}
