@@ -14,9 +14,10 @@ from typing import Any
 from pydantic import Field
 
 from optsched.declared.model import Declared
+from optsched.engine.interval import relative
 from optsched.files.envelope import checked, family_in, short, write_json
 from optsched.minimax.certificate import Certificate, Proved, check
-from optsched.problem import Family, Frozen, InputError, Level, relative
+from optsched.problem import Family, Frozen, InputError, Level
 from optsched.process.garbage import no_garbage
 from optsched.proofs.grid import float_above, float_below
 from optsched.results.result import Recheck

@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from optsched.core.ratios import name_of
 from optsched.core.simulation import simulate
 from optsched.declared.model import Declared
 from optsched.minimax import solve
@@ -21,9 +20,10 @@ from optsched.minimax.menu import Menu
 from optsched.minimax.policy import Optimal
 from optsched.minimax.tree import Tree, titled
 from optsched.numbers import settings
-from optsched.policies.plugins import load_from_file
-from optsched.problem import InputError, Policy, is_named_in_file
+from optsched.policies.plugins import name_of
+from optsched.problem import InputError, Policy
 from optsched.process.garbage import no_garbage
+from optsched.process.loading import is_named_in_file, load_from_file
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any
 from optsched.declared.leaks import difference
 from optsched.declared.model import Declared
 from optsched.numbers import settings
-from optsched.policies.trouble import explain
 from optsched.problem import InputError, PolicyError
+from optsched.process.trouble import explain
 
 
 @dataclass

@@ -107,6 +107,8 @@ class Rows:
     """The rows of an instance as its columns are decided."""
 
     def __init__(self, inst: Declared, scale: int, sums: Sums) -> None:
+        if inst.cones:
+            raise InputError("there are conic constraints, expected linear ones only")
         program = inst.exact
         self.sums, self.place = sums, {c.name: j for j, c in enumerate(inst.columns)}
         self.bounds = [_range(inst, j) for j in range(len(inst.columns))]

@@ -1,52 +1,14 @@
-// Games: instances of a declared problem with times. Formats, and what follows from an instance.
+// Games: instances of declared problems. Formats, and what is revealed when.
 
 const gameData = (() => {
-  const moderate = {
-    read(v, place) {
-      const x = number().read(v, place);
-      need(x === 0 || (Math.abs(x) >= 1e-15 && Math.abs(x) <= 1e15), `${place}: is ${x}, expected 0 or a size from 1e-15 to 1e15`);
-      return x;
-    },
-  };
-  const limit = { read: (v, place) => (v === "inf" ? Infinity : v === "-inf" ? -Infinity : moderate.read(v, place)) };
-  const name = {
-    read(v, place) {
-      need(text.read(v, place).length > 0, `${place}: is empty, expected a name`);
-      return v;
-    },
-  };
-  const column = record({
-    name,
-    cost: [moderate, 0],
-    lower: [limit, 0],
-    upper: [limit, Infinity],
-    integer: [flag, false],
-    revealed: moderate,
-    decided: moderate,
-    auxiliary: [flag, false],
-  });
-  const constraint = record({ name, lower: [limit, -Infinity], upper: [limit, Infinity], entries: list(row(whole(0), moderate)) });
-  const instance = record({ problem: [text, ""], source: [text, ""], offset: [moderate, 0], columns: list(column), rows: list(constraint), cones: [list(text, { most: 0 }), []] });
   const choice = row(large(1), list(large()), list(whole(0)));
   const policy = list(list(choice), { least: 1 });
   const certificate = record({ weights: list(large(0)), randomized: policy, deterministic: policy });
   const claim = record({ proved: text, reached: text, deterministic: text });
 
   function settle(inst, place) {
-    for (const part of ["columns", "rows"]) {
-      const names = inst[part].map((one) => one.name);
-      need(new Set(names).size === names.length, `${place}.${part}: a name is used twice`);
-    }
-    for (const c of inst.columns) {
-      need(c.decided >= c.revealed, `${place}: ${c.name} is decided before it is revealed`);
-      need(c.lower <= c.upper && c.lower < Infinity && c.upper > -Infinity, `${place}: ${c.name} has no value`);
-    }
-    for (const r of inst.rows) {
-      need(r.lower < Infinity && r.upper > -Infinity, `${place}: ${r.name} has an infinite limit on the wrong side`);
-      const seen = new Set(r.entries.map(([j]) => j));
-      need(seen.size === r.entries.length, `${place}: ${r.name} lists a column twice`);
-      need([...seen].every((j) => j < inst.columns.length), `${place}: ${r.name} has a column that does not exist`);
-    }
+    declaredData.settle(inst);
+    need(!inst.cones.length, `${place}: has conic constraints`);
     inst.boxes = inst.columns.map((c) => {
       need(!c.auxiliary, `${place}: variable ${c.name} is decided by no policy`);
       need(c.integer, `${place}: variable ${c.name} is continuous`);
@@ -97,5 +59,5 @@ const gameData = (() => {
     });
   }
 
-  return { instance, certificate, claim, settle };
+  return { certificate, claim, settle };
 })();

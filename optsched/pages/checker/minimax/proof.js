@@ -115,7 +115,7 @@ const GAMES = { "declared-max": -1, "declared-min": 1 };
 // Open the file of a game.
 function openGame(content, name) {
   need(hasName(GAMES, name), `"family" is ${shown(name)}, expected one of: ${Object.keys(GAMES).join(", ")}`);
-  const instances = list(gameData.instance, { least: 1 }).read(content.get("instances"), "instances");
+  const instances = list(declaredData.instance, { least: 1 }).read(content.get("instances"), "instances");
   instances.forEach((inst, i) => gameData.settle(inst, `instances[${i}]`));
   need(instances.every((inst) => inst.problem === instances[0].problem), "the instances are of several problems");
   const certificate = gameData.certificate.read(content.get("certificate"), "certificate");
