@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from optsched.declared.problem import problem
     from optsched.declared.readers import online
     from optsched.files.envelope import load_instance, save_instance
+    from optsched.minimax.game import minimax
+    from optsched.minimax.menu import menu
     from optsched.pages.page import report
     from optsched.policies.knowledge import statistic
     from optsched.problem import (
@@ -45,6 +47,8 @@ __all__ = [
     "compare",
     "get_family",
     "load_instance",
+    "menu",
+    "minimax",
     "online",
     "problem",
     "relax",
@@ -60,6 +64,8 @@ _HOMES = {
     "core": ("Optimum", "RatioReport", "Run", "compare", "relax", "simulate", "solve"),
     "declared.readers": ("online",),
     "files.envelope": ("load_instance", "save_instance"),
+    "minimax.game": ("minimax",),
+    "minimax.menu": ("menu",),
     "policies.knowledge": ("statistic",),
     "pages.page": ("report",),
     "problem": (

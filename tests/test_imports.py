@@ -22,7 +22,7 @@ FLOORS = [
     {"models"},
     {"families", "families/*"},
     {"core"},
-    {"results"},
+    {"results", "minimax"},
     {"campaigns"},
 ]
 TOP = len(FLOORS)  # cli, pages, papers, and whatever else nobody may import

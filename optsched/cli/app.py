@@ -26,6 +26,7 @@ from optsched.cli.commands import (
     library,
     looking,
     making,
+    playing,
     reporting,
     weighing,
 )
@@ -54,7 +55,7 @@ for command in (
     *(making.generate, making.trace, looking.show),
     *(computing.solve, computing.run, computing.ratio, weighing.weight),
     *(looking.verify, looking.check_problem, reporting.checker, making.export, reporting.report),
-    *(hunting.hunt, computing.reproduce, looking.info),
+    *(hunting.hunt, playing.minimax, computing.reproduce, looking.info),
 ):
     app.command(help=paragraphs(command))(command)
 app.add_typer(campaign.commands, name="campaign")

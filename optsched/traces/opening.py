@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from pydantic import ValidationError
 from optsched.files.envelope import first_error
 from optsched.numbers import settings
 from optsched.problem import InputError
+from optsched.process.garbage import no_garbage
 from optsched.scheduling.shapes import MACHINES
 from optsched.traces.jobs import read_jobs
 from optsched.traces.machines import read_machines
@@ -76,25 +76,10 @@ class Tables:
 
         settings.whole(jobs=chosen["jobs"], slots=chosen["slots"], min_tasks=chosen["min_tasks"])
         some = take_window(self.jobs, chosen["jobs"], chosen["start"], chosen["min_tasks"])
-        with _no_garbage():
+        with no_garbage():
             inst = sensible(some, chosen["slots"], length, made, asked=asked)
         tell_scaling(some, inst, f"{machines_of(inst)} in place of {self.listed['count'].sum()}")
         return inst
-
-
-@contextmanager
-def _no_garbage() -> Iterator[None]:
-    """Look for no garbage meanwhile: hundreds of thousands of records are made, and all are kept.
-
-    Python would look through all of them again and again.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def read_tables(

@@ -137,7 +137,8 @@ def verify(
 
     if output is not None:
         writable(output)  # or else nobody need begin
-    kinds = [read_json(f, "instance", "schedule", "run", "result")["kind"] for f in files]
+    known = "instance", "schedule", "run", "result", "minimax"
+    kinds = [read_json(f, *known)["kind"] for f in files]
     if kinds == ["instance", "schedule"]:
         instance = load_instance(files[0])
         schedule = load_schedule(files[1], instance)
@@ -148,7 +149,7 @@ def verify(
         said = {"accepted": verdict.feasible, **verdict.model_dump(mode="json")}
         report(said, output, as_json)
         raise typer.Exit(0 if verdict.feasible else 1)
-    if not {*kinds} <= {"run", "result"}:
+    if not {*kinds} <= {"run", "result", "minimax"}:
         raise InputError(
             f"verify was given {' and '.join(kinds)}, "
             "expected an instance and a schedule, or results"

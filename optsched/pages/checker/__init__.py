@@ -35,6 +35,7 @@ FAMILIES = {
         "bound",
     ),
 }
+GAMES = ("data", "states", "proof")  # of `optsched.minimax`
 PAGE = ("page", "node")
 
 
@@ -47,6 +48,7 @@ def script() -> str:
     parts = [_read("shared", f"{name}.js") for name in SHARED]
     for family, names in FAMILIES.items():
         parts += [_read(f"families/{family}", f"{name}.js") for name in names]
+    parts += [_read("minimax", f"{name}.js") for name in GAMES]
     parts += [_read("page", f"{name}.js") for name in PAGE]
     return "\n".join(['"use strict";', *parts])
 

@@ -32,7 +32,7 @@ function checkTexts(files) {
         need(home, "comes without its instance: open both at once");
         instance = home.instance;
       }
-      shown.digest = instance.digest;
+      shown.digest = instance?.digest; // a game has many instances
       const parts = file.kind === "instance" ? [] : file.kind === "schedule" ? checkSchedule(file, instance) : checkFile(file);
       shown.parts = parts.map((part) => ({ ...part, schedule: null, accepted: accepted(part), picture: drawn(file.family, instance, part) }));
     } catch (err) {
@@ -112,7 +112,7 @@ function show(files) {
   for (const { name, wrong, parts, family, kind, digest, seconds } of files) {
     place.append(make("h2", { text: name }));
     if (wrong) place.append(make("section", { className: "part bad" }, make("p", { className: "verdict", text: "rejected" }), make("p", { text: wrong })));
-    else place.append(make("p", { className: "soft", text: `${kind} of family ${family}, checked in ${seconds.toFixed(1)} s; SHA-256 of the instance: ${digest}` }));
+    else place.append(make("p", { className: "soft", text: `${kind} of family ${family}, checked in ${seconds.toFixed(1)} s${digest ? `; SHA-256 of the instance: ${digest}` : ""}` }));
     parts.forEach((part) => place.append(partShown(part)));
   }
   document.documentElement.dataset.checked = String(files.length);

@@ -57,8 +57,9 @@ function openFile(text) {
   need(content instanceof Map, 'expected an object with "format", "kind" and "family"');
   need(content.get("format") === 1, `"format" is ${shown(content.get("format"))}, expected 1`);
   const kind = content.get("kind");
-  need(["instance", "schedule", "run", "result"].includes(kind), `holds ${shown(kind)}, expected an instance, a schedule, a run or a result`);
+  need(["instance", "schedule", "run", "result", "minimax"].includes(kind), `holds ${shown(kind)}, expected an instance, a schedule, a run, a result or a game`);
   const name = content.get("family");
+  if (kind === "minimax") return openGame(content, name);
   need(hasName(FAMILIES, name), `"family" is ${shown(name)}, expected one of: ${Object.keys(FAMILIES).join(", ")}`);
   const family = FAMILIES[name];
   const found = { kind, family, content, said: content.get("instance_sha256") ?? null, size: text.length };
@@ -79,7 +80,9 @@ function readInstance(family, raw) {
 }
 
 // All parts of a result or run: what was derived of each, and what contradicts the file.
-function checkFile({ kind, family, content, instance, said, digest, size }) {
+function checkFile(file) {
+  if (file.kind === "minimax") return checkGame(file);
+  const { kind, family, content, instance, said, digest, size } = file;
   const parts = [];
   if (kind === "run") parts.push(["run", runKind(family), content.get("run"), ""]);
   else {

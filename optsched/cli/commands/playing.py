@@ -1,0 +1,74 @@
+"""`optsched minimax`: the best possible online algorithm on a set of instances."""
+
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from optsched.cli.commands.ending import ending_well, leave, report
+from optsched.cli.options import MOST, POLICY_HELP, Json, Output, Seed, talks
+from optsched.files.disk import writable
+from optsched.process import talk
+
+LINES = 40  # of the tree that are shown
+
+
+@talks
+def minimax(
+    plan: Annotated[
+        list[str],
+        typer.Argument(metavar="PLAN...", help="A menu, FILE.py:NAME, or instance files."),
+    ],
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", "-p", help=f"{POLICY_HELP} It is compared. May be repeated."),
+    ] = None,
+    runs: Annotated[
+        int, typer.Option(min=1, max=MOST, help="Runs of each policy on every instance.")
+    ] = 1,
+    seed: Seed = 0,
+    save_policy: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.py", help="Write the best policy, FILE.py:policy."),
+    ] = None,
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """Find the best possible online algorithm on a set of instances, with a proof.
+
+    Printed are the best ratios of randomized and of deterministic algorithms, and the adversary's
+    distribution as a tree: the probability of a history, what is revealed, and how often the best
+    algorithm decides what. `optsched verify` checks what is written.
+
+    Example:  optsched minimax ski.py:skiing --policy re-solve -o game.json
+    """
+    from optsched.cli.ticker import Ticker
+    from optsched.minimax.game import minimax as play
+    from optsched.minimax.game import planned
+
+    for target in (output, save_policy):
+        if target is not None:
+            writable(target)
+    with ending_well():
+        with Ticker("looking for the best online algorithm"):
+            game = play(planned(plan))
+        with talk.aloud("running policies"):
+            found = [game.standing(name, runs=runs, seed=seed) for name in policy or ()]
+        if output is not None:
+            game.save(output)
+        if save_policy is not None:
+            game.policy.save(save_policy)
+    if as_json:
+        stands = [vars(standing) for standing in found]
+        report(game.summary() | {"policies": stands}, None, as_json)
+    else:
+        print(f"{plan[0]}: {game}")
+        for standing in found:
+            print(f"  {standing}")
+        lines = game.lines()
+        for depth, text in islice(lines, None if talk.verbose else LINES):
+            print("  " * (depth + 1) + talk.printable(text))
+        if next(lines, None) is not None:
+            print(f"  only {LINES} histories are shown, -v shows all")
+    leave(found=True)

@@ -1,0 +1,121 @@
+"""Files of a game: its instances, its certificate, and what that proves.
+
+{"format": 1, "kind": "minimax", "family": "declared-min", "instances": [...], "certificate":
+{"weights": [...], "randomized": [...], "deterministic": [...]}, "claim": {...}}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from optsched.declared.model import Declared
+from optsched.engine.interval import relative
+from optsched.files.envelope import checked, family_in, short, write_json
+from optsched.minimax.certificate import Certificate, Proved, check
+from optsched.problem import Family, Frozen, InputError, Level
+from optsched.process.garbage import no_garbage
+from optsched.proofs.grid import float_above, float_below
+from optsched.results.result import Recheck
+
+NUMBER = r"(0|[1-9]\d{0,999})(/[1-9]\d{0,999})?"
+
+
+class Claim(Frozen):
+    """Values of algorithms on their worst instance, divided by its optimum: '4/3'."""
+
+    proved: str = Field(pattern=f"^{NUMBER}$", description="no randomized algorithm is better")
+    reached: str = Field(pattern=f"^{NUMBER}$", description="by the randomized policy")
+    deterministic: str = Field(
+        pattern=f"^{NUMBER}$", description="reached, and no deterministic algorithm is better"
+    )
+
+
+def save(
+    path: Path, instances: Sequence[Declared], certificate: Certificate, proof: Proved
+) -> None:
+    """Write instances, a certificate and what it proves."""
+    claim = Claim(
+        proved=str(proof.proved),
+        reached=str(proof.reached),
+        deterministic=str(proof.deterministic),
+    )
+    content = {
+        "instances": [inst.model_dump(mode="json") for inst in instances],
+        "certificate": certificate.model_dump(mode="json"),
+        "claim": claim.model_dump(mode="json"),
+    }
+    write_json(path, "minimax", instances[0].family, content)
+
+
+def recheck(content: Mapping[str, Any], path: Path) -> list[Recheck]:
+    """Evaluate the certificate of a file again; see `optsched.results.result.recheck`."""
+    with no_garbage():
+        return _parts(content, path)
+
+
+def _parts(content: Mapping[str, Any], path: Path) -> list[Recheck]:
+    family = family_in(content, path)
+    if not issubclass(family.instance, Declared):
+        raise InputError(f'{path}: "family" is {family.name!r}, expected a declared problem')
+    raw = content.get("instances")
+    if not isinstance(raw, list) or not raw:
+        raise InputError(f'{path}: "instances" is {short(raw)}, expected a list of instances')
+    instances = [
+        checked(family.instance, inst, f"{path}: instances[{i}]") for i, inst in enumerate(raw)
+    ]
+    for name in ("certificate", "claim"):
+        if name not in content:
+            raise InputError(f'{path}: lacks "{name}"')
+    certificate = checked(Certificate, content["certificate"], f"{path}: certificate")
+    claim = checked(Claim, content["claim"], f"{path}: claim")
+    if len({inst.problem for inst in instances}) > 1:
+        raise InputError(f"{path}: the instances are of several problems, expected one")
+    try:
+        proof = check(instances, certificate)
+    except ValueError as err:
+        complaint = f"the certificate proves nothing: {err}"
+        return [_part(family, "best online algorithms", None, None, [complaint])]
+    whats = "best randomized online algorithm", "best deterministic online algorithm"
+    wrong: list[list[str]] = [[], []]
+    for name, at in (("proved", 0), ("reached", 0), ("deterministic", 1)):
+        derived, stated = getattr(proof, name), Fraction(getattr(claim, name))
+        if derived != stated:
+            wrong[at].append(f"{name} is {short(str(derived))}, the file says {short(str(stated))}")
+    return [
+        _part(family, whats[0], proof.reached, proof.proved, wrong[0]),
+        _part(family, whats[1], proof.deterministic, proof.deterministic, wrong[1]),
+    ]
+
+
+def _part(
+    family: Family,
+    what: str,
+    value: Fraction | None,
+    bound: Fraction | None,
+    complaints: Sequence[str],
+) -> Recheck:
+    """Return a part of what is found, in floats that are rounded to the safe side."""
+    reached, proved = (
+        (float_below, float_above)
+        if family.sense == "max"
+        else (
+            float_above,
+            float_below,
+        )
+    )
+    ends = None if value is None else reached(value), None if bound is None else proved(bound)
+    return Recheck(
+        family=family.name,
+        what=what,
+        value=ends[0],
+        bound=ends[1],
+        gap=None if ends[0] is None or ends[1] is None else relative(ends[0], ends[1]),
+        value_level=None if value is None else Level.CERTIFIED,
+        bound_level=None if bound is None else Level.CERTIFIED,
+        complaints=tuple(complaints),
+    )

@@ -1,0 +1,163 @@
+"""Files of games: both checkers prove the same of them, and refuse what is forged."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+
+import pytest
+from games import brute, draw, matching, paging, skiing, trading
+from second_checker import NODE, answers
+from sweeps import sweep
+
+import optsched
+from optsched.problem import InputError
+from optsched.results.result import recheck
+
+pytestmark = pytest.mark.skipif(NODE is None, reason="there is no Node")
+
+
+def written(instances, path):
+    optsched.minimax(instances).save(path)
+    return json.loads(path.read_text())
+
+
+def verdicts(contents, folder):
+    """Return what each checker says of each content: (value, bound) of both parts, or None."""
+    files, mine = [], []
+    for k, content in enumerate(contents):
+        files.append(folder / f"{k}.json")
+        files[-1].write_text(json.dumps(content))
+        try:
+            found = recheck(files[-1])
+        except InputError:
+            found = []
+        good = bool(found) and all(part.accepted for part in found)
+        mine.append([(p.what, p.value, p.bound) for p in found] if good else None)
+    theirs = []
+    for parts in answers(files, folder).values():
+        assert parts
+        assert not [p for p in parts if "failure" in p["what"]], parts
+        good = all(part["accepted"] for part in parts)
+        theirs.append([(p["what"], p["value"], p["bound"]) for p in parts] if good else None)
+    return mine, theirs
+
+
+GAMES = {
+    "skiing": skiing(4, 8),
+    "matching": matching,
+    "paging": paging(3, 4),
+    "trading": trading((1, 2, 4), 3),
+}
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_both_checkers_prove_the_same(name, tmp_path):
+    content = written(GAMES[name], tmp_path / "game.json")
+    (mine,), (theirs,) = verdicts([content], tmp_path)
+    assert mine is not None
+    assert mine == theirs
+
+
+@pytest.mark.parametrize("first", sweep(range(0, 300, 20), quick=1))
+def test_both_checkers_prove_the_same_of_random_games(first, tmp_path):
+    games = [g for g in map(draw, range(first, first + 20)) if brute(g) is not None]
+    contents = [written(game, tmp_path / "game.json") for game in games]
+    mine, theirs = verdicts(contents, tmp_path)
+    assert None not in mine
+    assert mine == theirs
+
+
+def forged(content, rng):
+    """Return a file in which one thing is changed for the better."""
+    made = copy.deepcopy(content)
+    certificate, kind = made["certificate"], rng.choice(["weights", "policy", "claim", "instance"])
+    if kind == "weights":
+        k = rng.randrange(len(certificate["weights"]))
+        certificate["weights"][k] += rng.choice([1, -1, 10**6, -certificate["weights"][k]])
+        if rng.random() < 0.2:
+            certificate["weights"].append(1)
+    elif kind == "policy":
+        policy = certificate[rng.choice(["randomized", "deterministic"])]
+        node = policy[rng.randrange(len(policy))]
+        if not node or rng.random() < 0.1:
+            policy.append([[1, [], []]])
+            return made
+        choice = node[rng.randrange(len(node))]
+        part = rng.choice(["flow", "values", "nexts", "drop", "copy"])
+        if part == "flow":
+            choice[0] += rng.choice([1, -1, 7])
+        elif part == "values" and choice[1]:
+            choice[1][rng.randrange(len(choice[1]))] += rng.choice([1, -1])
+        elif part == "nexts" and choice[2]:
+            choice[2][rng.randrange(len(choice[2]))] = rng.randrange(len(policy) + 1)
+        elif part == "drop":
+            node.remove(choice)
+        else:
+            node.append(copy.deepcopy(choice))
+    elif kind == "claim":
+        name = rng.choice(["proved", "reached", "deterministic"])
+        n, _, d = made["claim"][name].partition("/")
+        made["claim"][name] = rng.choice([f"{int(n) + 1}/{d or 1}", n, "1", "", "-1/2", "0.5"])
+    else:
+        inst = made["instances"][rng.randrange(len(made["instances"]))]
+        column = inst["columns"][rng.randrange(len(inst["columns"]))]
+        change = rng.choice(["cost", "upper", "revealed", "decided", "name"])
+        column[change] = "other" if change == "name" else column[change] + rng.choice([1, -1])
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "seed"), sweep([(n, s) for s in range(20) for n in GAMES], quick=4)
+)
+def test_forged_files(name, seed, tmp_path):
+    """What is accepted proves what the file says; and both checkers agree on everything."""
+    content = written(GAMES[name], tmp_path / "game.json")
+    rng = random.Random(seed)
+    contents = [forged(content, rng) for _ in range(25)]
+    mine, theirs = verdicts(contents, tmp_path)
+    assert mine == theirs
+    (whole,), _ = verdicts([content], tmp_path)
+    for made, found in zip(contents, mine, strict=True):
+        if found is not None and made["instances"] == content["instances"]:
+            assert found == whole, made["claim"]
+    assert mine.count(None) >= 15
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("family", "bot"),
+        ("family", "toString"),
+        ("instances", []),
+        ("instances", None),
+        ("certificate", None),
+        ("certificate", {}),
+        ("claim", {"proved": "1/0", "reached": "1", "deterministic": "1"}),
+    ],
+)
+def test_files_that_are_no_games(place, value, tmp_path):
+    content = written(skiing(2, 3), tmp_path / "game.json") | {place: value}
+    assert verdicts([content], tmp_path) == ([None], [None])
+
+
+def test_a_policy_of_merged_histories_is_refused(tmp_path):
+    """An instance that says at once how long it lasts has a history of its own."""
+    content = written(skiing(4, 8), tmp_path / "game.json")
+    for column in content["instances"][-1]["columns"]:
+        column["cost"] *= 2
+    assert verdicts([content], tmp_path) == ([None], [None])
+
+
+def test_a_node_stands_for_one_state(tmp_path):
+    """Where nodes 0 and 1 are free alike, the second arrival would match what is matched."""
+    content = written(matching, tmp_path / "game.json")
+    policy = content["certificate"]["randomized"]
+    (one, other) = next(node for node in policy if len(node) > 1)
+    other[2][1] = one[2][1]
+    path = tmp_path / "forged.json"
+    path.write_text(json.dumps(content))
+    ((mine,), (theirs,)) = recheck(path), answers([path], tmp_path)[str(path)]
+    assert "another state" in mine.complaints[0]
+    assert "another state" in theirs["complaints"][0]
