@@ -5,8 +5,8 @@ of capacity that are piecewise constant in time, a job's cost plus its charge, t
 prices while it runs, changes slope only where its start or its end meets a breakpoint. So the
 pricing subproblem looks at these starts only, with prefix sums, and stops where the cost alone is
 no better than what was found: charges are not negative. The Lagrangian bound (Geoffrion, 1974)
-rises by steps of Polyak's length (Held et al., 1974) along directions that are averaged, as in the
-volume algorithm (Barahona and Anbil, 2000), whose primal average is where jobs start on the mean.
+rises by subgradient steps of Polyak's length (Held et al., 1974). The average of the starts
+approaches where the relaxation has them, as in the volume algorithm (Barahona and Anbil, 2000).
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ import numpy as np
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
-
-import os
-PATIENCE = int(os.environ.get('PP','20'))
-SHRINK = float(os.environ.get('SS','0.7'))
+PATIENCE = 50  # steps without a better bound, after which they get shorter
+SHRINK = 0.8
+AVERAGE = 0.1  # weight of the newest starts in their average
 
 
 class Priced(NamedTuple):
@@ -143,7 +142,7 @@ def ascend(
     steps: int,
     state: Floats,
     mean: Floats,
-    direction: Floats,
+    spread: Floats,
 ) -> float:
     """Improve prices by so many steps; return the best bound, ``price`` receives its prices.
 
@@ -151,13 +150,10 @@ def ascend(
     ----------
     target : float
         A value that the bound is hoped to reach: that of the best schedule.
-    state : shape (4,)
-        [best bound, relaxation of the step, steps without improvement, weight of the newest
-        direction], from call to call.
-    mean : shape (n,)
-        Average of the starts.
-    direction : shape (K, B + 1)
-        Average of excess use.
+    state : shape (3,)
+        [best bound, relaxation of the step, steps without improvement], from call to call.
+    mean, spread : shape (n,)
+        Average of the starts, and of their distance from it.
     """
     n, last, kinds = mean.size, times.size - 1, price.shape[0]
     starts = np.empty(n, np.int64)
@@ -174,25 +170,26 @@ def ascend(
             state[2] += 1
         if bound >= target:
             break
-        share = state[3]
         for i in range(n):
-            mean[i] += share * (starts[i] - mean[i])
+            apart = starts[i] - mean[i]
+            mean[i] += AVERAGE * apart
+            spread[i] += AVERAGE * (abs(apart) - spread[i])
         square = 0.0
         for k in range(kinds):
             for j in range(last):
-                excess = use[k, j] - capacity[k]
-                if excess < 0 and now[k, j] == 0 and direction[k, j] <= 0:
-                    excess = 0.0
-                direction[k, j] += share * (excess - direction[k, j])
-                square += direction[k, j] ** 2 * (times[j + 1] - times[j])
+                use[k, j] -= capacity[k]
+                if use[k, j] < 0 and now[k, j] == 0:
+                    use[k, j] = 0.0
+                square += use[k, j] ** 2 * (times[j + 1] - times[j])
         if square == 0:
             break
+        step = state[1] * (target - bound) / square
         if state[2] >= PATIENCE:
             state[1] *= SHRINK
             state[2] = 0
             now[:] = price
-        step = state[1] * (target - bound) / square
+            continue
         for k in range(kinds):
             for j in range(last):
-                now[k, j] = max(0.0, now[k, j] + step * direction[k, j])
+                now[k, j] = max(0.0, now[k, j] + step * use[k, j])
     return state[0]
