@@ -96,9 +96,7 @@ def events(
                 heapq.heappush(running, (now + inst.jobs[i].run, i))
 
 
-def assemble(
-    inst: RigidInstance, played: Sequence[tuple[Event, Sequence[int]]]
-) -> RigidSchedule:
+def assemble(inst: RigidInstance, played: Sequence[tuple[Event, Sequence[int]]]) -> RigidSchedule:
     """Collect the starts of all decisions.
 
     Raises

@@ -156,7 +156,5 @@ def serial(
     free[0] = bins
     n = 1
     for i in order:
-        start[i] = earliest(
-            times, free, n, ready[i], duration[i], tasks[i], need[i], rooms[i]
-        )
+        start[i] = earliest(times, free, n, ready[i], duration[i], tasks[i], need[i], rooms[i])
         n = take(times, free, n, start[i], start[i] + duration[i], need[i], rooms[i], 1)

@@ -37,9 +37,7 @@ def verify(
         expected = len(jobs) if name == "start" or inst.packed else 0
         if len(entries) != expected:
             place = f"{name} has {len(entries)} entries, expected {expected}"
-            broken.append(
-                Violation(equation="2", place=place, amount=abs(len(entries) - expected))
-            )
+            broken.append(Violation(equation="2", place=place, amount=abs(len(entries) - expected)))
     if broken:
         return Verdict(violations=tuple(broken), value=None, completion=(None,) * len(jobs))
     for i, (job, start) in enumerate(zip(jobs, schedule.start, strict=True)):
@@ -130,7 +128,5 @@ def _overload(
         for k, units in enumerate(used):
             if units > capacity[k]:
                 place = f"{where}, {inst.resources[k]}, second {second}"
-                broken.append(
-                    Violation(equation="3", place=place, amount=units - capacity[k])
-                )
+                broken.append(Violation(equation="3", place=place, amount=units - capacity[k]))
     return broken

@@ -39,9 +39,7 @@ def cpsat(inst: RigidInstance, progress: Progress, *, threads: int, seed: int) -
     progress.offer(problem.schedule(start, rooms), sure=True)
     latest = int(problem.jobs.arrival.max() + problem.jobs.run.sum())
     program = _Program(inst, latest)
-    solver = cp_solver(
-        threads=threads, seed=seed, gap=progress.gap_limit, **progress.limits()
-    )
+    solver = cp_solver(threads=threads, seed=seed, gap=progress.gap_limit, **progress.limits())
 
     def report(value_of: Callable[[Any], int]) -> None:
         progress.offer(problem.schedule(*program.read(value_of)), sure=True)

@@ -26,7 +26,6 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 from optsched.problem import Method
 from optsched.process import clock, effort
-from optsched.proofs.grid import float_below
 
 FEW = 14  # jobs that a tree may close
 COARSE, FINE = 256, 2**16  # intervals of prices at first, and at most
@@ -248,4 +247,3 @@ def auto(inst: RigidInstance, progress: Progress, *, threads: int, seed: int) ->
 
 
 METHODS: Mapping[str, Method] = {"auto": auto, "cpsat": cpsat, "relaxation": relaxation}
-_ = float_below

@@ -161,7 +161,9 @@ def shake(
             times[0], free[0], rows = 0, bins, 1
             order = np.argsort(start)
             for i in order:
-                rows = take(times, free, rows, start[i], start[i] + jobs.run[i], need[i], rooms[i], 1)
+                rows = take(
+                    times, free, rows, start[i], start[i] + jobs.run[i], need[i], rooms[i], 1
+                )
         # a job that waits, and jobs that start when it does, or when it could
         chosen = np.int64(rng.random() * n)
         for _ in range(8):
