@@ -24,7 +24,8 @@ from optsched.problem import Family
 FAMILY = Family(
     name="rigid",
     title="Rigid parallel jobs: waiting, flow time, slowdown or makespan on a cluster",
-    paper="Feitelson, Rudolph, Schwiegelshohn: Parallel job scheduling, a status report. JSSPP 2004",
+    paper="Feitelson, Rudolph, Schwiegelshohn: Parallel Job Scheduling - A Status Report. "
+    "JSSPP 2004",
     sense="min",
     instance=RigidInstance,
     schedule=RigidSchedule,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from optsched.families.rigid.certificate.format import RigidCertificate
@@ -78,7 +79,7 @@ def shadow_prices(
         return
     (prices,) = certificate.prices
     for name, row in zip(inst.resources, prices.price, strict=True):
-        for begin, end, price in zip(prices.times, prices.times[1:], row, strict=True):
+        for (begin, end), price in zip(pairwise(prices.times), row, strict=True):
             if price:
                 worth = price * (end - begin) / 2**certificate.grid_bits / inst.weight
                 yield {"resource": name, "from": begin, "until": end, "price": worth}

@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, model_validator
 
 from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import Closed

@@ -2,8 +2,8 @@
 
 A profile is a step function: ``free[a]`` holds from ``times[a]`` until ``times[a + 1]``, and the
 last row for ever. Rows are (H, K): the free units of each resource on each node; a pool is one
-node, and each of its jobs is one task. Policies plan with it, and schedule generation schemes
-(Kolisch, 1996) place jobs in it one by one.
+node, and each of its jobs is one task. Policies plan with it, and the search places jobs
+in it one by one.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import numpy as np
 
 from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
-
-FIRST = 64  # rows of a new profile
 
 
 @kernel
@@ -124,37 +122,3 @@ def take(
                     free[a, h, k] -= sign * room[h] * need[k]
         a += 1
     return n
-
-
-@kernel
-def serial(
-    order: Ints,
-    ready: Ints,
-    duration: Ints,
-    tasks: Ints,
-    need: Ints,
-    bins: Ints,
-    start: Ints,
-    rooms: Ints,
-) -> None:
-    """Place jobs in an order, each as early as it fits: the serial schedule generation scheme.
-
-    Parameters
-    ----------
-    order : shape (m,)
-        Jobs by number.
-    ready, duration, tasks : shape (n,)
-    need : shape (n, K)
-    bins : shape (H, K)
-    start : shape (n,)
-        Receives the starts.
-    rooms : shape (n, H)
-        Receives how many tasks run on each node.
-    """
-    times = np.zeros(2 * order.size + 2, np.int64)
-    free = np.empty((2 * order.size + 2, bins.shape[0], bins.shape[1]), np.int64)
-    free[0] = bins
-    n = 1
-    for i in order:
-        start[i] = earliest(times, free, n, ready[i], duration[i], tasks[i], need[i], rooms[i])
-        n = take(times, free, n, start[i], start[i] + duration[i], need[i], rooms[i], 1)

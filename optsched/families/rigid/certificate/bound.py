@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,24 @@ class Pricing:
     times: Sequence[int]  # breakpoints, ascending
     price: Sequence[Sequence[int]]  # of a unit and second, by resource, from each but the last on
     bits: int
+
+
+class Starts(NamedTuple):
+    """Jobs as the kernel takes them: a start costs weight * max(floor, s - arrival + shift) / unit.
+
+    Arrays of shape (n,), ``demand`` of shape (n, K). Where numbers are too large for 64 bits they
+    hold Python's integers.
+    """
+
+    low: Ints
+    high: Ints
+    arrival: Ints
+    run: Ints
+    demand: Ints
+    weight: Ints
+    floor: Ints
+    shift: Ints
+    unit: Ints
 
 
 class Evaluation:
@@ -69,8 +87,10 @@ class Evaluation:
             price,
             worth,
         ]
-        latest = max([times[-1], *self.low]) + max((c.shift for c in self.costs), default=0)
-        heaviest = Magnitude.of("weight", data[5]) * Magnitude("seconds", latest + 2**37)
+        latest = max([times[-1], *self.low]) + max(
+            (c.shift + c.floor for c in self.costs), default=0
+        )
+        heaviest = Magnitude.of("weight", data[5]) * Magnitude("seconds", latest)
         charge = Magnitude.of("worth", [w[-1] for w in worth]) * Magnitude.of(
             "demand", [d for row in self.demand for d in row]
         )
@@ -81,41 +101,23 @@ class Evaluation:
             np.array(x, np.int64 if small else object).reshape(shapes.get(k, np.shape(x)))
             for k, x in enumerate(data)
         ]
-        (minima if small else minima.py_func)(*arrays, found)
+        (minima if small else minima.py_func)(Starts(*arrays[:9]), *arrays[9:], found)
         return sum(found.tolist()) - rent
 
 
 @kernel
-def minima(
-    low: Ints,
-    high: Ints,
-    arrival: Ints,
-    run: Ints,
-    demand: Ints,
-    weight: Ints,
-    floor: Ints,
-    shift: Ints,
-    unit: Ints,
-    times: Ints,
-    price: Ints,
-    worth: Ints,
-    found: Ints,
-) -> None:
+def minima(jobs: Starts, times: Ints, price: Ints, worth: Ints, found: Ints) -> None:
     """Write into ``found`` the least cost with charge of every job, rounded down.
 
     Parameters
     ----------
-    low, high : shape (n,)
-        Windows of the starts.
-    arrival, run : shape (n,)
-    demand : shape (n, K)
-    weight, floor, shift, unit : shape (n,)
-        A start s costs weight * max(floor, s - arrival + shift) / unit.
+    jobs : Starts
     times : shape (B + 1,)
         Breakpoints.
     price, worth : shape (K, B + 1)
         From each breakpoint on, and summed until each.
     """
+    low, high, arrival, run, demand, weight, floor, shift, unit = jobs
     last = times.size - 1
     for i in range(low.size):
         s, p = low[i], run[i]

@@ -16,7 +16,6 @@ import numpy as np
 from optsched.engine.progress import Progress
 from optsched.families.rigid.instance import Cost, RigidInstance
 from optsched.families.rigid.optimum.problem import Problem
-from optsched.families.rigid.optimum.search import listed
 from optsched.problem import Implementation
 from optsched.proofs.grid import float_below
 from optsched.scheduling.declared import affordable
@@ -33,10 +32,7 @@ def cpsat(inst: RigidInstance, progress: Progress, *, threads: int, seed: int) -
         return
     if not affordable(progress, 10 * problem.n * len(problem.bins)):
         return
-    start, rooms = np.zeros(problem.n, np.int64), np.zeros((problem.n, len(problem.bins)), np.int64)
-    order = np.argsort(problem.key, kind="stable")
-    listed(order, problem.jobs, problem.tasks, problem.need, problem.bins, start, rooms)
-    progress.offer(problem.schedule(start, rooms), sure=True)
+    progress.offer(problem.schedule(*problem.listed(problem.key)), sure=True)
     latest = int(problem.jobs.arrival.max() + problem.jobs.run.sum())
     program = _Program(inst, latest)
     solver = cp_solver(threads=threads, seed=seed, gap=progress.gap_limit, **progress.limits())

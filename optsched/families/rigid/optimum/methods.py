@@ -20,7 +20,7 @@ from optsched.families.rigid.optimum.cpsat import cpsat
 from optsched.families.rigid.optimum.prices import ascend
 from optsched.families.rigid.optimum.problem import Problem, grid_bits, written
 from optsched.families.rigid.optimum.relaxation import relaxation
-from optsched.families.rigid.optimum.search import listed, shake, total
+from optsched.families.rigid.optimum.search import shake, total
 from optsched.families.rigid.optimum.tree import Tree
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
@@ -63,10 +63,7 @@ class Search:
     def list(self, key: Floats | Ints) -> None:
         """Keep the list schedule of an order of priority, if it is the best."""
         p = self.problem
-        order = np.argsort(key, kind="stable")
-        start, rooms = np.zeros_like(self.start), np.zeros_like(self.rooms)
-        listed(order, p.jobs, p.tasks, p.need, p.bins, start, rooms)
-        effort.steps(p.n * (40 + p.n) * len(p.bins))
+        start, rooms = p.listed(key)
         cost = total(p.jobs, p.late, start)
         if cost < self.cost:
             self.cost, self.start, self.rooms = cost, start, rooms
@@ -78,7 +75,7 @@ class Search:
         rounds = max(16, SLICE // each)
         scale = self.cost / p.n
         self.cost = shake(
-            p.jobs, p.tasks, p.need, p.bins, p.late, self.start, self.rooms, p.key, self.rng,
+            p.jobs, p.load, p.late, self.start, self.rooms, p.key, self.rng,
             heat * scale, rounds,
         )  # fmt: skip
         effort.steps(rounds * each)

@@ -11,7 +11,6 @@ approaches where the relaxation has them, as in the volume algorithm (Barahona a
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np

@@ -13,7 +13,9 @@ import numpy as np
 from optsched.families.rigid.certificate.format import Prices
 from optsched.families.rigid.instance import Cost, RigidInstance, RigidSchedule
 from optsched.families.rigid.optimum.prices import Priced
+from optsched.families.rigid.optimum.search import Load, listed
 from optsched.numbers.arrays import Floats, Ints
+from optsched.process import effort
 
 NEVER = 2**61
 MOST_BITS = 40
@@ -36,7 +38,7 @@ class Problem:
             np.array([c.floor for c in costs], np.int64),
             np.array([c.shift for c in costs], np.int64),
         )
-        self.tasks, self.need, self.bins = a.tasks, a.need, a.bins
+        self.load, self.bins = Load(a.tasks, a.need, a.bins), a.bins
         self.capacity = a.total.astype(float)
         self.late = 1.0 if inst.objective == "makespan" else 0.0
         share = (self.jobs.demand / np.maximum(1.0, self.capacity)).max(axis=1, initial=0.0)
@@ -44,6 +46,13 @@ class Problem:
         # the reciprocal of Smith's ratio; a slowdown counts a short job's seconds more
         rate = np.ones(self.n) if self.late else self.jobs.rate
         self.key = self.area / rate
+
+    def listed(self, key: Floats | Ints) -> tuple[Ints, Ints]:
+        """Return the list schedule of an order of priority: starts, and tasks on nodes."""
+        start, rooms = np.zeros(self.n, np.int64), np.zeros((self.n, len(self.bins)), np.int64)
+        listed(np.argsort(key, kind="stable"), self.jobs, self.load, start, rooms)
+        effort.steps(self.n * (40 + self.n) * len(self.bins))
+        return start, rooms
 
     def schedule(self, start: Ints, rooms: Ints) -> RigidSchedule:
         """Return the schedule that arrays mean."""
@@ -70,11 +79,13 @@ def grid_bits(problem: Problem, times: Ints, price: Floats) -> int:
 
     The largest price has ten bits, even if the checker then counts in Python's integers.
     """
-    costs = problem.jobs.rate.max(initial=1.0) * (int(times[-1]) + 2**38) * 2.0**20
+    jobs, arrays = problem.jobs, problem.inst.arrays
+    latest = max(int(times[-1]), int(jobs.low.max(initial=0)))
+    latest += int((jobs.shift + jobs.floor).max(initial=0))
+    costs = 0.0 if problem.late else float(arrays.weight.max(initial=1)) * latest
     worth = float(price[:, :-1].max(initial=0.0)) * float(times[-1] - times[0])
-    charge = worth * problem.jobs.demand.max(initial=1.0) * 4 * len(price)
-    fit = 60 - math.ceil(math.log2(max(costs if problem.inst.objective == "slowdown" else
-                                       costs / 2.0**20, charge, 1.0)))  # fmt: skip
+    charge = worth * jobs.demand.max(initial=1.0) * 2 * len(price)
+    fit = 60 - math.ceil(math.log2(max(costs + charge, 1.0)))
     top = float(price.max(initial=0.0))
     need = 10 - math.floor(math.log2(top)) if top > 0 else 0
     return max(0, min(MOST_BITS, fit), min(100, need))
@@ -87,10 +98,7 @@ def written(times: Ints, price: Floats, bits: int) -> Prices:
     ]
     columns = list(zip(*rows, strict=True))
     kept = [j for j, c in enumerate(columns) if j == 0 or c != columns[j - 1]]
-    if kept and not any(columns[kept[-1]]):
-        last = kept.pop()
-    else:
-        last = len(columns)
+    last = kept.pop() if kept and not any(columns[kept[-1]]) else len(columns)
     if not kept:
         return Prices(times=(), price=((),) * len(price))
     return Prices(

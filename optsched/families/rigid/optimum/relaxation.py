@@ -15,7 +15,6 @@ from optsched.families.rigid.certificate.format import RigidCertificate
 from optsched.families.rigid.instance import RigidInstance
 from optsched.families.rigid.optimum.prices import cheapest
 from optsched.families.rigid.optimum.problem import Problem, grid_bits, written
-from optsched.families.rigid.optimum.search import listed
 from optsched.numbers.arrays import Floats
 from optsched.process import effort
 
@@ -49,10 +48,11 @@ class _Starts:
             effort.steps(8 * self.seconds)
             best[i] = -cost
             if best[i] > duals[i]:
-                columns.append(self._column(i, int(start)))
+                columns.append(self.column(i, int(start)))
         return Pricing(best, columns)
 
-    def _column(self, i: int, start: int) -> Column:
+    def column(self, i: int, start: int) -> Column:
+        """Return the column of a start."""
         jobs, first = self.problem.jobs, int(self.times[0])
         used = np.flatnonzero(jobs.demand[i])
         span = np.arange(start - first, min(start - first + int(jobs.run[i]), self.seconds))
@@ -67,9 +67,7 @@ def relaxation(inst: RigidInstance, progress: Progress, *, threads: int, seed: i
     if inst.packed or inst.objective == "makespan":
         return
     problem = Problem(inst)
-    start, rooms = np.zeros(problem.n, np.int64), np.zeros((problem.n, 1), np.int64)
-    order = np.argsort(problem.jobs.arrival, kind="stable")
-    listed(order, problem.jobs, problem.tasks, problem.need, problem.bins, start, rooms)
+    start, _ = problem.listed(problem.jobs.arrival)
     first = int(problem.jobs.arrival.min(initial=0))
     # from the last arrival on, any schedule can be done one job after the other
     end = int(problem.jobs.arrival.max(initial=0) + problem.jobs.run.sum())
@@ -77,7 +75,7 @@ def relaxation(inst: RigidInstance, progress: Progress, *, threads: int, seed: i
         return
     blocks = _Starts(problem, first, max(end, first + 1))
     master = Master(blocks, threads=threads)
-    master.add([blocks._column(i, int(s)) for i, s in enumerate(start)])  # noqa: SLF001
+    master.add([blocks.column(i, int(s)) for i, s in enumerate(start)])
 
     def stop(_found: Relaxation) -> bool:
         return progress.called_off() or progress.left() <= 0

@@ -10,6 +10,8 @@ simulated annealing (Kirkpatrick et al., 1983).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.random import Generator
 
@@ -21,10 +23,16 @@ from optsched.numbers.kernels import kernel
 MOST_OUT = 12  # jobs that are taken out at once
 
 
+class Load(NamedTuple):
+    """What jobs take of what there is."""
+
+    tasks: Ints  # (n,)
+    need: Ints  # (n, K) of one task
+    bins: Ints  # (H, K) capacity of each node, or of the pool
+
+
 @kernel
-def listed(
-    order: Ints, jobs: Priced, tasks: Ints, need: Ints, bins: Ints, start: Ints, rooms: Ints
-) -> None:
+def listed(order: Ints, jobs: Priced, load: Load, start: Ints, rooms: Ints) -> None:
     """Start jobs by priority whenever something ends or arrives: list scheduling.
 
     Parameters
@@ -32,13 +40,13 @@ def listed(
     order : shape (n,)
         Jobs by priority.
     jobs : Priced
-    tasks, need, bins
-        As in `profile.serial`.
+    load : Load
     start : shape (n,)
         Receives the starts.
     rooms : shape (n, H)
         Receives how many tasks run on each node.
     """
+    tasks, need, bins = load
     n = order.size
     rank = np.empty(n, np.int64)
     for at in range(n):
@@ -113,9 +121,7 @@ def total(jobs: Priced, late: float, start: Ints) -> float:
 @kernel
 def shake(
     jobs: Priced,
-    tasks: Ints,
-    need: Ints,
-    bins: Ints,
+    load: Load,
     late: float,
     start: Ints,
     rooms: Ints,
@@ -129,8 +135,7 @@ def shake(
     Parameters
     ----------
     jobs : Priced
-    tasks, need, bins
-        As in `profile.serial`.
+    load : Load
     late : float
         What a second of the makespan costs.
     key : shape (n,)
@@ -145,6 +150,7 @@ def shake(
     float
         The cost of the best schedule.
     """
+    tasks, need, bins = load
     n, nodes = start.size, bins.shape[0]
     size = 4 * n + 4 * MOST_OUT + 8
     times = np.empty(size, np.int64)

@@ -57,6 +57,8 @@ class Tree:
     ) -> None:  # fmt: skip
         self.problem, self.progress, self.target = problem, progress, target
         self.deadline = deadline
+        # bounds of a deadline scale with the prices
+        self.aim = target if deadline is None else 1.0
         self.times = problem.grid(end, SECONDS)
         high = problem.jobs.high if deadline is None else deadline - problem.jobs.run
         price = np.zeros((len(problem.capacity), len(self.times)))
@@ -102,7 +104,7 @@ class Tree:
         node.mean, node.spread = node.low.astype(float), np.zeros(problem.n)
         for _ in range(4):
             node.bound = ascend(
-                jobs, self.times, node.price, problem.capacity, self.target, STEPS // 4, state,
+                jobs, self.times, node.price, problem.capacity, self.aim, STEPS // 4, state,
                 node.mean, node.spread,
             )  # fmt: skip
             effort.steps(STEPS // 4 * problem.n * 20)

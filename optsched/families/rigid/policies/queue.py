@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,16 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.numbers.streams import Streams
 from optsched.problem import Information, Prior
+
+
+class Jobs(NamedTuple):
+    """What the kernels know of jobs, by number."""
+
+    planned: Ints  # (n,) run time, s
+    tasks: Ints  # (n,)
+    need: Ints  # (n, K)
+    rooms: Ints  # (n, H) tasks of each running job on each node
+
 
 RUN_TIMES = "run_times"  # what exact policies know beforehand
 
@@ -40,9 +50,14 @@ class Table:
                 self.columns[name] = column = more
             column[i] = value
 
+    @property
+    def jobs(self) -> Jobs:
+        """The columns that the kernels take."""
+        return Jobs(self["planned"], self["tasks"], self["need"], self["room"])
+
     def __getitem__(self, name: str) -> Ints:
         column = self.columns[name]
-        return column[:, 0] if column.shape[1] == 1 and name not in ("need", "room") else column
+        return column if name in ("need", "room") else column[:, 0]
 
 
 class Queue:
@@ -154,14 +169,12 @@ class Easy(Queue):
         """Return the jobs that start."""
         if not self.waiting:
             return []
-        waiting, t = np.array(self.waiting), self.table
+        waiting = np.array(self.waiting)
         rank = self.priority(now, waiting)
         if rank is not None:
             waiting = waiting[np.argsort(rank, kind="stable")]
         busy = np.array(self.running, np.int64).reshape(-1, 2)
-        found = backfilled(
-            now, waiting, busy, self.free, t["planned"], t["tasks"], t["need"], t["room"]
-        )
+        found = backfilled(now, waiting, busy, self.free, self.table.jobs)
         return [int(i) for i in found]
 
 
@@ -192,7 +205,7 @@ class Conservative(Queue):
 
     def choose(self, now: int) -> list[int]:
         """Return the jobs whose reservation is now."""
-        t, known = self.table, len(self.planned)
+        known = len(self.planned)
         size = 2 * (len(self.running) + len(self.waiting)) + self.rows + 8
         if self.old or self.public.packed or len(self.times) < size:
             self.times = np.zeros(2 * size, np.int64)
@@ -201,29 +214,19 @@ class Conservative(Queue):
         busy = np.array(self.running, np.int64).reshape(-1, 2)
         fresh = np.array(self.waiting[known:], np.int64)
         starts = np.zeros(len(fresh), np.int64)
-        jobs = (t["planned"], t["tasks"], t["need"], t["room"])
         plan = (self.times, self.plan, self.rows)
-        self.rows = reserve(now, fresh, busy, self.free, *jobs, *plan, starts)
+        self.rows = reserve(now, fresh, busy, self.free, self.table.jobs, *plan, starts)
         self.old = False
         self.reserved |= dict(zip(fresh.tolist(), starts.tolist(), strict=True))
         due = [i for i in self.waiting if self.reserved[i] == now]
-        chosen = fitting(due, self.free, t) if self.public.packed else due
+        chosen = fitting(due, self.free, self.table) if self.public.packed else due
         gone = set(chosen)
         self.planned = [i for i in self.waiting if i not in gone]
         return chosen
 
 
 @kernel
-def backfilled(
-    now: int,
-    waiting: Ints,
-    busy: Ints,
-    free: Ints,
-    planned: Ints,
-    tasks: Ints,
-    need: Ints,
-    rooms: Ints,
-) -> Ints:
+def backfilled(now: int, waiting: Ints, busy: Ints, free: Ints, jobs: Jobs) -> Ints:
     """Return the jobs that EASY starts.
 
     Parameters
@@ -234,11 +237,9 @@ def backfilled(
     busy : shape (r, 2)
         [planned end, job] of the running jobs, ascending.
     free : shape (H, K)
-    planned, tasks : shape (n,)
-    need : shape (n, K)
-    rooms : shape (n, H)
-        Tasks of each running job on each node.
+    jobs : Jobs
     """
+    planned, tasks, need, rooms = jobs
     left = free.copy()
     room = np.zeros(left.shape[0], np.int64)
     chosen = np.empty(waiting.size, np.int64)
@@ -300,10 +301,7 @@ def reserve(
     fresh: Ints,
     busy: Ints,
     free: Ints,
-    planned: Ints,
-    tasks: Ints,
-    need: Ints,
-    rooms: Ints,
+    jobs: Jobs,
     times: Ints,
     plan: Ints,
     rows: int,
@@ -313,6 +311,7 @@ def reserve(
 
     ``starts`` receives the reservations; returns the number of rows.
     """
+    planned, tasks, need, rooms = jobs
     if rows == 0:
         times[0], plan[0], rows = now, free, 1
         for a in range(busy.shape[0]):
