@@ -33,6 +33,7 @@ FAMILIES = {
         "relaxed",
         "bound",
     ),
+    "rigid": ("data", "judge", "bound"),
 }
 PAGE = ("page", "node")
 
