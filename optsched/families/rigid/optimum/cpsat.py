@@ -2,7 +2,8 @@
 
 Every job is an interval of fixed length; each resource is a cumulative constraint (Aggoun and
 Beldiceanu, 1993) of the pool or, where tasks are packed, of every node, with the number of tasks
-there as a variable. All numbers are integers; slowdowns are counted in parts of 2^-20.
+there as a variable. All numbers are integers; slowdowns are counted in parts of 2^-30 or as fine as 64
+bits allow, each rounded down.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from optsched.proofs.grid import float_below
 from optsched.scheduling.declared import affordable
 from optsched.solvers import cp_bound, cp_program, cp_solver, run_cp
 
-PARTS = 2**20  # of a slowdown
+PARTS = 2**30  # of a slowdown
+MOST = 2**58  # of the sum, which CP-SAT counts in 64 bits
 
 
 def cpsat(inst: RigidInstance, progress: Progress, *, threads: int, seed: int) -> None:
@@ -72,10 +74,13 @@ class _Program:
                 demands = [int(a.need[i, k]) * self.tasks[i][h] for i in used]
                 if used:
                     m.add_cumulative([intervals[i] for i in used], demands, capacity)
-        self.unit = PARTS if inst.objective == "slowdown" else 1
+        costs = [Cost(inst.objective, job) for job in inst.jobs]
+        self.unit = 1
+        if inst.objective == "slowdown":
+            most = sum(c.weight * (latest + c.shift) // c.unit + 1 for c in costs)
+            self.unit = max(1, min(PARTS, MOST // most))
         terms = []
-        for s, job in zip(self.start, inst.jobs, strict=True):
-            cost = Cost(inst.objective, job)
+        for s, job, cost in zip(self.start, inst.jobs, costs, strict=True):
             late: Any = s - job.arrival + cost.shift
             if inst.objective == "slowdown":
                 late = m.new_int_var(cost.floor, latest + cost.shift, "")
