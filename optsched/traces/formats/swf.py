@@ -22,8 +22,8 @@ from optsched.traces.lines import Row, is_number, read_fields
 
 FIELDS = 18
 READ = {
-    **{1: "job", 2: "submit", 3: "wait", 4: "run time", 5: "used", 8: "requested", 9: "requested time"},
-    **{10: "memory", 12: "user", 17: "preceding job"},
+    **{1: "job", 2: "submit", 3: "wait", 4: "run time", 5: "used", 8: "requested"},
+    **{9: "requested time", 10: "memory", 12: "user", 17: "preceding job"},
 }
 STATUS = 11
 PARTS = ("2", "3", "4")

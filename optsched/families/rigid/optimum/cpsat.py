@@ -2,8 +2,8 @@
 
 Every job is an interval of fixed length; each resource is a cumulative constraint (Aggoun and
 Beldiceanu, 1993) of the pool or, where tasks are packed, of every node, with the number of tasks
-there as a variable. All numbers are integers; slowdowns are counted in parts of 2^-30 or as fine as 64
-bits allow, each rounded down.
+there as a variable. All numbers are integers; slowdowns are counted in parts of 2^-30, or as fine
+as 64 bits allow, each rounded down.
 """
 
 from __future__ import annotations
