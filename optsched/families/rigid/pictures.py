@@ -27,8 +27,10 @@ def pictures(inst: RigidInstance, schedules: Mapping[str, RigidSchedule]) -> Map
 
 def _steps(times: Ints, changes: Ints) -> tuple[Floats, Ints]:
     """Return when a sum changes, hours, and its values from then on."""
-    order = np.argsort(times, kind="stable")
-    return times[order] / HOUR, changes[order].cumsum()
+    when, place = np.unique(times, return_inverse=True)
+    sums = np.zeros(len(when), np.int64)
+    np.add.at(sums, place, changes)
+    return when / HOUR, sums.cumsum()
 
 
 def over_time(

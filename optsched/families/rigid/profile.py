@@ -60,7 +60,7 @@ def earliest(
     a = segment(times, n, ready)
     least = np.empty(free.shape[1:], np.int64)
     while True:
-        start = max(ready, times[a])
+        start: int = max(ready, times[a])
         j, fits = a, True
         if nodes == 1:
             while j < n and times[j] < start + duration:

@@ -191,4 +191,5 @@ def ascend(
         for k in range(kinds):
             for j in range(last):
                 now[k, j] = max(0.0, now[k, j] + step * use[k, j])
-    return state[0]
+    best: float = state[0]
+    return best
