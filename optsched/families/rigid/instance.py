@@ -183,9 +183,8 @@ class RigidInstance(Platform, Instance):
         def column(name: str) -> Ints:
             return np.array([getattr(job, name) for job in self.jobs], np.int64)
 
-        return JobArrays(
-            *map(column, ("arrival", "run", "request", "weight")), tasks, need, self.bins
-        )
+        arrival, run, request, weight = map(column, ("arrival", "run", "request", "weight"))
+        return JobArrays(arrival, run, request, weight, tasks, need, self.bins)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ from optsched.families.rigid.optimum.tree import Tree
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 from optsched.problem import Method
-from optsched.process import clock, effort
+from optsched.process import effort
 
 FEW = 14  # jobs that a tree may close
 COARSE, FINE = 256, 2**16  # intervals of prices at first, and at most
@@ -71,8 +71,8 @@ class Search:
     def shake(self, heat: float) -> None:
         """Search the neighbourhood of the best schedule for a turn."""
         p = self.problem
-        each = 100 * (p.n + 20) * len(p.bins)  # elementary steps of a round
-        rounds = max(16, SLICE // each)
+        each = 40 * (p.n + 20) * len(p.bins)  # elementary steps of a round
+        rounds = max(16, 4 * SLICE // each)
         scale = self.cost / p.n
         self.cost = shake(
             p.jobs, p.load, p.late, self.start, self.rooms, p.key, self.rng,
@@ -128,12 +128,12 @@ class Search:
         """Report what the prices prove."""
         if self.bound <= self.proved:
             return
-        began = clock.now()
+        began = self.progress.seconds()
         bits = grid_bits(self.problem, self.times, self.price)
         prices = written(self.times, self.price, bits)
         self.progress.prove(RigidCertificate.root(self.inst, prices, bits))
         effort.spend(effort.HANDLED * (self.price.size + 30 * self.problem.n))
-        self.checking = clock.now() - began
+        self.checking = self.progress.seconds() - began
         self.proved = self.bound
 
     # --- all together ---
@@ -163,9 +163,7 @@ class Search:
         while not progress.stop():
             if not self.rest:
                 self.ascend()
-            turns = 1 if self.rest else 2
-            for _ in range(turns):
-                self.shake(HEAT * max(0.0, 0.9 - span.share()))
+            self.shake(HEAT * max(0.0, 0.9 - span.share()))
             if progress.seconds() - reported > 1.0 or self.ending():
                 self.report()
                 self.certify()
