@@ -4,6 +4,7 @@ x_is = 1 if job i starts in second s; on nodes, y_ish is the number of its tasks
 scheduling problems are written in Pritsker et al. (1969) and van den Akker et al. (2000).
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls
 from __future__ import annotations
 
 from collections import defaultdict

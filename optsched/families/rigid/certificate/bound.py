@@ -71,38 +71,36 @@ class Evaluation:
         times = pricing.times or (0,)
         worth = [[0] for _ in pricing.price]
         for sums, row in zip(worth, pricing.price, strict=True):
-            for j, price in enumerate(row):
-                sums.append(sums[-1] + price * (times[j + 1] - times[j]))
+            for j, each in enumerate(row):
+                sums.append(sums[-1] + each * (times[j + 1] - times[j]))
         rent = sum(w[-1] * c for w, c in zip(worth, self.inst.total, strict=True))
-        price = [[*row, 0] for row in pricing.price]
-        data: list[Any] = [
-            self.low,
-            self.high,
-            [c.arrival for c in self.costs],
-            [job.run for job in self.inst.jobs],
-            self.demand,
-            [c.weight << pricing.bits for c in self.costs],
-            *([getattr(c, name) for c in self.costs] for name in ("floor", "shift", "unit")),
-            times,
-            price,
-            worth,
-        ]
-        latest = max([times[-1], *self.low]) + max(
-            (c.shift + c.floor for c in self.costs), default=0
+        weight = [c.weight << pricing.bits for c in self.costs]
+        latest = max([times[-1], *self.low])
+        latest += max((c.shift + c.floor for c in self.costs), default=0)
+        dearest = Magnitude.of("worth", [w[-1] for w in worth])
+        largest = Magnitude.of("demand", [d for row in self.demand for d in row])
+        most = Magnitude.of("weight", weight) * Magnitude("seconds", latest)
+        small = (most + (dearest * largest).total(2 * len(worth))).inside(2**62)
+
+        def array(values: Sequence[Any], width: int | None = None) -> Any:
+            made = np.array(values, np.int64 if small else object)
+            return made if width is None else made.reshape(-1, width)
+
+        jobs = Starts(
+            low=array(self.low),
+            high=array(self.high),
+            arrival=array([c.arrival for c in self.costs]),
+            run=array([job.run for job in self.inst.jobs]),
+            demand=array(self.demand, len(worth)),
+            weight=array(weight),
+            floor=array([c.floor for c in self.costs]),
+            shift=array([c.shift for c in self.costs]),
+            unit=array([c.unit for c in self.costs]),
         )
-        heaviest = Magnitude.of("weight", data[5]) * Magnitude("seconds", latest)
-        charge = Magnitude.of("worth", [w[-1] for w in worth]) * Magnitude.of(
-            "demand", [d for row in self.demand for d in row]
-        )
-        small = (heaviest + charge.total(2 * len(price))).inside(2**62)
-        found = np.zeros(len(self.costs), np.int64 if small else object)
-        shapes = {4: (-1, len(price))}
-        arrays = [
-            np.array(x, np.int64 if small else object).reshape(shapes.get(k, np.shape(x)))
-            for k, x in enumerate(data)
-        ]
-        (minima if small else minima.py_func)(Starts(*arrays[:9]), *arrays[9:], found)
-        return sum(found.tolist()) - rent
+        price = array([[*row, 0] for row in pricing.price])
+        found = array([0] * len(self.costs))
+        (minima if small else minima.py_func)(jobs, array(times), price, array(worth), found)
+        return int(sum(found.tolist())) - rent
 
 
 @kernel
