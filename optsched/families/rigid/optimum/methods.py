@@ -20,7 +20,7 @@ from optsched.families.rigid.optimum.cpsat import cpsat
 from optsched.families.rigid.optimum.prices import ascend
 from optsched.families.rigid.optimum.problem import Problem, grid_bits, written
 from optsched.families.rigid.optimum.relaxation import relaxation
-from optsched.families.rigid.optimum.search import shake, total
+from optsched.families.rigid.optimum.search import DRAWS, shake, total
 from optsched.families.rigid.optimum.tree import Tree
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
@@ -74,10 +74,10 @@ class Search:
         each = 40 * (p.n + 20) * len(p.bins)  # elementary steps of a round
         rounds = max(16, 4 * SLICE // each)
         scale = self.cost / p.n
+        draws = self.rng.random((rounds, DRAWS))
         self.cost = shake(
-            p.jobs, p.load, p.late, self.start, self.rooms, p.key, self.rng,
-            heat * scale, rounds,
-        )  # fmt: skip
+            p.jobs, p.load, p.late, self.start, self.rooms, p.key, draws, heat * scale
+        )
         effort.steps(rounds * each)
 
     def report(self) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 
 from optsched.families.rigid.optimum.prices import Priced
 from optsched.families.rigid.profile import earliest, holds, take
@@ -21,6 +20,7 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
 MOST_OUT = 12  # jobs that are taken out at once
+DRAWS = 15 + 3 * MOST_OUT  # random numbers of a round
 
 
 class Load(NamedTuple):
@@ -126,9 +126,8 @@ def shake(
     start: Ints,
     rooms: Ints,
     key: Floats,
-    rng: Generator,
+    draws: Floats,
     heat: float,
-    rounds: int,
 ) -> float:
     """Search the neighbourhood of a schedule; ``start`` and ``rooms`` receive the best found.
 
@@ -140,10 +139,10 @@ def shake(
         What a second of the makespan costs.
     key : shape (n,)
         Small for jobs that should be early, such as the reciprocal of Smith's ratio.
-    rng : Generator
+    draws : shape (rounds, DRAWS)
+        Random numbers of [0, 1).
     heat : float
         About how much worse a schedule may be and still be accepted.
-    rounds : int
 
     Returns
     -------
@@ -162,7 +161,8 @@ def shake(
     rank = np.empty(MOST_OUT)
     old_start, old_rooms = np.empty(MOST_OUT, np.int64), np.empty((MOST_OUT, nodes), np.int64)
     rows = size
-    for number in range(rounds):
+    for number in range(draws.shape[0]):
+        draw = draws[number]
         if number % 64 == 0 or rows + 4 * MOST_OUT > size:
             times[0], free[0], rows = 0, bins, 1
             order = np.argsort(start)
@@ -171,28 +171,30 @@ def shake(
                     times, free, rows, start[i], start[i] + jobs.run[i], need[i], rooms[i], 1
                 )
         # a job that waits, and jobs that start when it does, or when it could
-        chosen = np.int64(rng.random() * n)
-        for _ in range(8):
+        chosen = np.int64(draw[0] * n)
+        for k in range(1, 8):
             if start[chosen] > jobs.low[chosen]:
                 break
-            chosen = np.int64(rng.random() * n)
+            chosen = np.int64(draw[k] * n)
         when = start[chosen]
-        if rng.random() < 0.7:
-            when = jobs.low[chosen] + np.int64(rng.random() * (when - jobs.low[chosen]))
-        many = 1 + np.int64(rng.random() * (MOST_OUT - 1))
-        at = np.searchsorted(start[order], when) - np.int64(rng.random() * (many + 1))
+        if draw[8] < 0.7:
+            when = jobs.low[chosen] + np.int64(draw[9] * (when - jobs.low[chosen]))
+        many = 1 + np.int64(draw[10] * (MOST_OUT - 1))
+        at = np.searchsorted(start[order], when) - np.int64(draw[11] * (many + 1))
         out[0], m = chosen, 1
-        for k in range(at, at + 2 * many):
-            if m < many + 1 and 0 <= k < n and order[k] != chosen and rng.random() < 0.5:
-                out[m] = order[k]
+        for k in range(2 * many):
+            if m <= many and 0 <= at + k < n and order[at + k] != chosen and draw[12 + k] < 0.5:
+                out[m] = order[at + k]
                 m += 1
-        plain = rng.random() < 0.3
+        plain = draw[DRAWS - 1] < 0.3
         for k in range(m):
             i = out[k]
             old_start[k], old_rooms[k] = start[i], rooms[i]
             rows = take(times, free, rows, start[i], start[i] + jobs.run[i], need[i], rooms[i], -1)
-            rank[k] = rng.random() if plain else key[i] * np.exp(rng.normal())
-        if not plain and rng.random() < 0.5:
+            # likely in the order of the keys
+            drawn = draw[12 + 2 * MOST_OUT + k]
+            rank[k] = drawn if plain else -key[i] * np.log(1.0 - drawn)
+        if not plain and draw[DRAWS - 2] < 0.5:
             rank[0] = 0.0
         back = np.argsort(rank[:m])
         now = cost
@@ -208,7 +210,7 @@ def shake(
             )
         if late > 0:
             now = total(jobs, late, start)
-        if now <= cost - heat * np.log(1.0 - rng.random()):
+        if now <= cost - heat * np.log(1.0 - draw[DRAWS - 3]):
             cost = now
             if now < best - 1e-9 * abs(best):
                 best = now
