@@ -7,7 +7,7 @@ that records and judges. So nothing that a policy is shown is what its judge com
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack
 from copy import deepcopy
 from typing import Any
@@ -246,8 +246,9 @@ def _run(
         _Collector(family, judged) if family.recorder is None else family.recorder(judged, policy)
     )
     seconds, slowest = 0.0, 0.0
-    told = family.events(shown, information)
-    for done, (event, true_event) in enumerate(zip(told, family.events(judged), strict=True)):
+    told, true = answered(family.events(shown, information)), answered(family.events(judged))
+    event, true_event, done = next(told, None), next(true, None), 0
+    while event is not None:
         interrupts.raise_if_asked()
         place = f"policy {name}: event {done}"
         with Explained(place, passed, limit=limit), limited(limit):
@@ -261,8 +262,9 @@ def _run(
             raise PolicyError(f"{place}: the decision {err}") from err
         with Explained(f"{place}: its decision", passed):
             record.take(true_event, taken)
+        event, true_event, done = following(told, taken), following(true, taken), done + 1
         if progress is not None:
-            progress(done + 1)
+            progress(done)
     original.must_be_unchanged(name)
     try:
         with Explained(f"policy {name}: its decisions", ValueError):
@@ -291,6 +293,19 @@ def _run(
         seconds=seconds,
         slowest=slowest,
     )
+
+
+def answered(events: Iterable[Any]) -> Generator[Any, Any, None]:
+    """Return events that may depend on decisions: a generator is sent each of them."""
+    return events if isinstance(events, Generator) else (event for event in events)
+
+
+def following(events: Generator[Any, Any, None], decision: Any) -> Any:
+    """Return what happens after a decision; None: nothing does any more."""
+    try:
+        return events.send(decision)
+    except StopIteration:
+        return None
 
 
 def _first_of(verdict: Verdict) -> str:

@@ -13,6 +13,7 @@ The table has one row per job, in the order of submission (equal times: the orde
     user             tenant, or ""
     model            what the job trains, or ""
     steps            mini-batches of all tasks together, whole, >= 1; NaN: not in the list
+    request_seconds  requested time, s; NaN: not in the list
 
 ``attrs["format"]`` names the format, ``attrs["dropped"]`` counts rows that name no running time
 (or no processors), ``attrs["start"]`` is the date of the first submission, or None.
@@ -43,13 +44,14 @@ from optsched.traces.lines import begins, first_row
 
 COLUMNS = (
     *("name", "submit_seconds", "start_seconds", "run_seconds", "tasks"),
-    *("gpu", "cpu", "memory_gb", "user", "model", "steps"),
+    *("gpu", "cpu", "memory_gb", "user", "model", "steps", "request_seconds"),
 )
 MISSING = {"user": "", "model": ""}
 
 TIMES = {"submit_seconds": SUBMIT, "start_seconds": BEGIN, "end_seconds": BEGIN}
 RULES = {
     "run_seconds": RUN,
+    "request_seconds": RUN,
     "tasks": TASKS,
     "gpu": DEMAND,
     "cpu": DEMAND,

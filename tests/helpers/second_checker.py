@@ -61,6 +61,14 @@ RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, option
         ("small", 1, "relaxation", 300, SCARCE),
         ("mid", 1, "relaxation", 300, {"jobs": 3, "machines": 2, **SCARCE}),
     ),
+    "rigid": (
+        ("small", 1, "auto", 3000, {}),  # a tree over start times
+        ("small", 2, "auto", 3000, {"objective": "slowdown"}),
+        ("small", 3, "auto", 3000, {"objective": "makespan", "load": 2.0}),
+        ("small", 4, "auto", 300, {"objective": "wait", "packed": True, "machines": 2}),
+        ("lublin", 5, "auto", 300, {"jobs": 20}),
+        ("small", 6, "relaxation", 3000, {}),
+    ),
 }
 
 

@@ -34,6 +34,7 @@ FAMILIES = {
         "relaxed",
         "bound",
     ),
+    "rigid": ("data", "judge", "bound"),
 }
 GAMES = ("data", "states", "proof")  # of `optsched.minimax`
 PAGE = ("page", "node")

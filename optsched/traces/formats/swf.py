@@ -23,7 +23,7 @@ from optsched.traces.lines import Row, is_number, read_fields
 FIELDS = 18
 READ = {
     **{1: "job", 2: "submit", 3: "wait", 4: "run time", 5: "used", 8: "requested"},
-    **{10: "memory", 12: "user", 17: "preceding job"},
+    **{9: "requested time", 10: "memory", 12: "user", 17: "preceding job"},
 }
 STATUS = 11
 PARTS = ("2", "3", "4")
@@ -66,7 +66,7 @@ def read_swf(path: Path) -> Table:
     run, wait = columns.numbers("run time", TIME), columns.numbers("wait", TIME)
     submit = columns.numbers("submit", SUBMIT)
     used, asked = columns.numbers("used", ANY), columns.numbers("requested", ANY)
-    memory = columns.numbers("memory", ANY)
+    memory, asked_time = columns.numbers("memory", ANY), columns.numbers("requested time", TIME)
     tasks = np.where(used >= 1, used, asked)
     columns.refuse("used", tasks != np.floor(tasks), "a whole number of processors, or -1")
     columns.refuse("used", tasks > TASKS.high, f"at most {TASKS.high:g} processors")
@@ -89,6 +89,7 @@ def read_swf(path: Path) -> Table:
         "submit_seconds": submit,
         "start_seconds": np.where(wait >= 0, submit + wait, np.nan),
         "run_seconds": np.where(run >= 0, run, np.nan),
+        "request_seconds": np.where(asked_time > 0, asked_time, np.nan),
         "tasks": np.where(tasks >= 1, tasks, np.nan),
         "gpu": np.zeros(len(columns)),
         "cpu": np.ones(len(columns)),

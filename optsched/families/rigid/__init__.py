@@ -1,0 +1,56 @@
+"""Rigid parallel jobs as clusters run them: waiting, flow time, slowdown, makespan."""
+
+from __future__ import annotations
+
+from optsched.families import later
+from optsched.families.rigid.certificate.format import RigidCertificate, check
+from optsched.families.rigid.facts import (
+    describe,
+    headline,
+    run_times,
+    shadow_prices,
+    warnings,
+)
+from optsched.families.rigid.instance import RigidInstance, RigidSchedule
+from optsched.families.rigid.online import WIRE, assemble, events
+from optsched.families.rigid.optimum.methods import METHODS
+from optsched.families.rigid.optimum.opening import opening
+from optsched.families.rigid.policies.orders import POLICIES
+from optsched.families.rigid.policies.queue import RUN_TIMES
+from optsched.families.rigid.sources.presets import PRESETS, generate
+from optsched.families.rigid.verify import verify
+from optsched.problem import Family
+
+FAMILY = Family(
+    name="rigid",
+    title="Rigid parallel jobs: waiting, flow time, slowdown or makespan on a cluster",
+    paper="Feitelson, Rudolph, Schwiegelshohn: Parallel Job Scheduling - A Status Report. "
+    "JSSPP 2004",
+    sense="min",
+    instance=RigidInstance,
+    schedule=RigidSchedule,
+    certificate=RigidCertificate,
+    presets=PRESETS,
+    sizes=("jobs", "machines", "load"),
+    generate=generate,
+    open_trace=later("optsched.families.rigid.sources.traces", "open_trace"),
+    recorded=later("optsched.families.rigid.sources.traces", "recorded"),
+    samples={"source": "jobs.csv"},
+    verify=verify,
+    check=check,
+    events=events,
+    public=RigidInstance.platform,
+    wire=WIRE,
+    knowledge={RUN_TIMES: run_times},
+    assemble=assemble,
+    policies=POLICIES,
+    trivial=("fcfs",),
+    methods=METHODS,
+    program=later("optsched.models.rigid", "rigid_ilp"),
+    headline=headline,
+    describe=describe,
+    warnings=warnings,
+    pictures=later("optsched.families.rigid.pictures", "pictures"),
+    shadow_prices=lambda inst, certificate: [*shadow_prices(inst, certificate)],
+    opening=opening,
+)

@@ -1,0 +1,151 @@
+"""The Lagrangian dual bound at prices of capacity, in integers: the cheapest start of every job.
+
+At prices >= 0 that are constant between breakpoints, cost plus charge of a job (Geoffrion, 1974)
+is linear in its start between those at which its start or its end meets a breakpoint, at which its
+bounded slowdown leaves 1, and the ends of its window. So only these starts are looked at, in
+whole seconds, whatever the breakpoints: the bound holds for all starts. Once the cost alone is no
+less than the best, no later start is better, for charges are not negative. On nodes the bound is
+that of all capacity in one pool, which no schedule exceeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from optsched.families.rigid.instance import Cost, RigidInstance
+from optsched.numbers.arrays import Ints
+from optsched.numbers.kernels import kernel
+from optsched.numbers.magnitudes import Magnitude
+
+NEVER = 2**61  # the end of a window that has none
+
+
+@dataclass(frozen=True)
+class Pricing:
+    """Prices on a grid: integers in units of 2**-bits of the summed objective."""
+
+    times: Sequence[int]  # breakpoints, ascending
+    price: Sequence[Sequence[int]]  # of a unit and second, by resource, from each but the last on
+    bits: int
+
+
+class Starts(NamedTuple):
+    """Jobs as the kernel takes them: a start costs weight * max(floor, s - arrival + shift) / unit.
+
+    Arrays of shape (n,), ``demand`` of shape (n, K). Where numbers are too large for 64 bits they
+    hold Python's integers.
+    """
+
+    low: Ints
+    high: Ints
+    arrival: Ints
+    run: Ints
+    demand: Ints
+    weight: Ints
+    floor: Ints
+    shift: Ints
+    unit: Ints
+
+
+class Evaluation:
+    """All that the bound needs of an instance, whatever the prices."""
+
+    def __init__(self, inst: RigidInstance) -> None:
+        self.inst = inst
+        self.costs = [Cost(inst.objective, job) for job in inst.jobs]
+        self.low = [job.arrival for job in inst.jobs]
+        self.high = [NEVER] * len(inst.jobs)
+        self.demand = [tuple(job.tasks * d for d in job.need) for job in inst.jobs]
+
+    def sum(self, pricing: Pricing) -> int | None:
+        """Return the bound on the summed objective times 2**bits, rounded down; None: no start.
+
+        ``low`` and ``high`` are the windows of the starts.
+        """
+        if any(a > b for a, b in zip(self.low, self.high, strict=True)):
+            return None
+        times = pricing.times or (0,)
+        worth = [[0] for _ in pricing.price]
+        for sums, row in zip(worth, pricing.price, strict=True):
+            for j, each in enumerate(row):
+                sums.append(sums[-1] + each * (times[j + 1] - times[j]))
+        rent = sum(w[-1] * c for w, c in zip(worth, self.inst.total, strict=True))
+        weight = [c.weight << pricing.bits for c in self.costs]
+        latest = max([times[-1], *self.low])
+        latest += max((c.shift + c.floor for c in self.costs), default=0)
+        dearest = Magnitude.of("worth", [w[-1] for w in worth])
+        largest = Magnitude.of("demand", [d for row in self.demand for d in row])
+        most = Magnitude.of("weight", weight) * Magnitude("seconds", latest)
+        small = (most + (dearest * largest).total(2 * len(worth))).inside(2**62)
+
+        def array(values: Sequence[Any], width: int | None = None) -> Any:
+            made = np.array(values, np.int64 if small else object)
+            return made if width is None else made.reshape(-1, width)
+
+        jobs = Starts(
+            low=array(self.low),
+            high=array(self.high),
+            arrival=array([c.arrival for c in self.costs]),
+            run=array([job.run for job in self.inst.jobs]),
+            demand=array(self.demand, len(worth)),
+            weight=array(weight),
+            floor=array([c.floor for c in self.costs]),
+            shift=array([c.shift for c in self.costs]),
+            unit=array([c.unit for c in self.costs]),
+        )
+        price = array([[*row, 0] for row in pricing.price])
+        found = array([0] * len(self.costs))
+        (minima if small else minima.py_func)(jobs, array(times), price, array(worth), found)
+        return int(sum(found.tolist())) - rent
+
+
+@kernel
+def minima(jobs: Starts, times: Ints, price: Ints, worth: Ints, found: Ints) -> None:
+    """Write into ``found`` the least cost with charge of every job, rounded down.
+
+    Parameters
+    ----------
+    jobs : Starts
+    times : shape (B + 1,)
+        Breakpoints.
+    price, worth : shape (K, B + 1)
+        From each breakpoint on, and summed until each.
+    """
+    low, high, arrival, run, demand, weight, floor, shift, unit = jobs
+    last = times.size - 1
+    for i in range(low.size):
+        s, p = low[i], run[i]
+        kink = arrival[i] + floor[i] - shift[i]
+        x = np.searchsorted(times, s, side="right") - 1
+        y = np.searchsorted(times, s + p, side="right") - 1
+        first = True
+        while True:
+            cost = weight[i] * max(floor[i], s - arrival[i] + shift[i]) // unit[i]
+            if not first and cost >= found[i]:
+                break
+            for k in range(price.shape[0]):
+                charge = price[k, 0] * 0
+                if y >= 0:
+                    charge += worth[k, y] + price[k, y] * (s + p - times[y])
+                if x >= 0:
+                    charge -= worth[k, x] + price[k, x] * (s - times[x])
+                cost += demand[i, k] * charge
+            if first or cost < found[i]:
+                found[i] = cost
+            first = False
+            if s >= high[i] or x == last:
+                break
+            step = times[x + 1]
+            if y < last:
+                step = min(step, times[y + 1] - p)
+            if s < kink:
+                step = min(step, kink)
+            s = min(step, high[i])
+            while x < last and times[x + 1] <= s:
+                x += 1
+            while y < last and times[y + 1] <= s + p:
+                y += 1

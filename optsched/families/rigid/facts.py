@@ -1,0 +1,85 @@
+"""What can be said of an instance before anything is solved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+from optsched.families.rigid.certificate.format import RigidCertificate
+from optsched.families.rigid.instance import RigidInstance
+from optsched.scheduling.jobs import LIGHT, share, spread
+
+
+def headline(inst: RigidInstance) -> str:
+    """Return the size in a phrase."""
+    there = f"{sum(m.count for m in inst.machines)} nodes" if inst.packed else "a pool"
+    amounts = zip(inst.total, inst.resources, strict=True)
+    return f"{len(inst.jobs)} jobs, {there} of {', '.join(f'{c} {name}' for c, name in amounts)}"
+
+
+def offered_load(inst: RigidInstance) -> dict[str, float]:
+    """Return what the jobs take of each resource, over what there is until the last arrival."""
+    last = max((job.arrival for job in inst.jobs), default=0)
+    first = min((job.arrival for job in inst.jobs), default=0)
+    longest = max((job.run for job in inst.jobs), default=1)
+    seconds = (last - first) or longest
+    return {
+        name: sum(job.run * job.tasks * job.need[k] for job in inst.jobs) / (seconds * c)
+        for k, (name, c) in enumerate(zip(inst.resources, inst.total, strict=True))
+        if c
+    }
+
+
+def describe(inst: RigidInstance) -> Mapping[str, Any]:
+    """Return the facts that `optsched show` prints, by their names."""
+    return {
+        "source": inst.source,
+        "jobs": len(inst.jobs),
+        "objective": inst.objective,
+        "tasks": "packed onto nodes" if inst.packed else "in one pool",
+        "resources": dict(zip(inst.resources, inst.total, strict=True)),
+        "nodes": [
+            {"name": m.name, "count": m.count} | dict(zip(inst.resources, m.capacity, strict=True))
+            for m in inst.machines
+        ],
+        "offered load": offered_load(inst),
+        "run time, s": spread(job.run for job in inst.jobs),
+        "requested time over run time": spread(job.request / job.run for job in inst.jobs),
+        "jobs of one task": share(job.tasks == 1 for job in inst.jobs),
+        "users": len({job.user for job in inst.jobs}),
+        "drawn": list(inst.drawn),
+    }
+
+
+def warnings(inst: RigidInstance) -> list[str]:
+    """Return what makes results of the instance say little."""
+    load = max(offered_load(inst).values(), default=0.0)
+    if load < LIGHT:
+        return [f"the offered load is {load:.2g}: any policy may do well"]
+    if load > 1:
+        return [f"the offered load is {load:.2g}: the queue grows as long as jobs arrive"]
+    return []
+
+
+def run_times(inst: RigidInstance) -> list[int]:
+    """Return the run time of every job, s."""
+    return [job.run for job in inst.jobs]
+
+
+def shadow_prices(
+    inst: RigidInstance, certificate: RigidCertificate
+) -> Iterator[Mapping[str, Any]]:
+    """Yield, for every interval and resource with a price, what one more unit saves at most.
+
+    ``price`` is in seconds of the objective for one more unit during the whole interval. A tree,
+    or the makespan, gives none.
+    """
+    if len(certificate.prices) != 1 or certificate.deadline is not None:
+        return
+    (prices,) = certificate.prices
+    for name, row in zip(inst.resources, prices.price, strict=True):
+        for (begin, end), price in zip(pairwise(prices.times), row, strict=True):
+            if price:
+                worth = price * (end - begin) / 2**certificate.grid_bits / inst.weight
+                yield {"resource": name, "from": begin, "until": end, "price": worth}

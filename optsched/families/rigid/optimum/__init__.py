@@ -1,0 +1,1 @@
+"""How the optimum of `rigid` is found: methods by name, and their building blocks."""

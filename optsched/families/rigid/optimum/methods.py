@@ -1,0 +1,244 @@
+"""The methods of family `rigid` by name, and `auto`.
+
+`auto` begins with list scheduling, then takes turns: dual ascent on capacity prices, whose
+intervals are halved when it stalls, and a large neighbourhood search (Shaw, 1998). A few jobs are
+closed by a tree over start times. For the makespan, deadlines are excluded by the same prices
+(a bisection over deadlines, each a Lagrangian bound without costs).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from optsched.engine.progress import Progress
+from optsched.families.rigid.certificate.format import RigidCertificate
+from optsched.families.rigid.instance import RigidInstance
+from optsched.families.rigid.optimum.cpsat import cpsat
+from optsched.families.rigid.optimum.prices import ascend
+from optsched.families.rigid.optimum.problem import Problem, grid_bits, written
+from optsched.families.rigid.optimum.relaxation import relaxation
+from optsched.families.rigid.optimum.search import DRAWS, shake, total
+from optsched.families.rigid.optimum.tree import Tree
+from optsched.numbers.arrays import Floats, Ints
+from optsched.numbers.streams import Streams
+from optsched.problem import Method
+from optsched.process import effort
+
+FEW = 14  # jobs that a tree may close
+COARSE, FINE = 256, 2**16  # intervals of prices at first, and at most
+SLICE = 2_000_000  # elementary steps of a turn: some milliseconds
+HEAT = 0.3  # of the mean cost of a job: how much worse a schedule may be at first
+SHORTEST_STEP = 0.02  # of Polyak's length; below it the ascent has stalled
+EARLIER = (0.0, 0.25, 0.5, 0.75, 1.0)  # alpha points
+CLOSED = 1e-7  # relative: a slowdown is no whole number
+
+
+class Search:
+    """Prices and schedules of an instance, improved in turns.
+
+    Parameters
+    ----------
+    inst : RigidInstance
+    progress : Progress
+    seed : int
+    """
+
+    def __init__(self, inst: RigidInstance, progress: Progress, seed: int) -> None:
+        self.inst, self.progress = inst, progress
+        self.problem = problem = Problem(inst)
+        self.rng = Streams(seed)("search")
+        self.start = np.zeros(problem.n, np.int64)
+        self.rooms = np.zeros((problem.n, len(problem.bins)), np.int64)
+        self.cost = math.inf
+        self.judged = math.inf
+        self.checking = 0.0  # seconds that the last check took
+        self.proved = -math.inf
+        self.bound = -math.inf
+
+    # --- schedules ---
+
+    def list(self, key: Floats | Ints) -> None:
+        """Keep the list schedule of an order of priority, if it is the best."""
+        p = self.problem
+        start, rooms = p.listed(key)
+        cost = total(p.jobs, p.late, start)
+        if cost < self.cost:
+            self.cost, self.start, self.rooms = cost, start, rooms
+
+    def shake(self, heat: float) -> None:
+        """Search the neighbourhood of the best schedule for a turn."""
+        p = self.problem
+        each = 40 * (p.n + 20) * len(p.bins)  # elementary steps of a round
+        rounds = max(16, 4 * SLICE // each)
+        scale = self.cost / p.n
+        draws = self.rng.random((rounds, DRAWS))
+        self.cost = shake(
+            p.jobs, p.load, p.late, self.start, self.rooms, p.key, draws, heat * scale
+        )
+        effort.steps(rounds * each)
+
+    def report(self) -> None:
+        """Report the best schedule, if it is new."""
+        if self.cost < self.judged:
+            self.judged = self.cost
+            self.progress.offer(self.problem.schedule(self.start, self.rooms), sure=True)
+
+    # --- bounds ---
+
+    def begin(self) -> None:
+        """Begin with coarse prices of nothing."""
+        p = self.problem
+        end = int((self.start + p.jobs.run).max(initial=1))
+        self.times = p.grid(end, COARSE)
+        self.price = np.zeros((len(p.capacity), len(self.times)))
+        self.mean, self.spread = self.start.astype(float), np.zeros(p.n)
+        self.state = np.array([-math.inf, 1.0, 0.0])
+        self.rest = False
+
+    def ascend(self) -> None:
+        """Improve the prices for a turn; refine them where that stalls."""
+        p = self.problem
+        each = 60 * p.n + 12 * self.price.size
+        steps = max(5, SLICE // each)
+        self.bound = ascend(
+            p.jobs, self.times, self.price, p.capacity, self.cost, steps, self.state,
+            self.mean, self.spread,
+        )  # fmt: skip
+        effort.steps(steps * each)
+        if self.state[1] < SHORTEST_STEP:
+            for share in EARLIER:
+                self.list(self.mean + share * p.jobs.run)
+            self.refine()
+
+    def refine(self) -> None:
+        """Halve the intervals of the prices."""
+        middle = (self.times[1:] + self.times[:-1]) // 2
+        times = np.unique(np.concatenate([self.times, middle]))
+        self.rest = len(times) > FINE or len(times) == len(self.times)
+        if self.rest:
+            return
+        self.price = self.price[:, np.searchsorted(self.times, times, side="right") - 1].copy()
+        self.times = times
+        self.state = np.array([-math.inf, 0.3, 0.0])
+
+    def certify(self) -> None:
+        """Report what the prices prove."""
+        if self.bound <= self.proved:
+            return
+        began = self.progress.seconds()
+        bits = grid_bits(self.problem, self.times, self.price)
+        prices = written(self.times, self.price, bits)
+        self.progress.prove(RigidCertificate.root(self.inst, prices, bits))
+        effort.spend(effort.HANDLED * (self.price.size + 30 * self.problem.n))
+        self.checking = self.progress.seconds() - began
+        self.proved = self.bound
+
+    # --- all together ---
+
+    def run(self) -> None:
+        """Take turns until told to stop."""
+        progress, p = self.progress, self.problem
+        if not p.n:
+            progress.offer(p.schedule(self.start, self.rooms), sure=True)
+            return
+        for key in (p.jobs.arrival, p.key, p.jobs.run, p.area, p.jobs.arrival + p.jobs.run):
+            self.list(key)
+            self.report()
+            if progress.stop():
+                return
+        if p.n <= FEW:
+            for _ in range(8):
+                self.shake(HEAT)
+            self.report()
+            if self.close():
+                return
+        if self.inst.objective == "makespan":
+            self.deadlines()
+            return
+        self.begin()
+        span, reported = progress.span(), 0.0
+        while not progress.stop():
+            if not self.rest:
+                self.ascend()
+            self.shake(HEAT * max(0.0, 0.9 - span.share()))
+            if progress.seconds() - reported > 1.0 or self.ending():
+                self.report()
+                self.certify()
+                reported = progress.seconds()
+                if self.ending():
+                    self.rest = True
+        self.report()
+
+    def ending(self) -> bool:
+        """Whether little more time is left than a check takes."""
+        return self.progress.left() < 2 * self.checking + 0.3
+
+    def close(self) -> bool:
+        """Close a few jobs by a tree over start times; say whether that is done."""
+        p, whole = self.problem, self.inst.objective in ("flow", "wait")
+        end = int((self.start + p.jobs.run).max())
+        if self.inst.objective == "makespan":
+            deadline = round(self.cost) - 1
+            if deadline < int((p.jobs.arrival + p.jobs.run).max()):
+                return True
+            tree = Tree(p, self.progress, 1e-6, deadline, deadline)
+        else:
+            target = self.cost - 1 + 1e-3 if whole else self.cost * (1 - CLOSED)
+            tree = Tree(p, self.progress, target, 2 * end)
+        done = tree.grow()
+        if done or self.inst.objective != "makespan":
+            self.progress.prove(tree.certificate())
+        return done
+
+    def deadlines(self) -> None:
+        """Exclude deadlines by prices, and look for shorter schedules, in turns."""
+        p, progress = self.problem, self.progress
+        first = int((p.jobs.arrival + p.jobs.run).max())
+        low, high = first - 1, round(self.cost) - 1  # the greatest excluded; what might be
+        while not progress.stop():
+            self.shake(0.0)
+            self.report()
+            high = min(high, round(self.cost) - 1)
+            if low >= high:
+                return
+            deadline = (low + high + 1) // 2
+            prices = self.excluded(deadline)
+            if prices is None:
+                high = deadline - 1
+                if low >= high:
+                    break
+                continue
+            made = RigidCertificate.root(self.inst, prices[0], prices[1])
+            progress.prove(made.model_copy(update={"deadline": deadline}))
+            low = deadline
+        while not progress.stop():
+            self.shake(0.0)
+            self.report()
+
+    def excluded(self, deadline: int) -> tuple[object, int] | None:
+        """Return prices at which jobs pay more than capacity is worth until a deadline, if any."""
+        p = self.problem
+        jobs = p.windows(p.jobs.low, deadline - p.jobs.run)
+        times = p.grid(deadline, 8 * COARSE)
+        price = np.zeros((len(p.capacity), len(times)))
+        state = np.array([-math.inf, 1.0, 0.0])
+        mean, spread = self.start.astype(float), np.zeros(p.n)
+        price[:, :-1] = 1e-3 / p.capacity[:, None].clip(1.0)
+        while state[1] > SHORTEST_STEP and not self.progress.stop():
+            found = ascend(jobs, times, price, p.capacity, 1.0, 50, state, mean, spread)
+            effort.steps(50 * (60 * p.n + 12 * price.size))
+            if found > 1e-6:
+                bits = grid_bits(p, times, price)
+                return written(times, price, bits), bits
+        return None
+
+
+def auto(inst: RigidInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+    """Improve prices and schedules until told to stop; close a few jobs."""
+    Search(inst, progress, seed).run()
+
+
+METHODS: Mapping[str, Method] = {"auto": auto, "cpsat": cpsat, "relaxation": relaxation}

@@ -1,0 +1,18 @@
+"""What is known in a blink: every job starts when it arrives, or later.
+
+At prices of nothing the Lagrangian bound (Geoffrion, 1974) is that of unlimited capacity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from optsched.families.rigid.certificate.format import Prices, RigidCertificate, check
+from optsched.families.rigid.instance import RigidInstance
+
+
+def opening(inst: RigidInstance) -> tuple[float, Callable[[], RigidCertificate]]:
+    """Return the bound without prices, and what makes its certificate."""
+    none = Prices(times=(), price=((),) * len(inst.resources))
+    made = RigidCertificate.root(inst, none, 0)
+    return check(inst, made), lambda: made

@@ -1,0 +1,107 @@
+"""An instance as the kernels of the search take it; certificates of prices in floats.
+
+Prices are rounded to a grid of integers (Neumaier and Shcherbina, 2004): any prices prove a bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from optsched.families.rigid.certificate.format import Prices
+from optsched.families.rigid.instance import Cost, RigidInstance, RigidSchedule
+from optsched.families.rigid.optimum.prices import Priced
+from optsched.families.rigid.optimum.search import Load, listed
+from optsched.numbers.arrays import Floats, Ints
+from optsched.process import effort
+
+NEVER = 2**61
+MOST_BITS = 40
+
+
+class Problem:
+    """Arrays of an instance, and what is needed again and again."""
+
+    def __init__(self, inst: RigidInstance) -> None:
+        self.inst, a = inst, inst.arrays
+        self.n = len(inst.jobs)
+        costs = [Cost(inst.objective, job) for job in inst.jobs]
+        self.jobs = Priced(
+            a.arrival,
+            np.full(self.n, NEVER),
+            a.arrival,
+            a.run,
+            a.demand.astype(float),
+            np.array([c.weight / c.unit for c in costs]),
+            np.array([c.floor for c in costs], np.int64),
+            np.array([c.shift for c in costs], np.int64),
+        )
+        self.load, self.bins = Load(a.tasks, a.need, a.bins), a.bins
+        self.capacity = a.total.astype(float)
+        self.late = 1.0 if inst.objective == "makespan" else 0.0
+        share = (self.jobs.demand / np.maximum(1.0, self.capacity)).max(axis=1, initial=0.0)
+        self.area = a.run * np.maximum(share, 1e-9)  # of all machines, seconds
+        # the reciprocal of Smith's ratio; a slowdown counts a short job's seconds more
+        rate = np.ones(self.n) if self.late else self.jobs.rate
+        self.key = self.area / rate
+
+    def listed(self, key: Floats | Ints) -> tuple[Ints, Ints]:
+        """Return the list schedule of an order of priority: starts, and tasks on nodes."""
+        start, rooms = np.zeros(self.n, np.int64), np.zeros((self.n, len(self.bins)), np.int64)
+        listed(np.argsort(key, kind="stable"), self.jobs, self.load, start, rooms)
+        effort.steps(self.n * (40 + self.n) * len(self.bins))
+        return start, rooms
+
+    def schedule(self, start: Ints, rooms: Ints) -> RigidSchedule:
+        """Return the schedule that arrays mean."""
+        nodes: tuple[tuple[tuple[int, int], ...], ...] = ()
+        if self.inst.packed:
+            nodes = tuple(
+                tuple((int(h), int(row[h])) for h in np.flatnonzero(row)) for row in rooms
+            )
+        return RigidSchedule(start=tuple(start.tolist()), nodes=nodes)
+
+    def grid(self, end: int, intervals: int) -> Ints:
+        """Return breakpoints from the first arrival until ``end``, evenly spaced."""
+        first = int(self.jobs.arrival.min(initial=end))
+        number = max(1, min(intervals, end - first))
+        return np.unique(np.linspace(first, max(end, first + 1), number + 1).astype(np.int64))
+
+    def windows(self, low: Ints, high: Ints) -> Priced:
+        """Return the jobs with other windows of their starts."""
+        return self.jobs._replace(low=low, high=high)
+
+
+def grid_bits(problem: Problem, times: Ints, price: Floats) -> int:
+    """Return how fine prices are written: as fine as a checker can count in 64 bits, or finer.
+
+    The largest price has ten bits, even if the checker then counts in Python's integers.
+    """
+    jobs, arrays = problem.jobs, problem.inst.arrays
+    latest = max(int(times[-1]), int(jobs.low.max(initial=0)))
+    latest += int((jobs.shift + jobs.floor).max(initial=0))
+    costs = 0.0 if problem.late else float(arrays.weight.max(initial=1)) * latest
+    worth = float(price[:, :-1].max(initial=0.0)) * float(times[-1] - times[0])
+    charge = worth * jobs.demand.max(initial=1.0) * 2 * len(price)
+    fit = 60 - math.ceil(math.log2(max(costs + charge, 1.0)))
+    top = float(price.max(initial=0.0))
+    need = 10 - math.floor(math.log2(top)) if top > 0 else 0
+    return max(0, min(MOST_BITS, fit), min(100, need))
+
+
+def written(times: Ints, price: Floats, bits: int) -> Prices:
+    """Return prices as integers; intervals of equal prices become one."""
+    rows: Sequence[list[int]] = [
+        [math.floor(math.ldexp(x, bits)) for x in row[:-1].tolist()] for row in price
+    ]
+    columns = list(zip(*rows, strict=True))
+    kept = [j for j, c in enumerate(columns) if j == 0 or c != columns[j - 1]]
+    last = kept.pop() if kept and not any(columns[kept[-1]]) else len(columns)
+    if not kept:
+        return Prices(times=(), price=((),) * len(price))
+    return Prices(
+        times=(*(int(times[j]) for j in kept), int(times[last])),
+        price=tuple(tuple(row[j] for j in kept) for row in rows),
+    )

@@ -1,0 +1,231 @@
+"""Schedules: list scheduling, and a large neighbourhood search.
+
+List scheduling (Graham, 1969) starts, whenever something ends or arrives, what fits, in an order
+of priority; orders come from ratios (Smith, 1956) and from alpha points, the instants at which a
+given share of a job is done in the relaxation (Hall et al., 1997). The large neighbourhood search
+(Shaw, 1998) takes some jobs that start at about the same time out of the schedule and puts them
+back in another order, each as early as it fits; worse schedules are accepted now and then, as in
+simulated annealing (Kirkpatrick et al., 1983).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from optsched.families.rigid.optimum.prices import Priced
+from optsched.families.rigid.profile import earliest, holds, take
+from optsched.numbers.arrays import Floats, Ints
+from optsched.numbers.kernels import kernel
+
+MOST_OUT = 12  # jobs that are taken out at once
+DRAWS = 15 + 3 * MOST_OUT  # random numbers of a round
+
+
+class Load(NamedTuple):
+    """What jobs take of what there is."""
+
+    tasks: Ints  # (n,)
+    need: Ints  # (n, K) of one task
+    bins: Ints  # (H, K) capacity of each node, or of the pool
+
+
+@kernel
+def listed(order: Ints, jobs: Priced, load: Load, start: Ints, rooms: Ints) -> None:
+    """Start jobs by priority whenever something ends or arrives: list scheduling.
+
+    Parameters
+    ----------
+    order : shape (n,)
+        Jobs by priority.
+    jobs : Priced
+    load : Load
+    start : shape (n,)
+        Receives the starts.
+    rooms : shape (n, H)
+        Receives how many tasks run on each node.
+    """
+    tasks, need, bins = load
+    n = order.size
+    rank = np.empty(n, np.int64)
+    for at in range(n):
+        rank[order[at]] = at
+    arriving = np.argsort(jobs.low)
+    waiting = np.empty(n, np.int64)  # by rank
+    ends = np.empty(n, np.int64)  # of running jobs, a heap
+    running = np.empty(n, np.int64)
+    free = bins.copy()
+    m = r = come = 0
+    while come < n or m > 0:
+        now = np.int64(2**62)
+        if come < n:
+            now = jobs.low[arriving[come]]
+        if r > 0:
+            now = min(now, ends[0])
+        while r > 0 and ends[0] == now:
+            i = running[0]
+            for h in range(bins.shape[0]):
+                free[h] += rooms[i, h] * need[i]
+            r -= 1
+            end, last, at = ends[r], running[r], 0
+            while True:
+                child = 2 * at + 1
+                if child >= r:
+                    break
+                if child + 1 < r and ends[child + 1] < ends[child]:
+                    child += 1
+                if ends[child] >= end:
+                    break
+                ends[at], running[at] = ends[child], running[child]
+                at = child
+            ends[at], running[at] = end, last
+        while come < n and jobs.low[arriving[come]] <= now:
+            i = arriving[come]
+            at = m
+            while at > 0 and rank[waiting[at - 1]] > rank[i]:
+                waiting[at] = waiting[at - 1]
+                at -= 1
+            waiting[at] = i
+            m += 1
+            come += 1
+        left = 0
+        for k in range(m):
+            i = waiting[k]
+            if holds(free, tasks[i], need[i], rooms[i]) == tasks[i]:
+                start[i] = now
+                for h in range(bins.shape[0]):
+                    free[h] -= rooms[i, h] * need[i]
+                end, at = now + jobs.run[i], r
+                while at > 0 and ends[(at - 1) // 2] > end:
+                    ends[at], running[at] = ends[(at - 1) // 2], running[(at - 1) // 2]
+                    at = (at - 1) // 2
+                ends[at], running[at] = end, i
+                r += 1
+            else:
+                waiting[left] = i
+                left += 1
+        m = left
+
+
+@kernel
+def total(jobs: Priced, late: float, start: Ints) -> float:
+    """Return what a schedule costs; ``late`` is what a second of the makespan costs."""
+    cost, end = 0.0, 0
+    for i in range(start.size):
+        cost += jobs.rate[i] * max(jobs.floor[i], start[i] - jobs.arrival[i] + jobs.shift[i])
+        end = max(end, start[i] + jobs.run[i])
+    return cost + late * end
+
+
+@kernel
+def shake(
+    jobs: Priced,
+    load: Load,
+    late: float,
+    start: Ints,
+    rooms: Ints,
+    key: Floats,
+    draws: Floats,
+    heat: float,
+) -> float:
+    """Search the neighbourhood of a schedule; ``start`` and ``rooms`` receive the best found.
+
+    Parameters
+    ----------
+    jobs : Priced
+    load : Load
+    late : float
+        What a second of the makespan costs.
+    key : shape (n,)
+        Small for jobs that should be early, such as the reciprocal of Smith's ratio.
+    draws : shape (rounds, DRAWS)
+        Random numbers of [0, 1).
+    heat : float
+        About how much worse a schedule may be and still be accepted.
+
+    Returns
+    -------
+    float
+        The cost of the best schedule.
+    """
+    tasks, need, bins = load
+    n, nodes = start.size, bins.shape[0]
+    size = 4 * n + 4 * MOST_OUT + 8
+    times = np.empty(size, np.int64)
+    free = np.empty((size, nodes, bins.shape[1]), np.int64)
+    best_start, best_rooms = start.copy(), rooms.copy()
+    cost = best = total(jobs, late, start)
+    order = np.argsort(start)
+    out = np.empty(MOST_OUT, np.int64)
+    rank = np.empty(MOST_OUT)
+    old_start, old_rooms = np.empty(MOST_OUT, np.int64), np.empty((MOST_OUT, nodes), np.int64)
+    rows = size
+    for number in range(draws.shape[0]):
+        draw = draws[number]
+        if number % 64 == 0 or rows + 4 * MOST_OUT > size:
+            times[0], free[0], rows = 0, bins, 1
+            order = np.argsort(start)
+            for i in order:
+                rows = take(
+                    times, free, rows, start[i], start[i] + jobs.run[i], need[i], rooms[i], 1
+                )
+        # a job that waits, and jobs that start when it does, or when it could
+        chosen = np.int64(draw[0] * n)
+        for k in range(1, 8):
+            if start[chosen] > jobs.low[chosen]:
+                break
+            chosen = np.int64(draw[k] * n)
+        when = start[chosen]
+        if draw[8] < 0.7:
+            when = jobs.low[chosen] + np.int64(draw[9] * (when - jobs.low[chosen]))
+        many = 1 + np.int64(draw[10] * (MOST_OUT - 1))
+        at = np.searchsorted(start[order], when) - np.int64(draw[11] * (many + 1))
+        out[0], m = chosen, 1
+        for k in range(2 * many):
+            if m <= many and 0 <= at + k < n and order[at + k] != chosen and draw[12 + k] < 0.5:
+                out[m] = order[at + k]
+                m += 1
+        plain = draw[DRAWS - 1] < 0.3
+        for k in range(m):
+            i = out[k]
+            old_start[k], old_rooms[k] = start[i], rooms[i]
+            rows = take(times, free, rows, start[i], start[i] + jobs.run[i], need[i], rooms[i], -1)
+            # likely in the order of the keys
+            drawn = draw[12 + 2 * MOST_OUT + k]
+            rank[k] = drawn if plain else -key[i] * np.log(1.0 - drawn)
+        if not plain and draw[DRAWS - 2] < 0.5:
+            rank[0] = 0.0
+        back = np.argsort(rank[:m])
+        now = cost
+        for k in back:
+            i = out[k]
+            start[i] = earliest(
+                times, free, rows, jobs.low[i], jobs.run[i], tasks[i], need[i], rooms[i]
+            )
+            rows = take(times, free, rows, start[i], start[i] + jobs.run[i], need[i], rooms[i], 1)
+            arrived = jobs.arrival[i] - jobs.shift[i]
+            now += jobs.rate[i] * (
+                max(jobs.floor[i], start[i] - arrived) - max(jobs.floor[i], old_start[k] - arrived)
+            )
+        if late > 0:
+            now = total(jobs, late, start)
+        if now <= cost - heat * np.log(1.0 - draw[DRAWS - 3]):
+            cost = now
+            if now < best - 1e-9 * abs(best):
+                best = now
+                best_start[:], best_rooms[:] = start, rooms
+        else:
+            for k in range(m):
+                i = out[k]
+                rows = take(
+                    times, free, rows, start[i], start[i] + jobs.run[i], need[i], rooms[i], -1
+                )
+            for k in range(m):
+                i = out[k]
+                start[i], rooms[i] = old_start[k], old_rooms[k]
+                rows = take(
+                    times, free, rows, start[i], start[i] + jobs.run[i], need[i], rooms[i], 1
+                )
+    start[:], rooms[:] = best_start, best_rooms
+    return best

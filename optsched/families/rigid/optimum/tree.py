@@ -1,0 +1,143 @@
+"""A branch-and-bound tree over start times for a few jobs (Land and Doig, 1960), certified.
+
+A node restricts each job's start to a window. Its bound is the Lagrangian one, improved by dual
+ascent from its parent's prices until it reaches the target or stalls; then the job whose start
+swings the most in the relaxation is split. Every leaf keeps its prices.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from optsched.engine.progress import Progress
+from optsched.families.rigid.certificate.format import Leaf, Node, RigidCertificate, Split
+from optsched.families.rigid.optimum.prices import ascend
+from optsched.families.rigid.optimum.problem import Problem, grid_bits, written
+from optsched.numbers.arrays import Floats, Ints
+from optsched.process import effort
+
+STEPS = 400  # of the ascent at a node
+MOST_NODES = 50_000
+SECONDS = 512  # so many breakpoints at most
+
+
+@dataclass
+class _Open:
+    low: Ints
+    high: Ints
+    price: Floats
+    bound: float = -math.inf
+    split: tuple[int, int] | None = None
+    children: tuple[int, int] = (0, 0)
+    spread: Floats = field(default_factory=lambda: np.empty(0))
+    mean: Floats = field(default_factory=lambda: np.empty(0))
+
+
+class Tree:
+    """The tree of an instance, for a target that all leaves should reach.
+
+    Parameters
+    ----------
+    problem : Problem
+    progress : Progress
+    target : float
+        On the summed objective. For the makespan above 0, with a ``deadline``.
+    end : int
+        Of the breakpoints.
+    deadline : int, optional
+    """
+
+    def __init__(
+        self, problem: Problem, progress: Progress, target: float, end: int,
+        deadline: int | None = None,
+    ) -> None:  # fmt: skip
+        self.problem, self.progress, self.target = problem, progress, target
+        self.deadline = deadline
+        # bounds of a deadline scale with the prices
+        self.aim = target if deadline is None else 1.0
+        self.times = problem.grid(end, SECONDS)
+        high = problem.jobs.high if deadline is None else deadline - problem.jobs.run
+        price = np.zeros((len(problem.capacity), len(self.times)))
+        self.nodes = [_Open(problem.jobs.low.copy(), high.copy(), price)]
+        self.latest = end  # later starts are no use to branch on
+
+    def grow(self) -> bool:
+        """Branch until every leaf reaches the target; False if told to stop before."""
+        self._bound(self.nodes[0])
+        heap = [(self.nodes[0].bound, 0)]
+        while heap:
+            bound, k = heapq.heappop(heap)
+            if bound >= self.target:
+                return True
+            if self.progress.stop() or len(self.nodes) > MOST_NODES:
+                return False
+            node = self.nodes[k]
+            split = self._split(node)
+            if split is None:
+                return False
+            i, at = split
+            node.split, node.children = split, (len(self.nodes), len(self.nodes) + 1)
+            for side in (0, 1):
+                child = _Open(node.low.copy(), node.high.copy(), node.price.copy())
+                if side:
+                    child.low[i] = at + 1
+                else:
+                    child.high[i] = at
+                self._bound(child)
+                child.bound = max(child.bound, node.bound)
+                heapq.heappush(heap, (child.bound, len(self.nodes)))
+                self.nodes.append(child)
+        return True
+
+    def _bound(self, node: _Open) -> None:
+        """Improve the prices of a node."""
+        if (node.low > node.high).any():
+            node.bound = math.inf
+            return
+        problem = self.problem
+        jobs = problem.windows(node.low, node.high)
+        state = np.array([-math.inf, 1.0, 0.0])
+        node.mean, node.spread = node.low.astype(float), np.zeros(problem.n)
+        for _ in range(4):
+            node.bound = ascend(
+                jobs, self.times, node.price, problem.capacity, self.aim, STEPS // 4, state,
+                node.mean, node.spread,
+            )  # fmt: skip
+            effort.steps(STEPS // 4 * problem.n * 20)
+            if node.bound >= self.target:
+                return
+
+    def _split(self, node: _Open) -> tuple[int, int] | None:
+        """Return the job whose start swings the most, and where to split it."""
+        high = np.minimum(node.high, self.latest)
+        swing = np.where(high > node.low, node.spread + 1e-9, -1.0)
+        i = int(np.argmax(swing))
+        if swing[i] < 0:
+            return None
+        at = min(max(math.floor(node.mean[i]), int(node.low[i])), int(high[i]) - 1)
+        return i, at
+
+    def certificate(self) -> RigidCertificate:
+        """Return the tree as it is, with the prices of its leaves."""
+        leaves = [node for node in self.nodes if node.split is None]
+        bits = max(grid_bits(self.problem, self.times, leaf.price) for leaf in leaves)
+        nodes: list[Node] = []
+        lists = []
+        for node in self.nodes:
+            if node.split is not None:
+                (i, at), (left, right) = node.split, node.children
+                nodes.append(Split(job=i, at=at, left=left, right=right))
+            else:
+                nodes.append(Leaf(prices=len(lists)))
+                lists.append(written(self.times, node.price, bits))
+        return RigidCertificate(
+            instance_sha256=self.problem.inst.digest(),
+            grid_bits=bits,
+            prices=tuple(lists),
+            nodes=tuple(nodes),
+            deadline=self.deadline,
+        )

@@ -1,0 +1,1 @@
+"""Policies of family `rigid`: queues, backfilling, priorities."""

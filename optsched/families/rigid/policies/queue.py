@@ -1,0 +1,329 @@
+"""Queues of jobs: FCFS, EASY and conservative backfilling, and orders of priority.
+
+EASY backfilling (Lifka, 1995) and conservative backfilling as Mualem and Feitelson (2001) define
+them; EASY reorders its queue by a priority where it is given one. Plans use requested times, or
+exact run times where the policy declares that it knows them (``exact``).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from optsched.families.rigid.instance import Platform, Submission
+from optsched.families.rigid.online import Decision, Event
+from optsched.families.rigid.profile import earliest, holds, take
+from optsched.numbers.arrays import Floats, Ints
+from optsched.numbers.kernels import kernel
+from optsched.numbers.streams import Streams
+from optsched.problem import Information, Prior
+
+
+class Jobs(NamedTuple):
+    """What the kernels know of jobs, by number."""
+
+    planned: Ints  # (n,) run time, s
+    tasks: Ints  # (n,)
+    need: Ints  # (n, K)
+    rooms: Ints  # (n, H) tasks of each running job on each node
+
+
+RUN_TIMES = "run_times"  # what exact policies know beforehand
+
+
+class Table:
+    """Columns of numbers by job, which grow as jobs are submitted."""
+
+    def __init__(self, **widths: int) -> None:
+        self.columns = {name: np.zeros((64, width), np.int64) for name, width in widths.items()}
+
+    def put(self, i: int, **values: Any) -> None:
+        """Write what is known of a job."""
+        for name, value in values.items():
+            column = self.columns[name]
+            if i >= len(column):
+                more = np.zeros((max(i + 1, 2 * len(column)), column.shape[1]), np.int64)
+                more[: len(column)] = column
+                self.columns[name] = column = more
+            column[i] = value
+
+    @property
+    def jobs(self) -> Jobs:
+        """The columns that the kernels take."""
+        return Jobs(self["planned"], self["tasks"], self["need"], self["room"])
+
+    def __getitem__(self, name: str) -> Ints:
+        column = self.columns[name]
+        return column if name in ("need", "room") else column[:, 0]
+
+
+class Queue:
+    """A queue in the order of submission, and what is free: how every policy here begins.
+
+    Parameters
+    ----------
+    exact : bool
+        Plan with exact run times, else with requested times.
+    """
+
+    name = "fcfs"
+    information: Information = "after"
+
+    def __init__(self, *, exact: bool = False) -> None:
+        self.exact = exact
+        if exact:
+            self.name = f"{self.name}-exact"
+
+    @property
+    def knows(self) -> Sequence[str]:
+        """Run times, if it plans with them."""
+        return (RUN_TIMES,) if self.exact else ()
+
+    def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
+        """Begin with empty machines."""
+        self.public, self.prior = public, prior
+        self.free = public.bins.copy()
+        self.table = Table(
+            arrival=1, planned=1, tasks=1, weight=1, need=len(public.resources), room=len(self.free)
+        )
+        self.jobs: dict[int, Submission] = {}
+        self.waiting: list[int] = []
+        self.running: list[tuple[int, int]] = []  # (planned end, job), ascending
+        self.ends: dict[int, int] = {}  # planned, of running jobs
+
+    def step(self, event: Event) -> Decision:
+        """Take down what ended and arrived, and start jobs."""
+        for i in event.ended:
+            self.ended(i, event.slot)
+        for i, job in event.arrived:
+            self.arrived(i, job, event.slot)
+        chosen = self.choose(event.slot)
+        for i in chosen:
+            self.started(i, event.slot)
+        if chosen:
+            gone = set(chosen)
+            self.waiting = [i for i in self.waiting if i not in gone]
+        return tuple(chosen)
+
+    def arrived(self, i: int, job: Submission, now: int) -> None:
+        """Take down a job that is submitted."""
+        planned = self.prior[RUN_TIMES][i] if self.exact else job.request
+        tasks, need = self.public.demand(job)
+        self.table.put(
+            i, arrival=now, planned=planned, tasks=tasks, weight=job.weight, need=need, room=0
+        )
+        self.jobs[i] = job
+        self.waiting.append(i)
+
+    def started(self, i: int, now: int) -> None:
+        """Give a job the first nodes with space."""
+        t = self.table
+        room = t["room"][i]
+        holds(self.free, int(t["tasks"][i]), t["need"][i], room)
+        self.free -= room[:, None] * t["need"][i]
+        self.ends[i] = now + int(t["planned"][i])
+        insort(self.running, (self.ends[i], i))
+
+    def ended(self, i: int, now: int) -> bool:
+        """Give back what a job had; say whether it ends when it was planned to."""
+        t = self.table
+        self.free += t["room"][i][:, None] * t["need"][i]
+        end = self.ends.pop(i)
+        del self.running[bisect_left(self.running, (end, i))]
+        return end == now
+
+    def choose(self, now: int) -> list[int]:  # noqa: ARG002
+        """Return the jobs that start: the head of the queue, while it fits."""
+        return fitting(self.waiting, self.free, self.table, in_order=True)
+
+
+def fitting(jobs: Sequence[int], free: Ints, table: Table, *, in_order: bool = False) -> list[int]:
+    """Return the jobs that fit beside each other; ``in_order``: none after one that does not."""
+    chosen, left, room = [], free.copy(), np.zeros(len(free), np.int64)
+    for i in jobs:
+        tasks, need = int(table["tasks"][i]), table["need"][i]
+        if holds(left, tasks, need, room) == tasks:
+            left -= room[:, None] * need
+            chosen.append(i)
+        elif in_order:
+            break
+    return chosen
+
+
+class Easy(Queue):
+    """EASY backfilling: jobs may overtake if they do not delay the head of the queue.
+
+    The queue may be ordered anew at each event by ``priority``, the smallest number first.
+    """
+
+    name = "easy"
+
+    def priority(self, now: int, waiting: Ints) -> Floats | None:  # noqa: ARG002
+        """Return numbers by which jobs are ordered; None: as they were submitted."""
+        return None
+
+    def choose(self, now: int) -> list[int]:
+        """Return the jobs that start."""
+        if not self.waiting:
+            return []
+        waiting = np.array(self.waiting)
+        rank = self.priority(now, waiting)
+        if rank is not None:
+            waiting = waiting[np.argsort(rank, kind="stable")]
+        busy = np.array(self.running, np.int64).reshape(-1, 2)
+        found = backfilled(now, waiting, busy, self.free, self.table.jobs)
+        return [int(i) for i in found]
+
+
+class Conservative(Queue):
+    """Conservative backfilling: every job has a reservation, and the plan is rebuilt.
+
+    The plan changes only where a job ends before it was planned to: then it is built again, in the
+    order of the queue (full compression). Other events add the new jobs, with the same result. On
+    nodes a job whose reservation is now may find the nodes split otherwise, and then waits.
+    """
+
+    name = "conservative"
+
+    def start(self, public: Platform, prior: Prior, streams: Streams) -> None:
+        """Begin with an empty plan."""
+        super().start(public, prior, streams)
+        self.times = np.zeros(64, np.int64)
+        self.plan = np.zeros((64, *self.free.shape), np.int64)
+        self.rows, self.old = 0, True
+        self.reserved: dict[int, int] = {}
+        self.planned: list[int] = []  # waiting jobs that are in the plan
+
+    def ended(self, i: int, now: int) -> bool:
+        """Give back what a job had; the plan is out of date if it ends early."""
+        on_time = super().ended(i, now)
+        self.old |= not on_time
+        return on_time
+
+    def choose(self, now: int) -> list[int]:
+        """Return the jobs whose reservation is now."""
+        known = len(self.planned)
+        size = 2 * (len(self.running) + len(self.waiting)) + self.rows + 8
+        if self.old or self.public.packed or len(self.times) < size:
+            self.times = np.zeros(2 * size, np.int64)
+            self.plan = np.zeros((2 * size, *self.free.shape), np.int64)
+            known, self.rows = 0, 0
+        busy = np.array(self.running, np.int64).reshape(-1, 2)
+        fresh = np.array(self.waiting[known:], np.int64)
+        starts = np.zeros(len(fresh), np.int64)
+        plan = (self.times, self.plan, self.rows)
+        self.rows = reserve(now, fresh, busy, self.free, self.table.jobs, *plan, starts)
+        self.old = False
+        self.reserved |= dict(zip(fresh.tolist(), starts.tolist(), strict=True))
+        due = [i for i in self.waiting if self.reserved[i] == now]
+        chosen = fitting(due, self.free, self.table) if self.public.packed else due
+        gone = set(chosen)
+        self.planned = [i for i in self.waiting if i not in gone]
+        return chosen
+
+
+@kernel
+def backfilled(now: int, waiting: Ints, busy: Ints, free: Ints, jobs: Jobs) -> Ints:
+    """Return the jobs that EASY starts.
+
+    Parameters
+    ----------
+    now : int
+    waiting : shape (m,)
+        Jobs in the order of the queue.
+    busy : shape (r, 2)
+        [planned end, job] of the running jobs, ascending.
+    free : shape (H, K)
+    jobs : Jobs
+    """
+    planned, tasks, need, rooms = jobs
+    left = free.copy()
+    room = np.zeros(left.shape[0], np.int64)
+    chosen = np.empty(waiting.size, np.int64)
+    ends, taken = np.empty(waiting.size, np.int64), np.empty((waiting.size, room.size), np.int64)
+    m = 0
+    for i in waiting:
+        if holds(left, tasks[i], need[i], room) < tasks[i]:
+            break
+        for h in range(room.size):
+            left[h] -= room[h] * need[i]
+        chosen[m], ends[m], taken[m] = i, now + planned[i], room
+        m += 1
+    if m == waiting.size:
+        return chosen[:m]
+    head = waiting[m]
+    # the shadow time: planned ends in ascending order, those of jobs that start now among them
+    extra, shadow = left.copy(), now
+    order = np.argsort(ends[:m])
+    a = b = 0
+    while holds(extra, tasks[head], need[head], room) < tasks[head]:
+        shadow = min(
+            busy[a, 0] if a < busy.shape[0] else np.int64(2**62),
+            ends[order[b]] if b < m else np.int64(2**62),
+        )
+        while a < busy.shape[0] and busy[a, 0] == shadow:
+            for h in range(room.size):
+                extra[h] += rooms[busy[a, 1], h] * need[busy[a, 1]]
+            a += 1
+        while b < m and ends[order[b]] == shadow:
+            for h in range(room.size):
+                extra[h] += taken[order[b], h] * need[chosen[order[b]]]
+            b += 1
+    for h in range(room.size):
+        extra[h] -= room[h] * need[head]
+    first = m
+    for at in range(first + 1, waiting.size):
+        i = waiting[at]
+        if holds(left, tasks[i], need[i], room) < tasks[i]:
+            continue
+        if now + planned[i] > shadow:  # it still runs when the head starts
+            fits = True
+            for h in range(room.size):
+                for k in range(need.shape[1]):
+                    fits = fits and room[h] * need[i, k] <= max(extra[h, k], 0)
+            if not fits:
+                continue
+            for h in range(room.size):
+                extra[h] -= room[h] * need[i]
+        for h in range(room.size):
+            left[h] -= room[h] * need[i]
+        chosen[m] = i
+        m += 1
+    return chosen[:m]
+
+
+@kernel
+def reserve(
+    now: int,
+    fresh: Ints,
+    busy: Ints,
+    free: Ints,
+    jobs: Jobs,
+    times: Ints,
+    plan: Ints,
+    rows: int,
+    starts: Ints,
+) -> int:
+    """Add jobs to a plan, each as early as it fits; without rows, begin with the running jobs.
+
+    ``starts`` receives the reservations; returns the number of rows.
+    """
+    planned, tasks, need, rooms = jobs
+    if rows == 0:
+        times[0], plan[0], rows = now, free, 1
+        for a in range(busy.shape[0]):
+            i = busy[a, 1]
+            if busy[a, 0] > times[rows - 1]:
+                times[rows], plan[rows] = busy[a, 0], plan[rows - 1]
+                rows += 1
+            for h in range(free.shape[0]):
+                plan[rows - 1, h] += rooms[i, h] * need[i]
+    room = np.zeros(free.shape[0], np.int64)
+    for at in range(fresh.size):
+        i = fresh[at]
+        starts[at] = earliest(times, plan, rows, now, planned[i], tasks[i], need[i], room)
+        rows = take(times, plan, rows, starts[at], starts[at] + planned[i], need[i], room, 1)
+    return rows

@@ -1,0 +1,1 @@
+"""Where instances come from: generators and recorded logs."""

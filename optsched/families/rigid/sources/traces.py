@@ -1,0 +1,155 @@
+"""Instances made of recorded logs: times in seconds, nothing is scaled.
+
+What one task asks for is that of the list; where the list of machines is missing, there is one pool
+with as much as the recorded schedule used at once. Requested times are those of the log, and run
+times where it has none, or shorter ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob, RigidSchedule
+from optsched.problem import InputError, Window
+from optsched.process import talk
+from optsched.traces.opening import Tables, read_tables
+from optsched.traces.windows import take_window
+
+PARTS = {"gpu": 100, "cpu": 100, "memory_gb": 1024}  # units of one, where amounts are not whole
+NAMES = {"gpu": "GPU", "cpu": "core", "memory_gb": "GB"}
+
+
+def _window(source: Path, window: Window) -> tuple[Tables, pd.DataFrame]:
+    chosen = window.settle(
+        "rigid", **{"machines": None, "jobs": 100, "start": "0", "min_tasks": 1, "as_is": True}
+    )
+    tables = read_tables(source, chosen["machines"], whole=False)
+    return tables, take_window(tables.jobs, chosen["jobs"], chosen["start"], chosen["min_tasks"])
+
+
+def open_trace(source: Path, window: Window) -> RigidInstance:
+    """Make an instance of a window of the job list ``source``.
+
+    Raises
+    ------
+    InputError
+        A file or an option is wrong, there are fewer jobs than are asked for, or the list of
+        machines does not say what jobs ask for.
+    """
+    tables, taken = _window(source, window)
+    names = [n for n in PARTS if (taken[n].fillna(0.0) > 0).any()] or ["cpu"]
+    need = taken[names].fillna(0.0)
+    if not (need > 0).any(axis=None):
+        need = need.assign(cpu=1.0)  # a task is a processor
+    listed = tables.machines
+    units = {}
+    for name in names:
+        amounts = need[name].to_numpy(dtype=np.float64)
+        units[name] = 1 if (amounts == np.rint(amounts)).all() else PARTS[name]
+    begin = float(taken["submit_seconds"].iloc[0])
+    times = (taken["submit_seconds"].to_numpy(dtype=np.float64) - begin).tolist()
+    runs = taken["run_seconds"].to_numpy(dtype=np.float64)
+    asked = taken.get("request_seconds", pd.Series(np.nan, taken.index)).to_numpy(dtype=np.float64)
+    jobs = []
+    for submit, run, request, tasks, amount, user in zip(
+        times, runs.tolist(), np.fmax(asked, runs).tolist(), taken["tasks"].tolist(),
+        need.to_numpy(dtype=np.float64).tolist(), taken["user"].tolist(), strict=True,
+    ):  # fmt: skip
+        length = max(1, int(np.ceil(run)))
+        jobs.append(
+            RigidJob(
+                arrival=int(submit),
+                run=length,
+                request=max(length, int(np.ceil(request))),
+                tasks=int(tasks),
+                need=tuple(
+                    int(np.ceil(round(x * units[n], 6))) for n, x in zip(names, amount, strict=True)
+                ),
+                user=str(user),
+            )
+        )
+    if listed is None:
+        starts = _starts(taken, jobs)
+        machines: tuple[Machine, ...] = (_most_used(jobs, starts),)
+        shown = zip(machines[0].capacity, (f"{NAMES[n]} / {units[n]}" for n in names), strict=True)
+        talk.remark(
+            "no list of machines: a pool with as much as the recorded schedule used at once: "
+            + ", ".join(f"{c} {name}".removesuffix(" / 1") for c, name in shown)
+        )
+    else:
+        machines = _machines(listed, names, units)
+    return RigidInstance(
+        resources=tuple(names),
+        units=tuple(NAMES[n] if units[n] == 1 else f"{NAMES[n]} / {units[n]}" for n in names),
+        machines=machines,
+        jobs=tuple(jobs),
+        source=(
+            f"{tables.jobs.attrs.get('format', 'table')}: {len(jobs)} jobs from "
+            f"{taken['name'].iloc[0]} on, as recorded"
+        ),
+    )
+
+
+def recorded(
+    source: Path, window: Window, inst: RigidInstance
+) -> tuple[RigidSchedule, list[str]] | None:
+    """Return what the cluster of a log did, and what of it does not fit; None: it is not told."""
+    _, taken = _window(source, window)
+    if taken["start_seconds"].isna().any():
+        return None
+    starts = _starts(taken, inst.jobs)
+    told = [f"what your cluster did: {len(starts)} of {len(starts)} jobs run as recorded"]
+    most = _most_used(inst.jobs, starts)
+    if any(used > there for used, there in zip(most.capacity, inst.total, strict=True)):
+        used = ", ".join(f"{u} {n}" for u, n in zip(most.capacity, inst.resources, strict=True))
+        raise InputError(
+            f"the recorded schedule used {used} at once, more than the list of machines has "
+            f"({', '.join(map(str, inst.total))}); expected the machines that it ran on"
+        )
+    return RigidSchedule(start=tuple(starts)), told
+
+
+def _starts(taken: pd.DataFrame, jobs: Sequence[RigidJob]) -> list[int]:
+    begin = float(taken["submit_seconds"].iloc[0])
+    recorded = taken["start_seconds"].fillna(taken["submit_seconds"]).to_numpy(dtype=np.float64)
+    return [
+        max(int(s), job.arrival) for s, job in zip((recorded - begin).tolist(), jobs, strict=True)
+    ]
+
+
+def _most_used(jobs: Sequence[RigidJob], starts: Sequence[int]) -> Machine:
+    """Return a pool with as much as a schedule uses at once."""
+    changes = sorted(
+        (when, sign, job.tasks, job.need)
+        for start, job in zip(starts, jobs, strict=True)
+        for when, sign in ((start, 1), (start + job.run, -1))
+    )
+    used = [0] * len(jobs[0].need)
+    most = list(used)
+    for _, sign, tasks, need in changes:
+        used = [u + sign * tasks * d for u, d in zip(used, need, strict=True)]
+        most = [max(a, b) for a, b in zip(most, used, strict=True)]
+    return Machine(name="pool", capacity=tuple(most))
+
+
+def _machines(
+    listed: pd.DataFrame, names: Sequence[str], units: dict[str, int]
+) -> tuple[Machine, ...]:
+    for name in names:
+        if listed[name].isna().any():
+            raise InputError(
+                f"jobs ask for {name}, and the list of machines does not say how much of it they "
+                "have, expected a list that does"
+            )
+    return tuple(
+        Machine(
+            name=str(row["name"]),
+            count=int(row["count"]),
+            capacity=tuple(int(float(row[n]) * units[n]) for n in names),
+        )
+        for row in listed.to_dict("records")
+    )

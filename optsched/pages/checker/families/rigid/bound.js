@@ -1,0 +1,85 @@
+// Family rigid: the certificate, a tree over start times with prices at its leaves; for the makespan a deadline.
+
+FAMILIES.rigid = (() => {
+  const { judge, draw } = rigidJudge;
+
+  // The integral of prices from the beginning until t, by resource.
+  function integrals({ times: at, price }) {
+    const sums = price.map((p) => {
+      const found = [0n];
+      p.forEach((x, j) => found.push(found[j] + x * (at[j + 1] - at[j])));
+      return found;
+    });
+    const until = (t) => {
+      let [low, high] = [-1, at.length - 1]; // the last breakpoint that is not after t
+      while (low < high) {
+        const middle = Math.ceil((low + high) / 2);
+        if (at[middle] <= t) low = middle;
+        else high = middle - 1;
+      }
+      if (low < 0) return price.map(() => 0n);
+      return price.map((p, k) => sums[k][low] + (low < p.length ? p[low] * (t - at[low]) : 0n));
+    };
+    return { until, whole: sums.map((s) => s.at(-1)) };
+  }
+
+  // The least cost with charge of a job in its window, rounded down: at one of the starts where the slope may change.
+  function leastOf(inst, one, { times: at }, until, bits, [low, high]) {
+    const isBounded = inst.objective === "slowdown";
+    const unit = isBounded ? larger(one.run, 10n) : 1n;
+    const weight = inst.objective === "makespan" ? 0n : one.weight << big(bits);
+    const shift = inst.objective === "wait" ? 0n : one.run;
+    const starts = new Set([low, ...at, ...at.map((t) => t - one.run), ...(isBounded ? [one.arrival + unit - one.run] : [])]);
+    if (high !== null) starts.add(high);
+    let best = null;
+    for (const s of starts) {
+      if (s < low || (high !== null && s > high)) continue;
+      const late = larger(isBounded ? unit : 0n, s - one.arrival + shift);
+      const [from, to] = [until(s), until(s + one.run)];
+      const charge = one.need.reduce((a, d, k) => a + one.tasks * d * (to[k] - from[k]), 0n);
+      const cost = floorDiv(weight * late, unit) + charge;
+      if (best === null || cost < best) best = cost;
+    }
+    return best;
+  }
+
+  function check(inst, cert) {
+    const { nodes, prices, deadline, grid_bits: bits } = cert;
+    const isMakespan = inst.objective === "makespan";
+    need(isMakespan || deadline === null, "a deadline, expected none");
+    prices.forEach(({ times: at, price }, k) => {
+      need(at.every((t, j) => j === 0 || t > at[j - 1]), `prices ${k}: breakpoints do not ascend`);
+      need(price.length === inst.resources.length && price.every((p) => p.length === Math.max(0, at.length - 1)), `prices ${k}: not one price for each interval`);
+    });
+    nodes.forEach((node, k) => {
+      if (node.node === "leaf") need(node.prices < prices.length, `node ${k}: prices ${node.prices} do not exist`);
+      else need(node.job < inst.jobs.length, `node ${k}: job ${node.job} does not exist`);
+    });
+    const bounds = [];
+    walkTree(nodes, (leaf, above) => {
+      const windows = inst.jobs.map((one) => [one.arrival, deadline === null ? null : deadline - one.run]);
+      for (const [{ job, at }, isRight] of above) {
+        const range = windows[job];
+        if (isRight) range[0] = larger(range[0], at + 1n);
+        else range[1] = range[1] === null ? at : smaller(range[1], at);
+      }
+      if (windows.some(([low, high]) => high !== null && low > high)) return;
+      const own = prices[leaf.prices];
+      const { until, whole: worth } = integrals(own);
+      const rent = bigSum(worth.map((w, k) => w * inst.total[k]));
+      bounds.push(bigSum(inst.jobs.map((one, i) => leastOf(inst, one, own, until, bits, windows[i]))) - rent);
+    });
+    if (isMakespan) {
+      const last = inst.jobs.reduce((a, one) => larger(a, one.arrival + one.run), 0n);
+      if (deadline === null) return toFloat(frac(last), -1);
+      need(bounds.every((b) => b > 0n), `deadline ${deadline} is not excluded`);
+      return toFloat(frac(larger(last, deadline + 1n)), -1);
+    }
+    let least = bounds.length ? bounds.reduce(smaller) : 0n;
+    let scale = 1n << big(bits);
+    if (inst.objective !== "slowdown") [least, scale] = [ceilDiv(least, scale), 1n];
+    return least <= 0n ? 0 : toFloat({ n: least, d: scale * inst.weight }, -1);
+  }
+
+  return { name: "rigid", sense: "min", empty: false, ...rigidData, judge, check, draw };
+})();

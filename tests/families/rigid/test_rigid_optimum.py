@@ -1,0 +1,164 @@
+"""The optimum of family `rigid`: known values, brute force, and certificates that are checked."""
+
+from __future__ import annotations
+
+import pytest
+from rigid_twin import instance_of, optimum, random_log, reference
+from sweeps import sweep
+
+import optsched
+from optsched.families.rigid import FAMILY
+from optsched.families.rigid.certificate.format import (
+    Leaf,
+    Prices,
+    RigidCertificate,
+    Split,
+    check,
+)
+from optsched.problem import Level
+
+KNOWN = {name: data for name, data in reference().items() if "optimum" in data}
+CASES = [(name, aim) for name, data in KNOWN.items() for aim in data["optimum"]]
+OBJECTIVES = ("flow", "wait", "slowdown", "makespan")
+
+
+@pytest.mark.parametrize(("name", "objective"), sweep(CASES, 24))
+def test_optima_of_the_reference_are_certified(name, objective):
+    inst = instance_of(KNOWN[name], objective)
+    found = optsched.solve(inst, effort=30000)
+    assert found.value == pytest.approx(KNOWN[name]["optimum"][objective] / inst.weight, rel=1e-12)
+    assert (found.status, found.bound_level) == ("optimal", Level.CERTIFIED)
+
+
+@pytest.mark.parametrize("seed", sweep(range(300), 6))
+def test_brute_force(seed):
+    log = random_log(seed, jobs=2 + seed % 4)
+    for objective in OBJECTIVES:
+        inst = log.model_copy(update={"objective": objective})
+        best = float(optimum(inst))
+        found = optsched.solve(inst, effort=20000)
+        assert found.value == pytest.approx(best, rel=1e-12)
+        assert found.certified_bound <= best
+        assert found.certified_bound >= best * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("packed", [False, True])
+def test_cpsat_agrees(objective, packed):
+    inst = FAMILY.generate("small", seed=4, jobs=6, objective=objective, packed=packed, machines=2)
+    best = optsched.solve(inst, effort=30000)
+    claimed = optsched.solve(inst, method="cpsat", effort=30000)
+    assert claimed.status.closed
+    assert claimed.value == pytest.approx(best.value, rel=1e-9)
+    if packed:  # the pool of the bound may hold more than the nodes do
+        assert best.certified_bound <= claimed.value
+    else:
+        assert best.status == "optimal"
+
+
+def test_a_log_of_many_jobs_has_a_small_gap():
+    inst = FAMILY.generate("lublin", seed=1, jobs=100, load=0.7)
+    found = optsched.solve(inst, effort=6000)
+    assert not found.defects
+    assert found.certified_gap < 0.3
+    again = optsched.solve(inst, effort=6000)
+    assert (again.value, again.bound) == (found.value, found.bound)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_any_prices_prove_a_bound(objective):
+    """Whatever the numbers say, no bound is above the optimum; also with Python's integers."""
+    for seed in range(40):
+        log = random_log(seed, jobs=4)
+        inst = log.model_copy(update={"objective": objective})
+        best = float(optimum(inst))
+        for bits, price in ((0, 1), (3, 2), (10, 700), (90, 2**89), (100, 2**150)):
+            times = (0, 3, 4 + seed % 7, 30)
+            row = (price, 0, 2 * price)
+            prices = Prices(times=times, price=(row,) * len(inst.resources))
+            made = RigidCertificate.root(inst, prices, bits)
+            assert check(inst, made) <= best
+            split = made.model_copy(
+                update={
+                    "nodes": (
+                        Split(job=1, at=seed % 9, left=1, right=2),
+                        Leaf(prices=0),
+                        Leaf(prices=0),
+                    )
+                }
+            )
+            assert check(inst, split) <= best
+
+
+def test_the_bound_of_a_job_is_that_of_every_second():
+    """The cheapest start is at a breakpoint: no second between has a lower cost."""
+    for seed in range(30):
+        inst = random_log(seed, jobs=1).model_copy(update={"objective": OBJECTIVES[seed % 3]})
+        (job,) = inst.jobs
+        times, row = (2, 5, 9, 14, 40), (7, 0, 3, 1)
+        prices = Prices(times=times, price=(row,) * len(inst.resources))
+        bits = 1
+
+        def charge(s, job=job, times=times, row=row):
+            return sum(
+                p for t in range(s, s + job.run)
+                for a, b, p in zip(times, times[1:], row, strict=False) if a <= t < b
+            )  # fmt: skip
+
+        from rigid_twin import objective as cost
+
+        every = [
+            cost(inst, {0: s}) * job.weight + charge(s) * sum(job.need) / 2**bits
+            for s in range(job.arrival, 80)
+        ]
+        rent = sum((b - a) * p for a, b, p in zip(times, times[1:], row, strict=False))
+        expected = min(every) - rent * sum(inst.total) / 2**bits
+        found = check(inst, RigidCertificate.root(inst, prices, bits))
+        if inst.objective != "slowdown":
+            expected = -(-expected // 1)
+        assert found == pytest.approx(max(0.0, float(expected / job.weight)), abs=1e-9 + 0.5)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"instance_sha256": "x"}, "belongs to instance x"),
+        ({"prices": (Prices(times=(3, 3), price=((1,),)),)}, "breakpoints do not ascend"),
+        ({"prices": (Prices(times=(3, 4), price=((1, 2),)),)}, "expected 1 lists of 1 prices"),
+        ({"nodes": (Leaf(prices=1),)}, "prices 1 does not exist, expected 0..0"),
+        ({"nodes": (Split(job=9, at=0, left=1, right=2),)}, "job 9 does not exist"),
+        ({"nodes": (Split(job=0, at=0, left=1, right=1), Leaf(prices=0))}, "already a child"),
+        ({"deadline": 5}, "a deadline, expected none with objective flow"),
+    ],
+)
+def test_certificates_that_prove_nothing_are_refused(change, said):
+    inst = random_log(1, jobs=4, kinds=1)
+    made = RigidCertificate.root(inst, Prices(times=(0, 9), price=((1,),)), 4)
+    with pytest.raises(ValueError, match=said):
+        check(inst, made.model_copy(update=change))
+
+
+def test_a_deadline_that_can_be_met_is_not_excluded():
+    inst = random_log(1, jobs=4, kinds=1).model_copy(update={"objective": "makespan"})
+    best = int(optimum(inst))
+    found = optsched.solve(inst, effort=20000).certificate
+    for deadline in (best, best + 5):
+        with pytest.raises(ValueError, match="is not excluded"):
+            check(inst, found.model_copy(update={"deadline": deadline}))
+
+
+def test_the_relaxation_is_a_bound_on_the_optimum():
+    inst = FAMILY.generate("small", seed=2)
+    relaxed, best = optsched.relax(inst), optsched.solve(inst, effort=20000)
+    assert relaxed.bound_level is Level.CERTIFIED
+    assert 0 < relaxed.bound <= best.value
+
+
+def test_no_jobs():
+    inst = random_log(1).model_copy(update={"jobs": ()})
+    for objective in OBJECTIVES:
+        empty = inst.model_copy(update={"objective": objective})
+        for method in FAMILY.methods:
+            found = optsched.solve(empty, method=method, effort=1000)
+            assert found.bound == 0 or found.bound is None
+            assert method == "relaxation" or found.value == 0

@@ -1,0 +1,114 @@
+"""Policies of family `rigid`: schedules that are known, and those of a second implementation."""
+
+from __future__ import annotations
+
+import pytest
+from rigid_twin import instance_of, random_log, reference, starts_of
+from sweeps import sweep
+
+import optsched
+from optsched.families.rigid import FAMILY
+from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob
+from optsched.families.rigid.policies.orders import RANKS, Multifactor, Ordered
+from optsched.problem import PolicyError
+
+KNOWN = reference()
+EXACT = ("fcfs", "easy", "conservative")
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_schedules_of_the_reference(name):
+    inst = instance_of(KNOWN[name])
+    for policy in EXACT:
+        if policy in KNOWN[name]:
+            assert list(optsched.simulate(inst, policy).schedule.start) == KNOWN[name][policy]
+
+
+@pytest.mark.parametrize("seed", sweep(range(300), 12))
+def test_a_second_implementation_looks_at_every_second(seed):
+    inst = random_log(seed)
+    for policy in EXACT:
+        assert list(optsched.simulate(inst, policy).schedule.start) == starts_of(inst, policy)
+
+
+def test_exact_policies_know_run_times_and_others_do_not():
+    inst = random_log(5, jobs=20)
+    honest = inst.model_copy(
+        update={"jobs": tuple(j.model_copy(update={"request": j.run}) for j in inst.jobs)}
+    )
+    for policy in ("easy", "conservative", "sjf"):
+        exact = optsched.simulate(inst, f"{policy}-exact")
+        assert exact.schedule == optsched.simulate(honest, policy).schedule
+        assert exact.prior == {"run_times": [job.run for job in inst.jobs]}
+        assert optsched.simulate(inst, policy).prior == {}
+    events = FAMILY.events(inst)
+    (_, job), *_ = next(events).arrived
+    assert not hasattr(job, "run")
+
+
+def test_shortest_jobs_overtake():
+    jobs = tuple(RigidJob(arrival=0, run=run, request=run, need=(1,)) for run in (9, 5, 1))
+    inst = RigidInstance(resources=("p",), machines=(Machine(capacity=(1,)),), jobs=jobs)
+    for policy, starts in (("fcfs", (0, 9, 14)), ("sjf", (6, 1, 0)), ("f1", (6, 1, 0))):
+        assert optsched.simulate(inst, policy).schedule.start == starts
+
+
+def test_every_priority_runs_without_backfilling():
+    inst = random_log(3, jobs=20)
+    for rank in RANKS:
+        run = optsched.simulate(inst, Ordered(rank, backfill=False))
+        assert FAMILY.verify(inst, run.schedule).value == run.value
+
+
+def test_multifactor_prefers_a_partition_and_who_has_used_little():
+    def job(user, partition=""):
+        return RigidJob(arrival=0, run=10, request=10, need=(1,), user=user, partition=partition)
+
+    one = {"resources": ("p",), "machines": (Machine(capacity=(1,)),)}
+    inst = RigidInstance(jobs=(job("a"), job("a"), job("b")), **one)
+    assert optsched.simulate(inst, Multifactor()).schedule.start == (0, 20, 10)
+    inst = RigidInstance(jobs=(job("a"), job("b", "slow"), job("b", "fast")), **one)
+    policy = Multifactor(fair=0.0, partition=1.0, partitions={"fast": 1.0})
+    assert optsched.simulate(inst, policy).schedule.start == (10, 20, 0)
+
+
+@pytest.mark.parametrize("policy", FAMILY.policies)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_tasks_are_packed_onto_nodes(policy, seed):
+    inst = FAMILY.generate("small", seed=seed, packed=True, machines=3, jobs=15)
+    run = optsched.simulate(inst, policy)
+    assert FAMILY.verify(inst, run.schedule).feasible
+
+
+class Starts:
+    """Starts jobs when it is told to."""
+
+    name, information, knows = "starts", "after", ()
+
+    def __init__(self, decisions):
+        self.decisions = decisions
+
+    def start(self, _public, _prior, _streams):
+        pass
+
+    def step(self, event):
+        return self.decisions.get(event.slot, ())
+
+
+@pytest.mark.parametrize(
+    ("decisions", "said"),
+    [
+        ({}, "job 0 never starts"),
+        ({0: (1,)}, "job 1 is started, but submitted in second 5"),
+        ({0: (0, 0)}, "job 0 was started in second 0"),
+        ({0: (0,), 5: (1,)}, "job 1 does not fit beside the running jobs"),
+        ({0: (0, 7)}, "job 7 does not exist, expected 0..1"),
+        ({0: (-1,)}, "job -1 does not exist"),
+        ({0: ("x",)}, "is no tuple"),
+    ],
+)
+def test_decisions_that_cannot_be_carried_out_are_refused(decisions, said):
+    jobs = tuple(RigidJob(arrival=a, run=9, request=9, need=(2,)) for a in (0, 5))
+    inst = RigidInstance(resources=("p",), machines=(Machine(capacity=(3,)),), jobs=jobs)
+    with pytest.raises(PolicyError, match=said):
+        optsched.simulate(inst, Starts(decisions))
