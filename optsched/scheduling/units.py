@@ -3,7 +3,9 @@
 Linear programs, searches and tolerances do not say the same of utilities near 1e-9 as of those near
 1. So a method may be handed a twin of the instance, whose utilities are those of the instance
 divided by a power of two, and a progress that translates back. Nothing depends on the twin: values
-are the judge's, and certificates are checked against the instance itself.
+are the judge's, and certificates are checked against the instance itself. A certificate that states
+a value to the last digit must be made of the instance itself (`original`): the decimals of the twin
+are others.
 """
 
 from __future__ import annotations
@@ -77,6 +79,13 @@ class InUnits:
     def claim(self, solver: Any, bound: float) -> None:
         """Report a bound for which there is only a solver's word."""
         self.progress.claim(solver, times_two_to(bound, self.exponent))
+
+
+def original(progress: Any) -> tuple[Any, int]:
+    """Return the progress of the instance itself, and the exponent of the unit of its twin."""
+    if isinstance(progress, InUnits):
+        return progress.progress, progress.exponent
+    return progress, 0
 
 
 def in_units(method: Method, earned: Callable[[Any], Iterable[float]]) -> Method:

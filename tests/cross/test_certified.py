@@ -44,9 +44,15 @@ def worse(family, value):
 
 
 def says_more(inst, found):
-    """Return whether a program over time is accepted with a value one step worse."""
-    more = changed(found.certificate, value=found.certificate.program.value + 1)
-    return accepts(inst, more, math.nextafter(found.value, math.inf))
+    """Return whether a program over time or slots is accepted with a value one step worse."""
+    value = found.certificate.program.value
+    if family_of(inst).name == "completion":
+        more = changed(found.certificate, value=value + 1)
+        return accepts(inst, more, math.nextafter(found.value, math.inf))
+    less = found.certificate.program.model_copy(update={"value": value - 1})
+    with pytest.raises(ValueError, match="program"):
+        family_of(inst).check(inst, found.certificate.model_copy(update={"program": less}))
+    return False
 
 
 def complaints(inst, said):

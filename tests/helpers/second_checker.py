@@ -34,6 +34,7 @@ RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, option
         ("small", 2, "branch-and-price", 300, {"jobs": 8, "machines": 2, "ratio": 2.0}),
         ("small", 1, "colgen", 300, {"jobs": 10, "machines": 2}),
         ("small", 2, "colgen", 300, {"jobs": 10, "machines": 2, **LINK}),
+        ("small", 0, "auto", 5000, {}),  # a program over slots
         ("small", 4, "relaxation", 5000, {}),
         ("small", 4, "relaxation", 5000, LINK),
     ),

@@ -20,7 +20,7 @@ from optsched.problem import InputError
 SHARED = ("numbers", "text", "fields", "training", "tree", "knapsack", "result")
 FAMILIES = {
     "oasis": ("data", "judge", "payoffs", "loads", "relaxed", "bound"),
-    "dmlrs": ("data", "judge", "costs", "payoffs", "packings", "relaxed", "bound"),
+    "dmlrs": ("data", "judge", "costs", "payoffs", "packings", "program", "relaxed", "bound"),
     "bot": ("data", "judge", "bound"),
     "bipartite": ("data", "judge", "bound"),
     "declared": ("data", "judge", "bound"),

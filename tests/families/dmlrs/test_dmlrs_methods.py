@@ -96,6 +96,7 @@ def test_the_method_that_knows_one_reading_says_so():
 
 def test_what_the_tree_does_not_close_goes_to_a_program(monkeypatch):
     """Where branching gets nowhere, the time that is left is not given away."""
+    monkeypatch.setattr("optsched.families.dmlrs.optimum.methods.slot_program", lambda *_: None)
     monkeypatch.setattr("optsched.families.dmlrs.optimum.methods._branch", lambda _: None)
     monkeypatch.setattr("optsched.families.dmlrs.optimum.methods.EARLY", 0.0)
     inst, reference = load(CROWDED)

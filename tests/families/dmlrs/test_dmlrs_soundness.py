@@ -47,7 +47,7 @@ SCALES = (7.75e5, 1.3e7, 9.26e8, 3.3e10, 7.1e-12)
 
 
 @pytest.mark.parametrize("seed", range(1000, 1006))
-def test_certificates_hold_for_utilities_in_any_unit(seed):
+def test_the_program_over_slots_states_values_of_the_instance_in_any_unit(seed):
     drawn = tiny(seed)
     for scale in SCALES:
         found = solve(scaled(drawn, FIELDS["utilities"], scale), time_limit=60)

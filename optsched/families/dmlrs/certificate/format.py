@@ -25,6 +25,10 @@ schedules in two, so that its leaves cover all of them; each leaf has its own bo
 greatest is the bound of the tree. A leaf bounds nothing if no schedule meets its restrictions, such
 as one whose forced workers find no place in some slot (``unpackable``).
 
+Where few jobs run in few slots, a certificate may instead name a value, and the checker follows all
+that can happen, slot by slot, and drops what prices on capacity say cannot exceed the value
+(`program`).
+
 Without loss of value a job has exactly the PS that its workers need in a slot, no more workers than
 do its whole work, and nothing after its completion; "completes in slot t" means that slot t holds
 its last worker. A job that never completes has no workers. Link by link (`links`), all
@@ -42,7 +46,7 @@ from functools import lru_cache, partial
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, NonNegativeInt, model_validator
+from pydantic import Field, NonNegativeInt
 
 from optsched.families.dmlrs.certificate.bound import LeafBounds
 from optsched.families.dmlrs.certificate.declared import Row, relaxed_bound
@@ -55,8 +59,10 @@ from optsched.families.dmlrs.certificate.limits import (
     Priced,
     UnitPriced,
 )
+from optsched.families.dmlrs.certificate.program import check_program
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.numbers.arrays import Ints
+from optsched.numbers.magnitudes import INT64
 from optsched.problem import Frozen
 from optsched.proofs.grid import LARGEST_PRICE, Exact, dense, sparse
 from optsched.proofs.limits import check_owner, inside
@@ -172,6 +178,16 @@ Split = CompletionSplit | WorkersSplit | ModeSplit
 Node = Annotated[Leaf | CompletionSplit | WorkersSplit | ModeSplit, Field(discriminator="node")]
 
 
+class Program(Frozen):
+    """A value that the program over slots cannot exceed, at the prices of the only node."""
+
+    value: int = Field(ge=0, le=INT64, description="in value units times 2**grid_bits")
+    conflicts: tuple[tuple[tuple[Index, Index, Index], ...], ...] = Field(
+        description="lists of [job, mode (1 one machine, 2 two or more), workers] that find no "
+        "place in one slot"
+    )
+
+
 class DmlrsCertificate(Frozen):
     """Why no schedule of an instance is worth more than a bound."""
 
@@ -182,14 +198,9 @@ class DmlrsCertificate(Frozen):
         description="prices are integers, in value units times 2**grid_bits",
     )
     nodes: tuple[Node, ...] = Field(min_length=1, description="a tree; the first is its root")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _refuse_programs(cls, raw: Any) -> Any:
-        """Say what has become of files of earlier versions."""
-        if isinstance(raw, dict) and "program" in raw:
-            raise ValueError("programs over slots are no longer checked; solve the instance again")
-        return raw
+    program: Program | None = Field(
+        default=None, description="what bounds the only node, in place of its prices alone"
+    )
 
     @classmethod
     def root(cls, inst: DmlrsInstance, prices: Prices | None, grid_bits: int) -> Self:
@@ -209,6 +220,9 @@ def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[
     check_owner(inst, certificate.instance_sha256)
     nodes = certificate.nodes
     check_tree(nodes, lambda k, node: _check(inst, k, node))
+    if certificate.program is not None:
+        yield _program(inst, certificate, certificate.program)
+        return
     if any(isinstance(node.prices, RelaxedPrices) for node in nodes):
         yield _relaxed(inst, certificate)
         return
@@ -237,6 +251,19 @@ def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[
 
 
 check = partial(greatest_bound, leaf_bounds)
+
+
+def _program(inst: DmlrsInstance, certificate: DmlrsCertificate, program: Program) -> Fraction:
+    """Return the value that the program over slots cannot exceed."""
+    _only_by_job(inst, "program", "the program over slots")
+    root, bits = certificate.nodes[0], certificate.grid_bits
+    if not isinstance(root, Leaf) or root.unpackable is not None:
+        raise ValueError("program: the first node is no plain leaf, expected it to be the only one")
+    priced = _read(inst, 0, root.prices)
+    if not isinstance(priced, CapacityPriced):
+        raise ValueError("program: the node has other prices, expected prices of capacity, or none")
+    check_program(inst, bits, priced.prices, program.value, program.conflicts)
+    return program.value / Fraction(2) ** bits
 
 
 def _relaxed(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Fraction:

@@ -4,9 +4,10 @@
   on capacity, from the columns of a short search;
 - `branch_and_price`: branch and price (Barnhart et al., 1998) from these prices;
 - `neighbourhood`: large neighborhood search (Shaw, 1998), schedules only;
-- `auto`: branch and price for small instances, otherwise column generation and search in turns;
-  where the compact program is small, CP-SAT runs if branch and price has not finished early, and
-  before it continues; the remaining time goes to the programs of single solvers;
+- `auto`: bounded dynamic programming over slots for tiny instances, branch and price for small
+  ones, otherwise column generation and search in turns; where the compact program is small, CP-SAT
+  runs if branch and price has not finished early, and before it continues; the remaining time
+  goes to the programs of single solvers;
 - `compact`, `cpsat`: the whole program in one solver.
 
 Branch and price supports the reading "job" of locality only, everything else both.
@@ -31,6 +32,7 @@ from optsched.families.dmlrs.optimum.declared import compact
 from optsched.families.dmlrs.optimum.opening import in_units
 from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
 from optsched.families.dmlrs.optimum.prices.slot_packing import MOST_JOBS
+from optsched.families.dmlrs.optimum.program import slot_program
 from optsched.families.dmlrs.optimum.relaxation import relaxation
 from optsched.families.dmlrs.optimum.search.neighbourhood import (
     Neighbourhood,
@@ -42,6 +44,7 @@ from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitTree
 from optsched.numbers.arrays import Floats
 from optsched.problem import RELAXATION, InputError, Method, Schedule
 from optsched.scheduling.board import Plan
+from optsched.scheduling.units import original
 
 SMALL = 400  # job-slots up to which the branching tree pays
 PROGRAM = 5000  # job-slots times machines up to which a whole program is soon written down
@@ -210,6 +213,13 @@ class _Search:
             self.best = found
         self.starts += 1
 
+    def follow(self) -> None:
+        """Close the instance by the program over slots at the best prices, if it is tiny."""
+        prices = np.zeros(self.capacity.shape) if self.prices is None else self.prices
+        by_class = prices.reshape(self.capacity.shape).transpose(0, 2, 1)
+        progress, exponent = original(self.progress)
+        slot_program(progress.instance, progress, np.ascontiguousarray(by_class), exponent)
+
     def by_cost(self) -> list[int]:
         """Return the jobs by what each earns per cost at the best prices; ties: by index."""
         prices = self.prices
@@ -274,6 +284,8 @@ def auto(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) ->
 
     if small or programs:
         _prepare(search)
+        if small and inst.locality == "job" and not progress.stop():
+            search.follow()
         if small and inst.locality == "job" and not progress.stop():
             search.aside = early if programs else None
             _branch(search)

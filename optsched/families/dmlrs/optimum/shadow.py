@@ -15,10 +15,10 @@ def shadow_prices(inst: DmlrsInstance, certificate: DmlrsCertificate) -> list[Ro
 
     A row for every slot, class of machines and resource with a price; ``price`` is for one more GPU
     or GB on one machine of the class. Only prices on capacity alone have that meaning: a
-    certificate whose root prices workers gives none.
+    certificate whose root prices workers gives none, nor does a program over slots.
     """
     root = certificate.nodes[0].prices
-    if not isinstance(root, CapacityPrices):
+    if not isinstance(root, CapacityPrices) or certificate.program is not None:
         return []
     side = Side("machine", inst.arrays.classes, inst.machines, inst.arrays.scale)
     return capacity_rows(inst, side, root.entries, certificate.grid_bits)

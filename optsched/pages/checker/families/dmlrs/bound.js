@@ -5,6 +5,7 @@ FAMILIES.dmlrs = (() => {
   const { together, apart, linked } = dmlrsCosts;
   const { smallWork, useful, best } = dmlrsPayoffs;
   const { dearestPacking, unpackable } = dmlrsPackings;
+  const { checkProgram } = dmlrsProgram;
   const { relaxedBound } = dmlrsRelaxed;
   const LARGE = 50000; // jobs times slots
   const PLACES = 2 ** 26;
@@ -17,6 +18,7 @@ FAMILIES.dmlrs = (() => {
     const { jobs } = inst;
     const T = inst.horizon;
     cert.nodes.forEach((node, k) => checkNode(inst, node, `node ${k}`));
+    if (cert.program !== null) return provedByProgram(inst, cert);
     if (cert.nodes.some((node) => node.prices?.kind === "relaxed")) return provedByDuals(inst, cert);
     const ends = jobs.map((_, i) => earliest(inst, i));
     const utility = (i, c) => earned(jobs[i].utility, c - jobs[i].arrival);
@@ -49,6 +51,21 @@ FAMILIES.dmlrs = (() => {
     need(root.node === "leaf" && root.unpackable === null && root.prices?.kind === "relaxed", "duals of the relaxation in a tree");
     const { slots } = readPrices({ inst, sets: new Map() }, { kind: "capacity", entries: root.prices.entries });
     const bound = toFloat(relaxedBound(inst, slots, root.prices, cert.grid_bits), 1);
+    need(Number.isFinite(bound), "the bound is beyond the largest float");
+    return bound;
+  }
+
+  // What the program over slots cannot exceed.
+  function provedByProgram(inst, cert) {
+    const [root] = cert.nodes;
+    need(!inst.isLinked, "the program over slots means nothing link by link");
+    walkTree(cert.nodes, () => {});
+    need(root.node === "leaf" && root.unpackable === null, "beside a program the only node is a plain leaf");
+    need(root.prices === null || root.prices.kind === "capacity", "beside a program there are prices of capacity, or none");
+    need(cert.program.conflicts.length <= 1000, "too many conflicts");
+    const { slots } = readPrices({ inst, sets: new Map() }, root.prices);
+    checkProgram(inst, cert, slots);
+    const bound = toFloat(powerOfTwo(cert.program.value, -cert.grid_bits), 1);
     need(Number.isFinite(bound), "the bound is beyond the largest float");
     return bound;
   }

@@ -48,10 +48,12 @@ const dmlrsData = (() => {
     workers: split("workers", { at: index }),
     mode: split("mode", {}),
   });
+  const program = record({ value: large(0, 2n ** 63n - 1n), conflicts: list(list(row(index, index, index))) });
   const certificate = record({
     instance_sha256: text,
     grid_bits: whole(-1100, 1200),
     nodes: list(nodes, { least: 1 }),
+    program: [orNull(program), null],
   });
 
   // --- what follows from an instance ---
