@@ -33,9 +33,9 @@ def online(
 
     Parameters
     ----------
-    model : Pyomo model, linopy model, CVXPY problem, or path
-        A linear program, possibly with integer variables, or a convex one (CVXPY); a path leads to
-        an MPS or LP file. The instance is a copy.
+    model : object
+        A Pyomo or linopy model, a CVXPY problem, or a path to an MPS or LP file: a linear program,
+        possibly with integer variables, or a convex one (CVXPY). The instance is a copy.
     revealed : mapping or path
         For every variable that is not fixed, the time at which it becomes known, by component or
         name: a number, a

@@ -31,7 +31,7 @@ from optsched.families.dmlrs.certificate.program import (
     refuted,
 )
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, Entry, JobSchedule
-from optsched.families.dmlrs.optimum.tree.nodes import OUTER_ONLY
+from optsched.families.dmlrs.optimum.prices.at_nodes import OUTER_ONLY
 from optsched.families.dmlrs.optimum.tree.placing import Wish, pack
 from optsched.families.dmlrs.verify import verify
 from optsched.numbers.arrays import Floats

@@ -85,6 +85,7 @@ class SlotPrices(Frozen):
     entries: tuple[tuple[Whole, Whole, Whole, Price], ...] = Field(
         description="[side (0 workers, 1 PS), job, slot, price of one worker or PS]"
     )
+    limits: tuple[()] = Field(default=(), exclude=True, description="of earlier versions: empty")
 
     @classmethod
     def of(cls, workers: Ints, ps: Ints) -> Self:
@@ -157,6 +158,7 @@ class OasisCertificate(Frozen):
         le=FINEST_GRID,
         description="prices are integers, in value units times 2**-grid_bits",
     )
+    limits: tuple[()] = Field(default=(), exclude=True, description="of earlier versions: empty")
     nodes: tuple[Node, ...] = Field(min_length=1, description="a tree; the first is its root")
 
     @classmethod

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from optsched.engine.progress import Progress
-from optsched.families.rigid.certificate.format import RigidCertificate
+from optsched.families.rigid.certificate.format import Prices, RigidCertificate
 from optsched.families.rigid.instance import RigidInstance
 from optsched.families.rigid.optimum.cpsat import cpsat
 from optsched.families.rigid.optimum.prices import ascend
@@ -218,7 +218,7 @@ class Search:
             self.shake(0.0)
             self.report()
 
-    def excluded(self, deadline: int) -> tuple[object, int] | None:
+    def excluded(self, deadline: int) -> tuple[Prices, int] | None:
         """Return prices at which jobs pay more than capacity is worth until a deadline, if any."""
         p = self.problem
         jobs = p.windows(p.jobs.low, deadline - p.jobs.run)

@@ -37,7 +37,7 @@ const oasisData = (() => {
     tagged("kind", {
       capacity: record({ kind: [oneOf("capacity"), "capacity"], entries: list(row(index, index, index, index, price)) }),
       relaxed: record({ kind: [oneOf("relaxed"), "relaxed"], entries: list(row(index, index, index, index, price)), work: list(price) }),
-      slots: record({ kind: [oneOf("slots"), "slots"], entries: list(row(index, index, index, price)) }),
+      slots: record({ kind: [oneOf("slots"), "slots"], entries: list(row(index, index, index, price)), limits: [list(index, { most: 0 }), []] }),
     }),
   );
   const split = (word, more) => record({ prices: [prices, null], job: child, slot: child, left: child, right: child, node: [oneOf(word), word], ...more });
@@ -51,6 +51,7 @@ const oasisData = (() => {
   const certificate = record({
     instance_sha256: text,
     grid_bits: whole(-1200, 1200),
+    limits: [list(index, { most: 0 }), []], // of earlier versions
     nodes: list(nodes, { least: 1 }),
   });
 
