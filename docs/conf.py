@@ -55,11 +55,11 @@ napoleon_type_aliases = {
 # What is nowhere on these pages: the standard library and other packages (no build asks the network
 # for their pages), and what is inside of optsched.
 nitpick_ignore_regex = [
-    ("py:.*", r"(collections|concurrent|functools|os|pathlib|types|typing)\..*"),
+    ("py:.*", r"(collections|concurrent|fractions|functools|os|pathlib|types|typing)\..*"),
     ("py:.*", r"(numpy|pandas|pydantic|pyomo|np|pd)\..*"),
     ("py:class", "DataFrame"),
     ("py:.*", r"optsched\.(declared\..*|online)"),
-    ("py:class", r"Constraint|Declared|Problem|Variable|(Pyomo|linopy) model"),
+    ("py:class", r"Constraint|Declared|Menu|Problem|Variable|(Pyomo|linopy) model"),
 ]
 
 # `sphinx-build -b linkcheck`. Some servers refuse whoever is no browser: that is no broken link.

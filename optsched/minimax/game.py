@@ -235,8 +235,8 @@ def minimax(instances: Menu | Iterable[Declared]) -> Game:
 
     Parameters
     ----------
-    instances : Menu or iterable of Declared
-        Of one declared problem, with bounded integer variables.
+    instances : sequence of Declared
+        Of one declared problem, with bounded integer variables; or what `optsched.menu` makes.
 
     Returns
     -------

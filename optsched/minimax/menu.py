@@ -92,7 +92,7 @@ def menu(
 
     Parameters
     ----------
-    items : iterable
+    items : sequence
         All that can arrive.
     horizon, shortest : int
         Items of the longest sequence, and of the shortest one.

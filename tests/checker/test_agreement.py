@@ -88,3 +88,16 @@ def test_beside_jobs_that_never_run_and_are_worth_far_more(family, tmp_path):
                 files.append(tmp_path / f"{seed}-{scale:g}-{method}.json")
                 save_result(files[-1], here, solve(here, method=method, time_limit=LONG))
     assert differences(files, answers(files, tmp_path)) == []
+
+
+@pytest.mark.parametrize(("limits", "reads"), [([], True), ([[0, 0, "1"]], False)])
+def test_empty_cuts_of_slots_of_earlier_versions(limits, reads, tmp_path):
+    (path,) = solved("oasis", tmp_path, [1])
+    content = json.loads(path.read_text())
+    certificate = content["optimum"]["certificate"]
+    assert "limits" not in certificate
+    certificate["limits"] = limits
+    path.write_text(json.dumps(content))
+    found = answers([path], tmp_path)
+    assert any(part["accepted"] for part in found[str(path)]) == reads
+    assert differences([path], found) == []
