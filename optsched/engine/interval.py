@@ -37,7 +37,7 @@ class Interval:
 
     @property
     def gap(self) -> float | None:
-        """How far value and bound are apart: relative, so that no unit matters.
+        """How far value and bound are apart, relative, so that no unit matters.
 
         ``|bound - value| / |value|``, or what the family's ``distance`` says; infinite where the
         value is 0 and the bound is not; None where one of the two is missing.
@@ -68,7 +68,7 @@ class Interval:
 
     @property
     def refuted(self) -> bool:
-        """Whether the schedule beats the bound by more than rounding: then it is none."""
+        """Whether the schedule beats the bound by more than rounding, so that it is none."""
         if self.value is None or self.bound is None:
             return False
         beyond = self.family.sign * (self.value - self.bound) > 0
