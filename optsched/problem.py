@@ -351,6 +351,7 @@ class Family:
     # (instance) -> what whoever solves the program must know, such as how its objective is scaled
     program_note: Callable[[Any], Sequence[str]] = lambda _instance: ()
     recorder: Callable[[Any, Policy], Recorder] | None = None  # None: judged at the end
+    reactive: bool = False  # events depend on decisions: a generator that is sent each of them
     shadow_prices: Callable[[Any, Any], Sequence[Mapping[str, Any]]] = field(
         default=lambda _instance, _certificate: ()
     )

@@ -15,7 +15,7 @@ from knowing import prior_of
 from plugged import plugged
 
 from optsched.core import Optimum, simulate, solve
-from optsched.core.simulation import answered, following
+from optsched.core.simulation import answerable, following
 from optsched.families.oasis import FAMILY as OASIS
 from optsched.families.oasis.policies import Fifo
 from optsched.numbers.streams import Streams
@@ -76,7 +76,7 @@ def decisions(family: Family, inst: Instance, policy: Policy, prior: Mapping) ->
     """Return what a policy decides, event by event, as (slot, JSON)."""
     made = []
     policy.start(family.public(inst), prior, Streams(0))
-    told = answered(family.events(inst, policy.information))
+    told = answerable(family, family.events(inst, policy.information))
     event = next(told, None)
     while event is not None:
         decision = policy.step(event)

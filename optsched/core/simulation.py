@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack
 from copy import deepcopy
-from typing import Any
+from typing import Any, cast
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
@@ -246,7 +246,8 @@ def _run(
         _Collector(family, judged) if family.recorder is None else family.recorder(judged, policy)
     )
     seconds, slowest = 0.0, 0.0
-    told, true = answered(family.events(shown, information)), answered(family.events(judged))
+    told = answerable(family, family.events(shown, information))
+    true = answerable(family, family.events(judged))
     event, true_event, done = next(told, None), next(true, None), 0
     while event is not None:
         interrupts.raise_if_asked()
@@ -295,9 +296,11 @@ def _run(
     )
 
 
-def answered(events: Iterable[Any]) -> Generator[Any, Any, None]:
-    """Return events that may depend on decisions: a generator is sent each of them."""
-    return events if isinstance(events, Generator) else (event for event in events)
+def answerable(family: Family, events: Iterable[Any]) -> Generator[Any, Any, None]:
+    """Return the events of a run, to which decisions are sent; who is not reactive hears none."""
+    if family.reactive:
+        return cast(Generator[Any, Any, None], events)
+    return (event for event in events)
 
 
 def following(events: Generator[Any, Any, None], decision: Any) -> Any:

@@ -43,6 +43,7 @@ FAMILY = Family(
     wire=WIRE,
     knowledge={RUN_TIMES: run_times},
     assemble=assemble,
+    reactive=True,
     policies=POLICIES,
     trivial=("fcfs",),
     methods=METHODS,

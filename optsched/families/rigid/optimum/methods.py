@@ -150,8 +150,7 @@ class Search:
             if progress.stop():
                 return
         if p.n <= FEW:
-            for _ in range(8):
-                self.shake(HEAT)
+            self.shake(HEAT)
             self.report()
             if self.close():
                 return
