@@ -14,7 +14,6 @@ from independent.completion import tiny
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.families.completion.optimum.board.arranging import arrange, lost_room
 from optsched.families.completion.optimum.board.insertion import insert
 from optsched.families.completion.optimum.board.plans import FACTORS, Copies, copy_plan, no_plans
 from optsched.families.completion.optimum.board.servers import (
@@ -22,9 +21,7 @@ from optsched.families.completion.optimum.board.servers import (
     cut_again,
     empty_servers,
     end_move,
-    segment,
 )
-from optsched.families.completion.optimum.board.windows import BESIDE, idle_beside
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.optimum.prices.priced_search import Search
 from optsched.families.completion.optimum.search.annealing import anneal, draw
@@ -209,134 +206,6 @@ def test_a_job_on_empty_servers_costs_what_the_oracle_says(architecture, seed):
     assert compared >= 8
 
 
-def lost(area, value, left, load):
-    """Return what the room is worth that a load takes, as kernels note it down."""
-    notes = area.notes
-    notes.value[0], notes.left[: left.size], notes.load[:] = value, left, load
-    return lost_room(area.tables, notes, 0, 0)
-
-
-def test_lost_room_counts_every_type():
-    area = filled()
-    tables = area.tables
-    left, take = area.jobs.capacity[0], tables.e[0]
-    value = np.arange(1.0, 1 + len(tables.e))
-    expected = 0.0
-    for m, e in enumerate(tables.e):
-        used = np.flatnonzero(e)
-        expected += value[m] * (
-            (left[used] // e[used]).min() - ((left - take)[used] // e[used]).min()
-        )
-    assert lost(area, value, left, take) == expected > 0
-
-
-@pytest.mark.parametrize("architecture", ["ps", "ring"])
-def test_gaps_beside_a_window(architecture):
-    """Slot by slot, workers that run from there to the window, or from the window to there."""
-    area = filled(architecture)
-    for i in range(0, 12, 3):
-        area.remove(i)
-    servers, room, rng = area.servers, arrays(area)["room"], np.random.default_rng(2)
-    kinds = {"none": 0, "some": 0, "all": 0}
-    for _ in range(2000):
-        begin, m, h = (int(rng.integers(n)) for n in room.shape)
-        end = int(rng.integers(begin + 1, SLOTS + 1))
-        take, reach = int(rng.integers(1, 6)), 1 + (end - begin) // BESIDE
-        first, last = segment(servers, begin), segment(servers, end - 1)
-        found = idle_beside(servers, m, first, last, begin, end, h, take)
-        before = room[max(0, begin - reach) : begin, m, h][::-1]
-        behind = room[end : end + reach, m, h]
-        idle = sum(np.minimum.accumulate(np.minimum(side, take)).sum() for side in (before, behind))
-        assert found == idle / reach
-        kinds["none" if idle == 0 else "all" if idle == 2 * reach * take else "some"] += 1
-    assert min(kinds.values()) > 20, kinds
-
-
-def test_workers_are_arranged_where_little_room_and_time_is_lost():
-    """One server after the other, where a worker costs least with what is lost beside it."""
-    area = filled(seed=7, jobs=10, machines=8)
-    for i in range(0, 10, 2):
-        area.remove(i)
-    types, begin, out = area.jobs.types, 2, area.notes.outs[0]
-    tables = area.tables._replace(share=np.ones(len(types.worker_demand)))
-    free, room = arrays(area)["free"], arrays(area)["room"]
-    compared = gaps = 0
-    for k in np.flatnonzero(tables.together == 0).tolist():
-        end, m, n = begin + int(tables.duration[k]), int(tables.type_of[k]), int(tables.workers[k])
-        if end > SLOTS or not arrange(tables, area.servers, area.notes, k, end, 1.0, 0):
-            continue
-        expected, rest = np.zeros_like(out), n
-        first, last = segment(area.servers, begin), segment(area.servers, end - 1)
-        while rest > 0:
-            scores = {}
-            for h in np.flatnonzero(expected == 0).tolist():
-                take = min(rest, int(room[begin:end, m, h].min()))
-                if take == 0:
-                    continue
-                unit = tables.worker_cost[:, end, area.jobs.class_of[h]]
-                unit = unit - tables.worker_cost[:, begin, area.jobs.class_of[h]]
-                left, load = free[h, begin:end].min(axis=0), take * types.worker_demand[m]
-                idle = idle_beside(area.servers, m, first, last, begin, end, h, take)
-                gaps += 0 < idle < 2 * take
-                score = unit[m] * (1 + idle / take) + lost(area, unit, left, load) / take
-                scores[h] = score, take
-            h = min(scores, key=lambda h: scores[h][0])
-            expected[h] = scores[h][1]
-            rest -= scores[h][1]
-        assert out.tolist() == expected.tolist()
-        compared += np.count_nonzero(expected) > 1
-    assert compared > 20
-    assert gaps > 20
-
-
-@pytest.mark.parametrize("begin", [2, 10])
-def test_ps_are_arranged_where_little_room_and_time_is_lost(begin):
-    """No other host of workers, if any has room, and type of PS loses less room, or costs less."""
-    area = filled(seed=7, jobs=10, machines=8)
-    for i in range(5):
-        area.remove(i)
-    types = area.jobs.types
-    tables = area.tables._replace(share=np.ones(len(types.worker_demand)))
-    spot, out = area.notes.spots[0], area.notes.outs[0]
-    differ = without = 0
-    free = arrays(area)["free"]
-    for k in range(tables.workers.size):
-        end = begin + int(tables.duration[k])
-        if end > SLOTS or not arrange(tables, area.servers, area.notes, k, end, 1.0, 0):
-            continue
-        m, n = int(tables.type_of[k]), int(tables.workers[k])
-        assert out.sum() == n
-        window = segment(area.servers, begin), segment(area.servers, end - 1)
-        losses = {}
-        for h in range(len(out)):
-            here = n if tables.together[k] else out[h]
-            left = free[h, begin:end].min(axis=0)
-            unit = tables.worker_cost[:, end, area.jobs.class_of[h]]
-            unit = unit - tables.worker_cost[:, begin, area.jobs.class_of[h]]
-            for p in range(len(types.ps_demand)):
-                s = int(types.ps_needed[m, p, n - here])
-                load = here * types.worker_demand[m] + s * types.ps_demand[p]
-                if (load > left).any() or not tables.mask[k] >> p & 1:
-                    continue
-                if here == n and not tables.together[k]:
-                    continue
-                ps_cost = tables.ps_cost[p, :, area.jobs.class_of[h]]
-                cost = s * (ps_cost[end] - ps_cost[begin]) + lost(area, unit, left, load)
-                if tables.together[k]:
-                    idle = idle_beside(area.servers, m, *window, begin, end, h, n)
-                    cost += (n + idle) * unit[m]
-                else:
-                    cost -= lost(area, unit, left, here * types.worker_demand[m])
-                losses[h, p] = cost
-        beside = {x: loss for x, loss in losses.items() if tables.together[k] or out[x[0]] > 0}
-        without += not beside
-        losses = beside or losses
-        assert losses[int(spot[0]), int(spot[1])] == pytest.approx(min(losses.values()))
-        differ += max(losses.values()) > min(losses.values()) + 1e-6
-    assert differ > 10
-    assert without > 3
-
-
 def assert_ends_agree(inst, seed, rounds):
     """Insert jobs in random order where they end first, among these where a class is cheapest."""
     jobs, slots, rng = Jobs(inst), inst.deadline or SLOTS, np.random.default_rng(seed)
@@ -459,13 +328,9 @@ def test_a_search_goes_on_at_other_prices():
     old, new = (1e3 * rng.random((slots, *shape)) for slots in (30, 50))
     area, fresh = Neighbourhood(jobs, old, 200), Neighbourhood(jobs, new, 200)
     area.construct(range(12), 0.0)
-    area.learn(area.snapshot())
-    share = area.tables.share.copy()
     area.reprice(new)
     for name in ("worker_cost", "ps_cost", "least"):
         np.testing.assert_array_equal(getattr(area.tables, name), getattr(fresh.tables, name))
-    np.testing.assert_array_equal(area.tables.share, share)
     area.construct(range(12), 1.0)
-    fresh.tables = fresh.tables._replace(share=share)
     fresh.construct(range(12), 1.0)
     assert area.pieces(area.plans) == fresh.pieces(fresh.plans)

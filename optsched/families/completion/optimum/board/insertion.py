@@ -2,16 +2,13 @@
 
 The repair step of a destroy-and-repair move (Ropke and Pisinger, 2006). Completions are tried in
 increasing order, with all modes that have enough room in every slot; bounds on prices skip most of
-them. The cheapest insertion is then rearranged so that little room is lost (`arranging`): prices
-are per class of servers, and do not see that a server's last GPU is of no use without memory next
-to it.
+them.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.completion.optimum.board.arranging import arrange
 from optsched.families.completion.optimum.board.notes import Notes
 from optsched.families.completion.optimum.board.placing import on_many, on_one
 from optsched.families.completion.optimum.board.plans import Plans, Tables
@@ -105,8 +102,6 @@ def insert(
     if best_k < 0:
         return False
     chosen = 1 - tried
-    if arrange(tables, servers, notes, best_k, end, factor, tried):
-        chosen = tried
     spots, outs = notes.spots, notes.outs
     plans.mode[i], plans.start[i] = best_k, end - tables.duration[best_k]
     plans.host[i], plans.kind[i] = spots[chosen, 0], spots[chosen, 1]

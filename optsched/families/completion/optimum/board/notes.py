@@ -21,8 +21,6 @@ class Notes(NamedTuple):
     held: Ints  # (N, M) workers of each type that still fit there
     change: Ints  # (N, M) how many more these are than before
     most: Ints  # (R,) units that are left somewhere
-    fits: Floats  # (M,) workers of each type, before rounding down
-    less: Floats  # (M,) the same, once something is taken
     spots: Ints  # (2, 3) where the PS are: host, type, number; of what is tried, and of the best
     outs: Ints  # (2, H) workers on every server, the same
     fill: Ints  # (H,) workers on every server
@@ -33,10 +31,6 @@ class Notes(NamedTuple):
     ranks: Ints  # (C,) cheap classes first
     unit: Floats  # (C,) price of a worker in the window
     rent: Floats  # (C, P) price of a PS in the window
-    value: Floats  # (C, M) of room for a worker of each type
-    score: Floats  # (H,) price and lost room for a worker
-    taken: Ints  # (H,) workers that ``score`` speaks of
-    order: Ints  # (H,) servers, those with most workers first
     out: Ints  # (J,) jobs that a move takes out
     near: Ints  # (J,) jobs that it may take out
     keys: Floats  # (J,) by which it sorts them
@@ -61,8 +55,6 @@ def notes_of(tables: Tables, unit: type[np.signedinteger], slots: int) -> Notes:
         held=whole(parts, types),
         change=whole(parts, types),
         most=whole(resources),
-        fits=np.zeros(types),
-        less=np.zeros(types),
         spots=whole(2, 3),
         outs=whole(2, servers),
         fill=whole(servers),
@@ -73,10 +65,6 @@ def notes_of(tables: Tables, unit: type[np.signedinteger], slots: int) -> Notes:
         ranks=whole(classes),
         unit=np.zeros(classes),
         rent=np.zeros((classes, kinds)),
-        value=np.zeros((classes, types)),
-        score=np.zeros(servers),
-        taken=whole(servers),
-        order=whole(servers),
         out=whole(jobs),
         near=whole(jobs),
         keys=np.zeros(jobs),

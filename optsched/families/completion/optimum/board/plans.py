@@ -40,7 +40,6 @@ class Tables(NamedTuple):
     worker_cost: Floats  # (M, L + 1, C) prefix sums
     ps_cost: Floats  # (P, L + 1, C)
     least: Floats  # (M, L + 1) of the cheapest class in every slot
-    share: Floats  # (M,) how much room for a worker of a type counts
     ring: bool
 
 
@@ -129,7 +128,6 @@ def tables_of(jobs: Jobs, prices: Floats) -> Tables:
         worker_cost=worker_cost,
         ps_cost=ps_cost,
         least=least,
-        share=np.zeros(len(types.worker_demand)),
         ring=types.ring,
     )
 

@@ -8,8 +8,6 @@ from optsched.families.completion.optimum.board.servers import Servers
 from optsched.numbers.arrays import Floats, Units
 from optsched.numbers.kernels import kernel
 
-BESIDE = 4  # of a window's length, so much on either side is looked at for gaps
-
 
 @kernel(nogil=True, counted=False, forceinline=True)
 def open_window(servers: Servers, m: int, x: int, notes: Notes) -> None:
@@ -50,37 +48,6 @@ def find_left(servers: Servers, first: int, last: int, notes: Notes) -> None:
         row = rows[x]
         for y in range(left.size):
             left[y] = min(left[y], free[row, y])
-
-
-@kernel(nogil=True, counted=False)
-def idle_beside(
-    servers: Servers, m: int, first: int, last: int, begin: int, end: int, h: int, take: int
-) -> float:
-    """Return how many of ``take`` workers of type m could run beside a window on server h.
-
-    The window has slots ``begin`` to before ``end``, in segments ``first`` to ``last``. What could
-    run right before it and what could run right behind it are added; each is the mean over a
-    quarter of the window's length, of workers that may run from there up to the window.
-    """
-    edge, rows, room = servers.begin, servers.rows, servers.room
-    reach, idle = 1 + (end - begin) // BESIDE, 0
-    x, at, free = first - (edge[first] == begin), begin, take
-    while x >= 0 and at > begin - reach:
-        free = min(free, room[rows[x], m, h])
-        if free == 0:
-            break
-        to = max(edge[x], begin - reach)
-        idle += free * (at - to)
-        x, at = x - 1, to
-    x, at, free = last + (edge[last + 1] == end), end, take
-    while x < servers.number[0] and at < end + reach:
-        free = min(free, room[rows[x], m, h])
-        if free == 0:
-            break
-        to = min(edge[x + 1], end + reach)
-        idle += free * (to - at)
-        x, at = x + 1, to
-    return float(idle / reach)
 
 
 @kernel(nogil=True, counted=False)

@@ -201,8 +201,6 @@ class Search:
             begun = [self._begin(begin[0], start, done), *(other.result() for other in others)]
         known = [plans for plans in (self.plans if again else None, *begun) if plans is not None]
         best = min(known, key=areas[0].cost) if known else begin[0].snapshot()
-        for area in areas if known else ():
-            area.learn(best)
         areas[0].load(best)
         plans = search_together(
             areas, self.progress, seed=self.seed, start=start, done=done, late=late
@@ -222,14 +220,11 @@ class Search:
 
     def _begin(self, area: Neighbourhood, start: int, done: Callable[[], float]) -> Plans | None:
         """Return the best of some starts, if any holds all jobs."""
-        if self.plans is not None:
-            area.learn(self.plans)
         best: Plans | None = None
         for factor, order in self._orders(start):
             area.construct(order, factor)
             if area.complete() and (best is None or area.cost(area.plans) < area.cost(best)):
                 best = area.snapshot()
-                area.learn(best)
             if done() > ORDER_SHARE:
                 break
         return best

@@ -124,16 +124,6 @@ class Neighbourhood:
             return float(np.inf)
         return float(self.jobs.weight @ self.ends(plans))
 
-    def learn(self, plans: Plans) -> None:
-        """Let room for workers of a type count as much as ``plans`` use the type."""
-        demand, tables = self.jobs.types.worker_demand, self.tables
-        runs = plans.mode[plans.mode >= 0]
-        kinds = tables.type_of[runs]
-        largest = (demand / self.jobs.cluster.whole).max(axis=1, initial=0.0)
-        area = tables.workers[runs] * tables.duration[runs] * largest[kinds]
-        use = np.bincount(kinds, weights=area, minlength=len(demand))
-        self.tables = tables._replace(share=use / max(float(use.sum()), 1e-300))
-
     def reprice(self, prices: Floats) -> None:
         """Go on at other prices on capacity, (L, C, R)."""
         worker_cost, ps_cost, least = sums_of(self.jobs, prices)
