@@ -16,7 +16,18 @@ from optsched.numbers.kernels import kernel
 
 @kernel
 def holds(free: Ints, tasks: int, need: Ints, room: Ints) -> int:
-    """Return how many tasks fit, at most ``tasks``; ``room`` (H,) receives those of each node."""
+    """Return how many tasks fit, at most ``tasks``; ``room`` receives those of each node.
+
+    Parameters
+    ----------
+    free : shape (H, K)
+        Units of each resource that are free on each node.
+    tasks : int
+    need : shape (K,)
+        Units that a task takes.
+    room : shape (H,)
+        Tasks on each node.
+    """
     found = 0
     for h in range(free.shape[0]):
         most = tasks - found
@@ -36,7 +47,10 @@ def holds(free: Ints, tasks: int, need: Ints, room: Ints) -> int:
 
 @kernel
 def segment(times: Ints, n: int, when: int) -> int:
-    """Return the row that holds at ``when``, which is not before the first."""
+    """Return the row that holds at ``when``, which is not before the first.
+
+    ``times`` as in `earliest`.
+    """
     low, high = 0, n
     while high - low > 1:
         middle = (low + high) // 2
@@ -53,8 +67,19 @@ def earliest(
 ) -> int:
     """Return the earliest start from ``ready`` on at which a job fits all the time that it runs.
 
-    ``room`` (H,) receives how many tasks run on each node, the first nodes first. At the end of
-    the profile the job must fit.
+    ``room`` receives how many tasks run on each node, the first nodes first. At the end of the
+    profile the job must fit.
+
+    Parameters
+    ----------
+    times : shape (n,) or longer
+        Seconds at which the rows begin, ascending.
+    free : shape (n, H, K) or longer
+        Units of each resource that are free on each node.
+    need : shape (K,)
+        Units that a task takes.
+    room : shape (H,)
+        Tasks on each node.
     """
     nodes = free.shape[1]
     a = segment(times, n, ready)
@@ -92,7 +117,10 @@ def earliest(
 
 @kernel
 def cut(times: Ints, free: Ints, n: int, when: int) -> int:
-    """Let a row begin at ``when``; return the number of rows. There is space for one more."""
+    """Let a row begin at ``when``; return the number of rows. There is space for one more.
+
+    ``times`` and ``free`` as in `earliest`.
+    """
     a = segment(times, n, when)
     if times[a] == when:
         return n
@@ -110,7 +138,7 @@ def take(
 ) -> int:
     """Take what a job needs from ``start`` until ``end``, or give it back (``sign`` -1).
 
-    Returns the number of rows; there is space for two more.
+    Returns the number of rows; there is space for two more. Arrays as in `earliest`.
     """
     n = cut(times, free, n, start)
     n = cut(times, free, n, end)

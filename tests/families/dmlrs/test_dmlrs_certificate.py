@@ -115,13 +115,6 @@ def test_broken_trees_are_refused(solved, changes, message):
         check(inst, rebuilt(found.certificate, 0, **changes))
 
 
-def test_a_program_over_slots_of_an_earlier_version_is_refused(solved):
-    _, found = solved
-    content = found.certificate.model_dump() | {"program": {"value": 1, "conflicts": []}}
-    with pytest.raises(ValueError, match="no longer checked; solve the instance again"):
-        DmlrsCertificate.model_validate(content)
-
-
 def test_other_damage_is_refused(solved):
     inst, found = solved
     other, _ = load(FILES[0])

@@ -36,19 +36,18 @@ class Pricing:
 class Starts(NamedTuple):
     """Jobs as the kernel takes them: a start costs weight * max(floor, s - arrival + shift) / unit.
 
-    Arrays of shape (n,), ``demand`` of shape (n, K). Where numbers are too large for 64 bits they
-    hold Python's integers.
+    Where numbers are too large for 64 bits, arrays hold Python's integers.
     """
 
-    low: Ints
-    high: Ints
-    arrival: Ints
-    run: Ints
-    demand: Ints
-    weight: Ints
-    floor: Ints
-    shift: Ints
-    unit: Ints
+    low: Ints  # (n,) earliest start, in seconds
+    high: Ints  # (n,) latest start, in seconds
+    arrival: Ints  # (n,) in seconds
+    run: Ints  # (n,) in seconds
+    demand: Ints  # (n, K) units, of all tasks
+    weight: Ints  # (n,)
+    floor: Ints  # (n,)
+    shift: Ints  # (n,)
+    unit: Ints  # (n,)
 
 
 class Evaluation:
@@ -113,7 +112,8 @@ def minima(jobs: Starts, times: Ints, price: Ints, worth: Ints, found: Ints) -> 
     times : shape (B + 1,)
         Breakpoints.
     price, worth : shape (K, B + 1)
-        From each breakpoint on, and summed until each.
+        Of a unit and second, from each breakpoint on, and summed until each.
+    found : shape (n,)
     """
     low, high, arrival, run, demand, weight, floor, shift, unit = jobs
     last = times.size - 1

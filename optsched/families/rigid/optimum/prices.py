@@ -26,14 +26,14 @@ AVERAGE = 0.1  # weight of the newest starts in their average
 class Priced(NamedTuple):
     """Jobs as the kernel takes them: cost is rate * max(floor, s - arrival + shift)."""
 
-    low: Ints  # (n,) earliest start
+    low: Ints  # (n,) earliest start, in seconds
     high: Ints  # (n,) latest start
-    arrival: Ints
-    run: Ints
-    demand: Floats  # (n, K) in all
-    rate: Floats
-    floor: Ints
-    shift: Ints
+    arrival: Ints  # (n,) in seconds
+    run: Ints  # (n,) in seconds
+    demand: Floats  # (n, K) units, of all tasks
+    rate: Floats  # (n,)
+    floor: Ints  # (n,)
+    shift: Ints  # (n,)
 
 
 @kernel
@@ -99,6 +99,15 @@ def evaluate(
 
     ``starts`` (n,) receives the cheapest starts, and ``use`` (K, B + 1) the mean use of each
     resource between the breakpoints.
+
+    Parameters
+    ----------
+    times : shape (B + 1,)
+        Breakpoints.
+    price : shape (K, B + 1)
+        Of a unit and second from each breakpoint on; 0 from the last.
+    capacity : shape (K,)
+        Units.
     """
     n, last, kinds = starts.size, times.size - 1, price.shape[0]
     worth = np.zeros(price.shape)
@@ -147,6 +156,12 @@ def ascend(
 
     Parameters
     ----------
+    times : shape (B + 1,)
+        Breakpoints.
+    price : shape (K, B + 1)
+        Of a unit and second from each breakpoint on; 0 from the last.
+    capacity : shape (K,)
+        Units.
     target : float
         A value that the bound is hoped to reach: that of the best schedule.
     state : shape (3,)

@@ -110,7 +110,10 @@ def listed(order: Ints, jobs: Priced, load: Load, start: Ints, rooms: Ints) -> N
 
 @kernel
 def total(jobs: Priced, late: float, start: Ints) -> float:
-    """Return what a schedule costs; ``late`` is what a second of the makespan costs."""
+    """Return what a schedule costs; ``late`` is what a second of the makespan costs.
+
+    ``start`` has shape (n,).
+    """
     cost, end = 0.0, 0
     for i in range(start.size):
         cost += jobs.rate[i] * max(jobs.floor[i], start[i] - jobs.arrival[i] + jobs.shift[i])
@@ -137,6 +140,9 @@ def shake(
     load : Load
     late : float
         What a second of the makespan costs.
+    start : shape (n,)
+    rooms : shape (n, H)
+        Tasks of each job on each node.
     key : shape (n,)
         Small for jobs that should be early, such as the reciprocal of Smith's ratio.
     draws : shape (rounds, DRAWS)

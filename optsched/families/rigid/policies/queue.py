@@ -237,6 +237,7 @@ def backfilled(now: int, waiting: Ints, busy: Ints, free: Ints, jobs: Jobs) -> I
     busy : shape (r, 2)
         [planned end, job] of the running jobs, ascending.
     free : shape (H, K)
+        Units of each resource that are free on each node.
     jobs : Jobs
     """
     planned, tasks, need, rooms = jobs
@@ -310,6 +311,23 @@ def reserve(
     """Add jobs to a plan, each as early as it fits; without rows, begin with the running jobs.
 
     ``starts`` receives the reservations; returns the number of rows.
+
+    Parameters
+    ----------
+    now : int
+    fresh : shape (m,)
+        Jobs in the order of the queue.
+    busy : shape (r, 2)
+        [planned end, job] of the running jobs, ascending.
+    free : shape (H, K)
+        Units of each resource that are free on each node now.
+    jobs : Jobs
+    times : shape (n,) or longer
+        Seconds at which the rows of the plan begin.
+    plan : shape (n, H, K) or longer
+        Units that are free from then on.
+    rows : int
+    starts : shape (jobs,)
     """
     planned, tasks, need, rooms = jobs
     if rows == 0:
