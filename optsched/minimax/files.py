@@ -15,7 +15,7 @@ from pydantic import Field
 
 from optsched.declared.model import Declared
 from optsched.engine.interval import relative
-from optsched.files.envelope import checked, family_in, short, write_json
+from optsched.files.envelope import checked, family_in, read_json, short, write_json
 from optsched.minimax.certificate import Certificate, Proved, check
 from optsched.problem import Family, Frozen, InputError, Level
 from optsched.process.garbage import no_garbage
@@ -52,10 +52,16 @@ def save(
     write_json(path, "minimax", instances[0].family, content)
 
 
-def recheck(content: Mapping[str, Any], path: Path) -> list[Recheck]:
-    """Evaluate the certificate of a file again; see `optsched.results.result.recheck`."""
+def recheck(path: Path) -> list[Recheck]:
+    """Evaluate the certificate of a file again; see `optsched.results.result.recheck`.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is no game.
+    """
     with no_garbage():
-        return _parts(content, path)
+        return _parts(read_json(path, "minimax"), path)
 
 
 def _parts(content: Mapping[str, Any], path: Path) -> list[Recheck]:

@@ -2,7 +2,6 @@
 
 result      {"instance", "optimum"} and, from `ratio`, {"references", "runs", "schedules"}
 run         {"instance", "run"}
-minimax     {"instances", "certificate", "claim"}, see `optsched.minimax`
 schedule    {"schedule"}, made by anybody
 """
 
@@ -158,7 +157,7 @@ def recheck(path: Path) -> list[Recheck]:
     InputError
         The file cannot be read, or is no result.
     """
-    return recheck_content(read_json(path, "result", "run", "minimax"), path)
+    return recheck_content(read_json(path, "result", "run"), path)
 
 
 def recheck_content(content: dict[str, Any], path: Path) -> list[Recheck]:
@@ -166,10 +165,6 @@ def recheck_content(content: dict[str, Any], path: Path) -> list[Recheck]:
 
     Large parts leave ``content`` as soon as they have become records: they need much memory.
     """
-    if content["kind"] == "minimax":
-        from optsched.minimax.files import recheck as recheck_game
-
-        return recheck_game(content, path)
     instance = instance_of({k: v for k, v in content.items() if k != "instance_sha256"}, path)
     family = get_family(instance.family)
     del content["instance"]

@@ -12,8 +12,8 @@ from second_checker import NODE, answers
 from sweeps import sweep
 
 import optsched
+from optsched.minimax.files import recheck
 from optsched.problem import InputError
-from optsched.results.result import recheck
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="there is no Node")
 

@@ -132,6 +132,7 @@ def verify(
     """
     from optsched.cli.ticker import Ticker
     from optsched.files.envelope import load_instance, read_json
+    from optsched.minimax.files import recheck as recheck_game
     from optsched.results.result import recheck
     from optsched.results.reuse import load_schedule
 
@@ -155,9 +156,9 @@ def verify(
             "expected an instance and a schedule, or results"
         )
     accepted, checks = True, []
-    for path in files:
+    for path, kind in zip(files, kinds, strict=True):
         with Ticker(f"checking {path}"):
-            derived = recheck(path)
+            derived = recheck_game(path) if kind == "minimax" else recheck(path)
         for found in derived:
             if not as_json:
                 print(f"{path}: {found}")
