@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from optsched.engine.progress import Progress
-from optsched.families.rigid.certificate.format import Leaf, Node, RigidCertificate, Split
+from optsched.families.rigid.certificate.format import Leaf, Node, Prices, RigidCertificate, Split
 from optsched.families.rigid.optimum.prices import ascend
 from optsched.families.rigid.optimum.problem import Problem, grid_bits, written
 from optsched.numbers.arrays import Floats, Ints
@@ -126,7 +126,7 @@ class Tree:
         leaves = [node for node in self.nodes if node.split is None]
         bits = max(grid_bits(self.problem, self.times, leaf.price) for leaf in leaves)
         nodes: list[Node] = []
-        lists = []
+        lists: list[Prices] = []
         for node in self.nodes:
             if node.split is not None:
                 (i, at), (left, right) = node.split, node.children

@@ -261,8 +261,8 @@ def backfilled(now: int, waiting: Ints, busy: Ints, free: Ints, jobs: Jobs) -> I
     a = b = 0
     while holds(extra, tasks[head], need[head], room) < tasks[head]:
         shadow = min(
-            busy[a, 0] if a < busy.shape[0] else np.int64(2**62),
-            ends[order[b]] if b < m else np.int64(2**62),
+            busy[a, 0] if a < busy.shape[0] else 2**62,
+            ends[order[b]] if b < m else 2**62,
         )
         while a < busy.shape[0] and busy[a, 0] == shadow:
             for h in range(room.size):
