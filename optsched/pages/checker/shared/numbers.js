@@ -16,7 +16,7 @@ const sum = (list) => list.reduce((a, b) => a + b, 0);
 const bigSum = (list) => list.reduce((a, b) => a + b, 0n);
 
 function gcd(a, b) {
-  a = a < 0n ? -a : a;
+  [a, b] = [a < 0n ? -a : a, b < 0n ? -b : b];
   while (b) [a, b] = [b, a % b];
   return a;
 }
