@@ -7,6 +7,7 @@ that are to be decided now. Everything goes by name, so that no index tells what
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -379,7 +380,7 @@ class View:
         return {chosen.name: 1.0} if chosen is not None and value > 0 else {}
 
 
-class Online:
+class Online(ABC):
     """A policy that keeps a `State`; subclasses say how to decide."""
 
     name = ""
@@ -398,9 +399,9 @@ class Online:
         self.state.commit(event, decision)
         return decision
 
+    @abstractmethod
     def decide(self, event: Event) -> Decision:
         """Return the values of the variables that are to be decided now."""
-        raise NotImplementedError
 
 
 class FunctionPolicy(Online):

@@ -230,7 +230,7 @@ def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[
     root, unit = nodes[0], Fraction(2) ** certificate.grid_bits
     whole = isinstance(root, Leaf) and root.prices is None and root.unpackable is None
     if whole and len(inst.jobs) * inst.horizon > BLINK:
-        yield bounds.unpriced() / unit  # what is known in a blink is checked in one
+        yield bounds.unpriced() / unit  # the trivial bound
         return
     limits = bounds.unrestricted()
 

@@ -190,7 +190,7 @@ def leaf_bounds(inst: OasisInstance, certificate: OasisCertificate) -> Iterator[
         yield _relaxed(inst, certificate)
         return
     bounds = LeafBounds(inst, certificate.grid_bits)
-    if len(nodes) == 1 and nodes[0].prices is None:  # what is known in a blink is checked in one
+    if len(nodes) == 1 and nodes[0].prices is None:  # the trivial bound
         yield bounds.unpriced()
         return
     unit = Fraction(2) ** -certificate.grid_bits
