@@ -1,9 +1,9 @@
 """The methods of family `rigid` by name, and `auto`.
 
-`auto` begins with list scheduling, then takes turns: dual ascent on capacity prices, whose
-intervals are halved when it stalls, and a large neighbourhood search (Shaw, 1998). A few jobs are
-closed by a tree over start times. For the makespan, deadlines are excluded by the same prices
-(a bisection over deadlines, each a Lagrangian bound without costs).
+`auto` begins with list scheduling and EASY backfilling with exact run times, then takes turns: dual
+ascent on capacity prices, whose intervals are halved when it stalls, and a large neighborhood
+search (Shaw, 1998). A few jobs are closed by a tree over start times. For the makespan, deadlines
+are excluded by the same prices (a bisection over deadlines, each a Lagrangian bound without costs).
 """
 
 from __future__ import annotations
@@ -15,18 +15,23 @@ import numpy as np
 
 from optsched.engine.progress import Progress
 from optsched.families.rigid.certificate.format import Prices, RigidCertificate
+from optsched.families.rigid.facts import run_times
 from optsched.families.rigid.instance import RigidInstance
+from optsched.families.rigid.online import assemble, events
 from optsched.families.rigid.optimum.cpsat import cpsat
 from optsched.families.rigid.optimum.prices import ascend
 from optsched.families.rigid.optimum.problem import Problem, grid_bits, written
 from optsched.families.rigid.optimum.relaxation import relaxation
 from optsched.families.rigid.optimum.search import DRAWS, shake, total
 from optsched.families.rigid.optimum.tree import Tree
+from optsched.families.rigid.policies.orders import Ordered
+from optsched.families.rigid.policies.queue import RUN_TIMES, Easy
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
-from optsched.problem import Method
+from optsched.problem import Method, Policy
 from optsched.process import effort
 
+PLAYED = 0.06  # units of effort of an event
 FEW = 14  # jobs that a tree may close
 COARSE, FINE = 256, 2**16  # intervals of prices at first, and at most
 SLICE = 2_000_000  # elementary steps of a turn: some milliseconds
@@ -65,6 +70,32 @@ class Search:
         p = self.problem
         start, rooms = p.listed(key)
         cost = total(p.jobs, p.late, start)
+        if cost < self.cost:
+            self.cost, self.start, self.rooms = cost, start, rooms
+
+    def play(self, policy: Policy) -> None:
+        """Keep the schedule of a policy that knows run times, if it is the best."""
+        policy.start(self.inst.platform(), {RUN_TIMES: run_times(self.inst)}, Streams(0))
+        told, played = events(self.inst), []
+        event = next(told, None)
+        while event is not None:
+            if self.progress.stop():
+                return
+            played.append((event, policy.step(event)))
+            effort.spend(PLAYED)
+            try:
+                event = told.send(played[-1][1])
+            except StopIteration:
+                event = None
+        made = assemble(self.inst, played)
+        start = np.array(made.start, np.int64)
+        rooms = np.ones_like(self.rooms)
+        if self.inst.packed:
+            rooms[:] = 0
+            for i, placed in enumerate(made.nodes):
+                for h, tasks in placed:
+                    rooms[i, h] = tasks
+        cost = total(self.problem.jobs, self.problem.late, start)
         if cost < self.cost:
             self.cost, self.start, self.rooms = cost, start, rooms
 
@@ -149,7 +180,11 @@ class Search:
             self.report()
             if progress.stop():
                 return
-        if p.n <= FEW:
+        if p.n > FEW:
+            for policy in (Ordered("sjf", exact=True), Easy(exact=True)):
+                self.play(policy)
+                self.report()
+        else:
             self.shake(HEAT)
             self.report()
             if self.close():
