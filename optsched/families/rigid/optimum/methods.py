@@ -22,7 +22,7 @@ from optsched.families.rigid.optimum.cpsat import cpsat
 from optsched.families.rigid.optimum.prices import ascend
 from optsched.families.rigid.optimum.problem import Problem, grid_bits, written
 from optsched.families.rigid.optimum.relaxation import relaxation
-from optsched.families.rigid.optimum.search import DRAWS, shake, total
+from optsched.families.rigid.optimum.search import DRAWS, Walk, shake, total
 from optsched.families.rigid.optimum.tree import Tree
 from optsched.families.rigid.policies.orders import Ordered
 from optsched.families.rigid.policies.queue import RUN_TIMES, Easy
@@ -35,7 +35,8 @@ PLAYED = 0.06  # units of effort of an event
 FEW = 14  # jobs that a tree may close
 COARSE, FINE = 256, 2**16  # intervals of prices at first, and at most
 SLICE = 2_000_000  # elementary steps of a turn: some milliseconds
-HEAT = 0.3  # of the mean cost of a job: how much worse a schedule may be at first
+MOST_ROUNDS = 2000  # of the search, in a turn
+HEAT, COOL = 0.2, 1e-3  # of a job's mean cost: how much worse a schedule may be, first and last
 SHORTEST_STEP = 0.02  # of Polyak's length; below it the ascent has stalled
 EARLIER = (0.0, 0.25, 0.5, 0.75, 1.0)  # alpha points
 CLOSED = 1e-7  # relative: a slowdown is no whole number
@@ -55,9 +56,12 @@ class Search:
         self.inst, self.progress = inst, progress
         self.problem = problem = Problem(inst)
         self.rng = Streams(seed)("search")
-        self.start = np.zeros(problem.n, np.int64)
-        self.rooms = np.zeros((problem.n, len(problem.bins)), np.int64)
-        self.cost = math.inf
+        starts, rooms = (
+            np.zeros(problem.n, np.int64),
+            np.zeros((problem.n, len(problem.bins)), np.int64),
+        )
+        self.walk = Walk(starts, rooms, starts.copy(), rooms.copy(), np.full(2, math.inf))
+        self.round = 40 * problem.n + 1  # elementary steps of a round of the search
         self.judged = math.inf
         self.checking = 0.0  # seconds that the last check took
         self.proved = -math.inf
@@ -65,13 +69,23 @@ class Search:
 
     # --- schedules ---
 
+    @property
+    def cost(self) -> float:
+        """The cost of the best schedule."""
+        return float(self.walk.cost[1])
+
+    def keep(self, start: Ints, rooms: Ints) -> None:
+        """Go on from a schedule, if it is the best."""
+        walk, cost = self.walk, total(self.problem.jobs, self.problem.late, start)
+        if cost < self.cost:
+            walk.start[:], walk.rooms[:], walk.cost[:] = start, rooms, cost
+            walk.best_start[:], walk.best_rooms[:] = start, rooms
+
     def list(self, key: Floats | Ints) -> None:
         """Keep the list schedule of an order of priority, if it is the best."""
         p = self.problem
         start, rooms = p.listed(key)
-        cost = total(p.jobs, p.late, start)
-        if cost < self.cost:
-            self.cost, self.start, self.rooms = cost, start, rooms
+        self.keep(start, rooms)
 
     def play(self, policy: Policy) -> None:
         """Keep the schedule of a policy that knows run times, if it is the best."""
@@ -89,43 +103,40 @@ class Search:
                 event = None
         made = assemble(self.inst, played)
         start = np.array(made.start, np.int64)
-        rooms = np.ones_like(self.rooms)
+        rooms = np.ones_like(self.walk.rooms)
         if self.inst.packed:
             rooms[:] = 0
             for i, placed in enumerate(made.nodes):
                 for h, tasks in placed:
                     rooms[i, h] = tasks
-        cost = total(self.problem.jobs, self.problem.late, start)
-        if cost < self.cost:
-            self.cost, self.start, self.rooms = cost, start, rooms
+        self.keep(start, rooms)
 
     def shake(self, heat: float) -> None:
-        """Search the neighbourhood of the best schedule for a turn."""
+        """Go on with the large neighborhood search for a turn."""
         p = self.problem
-        each = 40 * (p.n + 20) * len(p.bins)  # elementary steps of a round
-        rounds = max(16, 4 * SLICE // each)
-        scale = self.cost / p.n
+        rounds = max(1, min(MOST_ROUNDS, SLICE // self.round))
         draws = self.rng.random((rounds, DRAWS))
-        self.cost = shake(
-            p.jobs, p.load, p.late, self.start, self.rooms, p.key, draws, heat * scale
-        )
-        effort.steps(rounds * each)
+        passed = shake(p.jobs, p.load, p.late, self.walk, p.key, draws, heat * self.cost / p.n)
+        self.round = 1 + passed * len(p.bins) // rounds
+        effort.steps(rounds * (self.round + DRAWS))
 
     def report(self) -> None:
         """Report the best schedule, if it is new."""
         if self.cost < self.judged:
             self.judged = self.cost
-            self.progress.offer(self.problem.schedule(self.start, self.rooms), sure=True)
+            self.progress.offer(
+                self.problem.schedule(self.walk.best_start, self.walk.best_rooms), sure=True
+            )
 
     # --- bounds ---
 
     def begin(self) -> None:
         """Begin with coarse prices of nothing."""
         p = self.problem
-        end = int((self.start + p.jobs.run).max(initial=1))
+        end = int((self.walk.best_start + p.jobs.run).max(initial=1))
         self.times = p.grid(end, COARSE)
         self.price = np.zeros((len(p.capacity), len(self.times)))
-        self.mean, self.spread = self.start.astype(float), np.zeros(p.n)
+        self.mean, self.spread = self.walk.best_start.astype(float), np.zeros(p.n)
         self.state = np.array([-math.inf, 1.0, 0.0])
         self.rest = False
 
@@ -173,7 +184,7 @@ class Search:
         """Take turns until told to stop."""
         progress, p = self.progress, self.problem
         if not p.n:
-            progress.offer(p.schedule(self.start, self.rooms), sure=True)
+            progress.offer(p.schedule(self.walk.best_start, self.walk.best_rooms), sure=True)
             return
         for key in (p.jobs.arrival, p.key, p.jobs.run, p.area, p.jobs.arrival + p.jobs.run):
             self.list(key)
@@ -197,7 +208,8 @@ class Search:
         while not progress.stop():
             if not self.rest:
                 self.ascend()
-            self.shake(HEAT * max(0.0, 0.9 - span.share()))
+            share = span.share()
+            self.shake(HEAT * (COOL / HEAT) ** share if share < 0.95 else 0.0)
             if progress.seconds() - reported > 1.0 or self.ending():
                 self.report()
                 self.certify()
@@ -213,7 +225,7 @@ class Search:
     def close(self) -> bool:
         """Close a few jobs by a tree over start times; say whether that is done."""
         p, whole = self.problem, self.inst.objective in ("flow", "wait")
-        end = int((self.start + p.jobs.run).max())
+        end = int((self.walk.best_start + p.jobs.run).max())
         if self.inst.objective == "makespan":
             deadline = round(self.cost) - 1
             if deadline < int((p.jobs.arrival + p.jobs.run).max()):
@@ -259,7 +271,7 @@ class Search:
         times = p.grid(deadline, 8 * COARSE)
         price = np.zeros((len(p.capacity), len(times)))
         state = np.array([-math.inf, 1.0, 0.0])
-        mean, spread = self.start.astype(float), np.zeros(p.n)
+        mean, spread = self.walk.best_start.astype(float), np.zeros(p.n)
         price[:, :-1] = 1e-3 / p.capacity[:, None].clip(1.0)
         while state[1] > SHORTEST_STEP and not self.progress.stop():
             found = ascend(jobs, times, price, p.capacity, 1.0, 50, state, mean, spread)

@@ -1,11 +1,12 @@
-"""Schedules: list scheduling, and a large neighbourhood search.
+"""Schedules: list scheduling, and a large neighborhood search.
 
 List scheduling (Graham, 1969) starts, whenever something ends or arrives, what fits, in an order
 of priority; orders come from ratios (Smith, 1956) and from alpha points, the instants at which a
-given share of a job is done in the relaxation (Hall et al., 1997). The large neighbourhood search
+given share of a job is done in the relaxation (Hall et al., 1997). The large neighborhood search
 (Shaw, 1998) takes some jobs that start at about the same time out of the schedule and puts them
 back in another order, each as early as it fits; worse schedules are accepted now and then, as in
-simulated annealing (Kirkpatrick et al., 1983).
+simulated annealing (Kirkpatrick et al., 1983). One walk goes on from call to call, and keeps the
+best schedule that it passes.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from optsched.families.rigid.optimum.prices import Priced
-from optsched.families.rigid.profile import earliest, holds, take
+from optsched.families.rigid.optimum.timeline import earliest, insert, opened, remove
+from optsched.families.rigid.profile import holds
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
-MOST_OUT = 12  # jobs that are taken out at once
+MOST_OUT = 24  # jobs that are taken out at once
 DRAWS = 15 + 3 * MOST_OUT  # random numbers of a round
 
 
@@ -121,18 +123,21 @@ def total(jobs: Priced, late: float, start: Ints) -> float:
     return cost + late * end
 
 
+class Walk(NamedTuple):
+    """Where the search stands, and the best schedule that it has seen."""
+
+    start: Ints  # (n,)
+    rooms: Ints  # (n, H) tasks of each job on each node
+    best_start: Ints
+    best_rooms: Ints
+    cost: Floats  # (2,) here, and of the best
+
+
 @kernel
 def shake(
-    jobs: Priced,
-    load: Load,
-    late: float,
-    start: Ints,
-    rooms: Ints,
-    key: Floats,
-    draws: Floats,
-    heat: float,
-) -> float:
-    """Search the neighbourhood of a schedule; ``start`` and ``rooms`` receive the best found.
+    jobs: Priced, load: Load, late: float, walk: Walk, key: Floats, draws: Floats, heat: float
+) -> int:
+    """Go on with the large neighborhood search for some rounds.
 
     Parameters
     ----------
@@ -140,9 +145,8 @@ def shake(
     load : Load
     late : float
         What a second of the makespan costs.
-    start : shape (n,)
-    rooms : shape (n, H)
-        Tasks of each job on each node.
+    walk : Walk
+        Receives the schedules.
     key : shape (n,)
         Small for jobs that should be early, such as the reciprocal of Smith's ratio.
     draws : shape (rounds, DRAWS)
@@ -152,30 +156,25 @@ def shake(
 
     Returns
     -------
-    float
-        The cost of the best schedule.
+    int
+        The number of events that were passed.
     """
     tasks, need, bins = load
+    start, rooms, best_start, best_rooms, costs = walk
     n, nodes = start.size, bins.shape[0]
-    size = 4 * n + 4 * MOST_OUT + 8
-    times = np.empty(size, np.int64)
-    free = np.empty((size, nodes, bins.shape[1]), np.int64)
-    best_start, best_rooms = start.copy(), rooms.copy()
-    cost = best = total(jobs, late, start)
+    line = opened(jobs.low, bins)
+    passed = 0
+    for i in range(n):
+        passed += insert(line, i, start[i], jobs.run[i], need[i], rooms[i])
+    cost, best = total(jobs, late, start), costs[1]
     order = np.argsort(start)
     out = np.empty(MOST_OUT, np.int64)
     rank = np.empty(MOST_OUT)
     old_start, old_rooms = np.empty(MOST_OUT, np.int64), np.empty((MOST_OUT, nodes), np.int64)
-    rows = size
     for number in range(draws.shape[0]):
         draw = draws[number]
-        if number % 64 == 0 or rows + 4 * MOST_OUT > size:
-            times[0], free[0], rows = 0, bins, 1
+        if number % 64 == 63:
             order = np.argsort(start)
-            for i in order:
-                rows = take(
-                    times, free, rows, start[i], start[i] + jobs.run[i], need[i], rooms[i], 1
-                )
         # a job that waits, and jobs that start when it does, or when it could
         chosen = np.int64(draw[0] * n)
         for k in range(1, 8):
@@ -186,7 +185,14 @@ def shake(
         if draw[8] < 0.7:
             when = jobs.low[chosen] + np.int64(draw[9] * (when - jobs.low[chosen]))
         many = 1 + np.int64(draw[10] * (MOST_OUT - 1))
-        at = np.searchsorted(start[order], when) - np.int64(draw[11] * (many + 1))
+        low, high = 0, n
+        while low < high:
+            middle = (low + high) // 2
+            if start[order[middle]] < when:
+                low = middle + 1
+            else:
+                high = middle
+        at = low - np.int64(draw[11] * (many + 1))
         out[0], m = chosen, 1
         for k in range(2 * many):
             if m <= many and 0 <= at + k < n and order[at + k] != chosen and draw[12 + k] < 0.5:
@@ -196,20 +202,17 @@ def shake(
         for k in range(m):
             i = out[k]
             old_start[k], old_rooms[k] = start[i], rooms[i]
-            rows = take(times, free, rows, start[i], start[i] + jobs.run[i], need[i], rooms[i], -1)
+            passed += remove(line, i, need[i], rooms[i])
             # likely in the order of the keys
             drawn = draw[12 + 2 * MOST_OUT + k]
             rank[k] = drawn if plain else -key[i] * np.log(1.0 - drawn)
         if not plain and draw[DRAWS - 2] < 0.5:
             rank[0] = 0.0
-        back = np.argsort(rank[:m])
         now = cost
-        for k in back:
+        for k in np.argsort(rank[:m]):
             i = out[k]
-            start[i] = earliest(
-                times, free, rows, jobs.low[i], jobs.run[i], tasks[i], need[i], rooms[i]
-            )
-            rows = take(times, free, rows, start[i], start[i] + jobs.run[i], need[i], rooms[i], 1)
+            start[i], looked = earliest(line, i, jobs.run[i], tasks[i], need[i], rooms[i])
+            passed += looked + insert(line, i, start[i], jobs.run[i], need[i], rooms[i])
             arrived = jobs.arrival[i] - jobs.shift[i]
             now += jobs.rate[i] * (
                 max(jobs.floor[i], start[i] - arrived) - max(jobs.floor[i], old_start[k] - arrived)
@@ -224,14 +227,10 @@ def shake(
         else:
             for k in range(m):
                 i = out[k]
-                rows = take(
-                    times, free, rows, start[i], start[i] + jobs.run[i], need[i], rooms[i], -1
-                )
+                passed += remove(line, i, need[i], rooms[i])
             for k in range(m):
                 i = out[k]
                 start[i], rooms[i] = old_start[k], old_rooms[k]
-                rows = take(
-                    times, free, rows, start[i], start[i] + jobs.run[i], need[i], rooms[i], 1
-                )
-    start[:], rooms[:] = best_start, best_rooms
-    return best
+                passed += insert(line, i, start[i], jobs.run[i], need[i], rooms[i])
+    costs[0], costs[1] = cost, best
+    return passed

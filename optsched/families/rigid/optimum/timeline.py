@@ -1,0 +1,162 @@
+"""A schedule's free capacity over time as a linked list, for the large neighborhood search.
+
+Events are the list's nodes: 0 is the beginning of time, ``1 + 3 i`` the earliest start of job i,
+``2 + 3 i`` its start, ``3 + 3 i`` its end. A node holds what is free from its time until the next
+node. A job goes in and out in the number of events while it waits and runs, wherever it stands in
+a long schedule; the arrays of `optsched.families.rigid.profile` move all later rows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from optsched.families.rigid.profile import holds
+from optsched.numbers.arrays import Ints
+from optsched.numbers.kernels import kernel
+
+END = -1  # after the last node
+
+
+class Timeline(NamedTuple):
+    """Nodes in order of time; those of jobs that are out are not linked."""
+
+    when: Ints  # (1 + 3 n,) seconds
+    after: Ints  # (1 + 3 n,) the next node, or END
+    before: Ints  # (1 + 3 n,) the one before
+    free: Ints  # (1 + 3 n, H, K) units of each resource on each node until the next
+
+
+@kernel
+def opened(low: Ints, bins: Ints) -> Timeline:
+    """Return the timeline of no jobs.
+
+    Parameters
+    ----------
+    low : shape (n,)
+        Earliest starts, in seconds.
+    bins : shape (H, K)
+        Units of each resource on each node.
+    """
+    size = 1 + 3 * low.size
+    line = Timeline(
+        np.zeros(size, np.int64),
+        np.full(size, END, np.int64),
+        np.full(size, END, np.int64),
+        np.empty((size, bins.shape[0], bins.shape[1]), np.int64),
+    )
+    line.free[0] = bins
+    last = 0
+    for i in np.argsort(low, kind="mergesort"):
+        last = link(line, 1 + 3 * i, low[i], last)
+    return line
+
+
+@kernel
+def link(line: Timeline, node: int, when: int, near: int) -> int:
+    """Put a node into the list behind all others of its time; search from ``near`` on."""
+    at = near
+    while line.when[at] > when:
+        at = line.before[at]
+    while line.after[at] != END and line.when[line.after[at]] <= when:
+        at = line.after[at]
+    later = line.after[at]
+    line.when[node], line.before[node], line.after[node] = when, at, later
+    line.after[at] = node
+    if later != END:
+        line.before[later] = node
+    for h in range(line.free.shape[1]):
+        for k in range(line.free.shape[2]):
+            line.free[node, h, k] = line.free[at, h, k]
+    return node
+
+
+@kernel
+def unlink(line: Timeline, node: int) -> None:
+    """Take a node out of the list."""
+    at, later = line.before[node], line.after[node]
+    line.after[at] = later
+    if later != END:
+        line.before[later] = at
+
+
+@kernel
+def insert(line: Timeline, i: int, start: int, run: int, need: Ints, room: Ints) -> int:
+    """Start job ``i``; return the number of nodes that changed.
+
+    ``need`` has shape (K,), units of a task; ``room`` has shape (H,), its tasks on each node.
+    """
+    first = link(line, 2 + 3 * i, start, 1 + 3 * i)
+    last = link(line, 3 + 3 * i, start + run, first)
+    return add(line, first, last, need, room, -1)
+
+
+@kernel
+def remove(line: Timeline, i: int, need: Ints, room: Ints) -> int:
+    """Take job ``i`` out; arguments and result as in `insert`."""
+    first, last = 2 + 3 * i, 3 + 3 * i
+    passed = add(line, first, last, need, room, 1)
+    unlink(line, first)
+    unlink(line, last)
+    return passed
+
+
+@kernel
+def add(line: Timeline, first: int, last: int, need: Ints, room: Ints, sign: int) -> int:
+    """Add what a job takes, ``sign`` 1, or subtract it, from one node until another."""
+    node, passed = first, 2
+    while node != last:
+        for h in range(room.size):
+            if room[h]:
+                for k in range(need.size):
+                    line.free[node, h, k] += sign * room[h] * need[k]
+        node = line.after[node]
+        passed += 1
+    return passed
+
+
+@kernel
+def earliest(
+    line: Timeline, i: int, run: int, tasks: int, need: Ints, room: Ints
+) -> tuple[int, int]:
+    """Return the earliest start at which job ``i`` fits all the time that it runs.
+
+    At the end of time it must fit. ``room`` receives its tasks on each node, first nodes first.
+
+    Returns
+    -------
+    start : int
+        In seconds.
+    passed : int
+        The number of nodes that were looked at.
+    """
+    nodes = line.free.shape[1]
+    least = np.empty(line.free.shape[1:], np.int64)
+    at, passed = 1 + 3 * i, 1
+    while True:
+        start = line.when[at]
+        node, fits = at, True
+        least[:] = 2**62
+        while node != END and line.when[node] < start + run:
+            later = line.after[node]
+            passed += 1
+            if later == END or line.when[later] > line.when[node]:
+                if nodes == 1:
+                    for k in range(need.size):
+                        if line.free[node, 0, k] < need[k]:
+                            fits = False
+                else:
+                    for h in range(nodes):
+                        for k in range(need.size):
+                            least[h, k] = min(least[h, k], line.free[node, h, k])
+                    fits = holds(least, tasks, need, room) == tasks
+                if not fits:
+                    break
+            node = later
+        if fits:
+            if nodes == 1:
+                room[0] = tasks
+            return start, passed
+        # a pooled job cannot start before a node at which it does not fit has passed
+        at = line.after[node] if nodes == 1 else line.after[at]
