@@ -56,6 +56,12 @@ def test_cpsat_agrees(objective, packed):
         assert best.status == "optimal"
 
 
+@pytest.mark.parametrize("seed", [2, 19, 28])
+def test_ten_jobs_that_collide_for_seconds_are_closed(seed):
+    found = optsched.solve(FAMILY.generate("lublin", seed=seed, jobs=10), effort=20_000)
+    assert (found.status, found.bound_level) == ("optimal", Level.CERTIFIED)
+
+
 def test_a_log_of_many_jobs_has_a_small_gap():
     inst = FAMILY.generate("lublin", seed=1, jobs=100, load=0.7)
     found = optsched.solve(inst, effort=6000)

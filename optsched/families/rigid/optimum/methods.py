@@ -35,6 +35,7 @@ PLAYED = 0.06  # units of effort of an event
 FEW = 14  # jobs that a tree may close
 COARSE, FINE = 256, 2**16  # intervals of prices at first, and at most
 SLICE = 2_000_000  # elementary steps of a turn: some milliseconds
+PASSED = 6  # elementary steps of an event that is passed
 MOST_ROUNDS = 2000  # of the search, in a turn
 HEAT, COOL = 0.2, 1e-3  # of a job's mean cost: how much worse a schedule may be, first and last
 SHORTEST_STEP = 0.02  # of Polyak's length; below it the ascent has stalled
@@ -61,7 +62,7 @@ class Search:
             np.zeros((problem.n, len(problem.bins)), np.int64),
         )
         self.walk = Walk(starts, rooms, starts.copy(), rooms.copy(), np.full(2, math.inf))
-        self.round = 40 * problem.n + 1  # elementary steps of a round of the search
+        self.round = 40 * problem.n + 1  # events that a round of the search passes, on all nodes
         self.judged = math.inf
         self.checking = 0.0  # seconds that the last check took
         self.proved = -math.inf
@@ -114,11 +115,11 @@ class Search:
     def shake(self, heat: float) -> None:
         """Go on with the large neighborhood search for a turn."""
         p = self.problem
-        rounds = max(1, min(MOST_ROUNDS, SLICE // self.round))
+        rounds = max(1, min(MOST_ROUNDS, SLICE // (PASSED * self.round)))
         draws = self.rng.random((rounds, DRAWS))
         passed = shake(p.jobs, p.load, p.late, self.walk, p.key, draws, heat * self.cost / p.n)
         self.round = 1 + passed * len(p.bins) // rounds
-        effort.steps(rounds * (self.round + DRAWS))
+        effort.steps(rounds * (PASSED * self.round + DRAWS))
 
     def report(self) -> None:
         """Report the best schedule, if it is new."""

@@ -2,7 +2,8 @@
 
 A node restricts each job's start to a window. Its bound is the Lagrangian one, improved by dual
 ascent from its parent's prices until it reaches the target or stalls; then the job whose start
-swings the most in the relaxation is split. Every leaf keeps its prices.
+swings the most in the relaxation is split. Prices may change where windows begin and end, so that a
+node whose jobs collide for a second has no bound. Every leaf keeps its prices.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ from optsched.process import effort
 
 STEPS = 400  # of the ascent at a node
 MOST_NODES = 50_000
-SECONDS = 512  # so many breakpoints at most
+INTERVALS = 256  # of prices at the root
 
 
 @dataclass
 class _Open:
     low: Ints
     high: Ints
+    times: Ints
     price: Floats
     bound: float = -math.inf
     split: tuple[int, int] | None = None
@@ -59,11 +61,14 @@ class Tree:
         self.deadline = deadline
         # bounds of a deadline scale with the prices
         self.aim = target if deadline is None else 1.0
-        self.times = problem.grid(end, SECONDS)
-        high = problem.jobs.high if deadline is None else deadline - problem.jobs.run
-        price = np.zeros((len(problem.capacity), len(self.times)))
-        self.nodes = [_Open(problem.jobs.low.copy(), high.copy(), price)]
         self.latest = end  # later starts are no use to branch on
+        high = problem.jobs.high if deadline is None else deadline - problem.jobs.run
+        times = problem.grid(end, INTERVALS)
+        price = np.zeros((len(problem.capacity), len(times)))
+        root = _Open(problem.jobs.low.copy(), high.copy(), times, price)
+        for i in range(problem.n):
+            self._refine(root, i)
+        self.nodes = [root]
 
     def grow(self) -> bool:
         """Branch until every leaf reaches the target; False if told to stop before."""
@@ -82,16 +87,26 @@ class Tree:
             i, at = split
             node.split, node.children = split, (len(self.nodes), len(self.nodes) + 1)
             for side in (0, 1):
-                child = _Open(node.low.copy(), node.high.copy(), node.price.copy())
+                child = _Open(node.low.copy(), node.high.copy(), node.times, node.price.copy())
                 if side:
                     child.low[i] = at + 1
                 else:
                     child.high[i] = at
+                self._refine(child, i)
                 self._bound(child)
                 child.bound = max(child.bound, node.bound)
                 heapq.heappush(heap, (child.bound, len(self.nodes)))
                 self.nodes.append(child)
         return True
+
+    def _refine(self, node: _Open, i: int) -> None:
+        """Let prices change where the first and the last window of a job begin and end."""
+        run = self.problem.jobs.run[i]
+        points = np.array([node.low[i], node.low[i] + run, node.high[i], node.high[i] + run])
+        first, last = node.times[0], node.times[-1]
+        times = np.union1d(node.times, points[(points > first) & (points < last)])
+        node.price = node.price[:, np.searchsorted(node.times, times, side="right") - 1]
+        node.times = times
 
     def _bound(self, node: _Open) -> None:
         """Improve the prices of a node."""
@@ -104,7 +119,7 @@ class Tree:
         node.mean, node.spread = node.low.astype(float), np.zeros(problem.n)
         for _ in range(4):
             node.bound = ascend(
-                jobs, self.times, node.price, problem.capacity, self.aim, STEPS // 4, state,
+                jobs, node.times, node.price, problem.capacity, self.aim, STEPS // 4, state,
                 node.mean, node.spread,
             )  # fmt: skip
             effort.steps(STEPS // 4 * problem.n * 20)
@@ -124,7 +139,7 @@ class Tree:
     def certificate(self) -> RigidCertificate:
         """Return the tree as it is, with the prices of its leaves."""
         leaves = [node for node in self.nodes if node.split is None]
-        bits = max(grid_bits(self.problem, self.times, leaf.price) for leaf in leaves)
+        bits = max(grid_bits(self.problem, leaf.times, leaf.price) for leaf in leaves)
         nodes: list[Node] = []
         lists: list[Prices] = []
         for node in self.nodes:
@@ -133,7 +148,7 @@ class Tree:
                 nodes.append(Split(job=i, at=at, left=left, right=right))
             else:
                 nodes.append(Leaf(prices=len(lists)))
-                lists.append(written(self.times, node.price, bits))
+                lists.append(written(node.times, node.price, bits))
         return RigidCertificate(
             instance_sha256=self.problem.inst.digest(),
             grid_bits=bits,
