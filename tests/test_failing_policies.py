@@ -195,6 +195,7 @@ def endless(folder):
         sys.modules.pop(name, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sealed", [False, True])
 @pytest.mark.parametrize(
     ("name", "place"), [("Hangs", "event 0"), ("Catches", "event 0"), ("Begins", "start")]
@@ -220,6 +221,7 @@ def test_an_import_is_not_broken_off(call):
     assert sys.modules["slow_module"].DONE
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("endless")
 def test_the_table_shows_the_limit(call):
     words = ("ratio", "small.json", "-p", "endless:Hangs", "-p", "fifo", "--decision-limit", 2)
@@ -315,6 +317,7 @@ class Loud(Fifo):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sealed", [False, True])
 def test_what_a_policy_prints_goes_to_stderr(folder, sealed):
     (folder / "loud.py").write_text(LOUD)
@@ -452,6 +455,7 @@ def test_an_error_of_a_sandboxed_policy_is_told_alike(folder, name):
     assert str(caught.value).replace("\n", "").isprintable()
 
 
+@pytest.mark.slow
 def test_a_campaign_outlives_policies_that_fork_and_paint(folder, call):
     (folder / "rude.py").write_text(RUDE)
     lines = ['reference = {effort = 100}\n[[instances]]\nfamily = "oasis"\npreset = "small"']

@@ -93,6 +93,7 @@ def survivors(mark):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["", "os._exit(3)", "os.kill(os.getpid(), 9)", "time.sleep(60)"])
 def test_processes_of_a_policy_end_with_it(inst, program, end):
     mark = uuid.uuid4().hex
@@ -140,6 +141,7 @@ def test_processes_are_limited(inst, program, capfd):
         assert 10 < int(forks) < 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "left",
     [
@@ -160,6 +162,7 @@ def test_no_folder_stays_where_namespaces_are_missing(inst, program, tmp_path, l
     assert not [*(tmp_path / "tmp").iterdir()]
 
 
+@pytest.mark.slow
 def test_no_folder_stays_when_a_cell_of_a_campaign_hangs(program, tmp_path):
     command = program("time.sleep(600)")
     (tmp_path / "plan.toml").write_text(
@@ -322,6 +325,7 @@ time.sleep(0.3)
 """
 
 
+@pytest.mark.slow
 def test_a_spy_that_stays_behind_tells_nothing(inst, program, capfd):
     command = program(HOLDS, SPY)
     for _ in range(2):

@@ -108,6 +108,7 @@ def test_a_limit_holds_while_what_is_known_is_judged():
     assert found.status == "no_schedule"
 
 
+@pytest.mark.slow
 def test_a_signal_ends_a_solve_while_kernels_are_compiled(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED],

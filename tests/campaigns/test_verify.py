@@ -57,6 +57,7 @@ def test_nobody_knows_beforehand_which_instances_are_looked_at(call, edit):
         assert call("campaign", "verify", path, "--sample", 2, "--seed", seed)[0] == status
 
 
+@pytest.mark.slow
 def test_processes_of_their_own_say_the_same(whole):
     plan = Campaign(whole).plan()
     assert verify(whole, plan, workers=2) == verify(whole, plan)

@@ -154,6 +154,7 @@ def test_what_goes_wrong_in_a_generator_is_told_by_its_own_lines(folder):
     assert "broken.py, line" in str(failed.value)
 
 
+@pytest.mark.slow
 def test_a_campaign_runs_problems_of_files_only_if_they_are_trusted(folder):
     with pytest.raises(InputError, match=r"names code that would be run: 'knapsack\.py:knapsack'"):
         campaign("plan.toml", "cells.sqlite")
@@ -172,6 +173,7 @@ def test_a_campaign_runs_problems_of_files_only_if_they_are_trusted(folder):
         run("campaign", "resume", "cells.sqlite")
 
 
+@pytest.mark.slow
 def test_a_changed_problem_makes_new_cells(folder):
     first = campaign("plan.toml", "cells.sqlite", trust=True)
     before = first.plan().keys()

@@ -79,6 +79,7 @@ def run(*words, code=0):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_campaign_is_run_and_reported(folder):
     run("campaign", "run", "plan.toml", "-o", "cells.sqlite", "--trust")
     run("campaign", "verify", "cells.sqlite", "--trust")
@@ -90,6 +91,7 @@ def test_a_campaign_is_run_and_reported(folder):
     assert "paging" in page
 
 
+@pytest.mark.slow
 def test_a_search_finds_a_bad_instance_that_both_checkers_accept(folder):
     words = ["hunt", "--family", "paging.py:paging", "-p", "paging.py:lru", "--evaluations", "25"]
     found = json.loads(run(*words, "-o", "worst.json", "--json"))

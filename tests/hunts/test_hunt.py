@@ -149,6 +149,7 @@ def test_ctrl_c_keeps_the_best(tmp_path):
     assert not hunt(BAGS, evaluations=30, path=path).ended
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terms", [BAGS, SLOTS], ids=lambda terms: terms.family)
 def test_no_job_can_be_left_out(terms):
     found = hunt(terms, evaluations=30)

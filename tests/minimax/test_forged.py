@@ -47,7 +47,7 @@ def verdicts(contents, folder):
 GAMES = {
     "skiing": skiing(4, 8),
     "matching": matching,
-    "paging": paging(3, 4),
+    "paging": paging(3, 3),
     "trading": trading((1, 2, 4), 3),
 }
 
@@ -122,7 +122,7 @@ def test_forged_files(name, seed, tmp_path):
     for made, found in zip(contents, mine, strict=True):
         if found is not None and made["instances"] == content["instances"]:
             assert found == whole, made["claim"]
-    assert mine.count(None) >= 15
+    assert mine.count(None) >= 12
 
 
 @pytest.mark.parametrize(

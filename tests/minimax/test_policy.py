@@ -66,6 +66,7 @@ def test_a_policy_of_other_instances_is_refused():
         optsched.simulate(skiing(5, 2)[-1], game.policy)
 
 
+@pytest.mark.slow
 def test_three_numbers_of_a_policy():
     game = optsched.minimax(skiing(5, 15))
     always = game.standing("greedy")

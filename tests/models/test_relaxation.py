@@ -165,6 +165,7 @@ def test_against_the_relaxation_alone_no_optimum_is_looked_for():
         optsched.compare(instance, reference="lp")
 
 
+@pytest.mark.slow
 def test_a_campaign_compares_with_the_relaxation(tmp_path):
     block = {"family": "dmlrs", "preset": "small", "seeds": [5]}
     plan = {

@@ -62,6 +62,7 @@ def test_ten_jobs_that_collide_for_seconds_are_closed(seed):
     assert (found.status, found.bound_level) == ("optimal", Level.CERTIFIED)
 
 
+@pytest.mark.slow
 def test_a_log_of_many_jobs_has_a_small_gap():
     inst = FAMILY.generate("lublin", seed=1, jobs=100, load=0.7)
     found = optsched.solve(inst, effort=6000)
