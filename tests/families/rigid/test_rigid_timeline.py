@@ -37,10 +37,10 @@ def test_jobs_go_in_and_out_as_in_a_step_function(seed, nodes):
             continue
         room = np.zeros(nodes, np.int64)
         expected = profile.earliest(times, free, rows, low[i], run[i], tasks[i], need[i], room)
-        found, _ = timeline.earliest(line, i, run[i], tasks[i], need[i], rooms[i])
+        found, node, _ = timeline.earliest(line, i, run[i], tasks[i], need[i], rooms[i])
         assert (found, [*rooms[i]]) == (expected, [*room])
         start[i] = found
-        timeline.insert(line, i, found, run[i], need[i], rooms[i])
+        timeline.insert(line, i, found, run[i], need[i], rooms[i], node)
         rows = profile.take(times, free, rows, found, found + run[i], need[i], room, 1)
 
 

@@ -34,7 +34,10 @@ def cpsat(inst: RigidInstance, progress: Progress, *, threads: int, seed: int) -
         return
     if not affordable(progress, 10 * problem.n * len(problem.bins)):
         return
-    progress.offer(problem.schedule(*problem.listed(problem.key)), sure=True)
+    first = problem.listed(problem.key, progress.stop)
+    if first is None:
+        return
+    progress.offer(problem.schedule(*first), sure=True)
     latest = int(problem.jobs.arrival.max() + problem.jobs.run.sum())
     program = _Program(inst, latest)
     solver = cp_solver(threads=threads, seed=seed, gap=progress.gap_limit, **progress.limits())

@@ -20,7 +20,7 @@ from optsched.families.rigid.instance import RigidInstance
 from optsched.families.rigid.online import assemble, events
 from optsched.families.rigid.optimum.cpsat import cpsat
 from optsched.families.rigid.optimum.prices import ascend
-from optsched.families.rigid.optimum.problem import Problem, grid_bits, written
+from optsched.families.rigid.optimum.problem import SLICE, Problem, grid_bits, written
 from optsched.families.rigid.optimum.relaxation import relaxation
 from optsched.families.rigid.optimum.search import DRAWS, Walk, shake, total
 from optsched.families.rigid.optimum.tree import Tree
@@ -34,7 +34,6 @@ from optsched.process import effort
 PLAYED = 0.06  # units of effort of an event
 FEW = 14  # jobs that a tree may close
 COARSE, FINE = 256, 2**16  # intervals of prices at first, and at most
-SLICE = 2_000_000  # elementary steps of a turn: some milliseconds
 PASSED = 6  # elementary steps of an event that is passed
 MOST_ROUNDS = 2000  # of the search, in a turn
 HEAT, COOL = 0.2, 1e-3  # of a job's mean cost: how much worse a schedule may be, first and last
@@ -84,9 +83,9 @@ class Search:
 
     def list(self, key: Floats | Ints) -> None:
         """Keep the list schedule of an order of priority, if it is the best."""
-        p = self.problem
-        start, rooms = p.listed(key)
-        self.keep(start, rooms)
+        made = self.problem.listed(key, self.progress.stop)
+        if made is not None:
+            self.keep(*made)
 
     def play(self, policy: Policy) -> None:
         """Keep the schedule of a policy that knows run times, if it is the best."""
@@ -274,9 +273,11 @@ class Search:
         state = np.array([-math.inf, 1.0, 0.0])
         mean, spread = self.walk.best_start.astype(float), np.zeros(p.n)
         price[:, :-1] = 1e-3 / p.capacity[:, None].clip(1.0)
+        each = 60 * p.n + 12 * price.size
+        steps = min(50, max(5, SLICE // each))
         while state[1] > SHORTEST_STEP and not self.progress.stop():
-            found = ascend(jobs, times, price, p.capacity, 1.0, 50, state, mean, spread)
-            effort.steps(50 * (60 * p.n + 12 * price.size))
+            found = ascend(jobs, times, price, p.capacity, 1.0, steps, state, mean, spread)
+            effort.steps(steps * each)
             if found > 1e-6:
                 bits = grid_bits(p, times, price)
                 return written(times, price, bits), bits

@@ -6,18 +6,19 @@ Prices are rounded to a grid of integers (Neumaier and Shcherbina, 2004): any pr
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from optsched.families.rigid.certificate.format import Prices
 from optsched.families.rigid.instance import Cost, RigidInstance, RigidSchedule
 from optsched.families.rigid.optimum.prices import Priced
-from optsched.families.rigid.optimum.search import Load, listed
+from optsched.families.rigid.optimum.search import Load, listed, queue
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import effort
 
 NEVER = 2**61
+SLICE = 2_000_000  # elementary steps of a turn: some milliseconds
 MOST_BITS = 40
 
 
@@ -47,12 +48,20 @@ class Problem:
         rate = np.ones(self.n) if self.late else self.jobs.rate
         self.key = self.area / rate
 
-    def listed(self, key: Floats | Ints) -> tuple[Ints, Ints]:
-        """Return the list schedule of an order of priority: starts, and tasks on nodes."""
+    def listed(self, key: Floats | Ints, stop: Callable[[], bool]) -> tuple[Ints, Ints] | None:
+        """Return the list schedule of an order of priority: starts, and tasks on nodes.
+
+        None if ``stop`` says so before it is complete.
+        """
         start, rooms = np.zeros(self.n, np.int64), np.zeros((self.n, len(self.bins)), np.int64)
-        listed(np.argsort(key, kind="stable"), self.jobs, self.load, start, rooms)
-        effort.steps(self.n * (40 + self.n) * len(self.bins))
-        return start, rooms
+        line = queue(np.argsort(key, kind="stable"), self.jobs, self.load)
+        while True:
+            steps = listed(line, self.jobs, self.load, SLICE, start, rooms)
+            effort.steps(steps)
+            if steps < SLICE:
+                return start, rooms
+            if stop():
+                return None
 
     def schedule(self, start: Ints, rooms: Ints) -> RigidSchedule:
         """Return the schedule that arrays mean."""

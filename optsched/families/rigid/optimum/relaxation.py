@@ -67,15 +67,17 @@ def relaxation(inst: RigidInstance, progress: Progress, *, threads: int, seed: i
     if inst.packed or inst.objective == "makespan":
         return
     problem = Problem(inst)
-    start, _ = problem.listed(problem.jobs.arrival)
     first = int(problem.jobs.arrival.min(initial=0))
     # from the last arrival on, any schedule can be done one job after the other
     end = int(problem.jobs.arrival.max(initial=0) + problem.jobs.run.sum())
     if (end - first) * len(problem.capacity) > MOST_ROWS:
         return
+    begun = problem.listed(problem.jobs.arrival, progress.stop)
+    if begun is None:
+        return
     blocks = _Starts(problem, first, max(end, first + 1))
     master = Master(blocks, threads=threads)
-    master.add([blocks.column(i, int(s)) for i, s in enumerate(start)])
+    master.add([blocks.column(i, int(s)) for i, s in enumerate(begun[0])])
 
     def stop(_found: Relaxation) -> bool:
         return progress.called_off() or progress.left() <= 0

@@ -22,6 +22,7 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
 MOST_OUT = 24  # jobs that are taken out at once
+DEPTH = 500  # jobs of the queue that list scheduling tries
 DRAWS = 15 + 3 * MOST_OUT  # random numbers of a round
 
 
@@ -33,33 +34,58 @@ class Load(NamedTuple):
     bins: Ints  # (H, K) capacity of each node, or of the pool
 
 
+class Queue(NamedTuple):
+    """How far list scheduling has come."""
+
+    arriving: Ints  # (n,) jobs in order of arrival
+    rank: Ints  # (n,) of each job, by priority
+    waiting: Ints  # (n,) jobs that wait, by rank
+    running: Ints  # (n,) jobs that run, a heap by end
+    ends: Ints  # (n,) their ends
+    free: Ints  # (H, K)
+    number: Ints  # (3,) jobs that have arrived, that wait, that run
+
+
+def queue(order: Ints, jobs: Priced, load: Load) -> Queue:
+    """Return the queue before anything has arrived; ``order`` has shape (n,), jobs by priority."""
+    n = order.size
+    rank = np.empty(n, np.int64)
+    rank[order] = np.arange(n)
+    waiting, running, ends = np.empty((3, n), np.int64)
+    arriving = np.argsort(jobs.low, kind="stable")
+    free, number = load.bins.copy(), np.zeros(3, np.int64)
+    return Queue(arriving, rank, waiting, running, ends, free, number)
+
+
 @kernel
-def listed(order: Ints, jobs: Priced, load: Load, start: Ints, rooms: Ints) -> None:
+def listed(line: Queue, jobs: Priced, load: Load, most: int, start: Ints, rooms: Ints) -> int:
     """Start jobs by priority whenever something ends or arrives: list scheduling.
+
+    Of a long queue, the first DEPTH jobs are tried, as batch systems limit backfilling.
 
     Parameters
     ----------
-    order : shape (n,)
-        Jobs by priority.
+    line : Queue
+        Is taken on, until all jobs have ended or some steps have been made.
     jobs : Priced
     load : Load
+    most : int
+        About so many elementary steps.
     start : shape (n,)
         Receives the starts.
     rooms : shape (n, H)
         Receives how many tasks run on each node.
+
+    Returns
+    -------
+    int
+        The number of steps, less than ``most`` at the end.
     """
     tasks, need, bins = load
-    n = order.size
-    rank = np.empty(n, np.int64)
-    for at in range(n):
-        rank[order[at]] = at
-    arriving = np.argsort(jobs.low)
-    waiting = np.empty(n, np.int64)  # by rank
-    ends = np.empty(n, np.int64)  # of running jobs, a heap
-    running = np.empty(n, np.int64)
-    free = bins.copy()
-    m = r = come = 0
-    while come < n or m > 0:
+    arriving, rank, waiting, running, ends, free, number = line
+    come, m, r = number
+    n, steps = arriving.size, 0
+    while (come < n or m > 0) and steps < most:
         now = np.int64(2**62)
         if come < n:
             now = jobs.low[arriving[come]]
@@ -89,10 +115,11 @@ def listed(order: Ints, jobs: Priced, load: Load, start: Ints, rooms: Ints) -> N
                 waiting[at] = waiting[at - 1]
                 at -= 1
             waiting[at] = i
+            steps += 1 + m - at
             m += 1
             come += 1
-        left = 0
-        for k in range(m):
+        left, tried = 0, min(m, DEPTH)
+        for k in range(tried):
             i = waiting[k]
             if holds(free, tasks[i], need[i], rooms[i]) == tasks[i]:
                 start[i] = now
@@ -107,7 +134,14 @@ def listed(order: Ints, jobs: Priced, load: Load, start: Ints, rooms: Ints) -> N
             else:
                 waiting[left] = i
                 left += 1
-        m = left
+        steps += 4 * tried * bins.shape[0]
+        if left < tried:
+            for k in range(tried, m):
+                waiting[left + k - tried] = waiting[k]
+            steps += m - tried
+            m -= tried - left
+    number[0], number[1], number[2] = come, m, r
+    return steps
 
 
 @kernel
@@ -163,14 +197,16 @@ def shake(
     start, rooms, best_start, best_rooms, costs = walk
     n, nodes = start.size, bins.shape[0]
     line = opened(jobs.low, bins)
-    passed = 0
-    for i in range(n):
-        passed += insert(line, i, start[i], jobs.run[i], need[i], rooms[i])
-    cost, best = total(jobs, late, start), costs[1]
+    passed = near = 0
     order = np.argsort(start)
+    for i in order:
+        passed += insert(line, i, start[i], jobs.run[i], need[i], rooms[i], near)
+        near = 2 + 3 * i
+    cost, best = total(jobs, late, start), costs[1]
     out = np.empty(MOST_OUT, np.int64)
     rank = np.empty(MOST_OUT)
     old_start, old_rooms = np.empty(MOST_OUT, np.int64), np.empty((MOST_OUT, nodes), np.int64)
+    before = np.empty(MOST_OUT, np.int64)
     for number in range(draws.shape[0]):
         draw = draws[number]
         if number % 64 == 63:
@@ -203,6 +239,7 @@ def shake(
             i = out[k]
             old_start[k], old_rooms[k] = start[i], rooms[i]
             passed += remove(line, i, need[i], rooms[i])
+            before[k] = line.before[2 + 3 * i]
             # likely in the order of the keys
             drawn = draw[12 + 2 * MOST_OUT + k]
             rank[k] = drawn if plain else -key[i] * np.log(1.0 - drawn)
@@ -211,8 +248,8 @@ def shake(
         now = cost
         for k in np.argsort(rank[:m]):
             i = out[k]
-            start[i], looked = earliest(line, i, jobs.run[i], tasks[i], need[i], rooms[i])
-            passed += looked + insert(line, i, start[i], jobs.run[i], need[i], rooms[i])
+            start[i], near, looked = earliest(line, i, jobs.run[i], tasks[i], need[i], rooms[i])
+            passed += looked + insert(line, i, start[i], jobs.run[i], need[i], rooms[i], near)
             arrived = jobs.arrival[i] - jobs.shift[i]
             now += jobs.rate[i] * (
                 max(jobs.floor[i], start[i] - arrived) - max(jobs.floor[i], old_start[k] - arrived)
@@ -228,9 +265,9 @@ def shake(
             for k in range(m):
                 i = out[k]
                 passed += remove(line, i, need[i], rooms[i])
-            for k in range(m):
+            for k in range(m - 1, -1, -1):
                 i = out[k]
                 start[i], rooms[i] = old_start[k], old_rooms[k]
-                passed += insert(line, i, start[i], jobs.run[i], need[i], rooms[i])
+                passed += insert(line, i, start[i], jobs.run[i], need[i], rooms[i], before[k])
     costs[0], costs[1] = cost, best
     return passed

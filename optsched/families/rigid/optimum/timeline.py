@@ -82,19 +82,23 @@ def unlink(line: Timeline, node: int) -> None:
 
 
 @kernel
-def insert(line: Timeline, i: int, start: int, run: int, need: Ints, room: Ints) -> int:
+def insert(line: Timeline, i: int, start: int, run: int, need: Ints, room: Ints, near: int) -> int:
     """Start job ``i``; return the number of nodes that changed.
 
-    ``need`` has shape (K,), units of a task; ``room`` has shape (H,), its tasks on each node.
+    ``need`` has shape (K,), units of a task; ``room`` has shape (H,), its tasks on each node. Its
+    place is searched from the node ``near`` on.
     """
-    first = link(line, 2 + 3 * i, start, 1 + 3 * i)
+    first = link(line, 2 + 3 * i, start, near)
     last = link(line, 3 + 3 * i, start + run, first)
     return add(line, first, last, need, room, -1)
 
 
 @kernel
 def remove(line: Timeline, i: int, need: Ints, room: Ints) -> int:
-    """Take job ``i`` out; arguments and result as in `insert`."""
+    """Take job ``i`` out; arguments and result as in `insert`.
+
+    The node before its start stays in ``line.before``.
+    """
     first, last = 2 + 3 * i, 3 + 3 * i
     passed = add(line, first, last, need, room, 1)
     unlink(line, first)
@@ -119,7 +123,7 @@ def add(line: Timeline, first: int, last: int, need: Ints, room: Ints, sign: int
 @kernel
 def earliest(
     line: Timeline, i: int, run: int, tasks: int, need: Ints, room: Ints
-) -> tuple[int, int]:
+) -> tuple[int, int, int]:
     """Return the earliest start at which job ``i`` fits all the time that it runs.
 
     At the end of time it must fit. ``room`` receives its tasks on each node, first nodes first.
@@ -128,6 +132,8 @@ def earliest(
     -------
     start : int
         In seconds.
+    node : int
+        The node of that time.
     passed : int
         The number of nodes that were looked at.
     """
@@ -157,6 +163,6 @@ def earliest(
         if fits:
             if nodes == 1:
                 room[0] = tasks
-            return start, passed
+            return start, at, passed
         # a pooled job cannot start before a node at which it does not fit has passed
         at = line.after[node] if nodes == 1 else line.after[at]
