@@ -42,7 +42,7 @@ class Queue(NamedTuple):
     waiting: Ints  # (n,) jobs that wait, by rank
     running: Ints  # (n,) jobs that run, a heap by end
     ends: Ints  # (n,) their ends
-    free: Ints  # (H, K)
+    free: Ints  # (H, K) units of each resource on each node
     number: Ints  # (3,) jobs that have arrived, that wait, that run
 
 
@@ -160,10 +160,10 @@ def total(jobs: Priced, late: float, start: Ints) -> float:
 class Walk(NamedTuple):
     """Where the search stands, and the best schedule that it has seen."""
 
-    start: Ints  # (n,)
+    start: Ints  # (n,) in seconds
     rooms: Ints  # (n, H) tasks of each job on each node
-    best_start: Ints
-    best_rooms: Ints
+    best_start: Ints  # (n,) in seconds
+    best_rooms: Ints  # (n, H)
     cost: Floats  # (2,) here, and of the best
 
 

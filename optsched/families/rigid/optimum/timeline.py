@@ -1,4 +1,4 @@
-"""A schedule's free capacity over time as a linked list, for the large neighborhood search.
+"""Free capacity over time as a linked list, for the large neighborhood search (Shaw, 1998).
 
 Events are the list's nodes: 0 is the beginning of time, ``1 + 3 i`` the earliest start of job i,
 ``2 + 3 i`` its start, ``3 + 3 i`` its end. A node holds what is free from its time until the next
@@ -108,7 +108,10 @@ def remove(line: Timeline, i: int, need: Ints, room: Ints) -> int:
 
 @kernel
 def add(line: Timeline, first: int, last: int, need: Ints, room: Ints, sign: int) -> int:
-    """Add what a job takes, ``sign`` 1, or subtract it, from one node until another."""
+    """Add what a job takes, ``sign`` 1, or subtract it, from one node until another.
+
+    ``need`` has shape (K,), units of a task; ``room`` has shape (H,), its tasks on each node.
+    """
     node, passed = first, 2
     while node != last:
         for h in range(room.size):
@@ -126,7 +129,8 @@ def earliest(
 ) -> tuple[int, int, int]:
     """Return the earliest start at which job ``i`` fits all the time that it runs.
 
-    At the end of time it must fit. ``room`` receives its tasks on each node, first nodes first.
+    At the end of time it must fit. ``need`` has shape (K,), units of a task; ``room`` has shape
+    (H,) and receives its tasks on each node, first nodes first.
 
     Returns
     -------
