@@ -128,7 +128,7 @@ def test_auto_grows_a_tree_where_the_instance_is_large(crowded, monkeypatch):
         monkeypatch.setattr(priced_search, gain, 1.0)
 
     def interrupt(progress):  # so that it does not matter how fast the machine is
-        if progress.bound is not None and progress.bound < 0.97 * bounds[0]:
+        if progress.bound is not None and progress.bound < 0.98 * bounds[0]:
             progress.end()
 
     progress = Progress(FAMILY, inst, gap=1e-6, time_limit=600.0, watch=interrupt)
