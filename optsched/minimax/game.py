@@ -141,22 +141,24 @@ class Game:
             said = ", ".join(f"{text} {float(p):.4g}" for text, p in shares[h].items())
             ends = sum(self.certificate.weights[i] for i in history.ended)
             end = f"; ends {float(Fraction(ends, weights[0])):.4g}" if ends else ""
-            yield depth, f"{float(whole):.4g}  {self._revealed(h, depth)}{end}  [{said}]"
+            yield depth, f"{float(whole):.4g}  {self._revealed(h)}{end}  [{said}]"
             waiting += [(c, depth + 1) for c in reversed(history.children) if weights[c]]
 
-    def _revealed(self, h: int, depth: int) -> str:
+    def _revealed(self, h: int) -> str:
         """Return the item of a menu that has arrived, or the names of new variables."""
         event = self.tree.histories[h].event
         if event is None:
             return "start"
+        place = int(event.time) + 1  # of the item that arrives
         words = {
-            tuple(self.instances[i].source.split()[:depth])
+            tuple(self.instances[i].source.split()[:place])
             for i in self.tree.histories[h].instances
         }
         (first, *others) = words
-        if not others and len(first) == depth:
+        if not others and len(first) == place:
             return f"time {event.time:g}: {first[-1]}"
-        return f"time {event.time:g}: {', '.join(c.name for c in event.columns)}"
+        names = ", ".join(c.name for c in event.columns)
+        return f"time {event.time:g}{names and ': '}{names}"
 
     def _decisions(self) -> list[dict[str, Fraction]]:
         """Return for every history how often the best algorithm decides what."""
