@@ -98,13 +98,13 @@ def training(sequence: Sequence[str], *, at_arrival: bool) -> Declared:
 
 @optsched.menu(items=(NOBODY, SHORT, LONG), horizon=SLOTS, shortest=SLOTS)
 def oasis_slots(sequence: Sequence[str]) -> Declared:
-    """Workers are decided slot by slot."""
+    """Return `oasis` where the worker is decided slot by slot."""
     return training(sequence, at_arrival=False)
 
 
 @optsched.menu(items=(NOBODY, SHORT, LONG), horizon=SLOTS, shortest=SLOTS)
 def oasis_arrival(sequence: Sequence[str]) -> Declared:
-    """The whole schedule of a job is decided when it arrives."""
+    """Return `oasis` where all slots of a job are decided when it arrives."""
     return training(sequence, at_arrival=True)
 
 
@@ -262,7 +262,7 @@ def figures(bound: Bound, folder: Path) -> str:
     tree = "\n".join(f"{'  ' * depth}{text}" for depth, text in lines)
     command = f"optsched verify benchmarks/results/minimax/{bound.name}.json"
     return (
-        f"```{{code-block}} none\n{tree}\n```\n\n"
+        f"```text\n{tree}\n```\n\n"
         f"<!-- not run: the file is part of the repository -->\n\n```sh\n{command}\n```"
     )
 
