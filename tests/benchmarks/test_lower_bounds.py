@@ -55,6 +55,7 @@ def test_the_page_is_made_of_the_files():
     assert replaced(page, blocks) == page
 
 
+@pytest.mark.slow
 def test_optima_are_those_of_the_family(played):
     _, game, instances = played
     for inst, expected in zip(instances, game.proof.optima, strict=True):
@@ -63,6 +64,7 @@ def test_optima_are_those_of_the_family(played):
         assert found.value == float(expected), inst.jobs
 
 
+@pytest.mark.slow
 def test_the_family_accepts_what_is_decided(played):
     """Optimal solutions have the same value, and whatever a policy does has at least it."""
     bound, game, instances = played
