@@ -75,7 +75,8 @@ class ReSolve(ABC):
         return {} if self.plan is None else self.now(event.slot)
 
     def _solve(self, slot: int) -> None:
-        inst = self.record.instance(**self.platform, jobs=tuple(self.jobs))
+        content = {**self.platform, "jobs": tuple(self.jobs)}
+        inst: Any = self.record.instance(**content)
         size = self.variables(inst, slot)
         if size > self.most:
             raise PolicyError(
