@@ -80,3 +80,13 @@ def test_it_runs_where_it_is_named(family, tmp_path):
 
 def _contenders(plan, folder):
     return [cell for case in make_plan(plan, folder).cases() for cell in case.cells]
+
+
+def test_where_not_all_jobs_can_end_by_the_deadline_some_end_after_it():
+    drawn = get_family("completion").generate("small", seed=2)
+    last = max(job.arrival for job in drawn.jobs)
+    changed = {"enforce_horizon": True, "horizon": last + 1}
+    inst = type(drawn).model_validate(drawn.model_dump() | changed)
+    run = optsched.simulate(inst, "re-solve")
+    assert not run.obeys
+    assert None not in run.completion

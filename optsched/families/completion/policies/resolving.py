@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.optimum.declared import schedule_of, variables
+from optsched.problem import PolicyError
 from optsched.scheduling.online.resolving import ReSolve
 
 
@@ -17,14 +18,26 @@ class Resolving(ReSolve):
     family = "completion"
     slots: ClassVar[Mapping[str, int]] = {"x": 2, "y": 2, "s": 2, "u": 2}
 
+    def _solve(self, slot: int) -> None:
+        """Solve again; where jobs cannot all end by the deadline, some end after it."""
+        self.in_time = bool(self.platform["enforce_horizon"])
+        try:
+            super()._solve(slot)
+        except PolicyError:
+            if not self.in_time:
+                raise
+            self.in_time = False
+            super()._solve(slot)
+
     def ends(self, inst: CompletionInstance, slot: int) -> list[int]:
         """Return by which slot jobs end: one after the other, behind what is planned, they can."""
-        if inst.deadline is not None:
-            return [inst.deadline] * len(inst.jobs)
-        planned = [] if self.plan is None else [pieces[-1].end for pieces in self.plan.jobs]
         cluster = Cluster(inst)
-        shortest = [cluster.task(job).modes.shortest for job in inst.jobs[len(planned) :]]
-        return [max([slot, *planned]) + sum(shortest)] * len(inst.jobs)
+        shortest = [cluster.task(job).modes.shortest or 0 for job in inst.jobs]
+        arrivals = zip(inst.jobs, shortest, strict=True)
+        if self.in_time and all(job.arrival + d <= inst.horizon for job, d in arrivals):
+            return [inst.horizon] * len(inst.jobs)
+        planned = [] if self.plan is None else [pieces[-1].end for pieces in self.plan.jobs]
+        return [max([slot, *planned]) + sum(shortest[len(planned) :])] * len(inst.jobs)
 
     def variables(self, inst: CompletionInstance, slot: int) -> int:
         """Return about how many variables the program has."""
