@@ -244,7 +244,11 @@ def overview(folder: Path) -> str:
 def written(page: str, folder: Path) -> str:
     """Return the page with the figures of the stored results."""
     blocks = {"overview": overview(folder)}
-    blocks |= {case.name: figures(case, folder) for case in CASES}
+    return replaced(page, blocks | {case.name: figures(case, folder) for case in CASES})
+
+
+def replaced(page: str, blocks: Mapping[str, str]) -> str:
+    """Return a page with other figures in the places that are named."""
     for name, text in blocks.items():
         begin, end = f"<!-- figures: {name} -->", "<!-- end of figures -->"
         pattern = re.escape(begin) + ".*?" + re.escape(end)

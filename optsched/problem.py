@@ -334,6 +334,7 @@ class Family:
     second: Mapping[str, str] = field(default_factory=dict)  # method -> one that shares no solver
     trivial: tuple[str, ...] = ("fifo",)  # policies that need no thought, as far as there are such
     slow: tuple[str, ...] = ()  # policies that take long, and run when the others are done
+    on_request: tuple[str, ...] = ()  # policies that run only where they are named
     references: Mapping[str, str] = field(default_factory=dict)  # beside the optimum -> method
     measure: Callable[[Any, float, float], float] | None = None  # (instance, ALG, OPT); None: ratio
     # (instance, schedule | None, value, certificate | None, bound) -> how far apart the two sides
@@ -360,6 +361,11 @@ class Family:
     def sign(self) -> int:
         """1 if more is better, -1 if less is."""
         return 1 if self.sense == "max" else -1
+
+    @property
+    def compared(self) -> list[str]:
+        """The policies that run where none are named."""
+        return [name for name in self.policies if name not in self.on_request]
 
     def strictly(self, instance: Any, schedule: Any) -> tuple[Schedule, Verdict]:
         """Return a policy's schedule without what it has not finished, judged by the model."""

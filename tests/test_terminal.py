@@ -34,7 +34,7 @@ def test_a_terminal_of_80_columns_shows_names_and_values_whole(compared):
     small, result, text = compared
     family = json.loads(small.read_text())["family"]
     runs = json.loads(result.read_text())["runs"]
-    assert [run["policy"] for run in runs] == list(get_family(family).policies)
+    assert [run["policy"] for run in runs] == get_family(family).compared
     assert all(len(line) <= 80 for line in text.splitlines())
     assert "…" not in text
     tables = [set(WORDS.findall(line)) for line in text.splitlines() if line.startswith("│")]
@@ -51,7 +51,7 @@ def test_a_pipe_has_one_table_on_stdout_and_rows_on_stderr(compared, call, monke
     status, out, err = call("ratio", small, "--optimum", result)
     assert status == 0
     assert out.count("┏") == 1
-    names = list(get_family(json.loads(small.read_text())["family"]).policies)
+    names = get_family(json.loads(small.read_text())["family"]).compared
     heads = [line.split()[0] for line in err.splitlines()]
     assert sorted(h for h in heads if h in names) == sorted(names)
     for run in json.loads(result.read_text())["runs"]:

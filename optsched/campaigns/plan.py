@@ -311,7 +311,7 @@ class Plan(Frozen):
     def _contenders(self, family: str) -> list[Contender]:
         known = get_family(family)
         if not self.policies:
-            return [Contender(name, {}) for name in known.policies]
+            return [Contender(name, {}) for name in known.compared]
         found = {
             contender.key: contender
             for block in self.policies

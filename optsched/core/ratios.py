@@ -124,7 +124,7 @@ def compare(
     outside = [
         Found(name, *judged(family, instance, made, "the schedule")) for name, made in given.items()
     ]
-    asked = len(family.policies if policies is None else policies)
+    asked = len(family.compared if policies is None else policies)
     order = turns(family, policies)
     original = Original(instance)
     done: dict[int, Run] = {}  # by their places in the table, or behind it

@@ -141,17 +141,6 @@ def _move(
     return next((move for move in tree.moves[state] if actions[move[0]] == values), None)
 
 
-def check(instances: Sequence[Declared], certificate: Certificate) -> Proved:
-    """Return what a certificate proves.
-
-    Raises
-    ------
-    ValueError
-        It proves nothing, or the instances are no game.
-    """
-    return prove(*grown(instances), certificate)
-
-
 def grown(instances: Sequence[Declared]) -> tuple[Tree, list[int]]:
     """Return the tree of instances, and their optima as costs.
 
@@ -180,7 +169,13 @@ def grown(instances: Sequence[Declared]) -> tuple[Tree, list[int]]:
 
 
 def prove(tree: Tree, best: Sequence[int], certificate: Certificate) -> Proved:
-    """Return what a certificate proves; see :func:`check`."""
+    """Return what a certificate proves of a tree and its optima, those of :func:`grown`.
+
+    Raises
+    ------
+    ValueError
+        It proves nothing.
+    """
     if len(certificate.weights) != len(best):
         raise ValueError(f"there are {len(certificate.weights)} weights, expected {len(best)}")
     proved = average(tree, best, certificate.weights)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,49 +17,13 @@ from optsched.minimax.certificate import Certificate, Proved
 from optsched.minimax.files import save
 from optsched.minimax.menu import Menu
 from optsched.minimax.policy import Optimal
+from optsched.minimax.standing import Played, Standing, standing
 from optsched.minimax.tree import Tree, titled
 from optsched.numbers import settings
 from optsched.policies.plugins import name_of
 from optsched.problem import InputError, Policy
 from optsched.process.garbage import no_garbage
 from optsched.process.loading import is_named_in_file, load_from_file
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where a policy stands on a set of instances: values divided by the optimum's.
-
-    From ``best`` to ``optimum`` is what nobody can avoid who does not know the future; from
-    ``value`` to ``best`` is the policy's own weakness.
-
-    Attributes
-    ----------
-    policy : str
-    value : float
-        On the instance on which it is worst; the mean of several runs.
-    error : float
-        Standard error of that mean; 0 for a single run.
-    instance : int
-        The instance on which it is worst.
-    best : float
-        What the best randomized online algorithm reaches on its worst instance.
-    optimum : float
-        1.
-    """
-
-    policy: str
-    value: float
-    error: float
-    instance: int
-    best: float
-    optimum: float = 1.0
-
-    def __str__(self) -> str:
-        spread = f" (standard error {self.error:.2g})" if self.error else ""
-        return (
-            f"{self.policy}: {self.value:.6g}{spread}, best online algorithm {self.best:.6g}, "
-            f"optimum {self.optimum:g}"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,26 +91,25 @@ class Game:
             The policy fails, or breaks a constraint.
         """
         settings.whole(runs=runs)
-        sign, found = self.tree.sign, []
-        for i, (inst, best) in enumerate(zip(self.instances, self.proof.optima, strict=True)):
-            values = [simulate(inst, policy, seed=seed + k).value for k in range(runs)]
-            mean, optimum = statistics.fmean(values), float(best)
-            share = mean / optimum if optimum else math.inf if sign * mean > 0 else math.nan
-            error = statistics.stdev(values) / math.sqrt(runs) if runs > 1 else 0.0
-            if not math.isnan(share):
-                found.append((sign * share, share, error / (optimum or 1.0), i))
-        _, value, error, i = max(found, key=lambda entry: entry[0])
-        return Standing(name_of(policy), value, error, i, self.value)
+        made = [
+            tuple(simulate(inst, policy, seed=seed + k).schedule for k in range(runs))
+            for inst in self.instances
+        ]
+        played = Played(policy=name_of(policy), seed=seed, runs=tuple(made))
+        return standing(self.tree, self.proof, played)
 
-    def save(self, path: Path | str) -> None:
+    def save(self, path: Path | str, standings: Sequence[Standing] = ()) -> None:
         """Write instances and certificate, for `optsched verify` and the second checker.
+
+        ``standings`` are those of the policies whose decisions are written, too.
 
         Raises
         ------
         InputError
             The file cannot be written.
         """
-        save(Path(path), self.instances, self.certificate, self.proof)
+        played = [one.played for one in standings]
+        save(Path(path), self.instances, self.certificate, self.proof, played)
 
     def __str__(self) -> str:
         shown = f"{self.value:.9g} (certified)"
@@ -179,22 +141,24 @@ class Game:
             said = ", ".join(f"{text} {float(p):.4g}" for text, p in shares[h].items())
             ends = sum(self.certificate.weights[i] for i in history.ended)
             end = f"; ends {float(Fraction(ends, weights[0])):.4g}" if ends else ""
-            yield depth, f"{float(whole):.4g}  {self._revealed(h, depth)}{end}  [{said}]"
+            yield depth, f"{float(whole):.4g}  {self._revealed(h)}{end}  [{said}]"
             waiting += [(c, depth + 1) for c in reversed(history.children) if weights[c]]
 
-    def _revealed(self, h: int, depth: int) -> str:
+    def _revealed(self, h: int) -> str:
         """Return the item of a menu that has arrived, or the names of new variables."""
         event = self.tree.histories[h].event
         if event is None:
             return "start"
+        place = int(event.time) + 1  # of the item that arrives
         words = {
-            tuple(self.instances[i].source.split()[:depth])
+            tuple(self.instances[i].source.split()[:place])
             for i in self.tree.histories[h].instances
         }
         (first, *others) = words
-        if not others and len(first) == depth:
+        if not others and len(first) == place:
             return f"time {event.time:g}: {first[-1]}"
-        return f"time {event.time:g}: {', '.join(c.name for c in event.columns)}"
+        names = ", ".join(c.name for c in event.columns)
+        return f"time {event.time:g}{names and ': '}{names}"
 
     def _decisions(self) -> list[dict[str, Fraction]]:
         """Return for every history how often the best algorithm decides what."""

@@ -18,9 +18,10 @@ from markupsafe import Markup
 
 from optsched.drawing import CURVES, OTHERS
 from optsched.files.disk import open_file, writable, write_whole
-from optsched.files.envelope import UNPRINTABLE
+from optsched.files.envelope import UNPRINTABLE, read_json
 from optsched.pages.blocks import Page
 from optsched.pages.campaign import page_of_store
+from optsched.pages.minimax import page_of_game
 from optsched.pages.result import page_of_result
 from optsched.process import interrupts
 
@@ -35,12 +36,12 @@ def report(
     policies: Sequence[str] = (),
     tell: Callable[[str], None] = lambda _: None,
 ) -> Path:
-    """Write what a campaign or a result says as one HTML page that needs nothing else.
+    """Write what a campaign, a result or a game says as one HTML page that needs nothing else.
 
     Parameters
     ----------
     source : Path or str
-        The store of a campaign, or a result of `solve` or `ratio`.
+        The store of a campaign, a result of `solve` or `ratio`, or what `minimax` has written.
     target : Path or str
         The page. It is written whole or not at all; the same source gives the same bytes.
     policies : sequence of str, optional
@@ -57,14 +58,19 @@ def report(
     Raises
     ------
     InputError
-        The source is neither, says what cannot be true, or the page cannot be written.
+        The source is none of them, says what cannot be true, or the page cannot be written.
     KeyboardInterrupt
         After Ctrl-C; nothing is written.
     """
     path, page = Path(source), writable(Path(target))
     with open_file(path) as f:
         is_store = f.read(len(SQLITE)) == SQLITE
-    made = (page_of_store if is_store else page_of_result)(path, policies, tell)
+    if is_store:
+        make = page_of_store
+    else:  # or else one line says what it is
+        kind = read_json(path, "result", "minimax")["kind"]
+        make = page_of_game if kind == "minimax" else page_of_result
+    made = make(path, policies, tell)
     interrupts.raise_if_asked()
     write_whole(page, render(made))
     return page

@@ -8,7 +8,7 @@ from pathlib import Path
 from optsched.campaigns.axes import digest_of
 from optsched.core import Judged, Optimum, RatioReport, meaning, shown_gap
 from optsched.drawing import HINDSIGHT
-from optsched.files.envelope import load_instance, read_json
+from optsched.files.envelope import load_instance
 from optsched.files.provenance import all_versions
 from optsched.pages import curves, words
 from optsched.pages.blocks import (
@@ -52,7 +52,6 @@ def page_of_result(
     InputError
         It is none, or says what cannot be true.
     """
-    read_json(path, "result")  # or else one line says what it is
     instance = load_instance(path)
     tell("checking the result")
     report = load_report(path, instance)

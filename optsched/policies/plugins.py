@@ -127,7 +127,7 @@ def turns(
     InputError
         Unknown policy.
     """
-    asked = list(family.policies) if policies is None else list(policies)
+    asked = family.compared if policies is None else list(policies)
     for policy in asked:
         known_or_refused(family, policy)
     names = {name_of(policy) for policy in asked}

@@ -52,7 +52,8 @@ def test_a_menu(call):
     assert "time 1: day" in out
     status, out, _ = call("verify", "game.json")
     assert status == 0
-    assert out.count("accepted") == 2
+    assert out.count("accepted") == 3
+    assert "policy greedy: accepted: value 3 (certified)" in out
     words = ["minimax", "ski.py:skiing", "-p", "best.py:policy", "--runs", "50", "--json"]
     status, out, _ = call(*words)
     said = json.loads(out)

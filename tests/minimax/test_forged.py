@@ -19,12 +19,13 @@ pytestmark = pytest.mark.skipif(NODE is None, reason="there is no Node")
 
 
 def written(instances, path):
-    optsched.minimax(instances).save(path)
+    game = optsched.minimax(instances)
+    game.save(path, [game.standing("random", runs=2)])
     return json.loads(path.read_text())
 
 
 def verdicts(contents, folder):
-    """Return what each checker says of each content: (value, bound) of both parts, or None."""
+    """Return what each checker says of each content: (value, bound) of all parts, or None."""
     files, mine = [], []
     for k, content in enumerate(contents):
         files.append(folder / f"{k}.json")
@@ -72,7 +73,10 @@ def test_both_checkers_prove_the_same_of_random_games(first, tmp_path):
 def forged(content, rng):
     """Return a file in which one thing is changed for the better."""
     made = copy.deepcopy(content)
-    certificate, kind = made["certificate"], rng.choice(["weights", "policy", "claim", "instance"])
+    certificate, kind = (
+        made["certificate"],
+        rng.choice(["weights", "policy", "claim", "instance", "played"]),
+    )
     if kind == "weights":
         k = rng.randrange(len(certificate["weights"]))
         certificate["weights"][k] += rng.choice([1, -1, 10**6, -certificate["weights"][k]])
@@ -100,6 +104,17 @@ def forged(content, rng):
         name = rng.choice(["proved", "reached", "deterministic"])
         n, _, d = made["claim"][name].partition("/")
         made["claim"][name] = rng.choice([f"{int(n) + 1}/{d or 1}", n, "1", "", "-1/2", "0.5"])
+    elif kind == "played":
+        runs = made["played"][0]["runs"]
+        solutions = runs[rng.randrange(len(runs))]
+        values = solutions[0]["values"]
+        part = rng.choice(["value", "drop", "none", "length"])
+        if part == "value":
+            values[rng.randrange(len(values))] += rng.choice([0.5, 1, -1, 1e-12])
+        elif part == "length":
+            values.pop()
+        else:
+            solutions[:] = solutions[1:] if part == "drop" else []
     else:
         inst = made["instances"][rng.randrange(len(made["instances"]))]
         column = inst["columns"][rng.randrange(len(inst["columns"]))]
@@ -121,7 +136,7 @@ def test_forged_files(name, seed, tmp_path):
     (whole,), _ = verdicts([content], tmp_path)
     for made, found in zip(contents, mine, strict=True):
         if found is not None and made["instances"] == content["instances"]:
-            assert found == whole, made["claim"]
+            assert found[:2] == whole[:2], made["claim"]
     assert mine.count(None) >= 12
 
 

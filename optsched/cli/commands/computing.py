@@ -226,7 +226,7 @@ def ratio(
                 raise InputError(f"--{option} is about one instance, expected it without --seeds")
         search = {"method": method, "gap": gap, "seed": seed}
         search |= {"time_limit": time_limit, "effort": effort}
-        asked = policy or family_of(instance).policies
+        asked = policy or family_of(instance).compared
         how = {"sealed": sealed, "decision_limit": decision_limit}
         policies = [{"name": name, **how} for name in asked]
         block = {"family": instance.family, **drawn(source, window, seeds)}

@@ -56,11 +56,11 @@ def minimax(
         with talk.aloud("running policies"):
             found = [game.standing(name, runs=runs, seed=seed) for name in policy or ()]
         if output is not None:
-            game.save(output)
+            game.save(output, found)
         if save_policy is not None:
             game.policy.save(save_policy)
     if as_json:
-        stands = [vars(standing) for standing in found]
+        stands = [standing.summary() for standing in found]
         report(game.summary() | {"policies": stands}, None, as_json)
     else:
         print(f"{plan[0]}: {game}")

@@ -16,7 +16,8 @@ def report(
     source: Annotated[
         Path,
         typer.Argument(
-            metavar="STORE | RESULT", help="Of `campaign run`, or of `solve -o` or `ratio -o`."
+            metavar="STORE | RESULT",
+            help="Of `campaign run`, or of `solve -o`, `ratio -o` or `minimax -o`.",
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")] = Path(

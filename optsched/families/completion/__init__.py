@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from optsched.families import later
@@ -17,16 +17,24 @@ from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.optimum.shadow import shadow_prices
 from optsched.families.completion.policies.baselines import BASELINES
 from optsched.families.completion.policies.paper import KNOWLEDGE, AOnline, guarantee, must_run
+from optsched.families.completion.policies.resolving import Resolving
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
 from optsched.problem import Family, Policy
 
 
-def _program(inst: CompletionInstance, *, relaxed: bool = False, printed: bool = False) -> Any:
+def _program(
+    inst: CompletionInstance,
+    ends: Sequence[int] | None = None,
+    *,
+    relaxed: bool = False,
+    printed: bool = False,
+) -> Any:
     from optsched.models.completion import completion_ilp  # here, since Pyomo takes a while
 
-    jobs = Jobs(inst)
-    ends = None if jobs.impossible() is not None else latest_ends(jobs)
+    if ends is None:
+        jobs = Jobs(inst)
+        ends = None if jobs.impossible() is not None else latest_ends(jobs)
     return completion_ilp(inst, ends, relaxed=relaxed, printed=printed)
 
 
@@ -34,6 +42,7 @@ POLICIES: Mapping[str, Callable[[], Policy]] = {
     "a_online": AOnline,
     "a_online-density": lambda: AOnline(order="density"),
     **BASELINES,
+    Resolving.name: Resolving,
 }
 
 FAMILY = Family(
@@ -60,6 +69,7 @@ FAMILY = Family(
     playable=must_run,
     assemble=assemble,
     policies=POLICIES,
+    on_request=(Resolving.name,),
     methods=METHODS,
     program=_program,
     headline=headline,

@@ -26,6 +26,7 @@ from optsched.families.dmlrs.policies.paper import (
     guarantee,
     refuse_links,
 )
+from optsched.families.dmlrs.policies.resolving import Resolving
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.families.dmlrs.verify import verify
 from optsched.problem import Family
@@ -59,7 +60,13 @@ FAMILY = Family(
     knowledge={**KNOWLEDGE, **HALVES},
     playable=refuse_links,
     assemble=partial(assemble, DmlrsSchedule, JobSchedule),
-    policies={PdOrs.name: PdOrs, PdOrsRandomized.name: PdOrsRandomized, **BASELINES},
+    policies={
+        PdOrs.name: PdOrs,
+        PdOrsRandomized.name: PdOrsRandomized,
+        **BASELINES,
+        Resolving.name: Resolving,
+    },
+    on_request=(Resolving.name,),
     methods=METHODS,
     program=later("optsched.models.dmlrs", "dmlrs_ilp"),
     headline=headline,

@@ -19,6 +19,7 @@ from optsched.families.oasis.optimum.opening import empty, opening, trim
 from optsched.families.oasis.optimum.shadow import shadow_prices
 from optsched.families.oasis.policies import BASELINES
 from optsched.families.oasis.policies.paper import KNOWLEDGE, Oasis, guarantee
+from optsched.families.oasis.policies.resolving import Resolving
 from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify
 from optsched.problem import Family
@@ -51,7 +52,8 @@ FAMILY = Family(
     wire=placements_wire(Platform, OasisJob),
     knowledge=KNOWLEDGE,
     assemble=partial(assemble, OasisSchedule, JobSchedule),
-    policies={Oasis.name: Oasis, **BASELINES},
+    policies={Oasis.name: Oasis, **BASELINES, Resolving.name: Resolving},
+    on_request=(Resolving.name,),
     slow=("dorm",),  # it solves an integer program whenever a job comes or goes
     methods=METHODS,
     program=later("optsched.models.oasis", "oasis_ilp"),

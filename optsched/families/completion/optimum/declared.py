@@ -7,6 +7,7 @@ others.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from optsched.engine.progress import Progress
@@ -59,12 +60,7 @@ def compact(inst: CompletionInstance, progress: Progress, *, threads: int, seed:
             model = completion_ilp(inst, ends, watch)
             return model, written(model)
 
-    starts = sum(
-        max(0, end - job.arrival - mode.d + 1)
-        for job, end, mine in zip(inst.jobs, ends, modes, strict=True)
-        for mode in mine
-    )
-    rows = starts * (1 if inst.ring else len(inst.capacity))
+    rows = starts(inst, ends, modes) * (1 if inst.ring else len(inst.capacity))
     if effort.HANDLED * ROW * rows > progress.limits()["effort"]:
         return
     try:
@@ -79,8 +75,28 @@ def compact(inst: CompletionInstance, progress: Progress, *, threads: int, seed:
     )
 
 
-def schedule_of(inst: CompletionInstance, model: Any, modes: Any) -> CompletionSchedule:
+def starts(inst: CompletionInstance, ends: Sequence[int], modes: Any) -> int:
+    """Return how many modes and starts jobs can choose among that end in time."""
+    return sum(
+        max(0, end - job.arrival - mode.d + 1)
+        for job, end, mine in zip(inst.jobs, ends, modes, strict=True)
+        for mode in mine
+    )
+
+
+def variables(inst: CompletionInstance, ends: Sequence[int]) -> int:
+    """Return about how many variables the program has: per mode and start, and on every server."""
+    from optsched.models.completion import modes_by_job
+
+    each = 1 + (2 if inst.ring else 3) * len(inst.capacity)
+    return starts(inst, ends, modes_by_job(inst)) * each
+
+
+def schedule_of(inst: CompletionInstance, model: Any, modes: Any = None) -> CompletionSchedule:
     """Read the schedule out of a solved model; PS that (2i) does not need are left out."""
+    from optsched.models.completion import modes_by_job
+
+    modes = modes_by_job(inst) if modes is None else modes
     pieces: list[tuple[Piece, ...]] = [()] * len(inst.jobs)
     servers = range(len(inst.capacity))
     for (j, k, t), x in model.x.items():

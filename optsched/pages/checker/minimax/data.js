@@ -6,6 +6,8 @@ const gameData = (() => {
   const certificate = record({ weights: list(large(0)), randomized: policy, deterministic: policy });
   const claim = record({ proved: text, reached: text, deterministic: text });
 
+  const played = list(record({ policy: text, seed: large(0), runs: list(list(declaredData.schedule)) }));
+
   function settle(inst, place) {
     declaredData.settle(inst);
     need(!inst.cones.length, `${place}: has conic constraints`);
@@ -59,5 +61,5 @@ const gameData = (() => {
     });
   }
 
-  return { certificate, claim, settle };
+  return { certificate, claim, played, settle };
 })();

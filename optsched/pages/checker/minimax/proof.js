@@ -107,7 +107,7 @@ function gameProof(instances, sign, certificate) {
   const alone = gameWorst(gameFollow(tree, deterministic), best, sign);
   const caps = best.map((b) => (b === 0n ? 0n : ceilDiv(alone.n * b, alone.d) - 1n));
   need(!gameKeeps(tree, caps), "a deterministic policy is better than the one that is given");
-  return { proved: over(frac(least), frac(whole)), reached, deterministic: alone };
+  return { proved: over(frac(least), frac(whole)), reached, deterministic: alone, best: best.map((b) => over(frac(b < 0n ? -b : b), frac(scale))) };
 }
 
 const GAMES = { "declared-max": -1, "declared-min": 1 };
@@ -121,10 +121,32 @@ function openGame(content, name) {
   const certificate = gameData.certificate.read(content.get("certificate"), "certificate");
   const claim = gameData.claim.read(content.get("claim"), "claim");
   for (const [field, said] of Object.entries(claim)) need(/^(0|[1-9]\d{0,999})(\/[1-9]\d{0,999})?$/.test(said), `claim.${field}: is ${shown(said)}, expected a fraction`);
-  return { kind: "minimax", family: { name, games: true }, sign: GAMES[name], instances, certificate, claim };
+  const played = content.has("played") ? gameData.played.read(content.get("played"), "played") : [];
+  return { kind: "minimax", family: { name, games: true }, sign: GAMES[name], instances, certificate, claim, played };
 }
 
-function checkGame({ sign, instances, certificate, claim }) {
+// The mean value of a policy on its worst instance, divided by the optimum.
+function gameStanding(instances, sign, best, runs) {
+  const many = runs.length ? runs[0].length : 0;
+  need(runs.length === instances.length && many > 0 && runs.every((one) => one.length === many), `expected runs on ${instances.length} instances, equally many on each`);
+  const judge = declaredJudge.judge(sign < 0 ? "max" : "min");
+  let worst = null;
+  runs.forEach((solutions, i) => {
+    const values = solutions.map((solution) => {
+      const { violations, value } = judge(instances[i], solution);
+      need(value !== null, `instance ${i}: ${violations[0]}`);
+      return exact(value);
+    });
+    const mean = over(values.reduce((a, b) => lowest(add(a, b))), frac(BigInt(many)));
+    const isZero = best[i].n === 0n;
+    if (isZero && big(sign) * mean.n <= 0n) return;
+    const share = isZero ? sign * Infinity : toFloat(over(mean, best[i]), 0);
+    if (worst === null || sign * (share - worst) > 0) worst = share;
+  });
+  return worst;
+}
+
+function checkGame({ sign, instances, certificate, claim, played }) {
   let proof;
   try {
     proof = gameProof(instances, sign, certificate);
@@ -144,5 +166,15 @@ function checkGame({ sign, instances, certificate, claim }) {
   return [
     part("best randomized online algorithm", proof.reached, proof.proved, [...wrong("proved"), ...wrong("reached")]),
     part("best deterministic online algorithm", proof.deterministic, proof.deterministic, wrong("deterministic")),
+    ...played.map(({ policy, runs }, k) => {
+      const found = { place: `played[${k}]`, what: `policy ${policy}`, value: null, bound: null, gap: null, complaints: [], schedule: null };
+      try {
+        found.value = gameStanding(instances, sign, proof.best, runs);
+      } catch (err) {
+        if (!(err instanceof Refused)) throw err;
+        found.complaints.push(err.message);
+      }
+      return found;
+    }),
   ];
 }

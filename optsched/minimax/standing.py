@@ -1,0 +1,99 @@
+"""Where a policy stands on a set of instances: its ratio, the best possible one, the optimum."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from pydantic import Field
+
+from optsched.declared.feasibility import verify
+from optsched.declared.model import Solution
+from optsched.minimax.certificate import Proved, Whole
+from optsched.minimax.tree import Tree, titled
+from optsched.numbers.resources import exact
+from optsched.problem import Frozen
+
+
+class Played(Frozen):
+    """What a policy has decided on every instance, in one run or several."""
+
+    policy: str
+    seed: Whole = Field(description="of the first run; later runs have the seeds after it")
+    runs: tuple[tuple[Solution, ...], ...] = Field(description="of each instance, its solutions")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a policy stands on a set of instances: values divided by the optimum's.
+
+    From ``best`` to ``optimum`` is what nobody can avoid who does not know the future; from
+    ``value`` to ``best`` is the policy's own weakness.
+
+    Attributes
+    ----------
+    policy : str
+    value : float
+        On the instance on which it is worst; the mean of several runs.
+    error : float
+        Standard error of that mean; 0 for a single run.
+    instance : int
+        The instance on which it is worst.
+    best : float
+        What the best randomized online algorithm reaches on its worst instance.
+    played : Played
+        The decisions of all runs.
+    optimum : float
+        1.
+    """
+
+    policy: str
+    value: float
+    error: float
+    instance: int
+    best: float
+    played: Played
+    optimum: float = 1.0
+
+    def __str__(self) -> str:
+        spread = f" (standard error {self.error:.2g})" if self.error else ""
+        return (
+            f"{self.policy}: {self.value:.6g}{spread}, best online algorithm {self.best:.6g}, "
+            f"optimum {self.optimum:g}"
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Return the object that ``--json`` prints: all but the decisions."""
+        return {name: x for name, x in vars(self).items() if name != "played"}
+
+
+def standing(tree: Tree, proof: Proved, played: Played) -> Standing:
+    """Check all decisions of a policy, and return where it stands.
+
+    Raises
+    ------
+    ValueError
+        A solution is not feasible, or instances have different numbers of runs, or none.
+    """
+    many = len(played.runs[0]) if played.runs else 0
+    if len(played.runs) != len(tree.instances) or {len(r) for r in played.runs} != {many or -1}:
+        raise ValueError(f"expected runs on {len(tree.instances)} instances, equally many on each")
+    found = []
+    for i, (solutions, optimum) in enumerate(zip(played.runs, proof.optima, strict=True)):
+        values = []
+        for solution in solutions:
+            verdict = verify(tree.instances[i], solution)
+            if verdict.value is None:
+                raise ValueError(f"{titled(i, tree.instances[i])}: {verdict.violations[0]}")
+            values.append(exact(verdict.value))
+        mean = sum(values, Fraction(0)) / many
+        error = statistics.stdev(map(float, values)) / math.sqrt(many) if many > 1 else 0.0
+        if optimum:
+            found.append((float(mean / optimum), error / float(optimum), i))
+        elif tree.sign * mean > 0:
+            found.append((tree.sign * math.inf, error, i))
+    value, error, i = max(found, key=lambda entry: tree.sign * entry[0])
+    return Standing(played.policy, value, error, i, float(proof.reached), played)

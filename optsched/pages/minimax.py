@@ -1,0 +1,156 @@
+"""What a file of `optsched minimax` says, as a page: all of it is computed again first."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+
+from optsched.campaigns.axes import digest_of
+from optsched.files.provenance import all_versions
+from optsched.minimax.files import check_file
+from optsched.minimax.game import Game
+from optsched.minimax.standing import Standing
+from optsched.minimax.tree import titled
+from optsched.pages.blocks import (
+    MOST_ROWS,
+    Block,
+    Cell,
+    Code,
+    Column,
+    Facts,
+    Page,
+    Section,
+    Table,
+    count,
+    number,
+)
+from optsched.problem import InputError
+
+
+def page_of_game(
+    path: Path, policies: Sequence[str] = (), tell: Callable[[str], None] = lambda _: None
+) -> Page:
+    """Return the page of a set of instances and of its best online algorithms.
+
+    Parameters
+    ----------
+    path : Path
+        What `minimax -o` has written.
+    policies : sequence of str
+        Must be empty: no schedules are drawn.
+    tell : callable
+        Told what is done.
+
+    Raises
+    ------
+    InputError
+        It is no such file, or says what cannot be true.
+    """
+    if policies:
+        raise InputError(
+            f"--policy {policies[0]}: no schedules are drawn of a set of instances, expected no "
+            "--policy: all policies of the file are shown"
+        )
+    tell("checking the file")
+    found = check_file(path)
+    for part in found.parts:
+        if not part.accepted:
+            raise InputError(f"{path}: {part.what}: rejected: {'; '.join(part.complaints)}")
+    assert found.tree is not None
+    assert found.proof is not None
+    game = Game(found.tree, found.certificate, found.proof)
+    return Page(
+        title=path.name,
+        subtitle=str(game).splitlines()[0],
+        answer=_answer(game, found.standings),
+        remarks=[],
+        sections=[
+            Section("Three numbers", [_standings(game, found.standings)]),
+            Section("The adversary", _adversary(game)),
+            *_provenance(path),
+        ],
+    )
+
+
+def _answer(game: Game, standings: Sequence[Standing]) -> list[str]:
+    of = "times the optimum" if game.tree.sign > 0 else "of the optimum"
+    return [
+        f"No online algorithm is better than {game.bound:.6g} {of} on all of these instances, "
+        f"nor on more instances. The best randomized one reaches {game.value:.6g}, the best "
+        f"deterministic one {game.deterministic:.6g} (certified).",
+        *(
+            f"{one.policy} reaches {one.value:.6g} on the instance on which it is worst. The "
+            f"difference between 1 and {one.best:.6g} is the price of not knowing the future; the "
+            f"rest is its own weakness."
+            for one in standings
+        ),
+    ]
+
+
+def _standings(game: Game, standings: Sequence[Standing]) -> Table:
+    columns = [
+        Column("policy"),
+        Column("value", "divided by the optimum, on the instance on which that is worst"),
+        Column("standard error", "of the mean of several runs; 0 for one run"),
+        Column("best online algorithm", "what the best randomized algorithm reaches"),
+        Column("optimum"),
+        Column("runs", "on every instance"),
+        Column("worst instance"),
+    ]
+    ends = number(game.value, ".6g"), number(1.0)
+    best = {"best randomized algorithm": game.value, "best deterministic": game.deterministic}
+    rows = [
+        [Cell(name), number(value, ".6g"), number(0.0), *ends, Cell("-"), Cell("-")]
+        for name, value in best.items()
+    ]
+    for one in standings:
+        shown = number(one.value, ".6g"), number(one.error, ".2g")
+        runs = count(len(one.played.runs[0]))
+        rows.append([Cell(one.policy), *shown, *ends, runs, Cell(_named(game, one.instance))])
+    return Table("standings", "Each policy, the best possible one, and the optimum", columns, rows)
+
+
+def _named(game: Game, i: int) -> str:
+    return titled(i, game.instances[i])
+
+
+def _adversary(game: Game) -> list[Block]:
+    columns = [Column("instance"), Column("probability"), Column("optimum")]
+    rows = [
+        [Cell(_named(game, i)), number(float(p)), number(float(game.proof.optima[i]), ".6g")]
+        for i, p in enumerate(game.distribution)
+        if p
+    ]
+    lines = [f"{'  ' * depth}{text}" for depth, text in islice(game.lines(), MOST_ROWS + 1)]
+    more = [f"only {MOST_ROWS} histories are shown"] if len(lines) > MOST_ROWS else []
+    says = (
+        "Its tree: the probability that a history occurs, what has arrived, how likely it ends "
+        "there, and in brackets what the best algorithm does."
+    )
+    return [
+        Table("distribution", "Instances that the adversary draws", columns, rows),
+        Code(says, "\n".join([*lines[:MOST_ROWS], *more])),
+    ]
+
+
+def _provenance(path: Path) -> list[Section]:
+    versions = ", ".join(f"{name} {version}" for name, version in all_versions().items())
+    facts = [
+        ("file", f"{path.name}, SHA-256 {digest_of(path)}"),
+        ("checked", "for this page: the certificate was evaluated, and every decision checked"),
+        ("not checked", "that the policies decided as the file says"),
+        ("versions of the check", versions),
+    ]
+    name = shlex.quote(path.name)
+    return [
+        Section("Provenance", [Facts("provenance", facts)]),
+        Section(
+            "How to repeat it",
+            [
+                Code("Check all of it again, in exact arithmetic:", f"optsched verify {name}"),
+                Code("This page:", f"optsched report {name} -o report.html"),
+            ],
+        ),
+    ]

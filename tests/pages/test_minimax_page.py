@@ -1,0 +1,83 @@
+"""The page of a set of instances: its numbers are those of the game, checked again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from games import matching, skiing
+from pages import Page
+
+import optsched
+from optsched.problem import InputError
+
+
+def written(instances, policies, path, runs=1):
+    """Write a game with some policies; return it, and where they stand."""
+    game = optsched.minimax(instances)
+    standings = [game.standing(policy, runs=runs) for policy in policies]
+    game.save(path, standings)
+    return game, standings
+
+
+@pytest.mark.parametrize("instances", [skiing(4, 12), matching])
+def test_three_numbers(instances, tmp_path):
+    game, standings = written(instances, ["greedy", "random"], tmp_path / "g.json", runs=3)
+    page = Page(optsched.report(tmp_path / "g.json", tmp_path / "p.html"))
+    best, deterministic, *rows = page.tables["standings"].exact()
+    assert (best["value"], deterministic["value"]) == ([game.value], [game.deterministic])
+    names = [row["policy"] for row in page.tables["standings"].texts()]
+    assert names[2:] == ["greedy", "random"]
+    for row, stands in zip(rows, standings, strict=True):
+        assert row["value"] == [stands.value]
+        assert row["standard error"] == [stands.error]
+        assert row["best online algorithm"] == [game.value]
+        assert (row["optimum"], row["runs"]) == ([1.0], [3])
+    assert f"greedy reaches {standings[0].value:.6g}" in page.words
+    drawn = page.tables["distribution"].exact()
+    assert [row["probability"] for row in drawn] == [[float(p)] for p in game.distribution if p]
+    assert all(text in page.words for _, text in game.lines())
+
+
+def test_a_file_without_policies_has_a_page(tmp_path):
+    written(matching, [], tmp_path / "g.json")
+    page = Page(optsched.report(tmp_path / "g.json", tmp_path / "p.html"))
+    assert [row["value"] for row in page.tables["standings"].texts()] == ["0.75", "0.5"]
+
+
+def forge(content, kind):
+    """Change what a policy is said to have decided, or what is claimed."""
+    one = content["played"][0]
+    if kind == "decision":
+        values = one["runs"][0][0]["values"]
+        values[:] = [0.0] * len(values)
+    elif kind == "runs":
+        one["runs"][0] = []
+    elif kind == "instances":
+        one["runs"].pop()
+    elif kind == "fraction":
+        one["runs"][0][0]["values"][0] = 0.5
+    elif kind == "length":
+        one["runs"][0][0]["values"].pop()
+    else:
+        content["claim"]["proved"] = "2"
+
+
+@pytest.mark.parametrize("kind", ["decision", "runs", "instances", "fraction", "length", "claim"])
+def test_a_file_that_cannot_be_true_has_no_page(kind, tmp_path, call):
+    written(skiing(3, 5), ["greedy"], tmp_path / "g.json")
+    content = json.loads((tmp_path / "g.json").read_text())
+    forge(content, kind)
+    (tmp_path / "forged.json").write_text(json.dumps(content))
+    status, _, err = call("report", tmp_path / "forged.json", "-o", tmp_path / "p.html")
+    assert status == 2
+    assert "rejected" in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "p.html").exists()
+    assert call("verify", tmp_path / "forged.json")[0] == 1
+
+
+def test_no_schedules_are_drawn(tmp_path):
+    written(matching, ["greedy"], tmp_path / "g.json")
+    with pytest.raises(InputError, match="--policy greedy: no schedules are drawn"):
+        optsched.report(tmp_path / "g.json", tmp_path / "p.html", policies=["greedy"])
