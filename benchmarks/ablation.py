@@ -36,7 +36,7 @@ KINDS: Mapping[str, Row] = {
     "1000 jobs": {"preset": "earnable", "jobs": 1000, "slots": 100, "machines": 100},
 }
 ALL = "everything on"
-UNIT, POINTS, CLOSINGS, FACTOR = 600, 1.0, 3, 1.5  # lines, and what so many must be good for
+UNIT, POINTS, CLOSINGS, FACTOR = 600, 1.0, 3, 1.5  # lines, and what this many must be good for
 FOLDER = Path(optsched.__file__).parent / "families" / "oasis" / "optimum"
 
 
@@ -119,7 +119,7 @@ def _mean(rows: Sequence[Row], name: str) -> float | None:
 
 
 def earned(lines: int, every: Sequence[Row], mine: Sequence[Row]) -> bool:
-    """Whether so many lines pay on these instances: with all mechanisms, and without one."""
+    """Whether this many lines pay on these instances: with all mechanisms, and without one."""
     share = max(lines, 1) / UNIT
     gaps = _mean(every, "gap"), _mean(mine, "gap")
     if gaps[0] is None or gaps[1] is None:

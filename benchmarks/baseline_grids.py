@@ -3,8 +3,8 @@
 Every setting runs on the same instances, whose seeds no test and no figure uses. Its score is the
 mean, over instances, of its value as a part of the best that any setting of the policy reached
 there (where less is better, the best as a part of its value; an instance on which nobody reaches
-anything does not count). Beside the default, the best setting: of equals the first. The difference
-of the two has an interval, as any mean of pairs.
+anything does not count). In addition to the default, the best setting: of equals the first. The
+difference of the two has an interval, as any mean of pairs.
 
     python benchmarks/baseline_grids.py              (about three minutes)
 
@@ -100,7 +100,7 @@ def scores(values: Sequence[Sequence[float]], *, less: bool) -> np.ndarray:
 
 
 def summarize(rows: list[Row]) -> Summary:
-    """Return a line per policy; all scores are stored beside."""
+    """Return a line per policy; all scores are stored as well."""
     lines, stored = [], {}
     for key in GRIDS:
         family, policy = key

@@ -40,7 +40,7 @@ SIZES = ("jobs", "slots", "machines")
 
 @dataclass(frozen=True)
 class Target:
-    """A figure that was asked for: ``must`` is required, ``aim`` is wanted, None if not set.
+    """A figure that was requested: ``must`` is required, ``aim`` is wanted, None if not set.
 
     ``measured`` is None while nothing was measured, and then nothing is met.
     """
@@ -67,7 +67,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Summary:
-    """What the rows say together."""
+    """What the rows state together."""
 
     columns: Sequence[str]
     lines: Sequence[Sequence[Any]]  # of the table
@@ -77,7 +77,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A question, how it is answered, and what the rows say.
+    """A question, how it is answered, and what the rows state.
 
     ``methods`` tells for every method of a comparison its model and options.
     """
@@ -191,7 +191,7 @@ def sizes(source: Namespace | Row) -> dict[str, Any]:
 def parse(p: ArgumentParser, script: str, argv: Sequence[str] | None) -> Namespace:
     """Parse ``argv`` (default: of the process); keep the command without --resume, --results.
 
-    Of files it keeps the names alone: where they are says nothing to others.
+    Of files it keeps the names alone: where they are means nothing to others.
     """
     given = list(sys.argv[1:] if argv is None else argv)
     options = p.parse_args(given)
@@ -217,12 +217,12 @@ def code() -> str:
 def watched(arguments: Sequence[str], folder: Path) -> Row:
     """Run `optsched` in a process of its own; return what it took, import included.
 
-    What it says goes to ``folder``.
+    What it states goes to ``folder``.
 
     Raises
     ------
     InputError
-        It failed; the end of what it said.
+        It failed; the end of what it reported.
     """
     command = [sys.executable, "-m", "optsched", *arguments]
     with (folder / "said").open("w") as said:
@@ -257,7 +257,7 @@ def _read(path: Path) -> Row:
 
 
 def _instances(rows: Sequence[Row], *, halves: bool) -> str:
-    """Say how large the instances are; ``halves``: some machines host no workers."""
+    """Report how large the instances are; ``halves``: some machines host no workers."""
     listed = {name: sorted({row[name] for row in rows if name in row}) for name in SIZES}
     words = [f"{' / '.join(map(str, found))} {name}" for name, found in listed.items() if found]
     kinds = " (one half for workers, one for parameter servers)" if words and halves else ""

@@ -3,7 +3,7 @@
     python benchmarks/bipartite_online.py        (about two minutes)
 
 A time is the sum over all decisions of a run, the least of some runs; compiled code is warm. The
-judge, who looks at every decision, is timed beside it.
+judge, who looks at every decision, is timed next to it.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def summarize(rows: list[Row]) -> Summary:
             "runs",
             "worst s",
             "us per slot",
-            "beside it: judge etc. s",
+            "also: judge etc. s",
         ),
         lines,
         tuple(targets),
@@ -111,7 +111,7 @@ BENCHMARK = Benchmark(
 def main(argv: Sequence[str] | None = None) -> Row:
     """Measure and store."""
     p = parser(__doc__, seeds=1)
-    p.add_argument("--repeats", type=int, default=20, help="the least time of so many counts")
+    p.add_argument("--repeats", type=int, default=20, help="the least time of this many counts")
     p.add_argument("--most-slots", type=int, default=10000, help="for a quick look")
     options = parse(p, __file__, argv)
     cells = [

@@ -1,4 +1,4 @@
-"""How long the optima of family `bipartite` take, beside a general conic solver.
+"""How long the optima of family `bipartite` take, versus a general conic solver.
 
     python benchmarks/bipartite_optimum.py       (about five minutes, nearly all of it CVXPY's)
 
@@ -77,7 +77,7 @@ def measure(cell: Row) -> Row:
 def _conic(inst: BipartiteInstance, method: str, most: int) -> Row:
     """Solve by CVXPY; return its time, and how far its values are from ours, relatively.
 
-    Of more than ``most`` patterns so many are solved, spread evenly, and the time is scaled up.
+    Of more than ``most`` patterns this many are solved, spread evenly, and the time is scaled up.
     """
     weights = [inst.counts] if method == "stationary" else list(inst.patterns[0])
     chosen = np.unique(np.linspace(0, len(weights) - 1, min(most, len(weights))).astype(int))
@@ -143,7 +143,7 @@ def summarize(rows: list[Row]) -> Summary:
 BENCHMARK = Benchmark(
     "bipartite_optimum",
     "Optima of the bipartite family",
-    "How long do certified optima take, beside a general conic solver?",
+    "How long do certified optima take, compared with a general conic solver?",
     METHODS,
     summarize,
 )

@@ -2,7 +2,7 @@
 
     python benchmarks/bipartite_samples.py    (writes optsched/samples/; the same files every time)
 
-Nothing is copied from a real trace. What is imitated: most pods ask for part of a GPU or for one,
+Nothing is copied from a real trace. What is imitated: most pods request part of a GPU or for one,
 some for none; a third may run on certain models only; creations come in waves.
 """
 

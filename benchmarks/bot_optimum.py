@@ -1,10 +1,10 @@
-"""How long the certified optimum of family `bot` takes, beside the conic forms.
+"""How long the certified optimum of family `bot` takes, versus the conic forms.
 
     python benchmarks/bot_optimum.py        (about three minutes)
 
 Our own time is that of the interior-point method (compiled code is warm), the least of some runs;
 `solve` adds the judge and the exact check of the certificate, timed apart. A conic form is timed
-with CVXPY's building, and with Clarabel's default step lengths where that is what is asked.
+with CVXPY's building, and with Clarabel's default step lengths where that is what is requested.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def main(argv: Sequence[str] | None = None) -> Row:
     p = parser(__doc__, seeds=5)
     p.add_argument("--nodes", type=int, nargs="+", default=[500, 5_000, 50_000])
     p.add_argument("--random", type=int, default=200, help="random platforms of 5 to 1004 nodes")
-    p.add_argument("--repeats", type=int, default=3, help="the least time of so many counts")
+    p.add_argument("--repeats", type=int, default=3, help="the least time of this many counts")
     options = parse(p, __file__, argv)
     kinds = list(product(("heterogeneous", "homogeneous"), ("sec6.5", "sec6.2")))
     cells = [

@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> Row:
     """Measure and store."""
     p = parser(__doc__, seeds=5)
     p.add_argument("--nodes", type=int, default=500)
-    p.add_argument("--repeats", type=int, default=3, help="the least time of so many counts")
+    p.add_argument("--repeats", type=int, default=3, help="the least time of this many counts")
     p.add_argument("--tables", action="store_true", help="time Tables 1 and 2 as well")
     options = parse(p, __file__, argv)
     cells = [

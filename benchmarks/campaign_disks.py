@@ -1,4 +1,4 @@
-"""Places where a store cannot be written: what makes them, and what must be said."""
+"""Places where a store cannot be written: what makes them, and what must be reported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from campaigning import RUN, bags, calm, command_line, starting, until
 from poison import begun
 
-SAID = {  # what is wrong, and what must be said
+SAID = {  # what is wrong, and what must be reported
     "full": "cannot be written: the disk is full; what was stored before is kept",
     "file of limited size": "cannot be written: the disk refuses; what was stored before is kept",
     "read-only file": "cannot be written: it may only be read",
@@ -38,7 +38,7 @@ def _read_only(folder: Path) -> Ended:
 
 
 def _apart(script: str, folder: Path, store: str = "store") -> Ended:
-    """Run in a namespace of one's own, in which disks can be mounted."""
+    """Run in a namespace of your own, in which disks can be mounted."""
     words = [store if word == "store" else word for word in RUN]
     return command_line(*words, folder=folder, within=["unshare", "-rm", "sh", "-c", script, "sh"])
 

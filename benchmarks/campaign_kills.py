@@ -50,7 +50,7 @@ from optsched.campaigns.store import State
 
 KILLS = (("writer", "any"), ("worker", "any"), ("group", "any"), ("group", "commit"))
 REASONS = {
-    "Leaves": "its process ended itself with status 7; it said: it was me (tried 3 times)",
+    "Leaves": "its process ended itself with status 7; output: it was me (tried 3 times)",
     "Faults": "its process was ended by SIGSEGV (tried 3 times)",
     "Hangs": "it came to no end within 10 s",
     "Devours": "it needs more than 1 GB of memory",
@@ -63,7 +63,7 @@ MEDIUM = {  # how many small instances, which close; how many larger ones, and t
     "dmlrs": (1, 3, "paper", {"jobs": 15, "slots": 15, "machines": 8}),
     "completion": (2, 2, "paper", {}),
     "bipartite": (2, 2, "paper", {}),
-    "bot": (2, 2, "heterogeneous", {}),  # they close, too
+    "bot": (2, 2, "heterogeneous", {}),  # they close as well
 }
 POLICIES = {
     "oasis": ("oasis", "fifo", "drf"),
@@ -154,7 +154,7 @@ def disk(cell: Row, folder: Path) -> Row:
     if done.returncode != 2:
         wrong.append(f"exit status {done.returncode}")
     if done.stderr.count("\n") != 1 or SAID[cell["what"]] not in done.stderr:
-        wrong.append(f"it said: {done.stderr}")
+        wrong.append(f"output: {done.stderr}")
     wrong += _flaws(store, set())
     kept = status(store).done
     again = command_line(*RUN, folder=folder)
@@ -164,7 +164,7 @@ def disk(cell: Row, folder: Path) -> Row:
 
 
 def poison(cell: Row, folder: Path) -> Row:
-    """Run a policy that does harm beside two that do none."""
+    """Run a policy that does harm next to two that do none."""
     names = NAMES if cell["policy"] == "all" else (cell["policy"],)
     limits = {"memory_gb": 1, "cell_seconds": 10}
     plan = bags(3, "fifo", "poison:Counts", *(f"poison:{n}" for n in names), limits=limits)
@@ -199,7 +199,7 @@ def dask(_cell: Row, folder: Path) -> Row:
         made.scheduler.kill()
         _, said = process.communicate()
         if process.returncode != 2 or "scheduler is gone" not in said or said.count("\n") != 1:
-            wrong.append(f"exit status {process.returncode}, it said: {said}")
+            wrong.append(f"exit status {process.returncode}, its output: {said}")
         kept, first = _stored(store), len(begun("counts", folder))
         wrong += _flaws(store, set())
         made.close()
@@ -272,7 +272,7 @@ PARTS: dict[str, Callable[[Row, Path], Row]] = {
 
 
 def cells(options: Namespace) -> list[Row]:
-    """Return the cells of the parts that are asked for."""
+    """Return the cells of the parts that are requested."""
     o = options
     found: dict[str, list[Row]] = {
         "equal": [{"how": h, "times": o.seeds, "effort": o.effort, "busy": o.busy} for h in HOW],
@@ -375,7 +375,7 @@ BENCHMARK = Benchmark(
         "another PYTHONHASHSEED while two more processes compute: all rows but times",
         "kills": "SIGKILL; then the file is sound, nothing stored is gone or run again, and the "
         "rows are those of an undisturbed run",
-        "disk": "one line says what is wrong, and the same command goes on once that is over; "
+        "disk": "one line states what is wrong, and the same command goes on once that is over; "
         "full: a tmpfs of 96 kB; read-only: mounted so",
         "poison": "one row with its reason, all others done, at most three tries",
         "dask": "scheduler and two workers from the command line; `resume` with new ones",
@@ -395,7 +395,7 @@ def main(argv: Sequence[str] | None = None) -> Row:
     p.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS))
     p.add_argument("--kills", type=int, default=32)
     p.add_argument("--repetitions", type=int, default=2000)
-    p.add_argument("--busy", type=int, default=2, help="processes that compute beside `equal`")
+    p.add_argument("--busy", type=int, default=2, help="processes that compute next to `equal`")
     p.add_argument("--effort", type=int, default=500, help="for optima that stay open")
     options = parse(p, __file__, argv)
     measure = partial(in_folder, PARTS)

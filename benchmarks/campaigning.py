@@ -40,7 +40,7 @@ Plan = dict[str, Any]
 
 
 def in_parts(cells: Mapping[str, Iterable[Row]], parts: Iterable[str]) -> list[Row]:
-    """Return the cells of the parts that are asked for, each with the name of its part."""
+    """Return the cells of the parts that are requested, each with the name of its part."""
     return [{"part": part, **cell} for part in parts for cell in cells[part]]
 
 

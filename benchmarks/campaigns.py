@@ -156,7 +156,7 @@ def _certified(store: Path) -> int:
 
 
 def store(cell: Row, folder: Path) -> Row:
-    """Run very many small cells; weigh the store and ask for its status."""
+    """Run very many small cells; weigh the store and request its status."""
     plan = small(cell["instances"], "fifo", "local-share", "adaptive", "naive")
     start(plan, folder, workers=2).wait()
     times = []
@@ -224,7 +224,7 @@ PARTS: dict[str, Callable[[Row, Path], Row]] = {
 
 
 def cells(options: Namespace) -> list[Row]:
-    """Return the cells of the parts that are asked for."""
+    """Return the cells of the parts that are requested."""
     n = options.seeds
     found: dict[str, list[Row]] = {
         "overhead": [{"how": how, "instances": n // 2} for how in HOW],
@@ -239,7 +239,7 @@ def cells(options: Namespace) -> list[Row]:
 
 
 def summarize(rows: list[Row]) -> Summary:
-    """Return a line per row, and what was asked for."""
+    """Return a line per row, and what was requested."""
     by = {part: [row for row in rows if row["part"] == part] for part in PARTS}
     extra = _overheads(by["overhead"])
     lines = [
@@ -303,7 +303,7 @@ def _said(row: Row, extra: dict[str, tuple[float, float]]) -> str:
 BENCHMARK = Benchmark(
     name="campaigns",
     title="What campaigns cost",
-    question="How much time and space does a campaign take beside its cells?",
+    question="How much time and space does a campaign take besides its cells?",
     methods=METHODS,
     summarize=summarize,
 )

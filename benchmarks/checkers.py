@@ -1,12 +1,12 @@
-"""Two checkers, one in Python and one in JavaScript: how often they say the same.
+"""Two checkers, one in Python and one in JavaScript: how often they agree.
 
     python benchmarks/checkers.py        (about 30 minutes; needs Node, and Chromium for its row)
 
 Damaged: results of all families that both know, in which one thing was changed (schedules,
 certificates, values and bounds, digests, instances that get their new digest). Both must accept the
 same files and prove the same bounds. Library: the same question of all its entries; where the first
-checker gives up a knapsack and proves less, it is asked again without that limit. 100 jobs: what
-the second checker takes for a certificate of that size.
+checker gives up a knapsack and proves less, it is requested again without that limit. 100 jobs:
+what the second checker takes for a certificate of that size.
 
 `--kinds library` (damaged, Node, Chromium) measures one part and leaves the others as they are.
 """
@@ -50,8 +50,8 @@ ENDLESS = 1 << 40  # nodes of a knapsack
 LIBRARY = Library(Path(__file__).parent / "instances")
 BROWSERS = ("chromium", "chromium-browser")
 COMPARED = {
-    "damaged": "whole and damaged files of which both say the same",
-    "library": "entries of the library of which both say the same",
+    "damaged": "whole and damaged files of which both agree",
+    "library": "entries of the library of which both agree",
 }
 MOST_SECONDS, WANTED_SECONDS = 20.0, 8.0
 
@@ -113,7 +113,7 @@ def library(cell: Row, folder: Path) -> Row:
     found = second_checker.differences(files, theirs)
     accepted = sum(all(part["accepted"] for part in theirs[str(file)]) for file in files)
     row = {"asked": len(files), "accepted": accepted, "differences": found}
-    if found:  # the first gives up a knapsack after so many nodes, and proves a little less
+    if found:  # the first gives up a knapsack after this many nodes, and proves a little less
         doubtful = [f for f in files if any(text.startswith(f"{f}: ") for text in found)]
         left = _with_patience(doubtful, theirs)
         row |= {"differences": left, "given_up": len(found) - len(left)}
@@ -148,7 +148,7 @@ def in_node(cell: Row, folder: Path) -> Row:
 
 
 def in_browser(cell: Row, folder: Path) -> Row:
-    """Return how long the page takes on the clock, from the file to what it says."""
+    """Return how long the page takes on the clock, from the file to what it states."""
     from playwright.sync_api import sync_playwright  # an extra
 
     path = _large(cell, folder)

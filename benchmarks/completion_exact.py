@@ -1,4 +1,4 @@
-"""How often the optimum is proved, beside CP-SAT and HiGHS alone.
+"""How often the optimum is proved, versus CP-SAT and HiGHS alone.
 
     python benchmarks/completion_exact.py        (about 40 minutes)
 

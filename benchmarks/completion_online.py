@@ -95,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> Row:
     """Measure and store."""
     p = parser(__doc__)
     p.add_argument("--machines", type=int, default=150, help="servers")
-    p.add_argument("--repeats", type=int, default=3, help="the least time of so many counts")
+    p.add_argument("--repeats", type=int, default=3, help="the least time of this many counts")
     options = parse(p, __file__, argv)
     cells = [
         {

@@ -1,11 +1,11 @@
-"""How long one call of the oracle takes, beside plain enumeration; how often Algorithm 4 misses.
+"""How long one call of the oracle takes, versus plain enumeration; how often Algorithm 4 misses.
 
     python benchmarks/completion_oracle.py        (some minutes)
 
-The jobs of an instance (T = 150, 150 servers, 8 worker types, 10 PS types) ask for their cheapest
+The jobs of an instance (T = 150, 150 servers, 8 worker types, 10 PS types) request their cheapest
 schedule by weighted completion and cost, once on the six classes of servers at the duals of column
 generation, once on single servers whose prices differ by a random factor of 0.8 to 1.2; and, as
-A_online asks, for the cheapest schedule regardless of its completion, on these servers with a
+A_online requires, for the cheapest schedule regardless of its completion, on these servers with a
 random part of each taken. Compiled code is warm. A time is the least of some passes over all jobs.
 """
 
@@ -227,7 +227,7 @@ def main(argv: Sequence[str] | None = None) -> Row:
     p = parser(__doc__, seeds=3)
     p.add_argument("--jobs", type=int, default=100)
     p.add_argument("--machines", type=int, default=150, help="servers")
-    p.add_argument("--repeats", type=int, default=3, help="the least time of so many counts")
+    p.add_argument("--repeats", type=int, default=3, help="the least time of this many counts")
     p.add_argument("--plain", type=int, default=10, help="jobs of plain enumeration, distinct")
     options = parse(p, __file__, argv)
     names = ("jobs", "machines", "repeats", "plain")

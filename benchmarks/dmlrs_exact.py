@@ -1,4 +1,4 @@
-"""The exact optimum of small instances, beside the compact program and CP-SAT.
+"""The exact optimum of small instances, versus the compact program and CP-SAT.
 
     python benchmarks/dmlrs_exact.py        (about half an hour on one core, most for the others)
 

@@ -62,7 +62,7 @@ def summarize(rows: list[Row]) -> Summary:
     return Summary(
         (
             *("ratio", "both proved", '"job" larger', '"link" larger'),
-            *('mean "job"', 'mean "link"', '"link" beside "job"'),
+            *('mean "job"', 'mean "link"', '"link" over "job"'),
         ),
         lines,
     )
@@ -71,7 +71,7 @@ def summarize(rows: list[Row]) -> Summary:
 BENCHMARK = Benchmark(
     "dmlrs_localities",
     "DMLRS, both readings of locality",
-    "What does it change that the inner rate asks for everything on one machine?",
+    "What does it change that the inner rate needs everything on one machine?",
     METHODS,
     summarize,
 )

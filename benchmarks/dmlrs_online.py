@@ -3,7 +3,7 @@
     python benchmarks/dmlrs_online.py        (about two minutes)
 
 Placements of one slot are priced for all numbers of workers at once, on machines of which each has
-its own price and is in use by up to half, and beside it Algorithm 4 is asked for the same numbers
+its own price and is in use by up to half, and next to it Algorithm 4 is requested the same numbers
 (linear relaxation and randomized rounding, at most 200 roundings each). A run's time is the sum
 over all decisions; compiled code is warm.
 """

@@ -6,7 +6,7 @@
 Rows, types, tables, views, triggers, texts and bytes of stores of campaigns; values, words, names
 and bytes of results; entries, tables and the compression of packs. Every edited file is read by all
 commands that take one, each in a process of its own. What is counted: tracebacks, more than a line
-beside exit status 2, and answers that take more than ten seconds. Needs a system with `fork`.
+next to exit status 2, and answers that take more than ten seconds. Needs a system with `fork`.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ ROW = re.compile(r"^[│|]?\s*(oasis|fifo|drf|rrh|dorm)\b")  # a policy's line i
 
 
 def spent(command: Sequence[str], cache: str | None = None, **how: Any) -> Row:
-    """Run ``command``; return its processor time, its time, and what it said."""
+    """Run ``command``; return its processor time, its time, and what it reported."""
     environment = os.environ | ({"NUMBA_CACHE_DIR": cache} if cache else {})
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(

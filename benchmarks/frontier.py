@@ -6,7 +6,7 @@ Every family has a kind of instance that grows with its number of jobs. From few
 climbs until two sizes one after the other do not close within the limit, or one does not in ten
 minutes. What closes in the shorter limit need not be tried in the longer one. Closed means that the
 certificate proves what the schedule reaches, relatively 1e-6: what is only claimed does not count.
-The picture is stored beside the results.
+The picture is stored next to the results.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LADDER = (
     *(100, 125, 160, 200, 250, 320, 400, 500, 650, 800, 1000),
 )
 MISSES = 2  # sizes one after the other that do not close: the end of a climb
-WASTED = 600.0  # s without closing anything: its end, too
+WASTED = 600.0  # s without closing anything: its end as well
 LIMITS = (60.0, 600.0)  # s
 WARM = 60.0  # seconds at most to compile the kernels of a family
 KINDS: Mapping[str, tuple[str, Callable[[int], Mapping[str, object]]]] = {

@@ -1,10 +1,11 @@
 """How much worse instances a hunt finds than other searches do.
 
-Every search may try as many instances of the same box, and is told the same of each: the certified
-low end of the ratio, or that the instance does not count. `random` draws them. `climb` changes one
-thing and keeps what is no better for the policy. `annealing` does the same and also accepts better
-ones, less and less often: PISA's recipe, where a ratio that falls to a part q of what it was is
-accepted with probability exp(-(1 - q) / temperature). Planted policies have a known worst ratio K.
+Every search may try as many instances of the same box, and is reported the same of each: the
+certified low end of the ratio, or that the instance does not count. `random` draws them. `climb`
+changes one thing and keeps what is no better for the policy. `annealing` does the same and also
+accepts better ones, less and less often: PISA's recipe, where a ratio that falls to a part q of
+what it was is accepted with probability exp(-(1 - q) / temperature). Planted policies have a known
+worst ratio K.
 """
 
 from __future__ import annotations

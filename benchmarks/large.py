@@ -10,7 +10,7 @@ gap     the certified gap after ten minutes; when the first bound stood, and the
 month   the same for jobs of a real trace as they were, on the machines that they ran on (`--trace`)
 limit   by how much `time_limit=10` is exceeded, by every method, judge and check included
 minute  certified gaps of ordinary instances after a minute
-growth  seconds until a gap is reached, by jobs; stores a picture, too
+growth  seconds until a gap is reached, by jobs; stores a picture as well
 
 Processor time is that of a process; memory is the most that it held, import included. Whatever is
 compiled on the way counts as processor time, and for no limit.
@@ -44,7 +44,7 @@ DRAWN = ("jobs", "slots", "machines", "load", "speeds")  # what `generate` is to
 MACHINES = "gpu,cpu,memory_gb,count\n8,64,512,231\n2,16,128,321\n"
 """Of Philly: its `cluster_machine_list` has 231 machines with 8 GPUs and 321 with 2, 2490 in all.
 
-Cores and memory are made up, and nobody in the trace asks for them. The utilisation log of the same
+Cores and memory are made up, and nobody in the trace requests them. The utilisation log of the same
 release has machines of other sizes (msr-fiddle/philly-traces, issue 8): the list is what was
 published, and may not be what jobs ran on.
 """

@@ -1,4 +1,4 @@
-"""What `large.py` measures, and what is asked for."""
+"""What `large.py` measures, and what is requested."""
 
 from __future__ import annotations
 

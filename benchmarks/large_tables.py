@@ -1,4 +1,4 @@
-"""What the rows of `large.py` say: lines of a table, targets, a picture."""
+"""What the rows of `large.py` state: lines of a table, targets, a picture."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEASURES: Mapping[str, Callable[[Sequence[float]], float | None]] = {
 
 
 def _named(row: Row) -> str:
-    """Say which instance a row is of."""
+    """Report which instance a row is of."""
     words = [f"{row[k]} {k}" for k in ("jobs", "slots", "machines") if k in row]
     asked = [] if row.get("offered_load") is None else [f"load {row['offered_load']:.3g}"]
     drawn = [row["preset"]] if "preset" in row else []

@@ -3,7 +3,7 @@
     python benchmarks/library.py        (about 5 minutes)
     python benchmarks/library.py --tables
 
-`--tables` derives the tables of the library, and what docs/library.md says of it, from the packs
+`--tables` derives the tables of the library, and what docs/library.md states of it, from the packs
 alone, before it is verified: after a new build.
 """
 

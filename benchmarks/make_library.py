@@ -28,7 +28,7 @@ TRIES = {"small": SEEDS, "medium": 1, "large": 3}  # where an entry is not as it
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Build the packs that are asked for."""
+    """Build the packs that are requested."""
     p = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -5,7 +5,7 @@
 Nothing is scaled: real times in slots of an hour, exactly the machines of the list. The extract of
 Philly's log has no machines; MACHINES of `large.py` are those that were published with it. It has
 no recorded starts either (the log itself has them, see docs/traces.md), so only HPC2N has a row for
-the schedule that was run. The picture of each month is stored beside the figures. It takes a
+the schedule that was run. The picture of each month is stored next to the figures. It takes a
 quarter of an hour.
 """
 
@@ -107,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> Row:
     """Measure and store."""
     p = parser(__doc__, time_limit=120.0)
     for name in LOGS:
-        p.add_argument(f"--{name}", type=Path, help="its log; FILE.machines beside it is its list")
+        p.add_argument(f"--{name}", type=Path, help="its log; FILE.machines next to it is its list")
     options = parse(p, __file__, argv)
     options.command = "python benchmarks/months.py"
     return BENCHMARK.run(list(cells(options)), partial(measure, options), options)

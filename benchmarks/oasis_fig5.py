@@ -1,4 +1,4 @@
-"""The optimum of the paper's Fig. 5 (10 jobs, 10 slots), beside HiGHS on the program by class.
+"""The optimum of the paper's Fig. 5 (10 jobs, 10 slots), versus HiGHS on the program by class.
 
     python benchmarks/oasis_fig5.py        (up to 100 minutes; less the faster the instances close)
 

@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> Row:
     """Measure and store."""
     p = parser(__doc__)
     add_sizes(p, jobs=100, slots=100, machines=100)
-    p.add_argument("--repeats", type=int, default=3, help="the least time of so many counts")
+    p.add_argument("--repeats", type=int, default=3, help="the least time of this many counts")
     options = parse(p, __file__, argv)
     cells = [
         {

@@ -1,8 +1,8 @@
-"""How long one call of the oracle takes, beside a plain compiled dynamic program.
+"""How long one call of the oracle takes, versus a plain compiled dynamic program.
 
     python benchmarks/oasis_oracle.py        (about two minutes)
 
-The 100 jobs of an instance (T = 100) ask for their best schedule on 50 + 50 empty machines, each
+The 100 jobs of an instance (T = 100) request their best schedule on 50 + 50 empty machines, each
 with prices of its own: the duals of the compact linear program, times 1 or 0.3, times a random
 factor of 0.8 to 1.2 per machine. Compiled code is warm. A time is the least of some passes over all
 jobs, so that another process on the same core does not count.
@@ -216,7 +216,7 @@ def main(argv: Sequence[str] | None = None) -> Row:
     """Measure and store."""
     p = parser(__doc__, seeds=3, lp_limit=120.0)
     add_sizes(p, jobs=100, slots=100, machines=100)
-    p.add_argument("--passes", type=int, default=3, help="the least time of so many counts")
+    p.add_argument("--passes", type=int, default=3, help="the least time of this many counts")
     options = parse(p, __file__, argv)
     cells = [
         {

@@ -4,9 +4,9 @@
     python benchmarks/oasis_scale.py --part c            (one part; the others stay as stored)
 
 a  seconds to the first bound: the duals of the compact linear program, put into the Lagrangian
-   bound; beside it the same linear program by HiGHS's simplex
+   bound; next to it the same linear program by HiGHS's simplex
 b  column generation until it has converged to 1e-5; preset `earnable` has a harder linear program
-c  the certified gap after a minute; beside it HiGHS on the program per machine (first seeds only)
+c  the certified gap after a minute; next to it HiGHS on the program per machine (first seeds only)
 d  `optsched verify` of a result file, by the clock of a user: a process of its own
 """
 

@@ -38,13 +38,13 @@ MADE = (
 )
 HEAD = f"""\
 {MADE}
-# What the papers say, and what comes out here
+# What the papers claim, and what comes out here
 
-A page per paper lists what its figures, tables and theorems say, and what comes out here: one row
+A page per paper lists what its figures, tables and theorems state, and what comes out here: one row
 per statement. Settings follow the sentences of the paper that are quoted with them. They were
 written down before the numbers were computed, but for those of the bags of tasks whose units and
 dual steps contradict each other: there the reading that fits the first table was chosen, and the
-page says so. The rule below, and which setting is judged, were revised once when the numbers were
+page states it. The rule below, and which setting is judged, were revised once when the numbers were
 known, so that it is the printed setting everywhere; altered settings stand next to it.
 `optsched reproduce NAME` repeats a figure, and with `--first-seed N` on instances that nobody has
 looked at.
@@ -54,14 +54,14 @@ One rule gives all verdicts, with five outcomes:
 - *{Verdict.HOLDS}*: an effect is there (the 95 % interval of the paired differences over instances
   does not hold 0), in the paper's direction, and of its size, if it prints any: the paper's number
   is in our interval, or ours is within a factor of {SAME_SIZE:g}. A count is the paper's unless
-  Fisher's exact test tells the two apart (p < 0.05); a limit is kept by the whole interval. If the
+  Fisher's exact test separates the two (p < 0.05); a limit is kept by the whole interval. If the
   ends of our interval differ by more than a factor of {WIDEST:g}, nothing *holds*.
 - *{Verdict.DIRECTION}*: the effect is there, but of another size, or our interval is wider than
   that. Of a theorem: it holds under a condition, or in part.
-- *{Verdict.UNKNOWN} (n = ...)*: our interval of so many instances holds 0, or the limit; or both
+- *{Verdict.UNKNOWN} (n = ...)*: our interval over n instances holds 0, or the limit; or both
   sides give the same number on every instance, so that nothing is compared. More instances may
-  tell.
-- *{Verdict.FAILS}*: the whole interval says otherwise.
+  decide.
+- *{Verdict.FAILS}*: the whole interval states otherwise.
 - *{Verdict.UNTESTABLE}*: units or data that it takes are not printed.
 
 The overview counts, of the statements that can be tested, those that hold at least in direction.
@@ -239,8 +239,8 @@ def _code(content: Mapping[str, Any]) -> str:
 
 
 def _alternative(of: Experiment, content: Mapping[str, Any]) -> str:
-    """Return what the picture says, for those who do not see it."""
-    said = f"{of.title}, drawn from our numbers; the paper's beside them where it prints any"
+    """Return what the picture states, for those who do not see it."""
+    said = f"{of.title}, drawn from our numbers, with the paper's where it prints any"
     return f"{said}: {content['score']}".replace("[", "(").replace("]", ")")
 
 

@@ -1,4 +1,4 @@
-"""How long the value of the relaxation takes, certified, beside HiGHS on the exported program.
+"""How long the value of the relaxation takes, certified, versus HiGHS on the exported program.
 
     python benchmarks/relaxation.py               (about an hour: large programs take HiGHS long)
     python benchmarks/relaxation.py --small       (50 small instances of each family: two minutes)
@@ -118,7 +118,7 @@ def summarize(rows: list[Row]) -> Summary:
 BENCHMARK = Benchmark(
     "relaxation",
     "The linear relaxation",
-    "How long does the certified value of the relaxation take, beside HiGHS on the exported "
+    "How long does the certified value of the relaxation take, next to HiGHS on the exported "
     "program?",
     METHODS,
     summarize,

@@ -3,7 +3,7 @@
     python benchmarks/reports.py                     (about five minutes, on an idle machine)
     python benchmarks/reports.py --only browser
 
-The part `browser` needs the extra `browser` and a Chromium; without them it says so in its row.
+The part `browser` needs the extra `browser` and a Chromium; without them it states it in its row.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CELLS = 20  # per instance: policies x replications
 TIMES = 100
 SLOWER = 4
 WIDTHS = (360, 768, 1280)
-PATIENCE = 600_000  # ms; a row says how long it took, so nothing is cut off before
+PATIENCE = 600_000  # ms; a row states how long it took, so nothing is cut off before
 
 
 def real(instances: int, folder: Path) -> Path:
@@ -189,13 +189,13 @@ PARTS: dict[str, Callable[[Row, Path], Row]] = {
 
 
 def cells(options: Namespace) -> list[Row]:
-    """Return the cells of the parts that are asked for."""
+    """Return the cells of the parts that are requested."""
     one = [{"instances": options.seeds}]
     return in_parts(dict.fromkeys(PARTS, one), options.only)
 
 
 def summarize(rows: list[Row]) -> Summary:
-    """Return a line per row, and what was asked for."""
+    """Return a line per row, and what was requested."""
     by = {part: [row for row in rows if row["part"] == part] for part in PARTS}
     targets = []
     for row in by["cells"]:

@@ -1,4 +1,4 @@
-"""What a seal costs: events of a policy in a process of its own, beside the same in this one.
+"""What a seal costs: events of a policy in a process of its own, versus the same in this one.
 
 python benchmarks/sealed.py        (about a minute, on an idle machine)
 """
@@ -60,7 +60,7 @@ def summarize(rows: list[Row]) -> Summary:
         for r in rows
     ]
     dearest = max(r["extra_ms"] for r in rows)
-    target = Target("a sealed event beside an open one, median", "ms", dearest, must=0.5)
+    target = Target("a sealed event over an open one, median", "ms", dearest, must=0.5)
     columns = ("family", "policy", "preset", "events", "open, ms", "sealed, ms", "more", "mean")
     return Summary(columns, lines, (target,))
 

@@ -1,4 +1,4 @@
-"""Oracles, policies and optima beside those of another checkout: times, and whether results agree.
+"""Oracles, policies and optima next to those of another checkout: times, and whether results agree.
 
     python benchmarks/side_by_side.py --other CHECKOUT [--python PYTHON]    (about five minutes)
 
@@ -74,7 +74,7 @@ EQUAL = 1e-6  # relative difference of values that are the same, and not proved 
 LIMIT = 1.03
 METHODS = {
     "this": "the version that is measured",
-    "other": "the version beside it",
+    "other": "the version next to it",
 }
 
 
@@ -178,7 +178,7 @@ def summarize(rows: list[Row]) -> Summary:
 
 BENCHMARK = Benchmark(
     "side_by_side",
-    "Beside another version",
+    "Compared with another version",
     "Is anything slower than in an earlier version of the source?",
     METHODS,
     summarize,
@@ -197,7 +197,7 @@ def main(argv: Sequence[str] | None = None) -> Row:
     p = parser(__doc__)
     p.add_argument("--other", type=Path, required=True, help="folder of the other version")
     p.add_argument("--python", default=sys.executable, help="its interpreter")
-    p.add_argument("--repeats", type=int, default=9, help="the least time of so many counts")
+    p.add_argument("--repeats", type=int, default=9, help="the least time of this many counts")
     p.add_argument("--processes", type=int, default=3, help="of each version")
     p.add_argument("--tasks", nargs="+", default=[""], help="those that begin so")
     options = parse(p, __file__, argv)

@@ -4,7 +4,7 @@
 
 A line of standard input names a task, FOLDER holds its instance; the answer is a line of JSON: how
 long one run took, and what came out. Seconds are those that the processor worked, for the methods
-themselves, too. Checkouts will do in which modules have other names: see `MOVED`.
+themselves as well. Checkouts will do in which modules have other names: see `MOVED`.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def task(name: str, folder: str) -> Task:
 
 
 def oracle(instance: Any, family: str, where: str) -> Task:
-    """Ask the oracle for every job, on classes of machines or on machines that all differ."""
+    """Call the oracle for every job, on classes of machines or on machines that all differ."""
     made: Task = {"oasis": _separated, "dmlrs": _shared, "completion": _servers}[family](
         instance, distinct=where == "distinct"
     )

@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from independent.cases import AXES, MAIN, Case, case
 
-SIDE = 5  # one of so many instances is also scaled in other units
+SIDE = 5  # one of this many instances is also scaled in other units
 BATCH = 50  # instances of a row
 SLOW = ("auto", "search")  # `search` never proves anything, and takes all the time that it has
 COUNTS = {  # what must not be
@@ -105,7 +105,7 @@ def examine(here: Case, method: str, limit: float) -> Iterator[tuple[str, str]]:
     try:
         best = optsched.solve(here.instance, method=method, time_limit=limit)
         found = _again(here, best)
-    except InputError as err:  # a method that says that it is not for this instance
+    except InputError as err:  # a method that states that it is not for this instance
         yield "crash" if method == "auto" else "refused", f"{type(err).__name__}: {err}"
         return
     except Exception as err:  # whatever it is: a crash is what is counted
@@ -175,7 +175,7 @@ def _again(here: Case, best: Optimum) -> list[tuple[str, str]]:
     if again.complaints:
         found.append(("recheck_differs", str(again)))
     if best.status is Status.OPTIMAL and not (again.gap is not None and again.gap <= CLOSED):
-        found.append(("false_level", f"{best}, but a second look says {again}"))
+        found.append(("false_level", f"{best}, but a second look states {again}"))
     return found
 
 
@@ -208,13 +208,13 @@ def summarize(rows: list[Row]) -> Summary:
 BENCHMARK = Benchmark(
     name="soundness",
     title="Soundness: random instances in other units",
-    question="Is any optimum, bound or level wrong, whatever the units, and beside odd jobs?",
+    question="Is any optimum, bound or level wrong, whatever the units, and next to odd jobs?",
     methods={
         "solved": "`auto`, and another method in turn, with default options; one thread",
         "compared": "everything tried (oasis, dmlrs, completion); linear programs over tangents, "
         "solved at ordinary magnitudes (bipartite, bot)",
         "not closed": "`auto` without an optimum at its time limit, or where it gave up",
-        "refused": "the other method says that it is not for this instance",
+        "refused": "the other method does not apply to this instance",
     },
     summarize=summarize,
 )

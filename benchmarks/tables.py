@@ -22,8 +22,8 @@ HEAD = """\
 
 # Benchmarks
 
-How fast and how exact, measured beside the usual alternative in the same run, with as many threads.
-*must* and *aim* are targets that were set beforehand. benchmarks/README.md says how to repeat this.
+How fast and how exact, measured next to the usual alternative in one run, with as many threads.
+*must* and *aim* are targets that were set beforehand. See benchmarks/README.md to repeat this.
 
 """
 

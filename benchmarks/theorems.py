@@ -112,7 +112,7 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
               "errata/test_completion.py::"
               "test_completion_7_algorithm_7_places_as_many_workers_as_there_are_slots",
               ("COMPLETION-7", "COMPLETION-9", "COMPLETION-10")),
-        Claim("Theorem 7: feasible with the ring, too", DIRECTION,
+        Claim("Theorem 7: feasible with the ring as well", DIRECTION,
               "with Algorithm 7 corrected, as Theorem 2",
               OWN + "test_completion_theorems_2_and_7_schedules_are_feasible",
               ("COMPLETION-7",)),

@@ -1,7 +1,7 @@
 """Solve random instances of any size under a time limit, and look when `solve` returns.
 
 Every size (jobs, slots, machines, chunks, epochs, ...) is drawn from six orders of magnitude, as
-far as the instance can still be built. The method is drawn, too, half of the time `auto`. Each
+far as the instance can still be built. The method is drawn as well, half of the time `auto`. Each
 solve has a process of its own. Time for compiling kernels does not count, as documented.
 
     python benchmarks/time_limits.py                 (500 instances, about six hours)

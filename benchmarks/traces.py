@@ -4,7 +4,7 @@
 
 Every row is a command in a process of its own, import included; processor time and memory are that
 of the process. The trace is drawn: 100,000 jobs in 60 days whose running times have a long tail, in
-the format of one's own lists, with recorded starts.
+the format of your own lists, with recorded starts.
 """
 
 from __future__ import annotations

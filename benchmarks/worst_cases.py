@@ -3,7 +3,7 @@
     python benchmarks/worst_cases.py     (about 15 minutes)
 
 A hunt's instance, optimum, proof and run are a result in results/hunts, which `optsched verify`
-checks; its picture is beside it, and results/hunts/found.json says what each hunt asked for and
+checks; its picture is next to it, and results/hunts/found.json states what each hunt requested and
 found. A hunt that is there is not made again, one that was begun goes on. Evaluations are limited
 by counted work: the instances found are the same on any machine. At the end the figures in
 docs/worst-cases.md are written anew; its paragraphs are by hand.
@@ -39,7 +39,7 @@ FOLDER = RESULTS / "hunts"
 FOUND = "found.json"
 PAGE = RESULTS.parent.parent / "docs" / "worst-cases.md"
 PICTURES = "../benchmarks/results/hunts"
-EARNS = 0.01  # of all utility: a policy that does next to nothing says little
+EARNS = 0.01  # of all utility: a policy that does next to nothing means little
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Stored:
 
     @property
     def ratio(self) -> Ratio:
-        """The policy beside the optimum."""
+        """The policy compared with the optimum."""
         family = get_family(self.instance.family)
         best = self.optimum
         assert best.value is not None  # a hunt stores nothing else
@@ -158,7 +158,7 @@ def stored(folder: Path) -> dict[str, Any]:
 
 
 def draw(case: Case, folder: Path) -> None:
-    """Write the picture of the best schedule beside the policy's."""
+    """Write the picture of the best schedule next to the policy's."""
     kept = Stored.read(case, folder)
     best = kept.optimum.schedule
     assert best is not None  # its value is known
@@ -173,7 +173,7 @@ def draw(case: Case, folder: Path) -> None:
 
 
 def slot_by_slot(inst: BipartiteInstance, schedules: Mapping[str, Any]) -> Figure:
-    """Draw gain and overhead of every slot, the best schedule beside the policy's."""
+    """Draw gain and overhead of every slot, the best schedule next to the policy's."""
     figure = new_figure(9.0, 3.4)
     panels = figure.subplots(1, len(schedules), sharey=True)
     slots = np.arange(inst.horizon)
@@ -194,7 +194,7 @@ def slot_by_slot(inst: BipartiteInstance, schedules: Mapping[str, Any]) -> Figur
 
 
 def figures(case: Case, folder: Path) -> str:
-    """Return what the page says of a hunt without words of its own."""
+    """Return what the page states of a hunt without words of its own."""
     kept, summary = Stored.read(case, folder), stored(folder)[case.name]
     ratio, best = kept.ratio, kept.optimum
     promised = ratio.guarantee
@@ -215,7 +215,7 @@ def figures(case: Case, folder: Path) -> str:
     table = "\n".join(
         ["| what | found |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows)]
     )
-    alt = f"The best schedule beside that of {case.policy}: {case.name}"
+    alt = f"The best schedule next to that of {case.policy}: {case.name}"
     return (
         f"![{alt}]({PICTURES}/{case.name}.png)\n\n{table}\n\n"
         f"<!-- not run: some minutes -->\n\n```sh\n{case.command}\n```"

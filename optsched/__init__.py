@@ -1,6 +1,6 @@
 """How far an online scheduler is from the best that hindsight allows.
 
-What is listed here is imported when it is first asked for: `import optsched` takes no time.
+What is listed here is imported when it is first requested: `import optsched` takes no time.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class InputError(ValueError):
-    """The input is wrong; the message says what, where, and what would be right."""
+    """The input is wrong; the message states what is wrong, where, and what would be right."""
 
 
 class PolicyError(InputError, RuntimeError):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from optsched.files.disk import write_whole
 
 COLOURS = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377", "#BBBBBB", "#222222")
-# Of curves, beside black. Found by search: any two stay apart (CIELAB distance 28) also without
+# Of curves, next to black. Found by search: any two stay apart (CIELAB distance 28) also without
 # red, green or blue cones, and each stands out against white.
 CURVES = (
     "#006677", "#EEAA00", "#CC44FF", "#BB5500", "#3300FF", "#55BBAA", "#660099", "#99BB77",
@@ -73,7 +73,7 @@ def _pixels(figure: Figure) -> NDArray[np.uint8]:
 
 
 def _text(lines: Sequence[str], width: float, dpi: float) -> Figure:
-    """Return a figure of so many inches that holds lines of small print, folded."""
+    """Return a figure of this many inches that holds lines of small print, folded."""
     folded = [
         part
         for line in lines
@@ -164,7 +164,7 @@ def finish(
 def beside(
     axis: Axes, text: str, at: tuple[float, float], away: float, size: float, *, on: Any = "data"
 ) -> None:
-    """Write ``text`` so many points at the right of a place; ``on`` says what its numbers mean."""
+    """Write ``text`` some points to the right of a place; ``on`` defines what its numbers mean."""
     axis.annotate(
         text, at, xycoords=on, xytext=(away, 0), textcoords="offset points", va="center",
         fontsize=size, annotation_clip=False,
@@ -182,7 +182,7 @@ def legend(figure: Figure, axis: Axes, *, marks: float = 1.0) -> None:
 
 
 def curve_labels(names: Iterable[str]) -> dict[str, str]:
-    """Return what the legend says of each name; one entry stands for all those drawn in grey."""
+    """Return what the legend states of each name; one entry stands for all those drawn in grey."""
     drawn = shorts(names)
     colours = colours_of(drawn)
     others = f"{sum(colours[name] == OTHERS for name in drawn)} others"

@@ -121,10 +121,10 @@ def completed(completion: Sequence[int | None]) -> list[str]:
 
 
 class Status(StrEnum):
-    """What is known of the optimum."""
+    """Value and bound of the optimum."""
 
     OPTIMAL = "optimal"  # a certificate proves it
-    CLAIMED = "claimed optimal"  # solvers say so
+    CLAIMED = "claimed optimal"  # solvers state it
     FEASIBLE = "feasible"
     INFEASIBLE = "infeasible"
     NO_SCHEDULE = "no_schedule"
@@ -137,7 +137,7 @@ class Status(StrEnum):
 
     @staticmethod
     def of(gap: float | None, within: float, level: Level | None) -> Status:
-        """Return what a gap says of the best schedule that is known."""
+        """Return what a gap states of the best schedule that is known."""
         if gap is None or gap > within:
             return Status.FEASIBLE
         return Status.OPTIMAL if level is Level.CERTIFIED else Status.CLAIMED
@@ -166,7 +166,7 @@ class Implementation(StrEnum):
 
 
 class Policy(Protocol):
-    """An online algorithm: told event by event what has arrived, it answers for good.
+    """An online algorithm: it receives the arrivals event by event and decides irrevocably.
 
     It is never handed an instance. What it must know beforehand it names in ``knows``, and the
     family computes it.
@@ -204,7 +204,7 @@ class Recorder(Protocol):
 class Wire:
     """How events and decisions of a family are written as JSON, and taken down.
 
-    A sealed policy is told and answers by these; ``take`` alone serves one that runs here.
+    A sealed policy communicates in these; ``take`` alone serves one that runs here.
     """
 
     public: type[Frozen]
@@ -222,7 +222,7 @@ class Wire:
 
 
 class Method(Protocol):
-    """A way to the optimum: reports to ``monitor`` until done or told to stop."""
+    """A way to the optimum: reports to ``monitor`` until done or stopped."""
 
     def __call__(self, instance: Any, monitor: Any, /, *, threads: int, seed: int) -> None:
         """Solve ``instance``."""
@@ -245,7 +245,7 @@ class Window:
     as_is: bool | None = None
 
     def settle(self, family: str, **defaults: Any) -> dict[str, Any]:
-        """Return the options that a family knows, with its defaults where nothing was said.
+        """Return the options that a family knows, with its defaults where nothing was set.
 
         Raises
         ------
@@ -261,7 +261,7 @@ class Window:
         for name, value in given.items():
             if value is not None and name not in defaults:
                 known = ", ".join(_option(n) for n in defaults)
-                beside = " beside --as-is" if "as_is" in defaults else ""
+                beside = " next to --as-is" if "as_is" in defaults else ""
                 raise InputError(
                     f"{_option(name)} means nothing for family {family}{beside}, expected one of: "
                     f"{known}"
@@ -274,7 +274,7 @@ def _option(name: str) -> str:
 
 
 def sizes_of(instance: Instance) -> dict[str, int]:
-    """Return how many entries every list of an instance has: all families can say that much."""
+    """Return how many entries every list of an instance has: all families can state that much."""
     return {name: len(value) for name, value in instance if isinstance(value, tuple)}
 
 
@@ -312,7 +312,7 @@ class Family:
     sizes: tuple[str, ...] = ()  # keywords of `generate`: jobs, slots, machines, ports, ...
     open_trace: Callable[[Path, Window], Instance] | None = None  # None: it reads no traces
     # (trace, window, its instance) -> what was really run, and in lines what of it does not fit;
-    # None: the trace does not say
+    # None: the trace does not state
     recorded: Callable[[Path, Window, Any], tuple[Schedule, Sequence[str]] | None] = field(
         default=lambda _source, _window, _instance: None
     )

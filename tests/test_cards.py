@@ -1,4 +1,4 @@
-"""What `optsched info` says of a family is what the family says."""
+"""What `optsched info` states of a family is what the family states."""
 
 from __future__ import annotations
 

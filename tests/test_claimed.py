@@ -1,4 +1,4 @@
-"""No output calls optimal what no certificate proves, without the word "claimed" beside it."""
+"""No output calls optimal what no certificate proves, without the word "claimed" next to it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def made(request, tmp_path_factory):
 
 
 def says_so(text: str) -> None:
-    """Assert that whatever calls something optimal says that it is claimed."""
+    """Assert that whatever calls something optimal states that it is claimed."""
     lines = [line for line in text.splitlines() if re.search(r"\boptimal\b", line)]
     assert all("claimed" in line for line in lines), lines
 
@@ -176,7 +176,7 @@ def store(request, tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_campaign_counts_as_closed_what_is_proved(store, tmp_path, call):
-    """Whoever asks for no more than a claim is told so beside every number."""
+    """Whoever requests no more than a claim is told so next to every number."""
     path, check = store
     made = optsched.Campaign(path)
     (summary,) = made.statistics().summaries

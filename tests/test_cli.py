@@ -314,7 +314,7 @@ def test_verify_rejects_a_tampered_run(call, folder, tmp_path):
     (tmp_path / "tampered.json").write_text(json.dumps(content))
     status, out, _ = call("verify", tmp_path / "tampered.json")
     assert status == 1
-    assert "the file says" in out
+    assert "the file states" in out
 
 
 def test_verify_wants_a_pair_or_results(call, folder):

@@ -125,7 +125,7 @@ def test_restrictions_come_and_go():
     assert master.solve()[0] == 0
     master.restrict(everything, problem.copies * 0, problem.equality)
     assert master.solve()[0] == 0
-    # without a column, a block that asks for equality pays the penalty
+    # without a column, a block that requests equality pays the penalty
     master.restrict(~everything, np.ones(5), np.arange(5) == 2)
     assert master.solve()[0] == pytest.approx(-problem.penalty)
     master.restrict(everything, problem.copies, problem.equality)

@@ -1,4 +1,4 @@
-"""A certificate that fails does not lose the search: the next best bound counts, and it is said."""
+"""A certificate that fails does not lose the search: the next best bound counts, with a report."""
 
 from __future__ import annotations
 

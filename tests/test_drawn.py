@@ -120,7 +120,7 @@ def test_the_load_of_a_preset_as_it_is():
         ({"load": 1.0, "machines": 9}, "load sets the number of machines, expected one of the two"),
         ({"load": -1.0}, "load is -1.0, expected"),
         ({"load": 1e3}, r"load 1000 cannot be reached: with 2 machines it is [0-9.]+; expected"),
-        ({"load": 1e-6}, "load 1e-06 asks for [0-9]+ machines, expected at most 100000"),
+        ({"load": 1e-6}, "load 1e-06 requests [0-9]+ machines, expected at most 100000"),
     ],
 )
 def test_wrong_loads(options, message):

@@ -1,4 +1,4 @@
-"""A policy of one's own that fails: its own lines, the equation broken, the others' rows stand."""
+"""A policy of your own that fails: its own lines, the equation broken, the others' rows stand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a family may declare beside the usual: references, a measure, a recorder, absolute gaps."""
+"""What a family may declare next to the usual: references, a measure, a recorder, absolute gaps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from optsched.results.result import recheck, save_result
 
 @pytest.fixture
 def install(monkeypatch):
-    """Put a changed family in the place of `oasis`."""
+    """Put a changed family instead of `oasis`."""
 
     def put(**changes):
         family = replace(FAMILY, **changes)

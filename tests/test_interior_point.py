@@ -1,4 +1,4 @@
-"""The interior point for linear programs of column generation, beside HiGHS's simplex."""
+"""The interior point for linear programs of column generation, next to HiGHS's simplex."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every kernel says what its arrays are, in its docstring or beside them: shapes, and units.
+"""Every kernel states what its arrays are, in its docstring or next to them: shapes, and units.
 
-The unit is asked of amounts of resources, of prices and of times, which could be in any; other
-arrays are numbers of something, as their names or sentences say.
+The unit is requested of amounts of resources, of prices and of times, which could be in any; other
+arrays are numbers of something, as their names or sentences state.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def parts(node: Definition) -> Iterator[tuple[str, str, int]]:
 def said(path: Path, node: Definition, name: str, line: int) -> bool:
     """Whether a shape is there: a comment, "``price`` (R, H)", "price[r, h]", "price : shape (R,)".
 
-    Or the docstring refers to a definition that says it.
+    Or the docstring refers to a definition that states it.
     """
     if "  # " in path.read_text("utf-8").splitlines()[line - 1]:
         return True
@@ -101,7 +101,7 @@ def test_arrays_have_shapes():
 
 
 def told(path: Path, node: Definition) -> str:
-    """Return all that a definition says of its arrays, and those that it refers to."""
+    """Return all that a definition states of its arrays, and those that it refers to."""
     doc = ast.get_docstring(node) or ""
     text = [doc]
     if isinstance(node, ast.ClassDef):

@@ -1,4 +1,4 @@
-"""Compiling: which clock stands still, what is said, and what happens where nothing is stored."""
+"""Compiling: which clock stands still, what is printed, and what happens without a cache."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def test_a_bound_is_as_good_as_what_supports_it():
     assert levels(inst, Level.CLAIMED, claims=two)[1] == "claimed"
     assert levels(inst, Level.CROSS_CHECKED, claims=one, proved=85.0) == (80, "claimed")
     assert levels(inst, Level.CERTIFIED) == (None, None)
-    # certified: what the certificate says when it is evaluated again, whatever was said of it
+    # certified: what the certificate states when it is evaluated again, whatever was reported of it
     proved = FAMILY.check(inst, flat(inst))
     assert levels(inst, Level.CERTIFIED, proved=85.0) == (proved, "certified")
 
@@ -286,7 +286,7 @@ def test_no_time_leaves_a_valid_answer(method):
 
 
 class Impatient:
-    """Presses Ctrl-C when it is asked to look for the nth time."""
+    """Presses Ctrl-C when it is requested to look for the nth time."""
 
     def __init__(self, most):
         self.most, self.asked = most, count()

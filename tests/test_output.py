@@ -1,4 +1,4 @@
-"""What commands print: one JSON object on stdout, files, versions, how much is said."""
+"""What commands print: one JSON object on stdout, files, versions, how much is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the families draw of schedules: every word can be read, and shades mean what they say."""
+"""What the families draw of schedules: every word can be read, and shades mean what they state."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_every_column_of_panels_says_its_slots(names):
 
 
 def chart(jobs, slots, end=None):
-    """A Gantt chart of jobs that take the last slot, or until ``end``, and say something."""
+    """A Gantt chart of jobs that take the last slot, or until ``end``, and state something."""
     shares = np.zeros((jobs, slots))
     shares[:, -1] = 1.0
     done = [slots - 1 if end is None else end] * jobs
@@ -151,7 +151,7 @@ def test_what_happens_over_time_worked_by_hand():
     figure = over_time(courses, arrival, 4, "utility", "gpu", asked)
     load, waiting, earned, behind = figure.axes
     grey, best, *_ = (patch.get_data().values for patch in load.patches)
-    assert grey == pytest.approx([0.75, 0.5, 2.0, 0.25])  # the third is 10.25, and said to be
+    assert grey == pytest.approx([0.75, 0.5, 2.0, 0.25])  # the third is 10.25, and reported to be
     assert "(up to 1025%)" in load.get_title()
     assert best == pytest.approx(use["gpu"])
     assert [list(line.get_ydata()) for line in waiting.lines] == [

@@ -89,7 +89,7 @@ def test_who_asks_for_an_instance_gets_none(oasis):
     policy = Clairvoyant()
     assert simulate(oasis, policy).value == 0
     policy.knows = ("instance",)
-    with pytest.raises(InputError, match="asks for 'instance', but family oasis publishes"):
+    with pytest.raises(InputError, match="requests 'instance', but family oasis publishes"):
         simulate(oasis, policy)
 
 
@@ -278,7 +278,7 @@ def test_writing_into_jobs_changes_neither_optimum_nor_judge(oasis):
 
 
 def test_caches_of_an_instance_lift_no_result(oasis):
-    """What is written beside the fields is forgotten: everybody works on a copy of the fields."""
+    """What is written next to the fields is forgotten: everybody works on a copy of the fields."""
     honest = compare(oasis, ["fifo"], time_limit=60)
     oasis.__dict__["work"] = (1,) * len(oasis.jobs)
     bent = compare(oasis, ["fifo"], time_limit=60)
@@ -319,8 +319,8 @@ def test_knowledge_is_computed_by_the_family_and_stored(oasis):
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (("ln_U9",), "asks for 'ln_U9', but family oasis publishes: ln_U1, ln_L1"),
-        (("ln_L1(roof=1)",), r"asks for 'ln_L1\(roof=1\)': .*roof"),
+        (("ln_U9",), "requests 'ln_U9', but family oasis publishes: ln_U1, ln_L1"),
+        (("ln_L1(roof=1)",), r"requests 'ln_L1\(roof=1\)': .*roof"),
         (("own:mean",), "'own:mean', which is not registered for family oasis"),
         ("jobs", "knows is 'jobs', expected a tuple of names"),
         ((1,), "expected a tuple of names"),

@@ -191,7 +191,7 @@ def test_facts_and_an_instance_that_tells_nothing(small):
     facts = report.facts
     assert facts.jobs == len(small.jobs)
     assert facts.size == f"{facts.jobs} jobs"
-    assert facts.trivial_policy == "fifo"  # runs for the facts, though nobody asked for it
+    assert facts.trivial_policy == "fifo"  # runs for the facts, though nobody requested it
     assert [row.name for row in report.policies] == ["drf"]
     assert [getattr(found, "policy", "the optimum") for found in told] == [
         "fifo",  # those that need no thought come first

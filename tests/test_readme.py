@@ -24,7 +24,7 @@ def blocks(language):
 def test_the_two_commands_are_targets_that_install_and_run():
     assert blocks("sh")[:2] == ["make demo\n", "make test\n"]
     for target, tool in (("demo", "/bin/optsched ratio sample"), ("test", "/bin/python -m pytest")):
-        # a make inside `make test` names its directory, too
+        # a make inside `make test` names its directory as well
         call = ["make", "-n", "--no-print-directory", target, "VENV=nowhere", "PYTHON=python3"]
         done = subprocess.run(call, cwd=README.parent, capture_output=True, text=True, check=True)
         create, install, _, run = done.stdout.splitlines()

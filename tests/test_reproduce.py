@@ -266,7 +266,7 @@ def test_an_interval_ends_where_nothing_can_be():
     said = effect("one leads", found)
     assert said.interval == found.interval  # the verdict rests on it
     assert said.found.partition("[")[2].startswith("-100†, +")
-    assert "too wide to say" in said.found
+    assert "too wide to tell" in said.found
     assert said.summary()["least"] == -1
     assert shown("one leads", found, unit="%").found == said.found
     assert lead([-1.0, *ours[1:]], theirs).least is None  # what can be a loss ends nowhere
@@ -275,7 +275,7 @@ def test_an_interval_ends_where_nothing_can_be():
 
 def test_differences_that_tell_are_said_where_the_interval_says_otherwise():
     found = Estimate(0.4, (-0.1, 1.0), 10, difference=(1.0, 5.0))
-    assert effect("one leads", found).note.endswith("the paired differences, 1 to 5, tell")
+    assert effect("one leads", found).note.endswith("the paired differences, 1 to 5, decide")
     assert effect("one leads", replace(found, interval=(0.3, 1.0))).note == ""
 
 

@@ -138,7 +138,7 @@ def test_small_numbers_are_no_rounding(tmp_path):
     assert "the certificate proves the bound" in str(forged)
     empty = OasisSchedule(jobs=(None,)).model_dump(mode="json")
     forged = checked(tmp_path, inst, optimum, schedule=empty, value=5e-10)
-    assert "value is 0.0, the file says 5e-10" in str(forged)
+    assert "value is 0.0, the file states 5e-10" in str(forged)
 
 
 def test_a_run_of_minus_infinity_is_looked_at_again(tmp_path):

@@ -1,4 +1,4 @@
-"""A stored result serves again: as the optimum beside other policies, and as a table of ratios."""
+"""A stored result serves again: as the optimum next to other policies, and as a table of ratios."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def damaged(folder, change):
 
 def test_the_optimum_of_a_file_is_not_solved_again(call, folder):
     args = ("ratio", folder / "small.json", "--optimum", folder / "small-result.json", "--json")
-    # a method that would not end shows that none is asked
+    # a method that would not end shows that none is requested
     status, out, _ = call(*args, "-p", "drf", "--time-limit", 10**6, "--gap", 0, "-m", "search")
     assert status == 0
     found = json.loads(out)

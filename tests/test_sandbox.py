@@ -52,7 +52,7 @@ def inst():
 
 @pytest.fixture
 def program(tmp_path, monkeypatch):
-    """Return what writes a program that does something before it is asked, or at the start."""
+    """Return what writes a program that does something before it is requested, or at the start."""
     monkeypatch.chdir(tmp_path)
 
     def write(start="pass", before="", python=f"'{sys.executable}' -S"):
@@ -107,7 +107,7 @@ def test_processes_of_a_policy_end_with_it(inst, program, end):
 
 @pytest.mark.parametrize("end", ["", "os._exit(3)"])
 def test_processes_end_without_namespaces_too(inst, program, tmp_path, end):
-    """A subreaper ends them; the table says that the sandbox is not whole."""
+    """A subreaper ends them; the table states that the sandbox is not whole."""
     mark = uuid.uuid4().hex
     command = program(DAEMONS.replace("MARK", f"{mark!r}") + end)
     save_instance(inst, tmp_path / "small.json")

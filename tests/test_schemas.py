@@ -1,4 +1,4 @@
-"""JSON schemas: made of the models that read the files, so that both ask for the same."""
+"""JSON schemas: made of the models that read the files, so that both request the same."""
 
 from __future__ import annotations
 

@@ -309,11 +309,11 @@ def test_a_program_that_does_nothing(inst, program):
         ('print("{\\"decision\\": NaN}", flush=True)', "answers '.*NaN"),
         ('print("{\\"decision\\": 1}", flush=True)', "the decision is a int, expected a mapping"),
         ('print("{\\"decision\\": {\\"0\\": 1}}", flush=True)', "has 1 for job 0"),
-        ('print("{\\"decision\\": {}}\\n{\\"decision\\": {}}", flush=True)', "without being asked"),
+        ('print("{\\"decision\\": {}}\\n{\\"decision\\": {}}", flush=True)', "without a request"),
         ('print("{\\"error\\": \\"no idea\\"}", flush=True)', "policy p: event 0: no idea"),
         ("sys.exit(3)", r"its process has ended \(exit status 3\)"),
         ("import os; os.kill(os.getpid(), 9)", r"its process has ended \(SIGKILL\)"),
-        ('print("{\\"dec", end="", flush=True); sys.exit(0)', "exit status 0.*after saying"),
+        ('print("{\\"dec", end="", flush=True); sys.exit(0)', "exit status 0.*after printing"),
         ("time.sleep(60)", "has not answered within 1.5 s"),
     ],
 )

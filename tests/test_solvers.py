@@ -73,7 +73,7 @@ def test_wrong_optimum_is_right_through_solve_mip():
 
 @pytest.mark.parametrize("presolve", ["off", "on"])
 def test_optimum_worked_by_hand(presolve):
-    # x = 4.5, z = 0: the integer costs more; HiGHS 1.14 with presolve said 15
+    # x = 4.5, z = 0: the integer costs more; HiGHS 1.14 with presolve reported 15
     h = solvers.highs(mip=True)
     h.setOptionValue("presolve", presolve)
     solvers.load(h, [2, 3], [[1, 1]], [4.5], [INF], [0, 0], [10, 10], [False, True])
@@ -269,7 +269,7 @@ def test_cp_sat_is_deterministic_and_has_no_bound_before_it_searches():
     assert seen[-1] == solvers.cp_bound(solver) == 7
     stopped = solvers.cp_solver(time_limit=0)
     assert solvers.run_cp(stopped, magic_model()) == "unknown"
-    assert solvers.cp_bound(stopped) is None  # CP-SAT says 0, below the optimum
+    assert solvers.cp_bound(stopped) is None  # CP-SAT states 0, below the optimum
 
 
 def test_cp_sat_runs_without_the_step_that_may_lose_the_optimum():

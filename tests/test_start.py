@@ -179,7 +179,7 @@ def test_a_comparison_starts_from_what_is_known(closed, folder, call):
     with pytest.raises(InputError, match="expected nothing to start a search from"):
         compare(inst, ["fifo"], optimum=found, start=found)
     args = ("ratio", folder / "i.json", "-p", "fifo", "--start-from", folder / "r.json")
-    # a method that would not end shows that none is asked
+    # a method that would not end shows that none is requested
     status, out, _ = call(*args, "--json", "-m", "search", "--time-limit", 10**6)
     assert status == 0
     assert json.loads(out)["reference"]["status"] == "optimal"
@@ -236,7 +236,7 @@ def test_a_bound_that_was_checked_on_the_way_is_kept_with_its_certificate(
             assert found.bound_level == ("certified" if confirmed else "claimed")
             proved = recheck(kept)[0].bound
             assert proved == pytest.approx(progress.bound if confirmed else first)
-        progress.proved(progress.bound - 1e-3 * first, progress.certificate)  # says a method
+        progress.proved(progress.bound - 1e-3 * first, progress.certificate)  # states a method
         journal._next = 0.0
         journal.watch(progress)
         found = load_optimum(kept)

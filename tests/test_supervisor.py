@@ -108,7 +108,7 @@ def announced(process):
     for line in process.stderr:
         if line.strip().isdigit():
             return int(line)
-    raise AssertionError("the policy was never asked")
+    raise AssertionError("the policy was never requested")
 
 
 def hidden(folder):
@@ -384,7 +384,7 @@ def test_full_output_is_one_line(folder, args):
 
 
 class Press:
-    """Presses Ctrl-C when it is asked for the nth time, and whenever it is asked after that."""
+    """Presses Ctrl-C when it is requested the nth time, and whenever it is requested after that."""
 
     def __init__(self, first=1, times=1):
         self.left, self.times = first, times

@@ -21,7 +21,7 @@ WORDS = re.compile(r"[^\s│┃]+")
 
 @pytest.fixture(scope="module", params=sweep(families(), 2))
 def compared(request, tmp_path_factory):
-    """A result with runs, and what `ratio` said in a terminal when it made it."""
+    """A result with runs, and what `ratio` reported in a terminal when it made it."""
     folder = tmp_path_factory.mktemp(request.param)
     small, result = folder / "small.json", folder / "result.json"
     save_instance(get_family(request.param).generate("small", seed=0), small)

@@ -1,4 +1,4 @@
-"""What is said on stderr while a command works: rows as they come, compiling, what is left."""
+"""What is printed on stderr while a command works: rows as they come, compiling, what is left."""
 
 from __future__ import annotations
 

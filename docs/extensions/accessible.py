@@ -1,4 +1,4 @@
-"""What screen readers need to know, and neither Sphinx nor its theme says."""
+"""What screen readers need to know, and neither Sphinx nor its theme states."""
 
 from __future__ import annotations
 

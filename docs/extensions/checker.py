@@ -16,6 +16,6 @@ def _write(app: Sphinx, failed: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Write the page beside the others."""
+    """Write the page next to the others."""
     app.connect("build-finished", _write)
     return {"parallel_read_safe": True}

@@ -54,7 +54,7 @@ def lines_of(family: str, name: str) -> tuple[str, int]:
 
 
 class Stated(SphinxDirective):
-    """The lines of `models/FAMILY.py` that say what a formula says: `FAMILY.NAME`."""
+    """The lines of `models/FAMILY.py` that state what a formula states: `FAMILY.NAME`."""
 
     required_arguments = 1
 

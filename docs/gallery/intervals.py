@@ -2,7 +2,7 @@ import pyomo.environ as pyo
 
 import optsched
 
-LOW, HIGH = 1, 16  # of the worth of a slot
+LOW, HIGH = 1, 16  # of the value of a slot
 
 
 @optsched.problem(sizes={"small": {"intervals": 60}, "large": {"intervals": 400}})

@@ -1,8 +1,8 @@
 """Campaigns: many policies on many instances, killed and resumed, with honest statistics.
 
-plan and axes say what the cells are and what their keys; cells computes one; pool
+plan and axes state what the cells are and what their keys; cells computes one; pool
 and executors compute many;
 run brings the two together, and what comes of it into the store; statistics, campaign and export
-say what is in there. calls is the plain kind: one function on many cells, for figures of papers and
-benchmarks.
+state what is in there. calls is the plain kind: one function on many cells, for figures of papers
+and benchmarks.
 """

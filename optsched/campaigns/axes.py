@@ -42,7 +42,7 @@ Content = dict[str, Any]
 
 
 def key_of(content: Any) -> bytes:
-    """Return the key of what JSON can say.
+    """Return the key of what JSON can hold.
 
     >>> key_of({"a": 1, "b": [2]}) == key_of({"b": (2,), "a": 1}) != key_of({"a": 1})
     True
@@ -66,7 +66,7 @@ def grid(axes: Mapping[str, Sequence[Any]]) -> Iterator[Content]:
 
 
 def tuples(value: Any) -> Any:
-    """Return ``value`` with tuples in the place of lists: what generators take."""
+    """Return ``value`` with tuples instead of lists: what generators take."""
     return tuple(map(tuples, value)) if isinstance(value, list | tuple) else value
 
 
@@ -131,7 +131,7 @@ class Source:
     def check(self, seed: int) -> None:
         """Refuse a parameter that the generator, or the window, does not have.
 
-        ``seed`` is one for which a generator is tried that says itself what it takes.
+        ``seed`` is one for which a generator is tried that states itself what it takes.
 
         Raises
         ------
@@ -196,7 +196,7 @@ class Source:
         return next((name for name in named if number_of(there[name]) == seed), None)
 
     def drawn_by(self, seed: int) -> str:
-        """Say which instance of the source a seed stands for: a file has a name."""
+        """Report which instance of the source a seed stands for: a file has a name."""
         return self.file(seed) or f"seed {seed}"
 
     def _read(self, seed: int) -> Instance:

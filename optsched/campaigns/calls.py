@@ -1,7 +1,7 @@
 """A campaign of calls: one function on many cells, whose rows stand in a file of their own.
 
 Figures of papers and benchmarks are such campaigns. A cell is a mapping of plain JSON, its row has
-the same names and more; so rows that are stored tell by themselves which cells are done.
+the same names and more; so stored rows show by themselves which cells are done.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def call_all(
     Parameters
     ----------
     function : callable
-        (cell, *more) -> what the row has beside the cell. With several workers, it is a function
+        (cell, *more) -> what the row has next to the cell. With several workers, it is a function
         of a module, or of a script.
     cells : mapping
         Number -> plain JSON.
@@ -80,7 +80,7 @@ def call_all(
     Raises
     ------
     KeyboardInterrupt
-        An end was asked for; what is in flight does not count.
+        An end was requested; what is in flight does not count.
     RuntimeError
         A call in another process has failed.
     """

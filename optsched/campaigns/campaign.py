@@ -45,15 +45,15 @@ def campaign(
     Parameters
     ----------
     plan : Plan, mapping, Path or str
-        A plan, what a plan file says as a mapping, or a plan file.
+        A plan, what a plan file states as a mapping, or a plan file.
     store : Path or str
         One SQLite file; made where there is none. It may grow: more seeds or more policies.
     workers : int, optional
         Processes, by default one per core. Their number changes no result.
     executor : Executor, optional
-        Any of `concurrent.futures`, in the place of own processes.
+        Any of `concurrent.futures`, instead of own processes.
     dask : str, optional
-        Address of a Dask scheduler, in the place of own processes.
+        Address of a Dask scheduler, instead of own processes.
     shard : tuple of int, optional
         Run part k of n only, from 1; `merge` puts the parts together.
     retry_errors : bool
@@ -72,7 +72,8 @@ def campaign(
     Raises
     ------
     InputError
-        The plan or the store is wrong; one line says what, where, and what would be right.
+        The plan or the store is wrong; one line states what is wrong, where, and what would be
+        right.
     """
     if isinstance(plan, Path | str):
         asked = read_plan(Path(plan), trust)
@@ -187,7 +188,7 @@ class Status:
         return ", ".join(parts)
 
     def remarks(self) -> list[str]:
-        """Return what must be said beside the numbers."""
+        """Return what must be reported with the numbers."""
         found = []
         if self.count(State.LIMIT) and "seconds" in self.limits:
             found.append("open optima were ended by the clock: a repetition may find others")
@@ -248,7 +249,7 @@ def status(path: Path) -> Status:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a plan asks for, and how long it will take by the cells that are done."""
+    """What a plan requests, and how long it will take by the cells that are done."""
 
     cells: int
     instances: int
@@ -300,8 +301,9 @@ def forecast(plan: Plan, path: Path) -> Forecast:
 def merge(into: Path, parts: Sequence[Path]) -> Campaign:
     """Put the rows of several stores of one plan into one; in any order, also twice.
 
-    Where two have the same cell, the one that says more counts: done before limit before error,
-    then the smaller numbers of a fixed order, so that the order of the parts does not matter.
+    Where two have the same cell, the one that is further along counts: done before limit before
+    error, then the smaller numbers of a fixed order, so that the order of the parts does not
+    matter.
 
     Raises
     ------
@@ -310,7 +312,7 @@ def merge(into: Path, parts: Sequence[Path]) -> Campaign:
     """
     for part in parts:
         if part.resolve() == into.resolve():
-            raise InputError(f"{part}: is the store to be made, expected the parts beside it")
+            raise InputError(f"{part}: is the store to be made, expected the parts next to it")
     plans = [Campaign(part).plan() for part in parts]
     for part, plan in zip(parts, plans, strict=True):
         differs = difference(plans[0].content(), plan.content())

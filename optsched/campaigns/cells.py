@@ -1,4 +1,4 @@
-"""Computing one cell, or the optimum of one instance: a pure function of what it is asked for.
+"""Computing one cell, or the optimum of one instance: a pure function of its input.
 
 So the optimum starts from nothing that a policy has found: one more policy in the plan must not
 change it. What policies find is taken into account when the ratios are read (see `statistics`).
@@ -38,7 +38,7 @@ LONGEST = 600  # characters of a message
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a worker is asked for: an optimum, or a cell."""
+    """What a worker computes: an optimum, or a cell."""
 
     instance: bytes  # key
     source: Source
@@ -48,7 +48,7 @@ class Task:
     contender: Contender | None = None
     policy_seed: int = 0
     replication: int = 0
-    best: Best | None = None  # what is known of the optimum, where it is known already
+    best: Best | None = None  # what is known about the optimum, where it is known already
     solved: Mapping[bytes, Best] | None = None  # optima by digest: the instance may be among them
 
     @property
@@ -108,7 +108,7 @@ def _compute(task: Task) -> Best | Row:
 
 
 def _out_of_memory(err: BaseException | None) -> bool:
-    """Whether memory was missing, whoever has told it in other words since."""
+    """Whether memory was missing, in whatever words it was reported since."""
     while err is not None and not isinstance(err, MemoryError):
         err = err.__cause__
     return err is not None
@@ -133,7 +133,7 @@ def _instance(task: Task) -> tuple[Instance, bytes]:
 def _best(task: Task, instance: Instance) -> Best:
     """Look for the optimum."""
     asked, found = task.reference, task.reference.solve(instance)
-    # a word is enough only for whoever asks for no more
+    # a claim is enough only if no more is requested
     sworn = asked.check != Level.CERTIFIED
     gap = found.gap if sworn else found.certified_gap
     settled = (
@@ -158,7 +158,7 @@ def _best(task: Task, instance: Instance) -> Best:
 
 
 def _row(task: Task, instance: Instance) -> Row:
-    """Run a policy and compare it with what is known of the optimum.
+    """Run a policy and compare it with the value and bound of the optimum.
 
     Raises
     ------
@@ -203,7 +203,7 @@ def _to_relaxation(family: Family, instance: Instance, run: Run, best: Best) -> 
 def _ends(
     family: Family, instance: Instance, run: Run, known: float | None, best: Best
 ) -> tuple[float | None, float | None]:
-    """Return the ends of the ratio to what is known of the optimum; None where nothing is."""
+    """Return the ends of the ratio to the interval of the optimum; None where nothing is."""
     bound = best.proved
     if Interval(family, instance, known, bound).refuted:
         if best.certified is not None:

@@ -1,6 +1,6 @@
 """Executors of others: any of `concurrent.futures`, and a running Dask cluster.
 
-They tell of a chunk only when all of it is over. So when one comes to nothing, its tasks are tried
+They report a chunk only when all of it is over. So when one comes to nothing, its tasks are tried
 again one by one.
 """
 
@@ -32,7 +32,7 @@ class Futures:
     Parameters
     ----------
     executor : Executor
-        It stays open: who made it closes it.
+        It stays open: its creator closes it.
     size : int
         How many chunks are handed in at a time.
     trouble : callable, optional
@@ -72,7 +72,7 @@ class Futures:
         future.add_done_callback(self._over.put)
 
     def poll(self, seconds: float) -> list[Event]:
-        """Return what has happened; wait for something at most so long.
+        """Return what has happened; wait at most this long.
 
         Raises
         ------
@@ -154,7 +154,7 @@ def dask(address: str) -> Iterator[Futures]:
 
 @contextmanager
 def _silent(*names: str) -> Iterator[None]:
-    """Have libraries log nothing inside: what matters of it is said in a line of our own."""
+    """Silence the logs of libraries: what matters is logged in a line of our own."""
     loggers = [logging.getLogger(name) for name in names]
     before = [logger.level for logger in loggers]
     for logger in loggers:

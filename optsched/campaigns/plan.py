@@ -1,4 +1,4 @@
-"""The plan of a campaign: a TOML file, or the same from Python, and the cells that it asks for."""
+"""The plan of a campaign: a TOML file, or the same from Python, and the cells that it requests."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Instances(Frozen):
             raise ValueError(f"{' and '.join(origins)} are given, expected one of them")
         if self.files is not None:
             if self.seeds != (0,) or self.parameters or self.grid:
-                raise ValueError("files are instances as they are, expected nothing else beside")
+                raise ValueError("files are instances as they are, expected no other key")
             if "**" in self.files or not self.files.endswith(".json"):
                 raise ValueError(f"files is {self.files!r}, expected a pattern such as mine/*.json")
         twice = [n for n in self.grid if n in self.parameters or (n == "preset" and self.preset)]
@@ -207,7 +207,7 @@ class Limits(Frozen):
     """What a worker may use. No part of any key: a cell within its limits is the same."""
 
     cell_seconds: float = Field(
-        default=600.0, gt=0, description="after which a cell counts as hung, beside a time limit"
+        default=600.0, gt=0, description="after which a cell counts as hung, on top of a time limit"
     )
     memory_gb: float | None = Field(
         default=None, gt=0, description="for the cells of a worker; None: its share of the machine"
@@ -391,7 +391,7 @@ class Plan(Frozen):
                     digests[named] = digest_of(folder / named)
                 count += len(numbers) * settings
                 if count > MOST:
-                    raise InputError(f"the plan asks for more than {MOST} cells, expected fewer")
+                    raise InputError(f"the plan requests more than {MOST} cells, expected fewer")
         return self.model_copy(update={"digests": digests, "folder": str(folder.resolve())})
 
 
@@ -404,7 +404,7 @@ def read_plan(path: Path, trust: bool | Collection[str] = False) -> Plan:
     Raises
     ------
     InputError
-        One line says where, what is there and what would be right.
+        One line states where, what is there and what would be right.
     """
     try:
         content = tomllib.loads(read_limited(path, LARGEST).decode())

@@ -1,6 +1,6 @@
 """A pool of processes, watched over: one that dies, hangs or takes all memory costs one cell.
 
-A pool tells after every task what came of it. So when a process is gone, the task that it was at is
+A pool reports the outcome of every task. So when a process is gone, the task that it was at is
 known, and only that one is tried again or given up; what it had not begun goes back. The pool of
 `concurrent.futures` (ProcessPoolExecutor) knows none of this: with one process all of it is gone.
 """
@@ -31,7 +31,7 @@ from optsched.process.trouble import explain
 
 STARTS = 3  # processes in a row that may die before they have begun to listen
 LAST = 2000  # bytes of what a dead process has printed that are looked at
-READY, OUT_OF_MEMORY = "ready", "memory"  # what a process says of itself
+READY, OUT_OF_MEMORY = "ready", "memory"  # what a process states of itself
 BEGINNING = 300.0  # seconds that a process has for that
 START = (  # modules are found where the parent finds them, whatever lies in the folder
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -43,7 +43,7 @@ class Task(Protocol):
     """A piece of work that can be sent to another process."""
 
     def compute(self) -> Any:
-        """Do it; MemoryError says that this process is of no further use."""
+        """Do it; MemoryError states that this process is of no further use."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ Event = Done | Lost
 
 @dataclass(frozen=True)
 class _Failed:
-    """What a process says of a task that has raised."""
+    """What a process states of a task that has raised."""
 
     reason: str
 
@@ -120,7 +120,7 @@ class Pool:
         )
 
     def busy(self) -> bool:
-        """Whether a process has something to tell."""
+        """Whether a process has something to report."""
         return any(w.tasks for w in self._workers)
 
     def submit(self, tasks: Sequence[Task]) -> None:
@@ -132,7 +132,7 @@ class Pool:
             _stdin(idle).flush()
 
     def poll(self, seconds: float) -> list[Event]:
-        """Return what has happened; wait for something at most so long."""
+        """Return what has happened; wait at most this long."""
         found: list[Event] = []
         with suppress(queue.Empty):
             found += self._hear(*self._told.get(timeout=seconds))
@@ -178,7 +178,7 @@ class Pool:
         return made
 
     def _listen(self, w: _Worker) -> None:
-        """Pass on what a process says, in a thread of its own; None is its end."""
+        """Pass on what a process states, in a thread of its own; None is its end."""
         assert w.process.stdout is not None  # it is a pipe
         with suppress(Exception), w.process.stdout as answers:  # its end, or nothing to be read
             while True:
@@ -249,7 +249,7 @@ def _last_line(printed: IO[bytes]) -> str:
     size = printed.seek(0, os.SEEK_END)
     printed.seek(max(0, size - LAST))
     lines = printed.read().decode(errors="replace").strip().splitlines()
-    return f"; it said: {''.join(c for c in lines[-1] if c.isprintable())[:200]}" if lines else ""
+    return f"; output: {''.join(c for c in lines[-1] if c.isprintable())[:200]}" if lines else ""
 
 
 def share_of_memory(size: int) -> float | None:
@@ -264,7 +264,7 @@ def work() -> None:
     """Work as one of the processes: tasks come on standard input, answers go to standard output.
 
     When standard input ends, the task in hand is finished. Whatever a policy prints goes into a
-    file that nobody reads, unless the process dies: its last line may say why.
+    file that nobody reads, unless the process dies: its last line may state why.
     """
     told = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")

@@ -1,4 +1,4 @@
-"""From cells to ratios: to the best schedule that is known of each instance.
+"""From cells to ratios: to the best known schedule of each instance.
 
 All cells of a store are rated at once, column by column: a million of them take some seconds.
 """
@@ -37,7 +37,7 @@ KNOWN = ("optimum", "bound", "certified_bound")  # of its optimum
 class Cells:
     """Cells with their optima, column by column: arrays of shape (n,), or one entry per case.
 
-    A case is an instance with a reference. Nothing is known of a number that is NaN.
+    A case is an instance with a reference. A number that is NaN is unknown.
     """
 
     case: Ints  # of each cell
@@ -114,7 +114,7 @@ def _numbered(values: Sequence[Any]) -> tuple[list[Any], Ints, Ints]:
 class Ratings:
     """What comes of the cells: arrays of shape (n,); cells without a ratio have NaN."""
 
-    best: Floats  # the best schedule that is known of the instance
+    best: Floats  # the best known schedule of the instance
     low: Floats
     high: Floats
 
@@ -246,7 +246,7 @@ def _sample(group: str, policy: str, cells: Cells, found: Ratings, inside: Ints)
 
 
 def group_of(source: str, reference: str, references: set[str]) -> str:
-    """Name a group as it is stored; by its reference too where the source alone would not tell."""
+    """Name a group as it is stored; with its reference where the source alone is ambiguous."""
     _, label = source_of(source)
     if len(references) == 1:
         return label

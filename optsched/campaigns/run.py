@@ -124,7 +124,7 @@ def _patience(plan: Plan, task: Task) -> float:
 
 
 def _without_new_files(plan: Plan, known: Plan) -> dict[str, Any]:
-    """Return what the plan says, without digests of files that the known one does not name."""
+    """Return what the plan states, without digests of files that the known one does not name."""
     content = plan.content()
     named = {n: d for n, d in content["digests"].items() if n in known.digests}
     return content | {"digests": named}
@@ -211,7 +211,7 @@ class _Work:
         return cells if best is not None else [head, *cells]
 
     def renewed(self, task: Task) -> Task:
-        """Return a task with what is known of its optimum by now."""
+        """Return a task with the current value and bound of its optimum."""
         if task.contender is None or task.best is not None:
             return task
         best = self._best.get((task.instance, canonical(task.reference.content)))
@@ -329,9 +329,9 @@ class _Work:
 
 
 def steer(work: _Work, crew: Pool | Futures, tell: Callable[[Progress], None] | None) -> Progress:
-    """Hand out chunks and take in what comes back, until all is done or an end is asked for.
+    """Hand out chunks and take in what comes back, until all is done or an end is requested.
 
-    When an end is asked for, it waits for the tasks in flight. ``tell`` is called twice a second.
+    When an end is requested, it waits for the tasks in flight. ``tell`` is called twice a second.
     """
     ended, due = False, 0.0
     try:

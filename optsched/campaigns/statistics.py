@@ -1,8 +1,8 @@
-"""What a campaign says: ratios are intervals, and stay intervals in every statistic.
+"""What a campaign states: ratios are intervals, and stay intervals in every statistic.
 
 The unit is the instance: what a policy does with several seeds is averaged first. The rules:
 
-- The best schedule that is known of an instance is the best of the search's and of all policies'
+- The best known schedule of an instance is the best of the search's and of all policies'
   that keep to the model.
 - A ratio is infinite where something could be earned and nothing was; 0/0 is 1. Both are counted,
   and an infinite ratio makes the mean infinite: it is never dropped.
@@ -51,7 +51,7 @@ def between(low: float, high: float) -> str:
 
 
 class Summary(Frozen):
-    """What is said of one policy on one source."""
+    """What is reported of one policy on one source."""
 
     group: str
     policy: str
@@ -137,7 +137,7 @@ class Pair(Frozen):
 
 
 class Statistics(Frozen):
-    """What a campaign says."""
+    """What a campaign states."""
 
     summaries: tuple[Summary, ...]
     pairs: tuple[Pair, ...]
@@ -151,7 +151,7 @@ class Statistics(Frozen):
         return {s.group: found[s.group] for s in self.summaries}
 
     def flags(self) -> list[str]:
-        """Return what must be said beside the table, group by group."""
+        """Return what must be reported with the table, group by group."""
         found = []
         for group in self.groups:
             pairs = [pair for pair in self.pairs if pair.group == group]
@@ -167,7 +167,7 @@ class Statistics(Frozen):
 
 
 def _doubts(group: str, inside: Sequence[Summary]) -> list[str]:
-    """Return what must be said of the intervals of a group."""
+    """Return what must be reported of the intervals of a group."""
     reasons: dict[str, list[str]] = {}
     for s in inside:
         if s.warning:
@@ -206,7 +206,7 @@ def statistics(found: Sequence[Sample], *, seed: int = 0) -> Statistics:
 
 
 def summary(sample: Sample, *, seed: int = 0) -> Summary:
-    """Return what is said of one policy."""
+    """Return what is reported of one policy."""
     worst = int(np.argmax(sample.low))
     low, high = sample.low, sample.high
     return Summary(

@@ -36,7 +36,7 @@ class Verified:
     optima: int = 0  # that were solved again
     certificates: int = 0  # of them, checked in exact arithmetic
     unsure: int = 0  # rows of other versions, or ended by the clock, that were not found again
-    errors: int = 0  # rows that say an error: there is nothing to compare
+    errors: int = 0  # rows that state an error: there is nothing to compare
     wrong: list[str] = field(default_factory=list)
 
     @property
@@ -45,7 +45,7 @@ class Verified:
         return not self.wrong and self.runs + self.optima > 0
 
     def summary(self) -> dict[str, Any]:
-        """Return what ``--json`` says."""
+        """Return what ``--json`` states."""
         return {"accepted": self.accepted} | vars(self)
 
     def lines(self) -> list[str]:
@@ -64,7 +64,7 @@ class Verified:
         if self.unsure:
             done += f"; {self.unsure} rows of other versions or limits of time were not found again"
         if self.errors:
-            done += f"; {self.errors} cells say an error"
+            done += f"; {self.errors} cells state an error"
         said = "accepted" if self.accepted else f"rejected, {len(self.wrong)} wrong"
         return [*found, f"{said}: {done}"]
 
@@ -99,7 +99,7 @@ def verify(
     InputError
         It is no store.
     KeyboardInterrupt
-        An end was asked for.
+        An end was requested.
     """
     keys, cases = set(), 0
     for case in plan.cases():
@@ -162,7 +162,7 @@ def _look(case: Case, rows: Mapping[bytes, Cell], found: Verified) -> None:
         found.wrong.append(f"{place}: cannot be made again: {fresh.message}")
         return
     if fresh.digest.hex() != first["instance_sha256"]:
-        found.wrong.append(f"{place}: is another instance than the store says")
+        found.wrong.append(f"{place}: is another instance than the store states")
         return
     if stored is None:
         found.wrong.append(f"{place}: its optimum is missing")
@@ -190,7 +190,7 @@ def _look(case: Case, rows: Mapping[bytes, Cell], found: Verified) -> None:
             **{"seed": cell.seed, "reference": canonical(case.reference.content)},
         }
         if not said.items() <= row.items():
-            found.wrong.append(f"{name}: the row says that it is of something else")
+            found.wrong.append(f"{name}: the row states that it is of something else")
             continue
         if row["cell_status"] == State.ERROR:
             found.errors += 1
@@ -209,7 +209,7 @@ def _look(case: Case, rows: Mapping[bytes, Cell], found: Verified) -> None:
 
 
 def _best(row: Cell) -> Best | None:
-    """Return the optimum beside a cell as it is stored; None: there is none."""
+    """Return the optimum next to a cell as it is stored; None: there is none."""
     if row["optimum_status"] is None:
         return None
     level = row["bound_level"]
@@ -254,7 +254,7 @@ def _other(stored: Best, fresh: Best) -> str | None:
         if not (_same(old, new) if name in NUMBERS else old == new):
             if isinstance(old, bytes) or isinstance(new, bytes):
                 return f"it has another {name}"
-            return f"{name} is {new}, the store says {old}"
+            return f"{name} is {new}, the store states {old}"
     return None
 
 
@@ -276,7 +276,7 @@ def _differs(row: Cell, again: Row) -> str | None:
         return f"cannot be run again: {again.message}"
     for name in ("value", "known", "low", "high"):
         if not _same(row[name], getattr(again, name)):
-            return f"{name} is {getattr(again, name)}, the store says {row[name]}"
+            return f"{name} is {getattr(again, name)}, the store states {row[name]}"
     return None if _bytes(row["schedule"]) == again.schedule else "it has another schedule"
 
 

@@ -1,7 +1,7 @@
 """The command line: `optsched` and its commands.
 
 Exit status: 0 done; 1 nothing found, infeasible, rejected, or a policy failed; 2 wrong input; 128 +
-the number of the signal that asked for an end, such as 130 after Ctrl-C (the best so far is printed
+the number of the signal that requested an end, such as 130 after Ctrl-C (the best so far is printed
 and stored).
 
 What a command needs is imported when it runs: `optsched --help` is quick.
@@ -47,7 +47,7 @@ app = typer.Typer(
     "Start with:  optsched ratio sample",
     no_args_is_help=True,
     add_completion=False,
-    pretty_exceptions_enable=False,  # `main` says what went wrong
+    pretty_exceptions_enable=False,  # `main` states what went wrong
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -84,12 +84,12 @@ def _options(
 
 @cache
 def _whole() -> Callable[..., object]:
-    """Return the command that `app` declares, which typer makes anew whenever it is asked for."""
+    """Return the command that `app` declares, which typer makes anew whenever it is requested."""
     return get_command(app)
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run a command: what goes wrong is one line; with -v, a defect has its traceback, too."""
+    """Run a command: what goes wrong is one line; with -v, a defect has its traceback as well."""
     if sys.stdout is None:  # the command was started with its output closed
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     if sys.stderr is None:  # else what is meant for it would be printed on stdout
@@ -126,7 +126,7 @@ def _trace(err: Exception) -> None:
 
 
 def _end_by_defect(err: Exception) -> NoReturn:
-    """Say what went wrong in this package, or in a family from outside, and end."""
+    """Report what went wrong in this package, or in a family from outside, and end."""
     _trace(err)
     hint = "" if talk.verbose else "\n  a defect of optsched or of a plug-in: -v shows where"
     say(explain(err) + hint, shown="\n")

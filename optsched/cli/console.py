@@ -143,7 +143,7 @@ def _legend(report: RatioReport) -> str:
     parts.append("information: what a policy knew when it decided.")
     if any(row.own for row in report.policies):
         parts.append("own:...: it also knew a statistic from outside.")
-    parts.append("sealed: run in a process that was told events and nothing else.")
+    parts.append("sealed: run in a process that received events and nothing else.")
     if not all(row.obeys for row in report.policies):
         parts.append("*: leaves the model, so its ratio may be below 1.")
     return " ".join(parts)

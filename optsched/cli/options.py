@@ -30,9 +30,7 @@ Source = Annotated[
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Quiet = Annotated[
-    bool, typer.Option("-q", "--quiet", help="Say nothing but the result, and what went wrong.")
-]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only results and errors.")]
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print all columns and prices.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result here.")]
 FAMILY_HELP = f"Family of the instance: {', '.join(family_names())}."
@@ -42,7 +40,7 @@ TimeLimit = Annotated[
     typer.Option(
         min=0,
         help="Seconds of search; the best so far is kept. Compiling kernels does not count.",
-        show_default="60, or none beside --effort",
+        show_default="60, or none with --effort",
     ),
 ]
 Effort = Annotated[
@@ -58,14 +56,14 @@ StartFrom = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Start the search from a schedule, run or result; a result brings its bound, too.",
+        help="Start the search from a schedule, run or result; a result brings its bound as well.",
     ),
 ]
 
 POLICY_HELP = "A name, MODULE:CLASS, FILE.py:NAME, or exec:COMMAND."
 Sealed = Annotated[
     bool,
-    typer.Option("--sealed", help="Run it in a process that is told events and nothing else."),
+    typer.Option("--sealed", help="Run it in a process that receives events and nothing else."),
 ]
 DecisionLimit = Annotated[
     float | None,
@@ -92,7 +90,7 @@ WINDOW = {
     "machines": Annotated[Path | None, _window("List of machines; gives their proportions.")],
     "profile": Annotated[
         list[Path] | None,
-        _window("Measured data beside the trace, such as speeds of models; may be repeated."),
+        _window("Measured data next to the trace, such as speeds of models; may be repeated."),
     ],
     "jobs": Annotated[
         int | None, _window("Number of jobs; most families take 100.", min=1, max=MOST)
@@ -104,14 +102,12 @@ WINDOW = {
     "start": Annotated[
         str | None, _window("Where the window begins: 0 (usual), 30d, a date, or #500 (a job).")
     ],
-    "load": Annotated[
-        float | None, _window("Work asked for / work that fits (usually 2); sets the machines.")
-    ],
+    "load": Annotated[float | None, _window("Offered load (usually 2); sets the machines.")],
     "min_tasks": Annotated[
-        int | None, _window("Take only jobs of so many tasks.", min=1, max=MOST)
+        int | None, _window("Only jobs with at least this many tasks.", min=1, max=MOST)
     ],
     "shapes": Annotated[Path | None, _window("Job list to draw demands of tasks from.")],
-    "draw_seed": Annotated[int | None, _window("Seed of what the trace does not say.", min=0)],
+    "draw_seed": Annotated[int | None, _window("Seed of attributes that the trace lacks.", min=0)],
     "as_is": Annotated[
         bool | None,
         _window("Real times, exactly the machines of the list; nothing is scaled.", "--as-is"),
@@ -121,7 +117,7 @@ WINDOW = {
 
 
 def talks(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say how much it prints."""
+    """Give a command the options that state how much it prints."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     own = [p.replace(kind=keyword) for p in inspect.signature(command).parameters.values()]
     more = [
@@ -153,7 +149,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command INPUT, the options of a trace, and those of :func:`talks`.
 
     The seed of a problem is the command's own, if it has one. The command is called with
-    ``instance``, and if it asks for them with the path as ``source``, the ``preset``, and
+    ``instance``, and if it requests them with the path as ``source``, the ``preset``, and
     the options of a trace as ``window``.
     """
     asked = inspect.signature(command).parameters

@@ -154,7 +154,7 @@ def _bar(axis: Axes, y: int, ratio: Ratio, extent: Scale) -> None:
 
 
 def ratio_text(ratio: Ratio) -> str:
-    """Return what stands beside a bar."""
+    """Return what stands next to a bar."""
     low, high = (
         "?" if end is None else "infinite" if math.isinf(end) else f"{end:.4g}"
         for end in (ratio.low, ratio.high)

@@ -1,10 +1,10 @@
 """The `optsched` command: a supervisor that knows next to nothing, and the worker that it watches.
 
 The supervisor imports nothing that takes long, so that it hears signals from the start, and is
-always free to answer them. A signal that asks for an end is passed on to the worker, which ends
+always free to answer them. A signal that requests an end is passed on to the worker, which ends
 well by itself if it can: it stops, writes its file, prints the best so far. Where it cannot (in a
 compiled kernel, a solver, an import), it is killed with all its processes, and the supervisor puts
-the worker's last snapshot in the place of the file. It does so too where anybody else kills the
+the worker's last snapshot instead of the file. It does so too where anybody else kills the
 worker. This module must stay quick to import; what is rarely needed is imported when it is.
 """
 
@@ -79,10 +79,10 @@ class _Watch:
     def __init__(self, worker: int, board: Board) -> None:
         self.worker = worker
         self.board = board
-        self.signal: int | None = None  # the first that asked for an end
+        self.signal: int | None = None  # the first that requested an end
 
     def end(self, number: int, _frame: FrameType | None) -> None:
-        """Ask the worker to end, or kill it: where it does not listen, or at a second signal."""
+        """Stop the worker, or kill it: where it does not listen, or at a second signal."""
         first, self.signal = self.signal is None, self.signal or number  # the next may come within
         if first and self.board.listens:
             if not self.board.patient:
@@ -96,7 +96,7 @@ class _Watch:
         self._send(os.killpg, signal.SIGKILL)
 
     def suspend(self, _number: int, _frame: FrameType | None) -> None:
-        """Stop with the worker, as Ctrl-Z asks, and go on with it."""
+        """Stop with the worker, on Ctrl-Z, and go on with it."""
         self._send(os.killpg, signal.SIGSTOP)
         os.kill(os.getpid(), signal.SIGSTOP)
         self._send(os.killpg, signal.SIGCONT)
@@ -140,7 +140,7 @@ class _Watch:
 
 
 def _kept(word: dict[str, Any]) -> str:
-    """Put the worker's snapshot in its place; say what there is."""
+    """Put the worker's snapshot in its place; state what there is."""
     best = word.get("best")
     if "snapshot" in word:
         try:

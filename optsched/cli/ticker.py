@@ -1,4 +1,4 @@
-"""What a command says while it works: rows as they come, and a line that says what goes on."""
+"""What a command prints while it works: rows as they come, and a line that states what goes on."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Ticker:
     """Shows that work goes on: a live line on a terminal, else a line every ten seconds.
 
     Work that ends within two seconds shows nothing. A thread of its own keeps the clock running
-    while a solver computes. What is being compiled is said too.
+    while a solver computes. What is being compiled is printed too.
 
     Parameters
     ----------
     doing : str
         What is being done, in words.
     also : callable, optional
-        Who else looks at what a solver has found.
+        Further observers of what a solver has found.
     """
 
     def __init__(self, doing: str, also: Callable[[Progress], None] | None = None) -> None:
@@ -75,7 +75,7 @@ class Ticker:
             self._also(progress)
 
     def say(self, state: str) -> None:
-        """Show ``state`` beside what is being done."""
+        """Show ``state`` next to what is being done."""
         self._state = state
 
     def begin(self, doing: str) -> None:
@@ -119,7 +119,7 @@ class Ticker:
         return f"{self.doing}: {state} {passed}" if state else f"{self.doing} {passed}"
 
     def _warn(self) -> None:
-        """Say once that what is compiled cannot be stored."""
+        """Report once that what is compiled cannot be stored."""
         why = _of_kernels("unstored")
         if why and not self._warned:
             self._warned = True
@@ -145,13 +145,13 @@ class Ticker:
 
 
 def _of_kernels(what: str) -> str:
-    """Return what `kernels` says; "" before anything has imported it, since that takes long."""
+    """Return what `kernels` states; "" before anything has imported it, since that takes long."""
     say = getattr(sys.modules.get("optsched.numbers.kernels"), what, None)
     return say() if say is not None else ""
 
 
 def _left(budget: Budget) -> str:
-    """Say what is left of the limit, or what comes after it."""
+    """Report what is left of the limit, or what comes after it."""
     if budget.left() <= 0:
         return "the limit is reached, checking the bound"
     if budget.units is None:
@@ -164,7 +164,7 @@ def _number(x: float | None) -> str:
 
 
 class Rows:
-    """Prints a row for every policy as soon as it has run, with what is known of its ratio by then.
+    """Prints a row for every policy as soon as it has run, with a provisional ratio.
 
     The bound is the one at hand before any search, the best schedule that of any policy so far. So
     the interval holds the ratio, and the table at the end has a smaller one.
@@ -175,7 +175,7 @@ class Rows:
     names : sequence of str
         Policies, in the order in which they run.
     ticker : Ticker
-        Prints the rows, and says which policy runs.
+        Prints the rows, and states which policy runs.
     """
 
     def __init__(self, instance: Instance, names: Sequence[str], ticker: Ticker) -> None:
@@ -188,7 +188,7 @@ class Rows:
         self._width = max(map(len, names), default=0)
 
     def begin(self) -> None:
-        """Say what bounds every schedule, and which policy runs first."""
+        """Report what bounds every schedule, and which policy runs first."""
         family = self._family
         if family.opening is not None:
             bound, _ = family.opening(self._instance)

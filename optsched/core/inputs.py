@@ -38,7 +38,7 @@ def open_input(
     Raises
     ------
     InputError
-        The file is malformed; one line says where, what is there and what would be right.
+        The file is malformed; one line states where, what is there and what would be right.
     """
     if is_named_in_file(str(source)):
         if window != Window():
@@ -85,14 +85,14 @@ REAL = "what your cluster did"  # a row of the table
 
 
 def recorded(source: Path, window: Window, instance: Instance) -> dict[str, Schedule]:
-    """Return the schedule that was really run, by its name, as far as a trace tells of one.
+    """Return the schedule that was really run, by its name, as far as a trace records one.
 
-    What of it does not fit the model is left out, and said; so is a trace without starts.
+    What of it does not fit the model is left out, and reported; so is a trace without starts.
     """
     if is_instance(source):
         return {}
     family = family_of(instance)
-    with talk.hushed():  # what there is to say of the list was said when it became an instance
+    with talk.hushed():  # remarks on the list were printed when it became an instance
         found = family.recorded(*_meant(source, family, window), instance)
     if found is None:
         if window.as_is:

@@ -99,7 +99,7 @@ def mean_interval(
     """Return a 95 % interval of the mean ratio.
 
     It begins where the interval of the mean low end begins, and ends where that of the mean high
-    end does. :func:`warning` tells when it covers the mean in fewer than 95 % of cases.
+    end does. :func:`warning` reports when it covers the mean in fewer than 95 % of cases.
 
     Parameters
     ----------

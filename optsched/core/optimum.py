@@ -32,7 +32,7 @@ from optsched.problem import (
 from optsched.process import blas, interrupts
 from optsched.process.background import supervised
 
-TIME_LIMIT = 60.0  # seconds of a search, where nothing else is asked for
+TIME_LIMIT = 60.0  # seconds of a search, where nothing else is requested
 
 
 class Optimum(Frozen):
@@ -94,7 +94,7 @@ class Optimum(Frozen):
         return value if known else get_family(info.data["family"]).certificate.model_validate(value)
 
     def summary(self) -> dict[str, Any]:
-        """Return what ``--json`` says of it: all but its data, and what they belong to."""
+        """Return what ``--json`` states of it: all but its data, and what they belong to."""
         data = {"schedule", "certificate", "history", "shadow_prices"}
         return self.model_dump(exclude=data | {"family", "sense", "instance_sha256"})
 
@@ -125,7 +125,7 @@ class Optimum(Frozen):
         return "; ".join([found, *(f"defect, please report: {what}" for what in self.defects)])
 
     def _found(self) -> str:
-        """Say what is known, and how far it was checked."""
+        """Report what is known, and how far it was checked."""
         if self.status is Status.INFEASIBLE:
             return f"no schedule exists ({self.bound_level})"
         if self.status is Status.BOUND_ONLY:
@@ -150,7 +150,7 @@ class Optimum(Frozen):
 
 
 def shown_gap(gap: float | None) -> str:
-    """Write a gap; a relative one beside a value of 0 says nothing.
+    """Write a gap; a relative one has no meaning at a value of 0.
 
     >>> shown_gap(0.012), shown_gap(None), shown_gap(3e15), shown_gap(float("inf"))
     ('1.20%', 'unknown', 'above 1000%', 'infinite')
@@ -203,12 +203,12 @@ def solve(
     time_limit : float, optional
         Seconds of search, without those for compiling kernels. About a second later at most, the
         best so far is returned; a bound whose exact check has not ended by then is claimed. By
-        default 60, or none beside an ``effort``.
+        default 60, or none with an ``effort``.
     effort : float, optional
         Units of search, about a millisecond of a typical core each. The work is counted and the
-        clock not asked: the result repeats, whatever the machine's speed or load. One thread works.
-        Beside a time limit, what comes first ends the search; what the clock has ended does not
-        repeat.
+        clock not read: the result repeats, whatever the machine's speed or load. One thread works.
+        In addition to a time limit, what comes first ends the search; what the clock has ended does
+        not repeat.
     gap : float
         Stop at this relative gap between value and bound.
     threads : int
@@ -231,7 +231,7 @@ def solve(
     Optimum
         Ctrl-C ends the search early and also returns what was found, within a second. The method
         may then run on in a thread for a while, and its outcome is ignored. Where a certificate
-        cannot be made or is refused, the next best bound is returned, and ``defects`` says why.
+        cannot be made or is refused, the next best bound is returned, and ``defects`` states why.
 
     Raises
     ------
@@ -265,7 +265,7 @@ def solve(
         with suppress(KeyboardInterrupt):  # the best so far is the answer
             there = known(instance, start)
             progress.digest = there.instance_sha256
-            if method != RELAXATION:  # what is known says nothing of the relaxation
+            if method != RELAXATION:  # what is known does not cover the relaxation
                 begin(progress, there, method)
             none = progress.bound == -progress.sign * math.inf  # it is known: no schedule exists
             if not (progress.interrupted or progress.closed() or none):
@@ -306,7 +306,7 @@ def relax(instance: Instance, *, time_limit: float | None = None, threads: int =
 
 
 def known(instance: Instance, start: Start | Sequence[Start]) -> Known:
-    """Judge what is known of an instance.
+    """Judge known schedules and bounds of an instance.
 
     Raises
     ------
@@ -333,7 +333,7 @@ def known(instance: Instance, start: Start | Sequence[Start]) -> Known:
 
 
 def settle(progress: Progress, level: Level, method: str) -> Optimum:
-    """Return what ``progress`` knows, checked as far as ``level`` asks."""
+    """Return what ``progress`` knows, checked as far as ``level`` requires."""
     family, instance = progress.family, progress.instance
     sides = _Sides.of(progress, level)
     value, schedule = progress.value, progress.schedule
@@ -409,7 +409,7 @@ class _Sides:
         bound, reached = best_claim(known, claims)
         if level is Level.CLAIMED and bound is not None:
             reached = level
-        # what is proved is as good as what is said, up to a gap that counts as closed
+        # what is proved is as good as what is printed, up to a gap that counts as closed
         if certified is not None and (
             bound is None
             or progress.sign * (certified - bound) <= 0

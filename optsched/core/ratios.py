@@ -66,9 +66,9 @@ def compare(
     optimum : Optimum, optional
         Of this instance; by default :func:`optsched.solve` looks for it.
     references : mapping, optional
-        What is known of the family's further references, by name; the others are looked for.
+        The intervals of the family's further references, by name; the others are looked for.
     schedule : Schedule or mapping, optional
-        From outside; judged beside the policies as "schedule", or under the names of the mapping,
+        From outside; judged next to the policies as "schedule", or under the names of the mapping,
         by the rules of the model. A job that it leaves unfinished earns nothing, where the model
         allows that.
     reference : {"optimum", "relaxation", "both"}
@@ -92,7 +92,7 @@ def compare(
     -------
     RatioReport
         After Ctrl-C, what was known by then. A policy from outside that fails has no row; the
-        report says why.
+        report states why.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def compare(
         Unknown policy, an ``optimum`` of another instance, a ``schedule`` or a ``start`` that
         breaks the model.
     PolicyError
-        All policies that were asked for fail, or one changes the instance.
+        All policies that were requested fail, or one changes the instance.
     RuntimeError
         A policy beats a certified bound, or a ratio exceeds what theory guarantees: a defect of
         this package.

@@ -1,4 +1,4 @@
-"""What a comparison says: a row per policy with its ratio, facts of the instance.
+"""What a comparison states: a row per policy with its ratio, facts of the instance.
 
 The optimum is known as an interval: a schedule reaches one end, a bound closes the other. So a
 ratio is an interval too; its low end rests on a schedule, its high end on the bound.
@@ -40,7 +40,7 @@ TELLING = 1.02  # best trivial ratio from which an instance can tell policies ap
 
 
 class Ratio(Frozen):
-    """What is known of one ratio; 1 is the best with hindsight."""
+    """The interval of one ratio; 1 is the best with hindsight."""
 
     low: Extended = Field(description="the ratio is at least this: a schedule proves it")
     high: Extended | None = Field(description="and at most this; None: no bound is known")
@@ -82,7 +82,7 @@ class Ratio(Frozen):
         guarantee : float, optional
             The theory's bound.
         measure : callable, optional
-            (earned, optimum) -> ratio, by default the quotient that the sense asks for.
+            (earned, optimum) -> ratio, by default the quotient that the sense requests.
 
         Examples
         --------
@@ -178,9 +178,9 @@ class Judged(Frozen):
     completed: int | None = Field(description="jobs that were completed; None: none do")
     ratio: Ratio
     to_relaxation: Extended | None = Field(
-        default=None, description="the same ratio to the value of the relaxation; None: not asked"
+        default=None, description="the same ratio to the value of the relaxation, if computed"
     )
-    regret: dict[str, Regret] = Field(default={}, description="by reference beside the optimum")
+    regret: dict[str, Regret] = Field(default={}, description="by reference next to the optimum")
     seconds: float | None = Field(description="time for all decisions; None from outside")
     slowest: float | None = Field(description="time of the slowest decision, s")
 
@@ -197,19 +197,19 @@ class Failed(Frozen):
     """A policy that came to no end: what went wrong, with its own lines."""
 
     name: str
-    why: str = Field(description="says which policy it was")
+    why: str = Field(description="states which policy it was")
 
     def __str__(self) -> str:
         return self.why
 
 
 class Facts(Frozen):
-    """What an instance must say beside any ratio."""
+    """What an instance must report with any ratio."""
 
     size: str = Field(description="as the family puts it: '100 jobs'")
     jobs: int | None = Field(description="jobs that may complete; None: a family without")
     offered_load: Extended | None = Field(
-        description="asked for / what there is, of the scarcest resource; None: unknown"
+        description="requested / what there is, of the scarcest resource; None: unknown"
     )
     scarcest: str = Field(default="", description="the scarcest resource")
     parallel_share: float | None = Field(description="share of jobs with more than one worker")
@@ -236,7 +236,7 @@ class Facts(Frozen):
 
 
 class RatioReport(Frozen):
-    """Policies beside the best with hindsight, on one instance."""
+    """Policies compared with the best with hindsight, on one instance."""
 
     facts: Facts
     optimum: Optimum
@@ -249,7 +249,7 @@ class RatioReport(Frozen):
     integrality_gap: tuple[Extended, Extended] | None = Field(
         default=None,
         description="the ratio of the optimum to the relaxation: at least, at most; None: no "
-        "relaxation was asked for",
+        "relaxation was requested",
     )
     policies: tuple[Judged, ...]
     failed: tuple[Failed, ...] = Field(default=(), description="policies that have no row")
@@ -281,7 +281,7 @@ class RatioReport(Frozen):
 
     @property
     def gap_in_words(self) -> str:
-        """The integrality gap, as in a table; 1 says that the relaxation loses nothing."""
+        """The integrality gap, as in a table; 1 states that the relaxation loses nothing."""
         assert self.integrality_gap is not None
         low, high = self.integrality_gap
         return f"{low:.6g}" if high <= low * (1 + CLOSED) else f"{low:.6g} .. {high:.6g}"
@@ -366,7 +366,7 @@ class Scale:
         *,
         behind: Sequence[Run] | None = None,
     ) -> RatioReport:
-        """Return the comparison of ``runs``; those ``behind`` it also tell of the instance."""
+        """Return the comparison of ``runs``; those ``behind`` it also describe the instance."""
         rows = [self.judged(run) for run in runs]
         rows += [self.judged_outside(kept.name, kept.verdict) for kept in outside]
         return RatioReport(
@@ -510,7 +510,7 @@ def _completed(completion: Sequence[int | None]) -> int | None:
 
 
 def facts_of(scale: Scale, runs: Sequence[Run]) -> Facts:
-    """Return what to say of the instance; ``runs`` are those of the trivial policies, or more."""
+    """Return remarks on the instance; ``runs`` are those of the trivial policies, or more."""
     described = scale.family.describe(scale.instance)
     scarcest, load = max(_leaves(described.get(LOAD)), key=lambda leaf: leaf[1], default=("", None))
     simple = [r for r in runs if r.policy in scale.family.trivial]

@@ -59,7 +59,7 @@ class Run(Frozen):
         default=(), description="completion slot of each job; empty where no jobs complete"
     )
     prior: dict[str, Any] = Field(
-        description="what the policy knew beforehand, by the names it asked for; own:... is a "
+        description="what the policy knew beforehand, by the names it requested; own:... is a "
         "statistic from outside"
     )
     sealed: bool = Field(default=False, description="it ran in a process of its own")
@@ -109,7 +109,7 @@ class Run(Frozen):
 
     @property
     def seal(self) -> str:
-        """Whether it was sealed, in words; what it was not kept from is said."""
+        """Whether it was sealed, in words; what it was not kept from is reported."""
         missing = [guard for guard in SEAL if guard not in self.guards]
         if not self.sealed:
             return "not sealed"
@@ -152,10 +152,10 @@ def simulate(
     seed : int
         Seed of the policy's random streams.
     prior : mapping, optional
-        Values for exactly the names that the policy asks for; by default the family computes them.
+        Values for exactly the names that the policy requests; by default the family computes them.
         With a prior that is handed in, no guarantee is stated.
     sealed : bool
-        Run the policy in a process of its own, which is told events and nothing else. Takes the
+        Run the policy in a separate process, which receives events and nothing else. Takes the
         name of a policy; a program is always sealed.
     decision_limit : float, optional
         Seconds for each decision, and for the start. By default 600 for a sealed policy, and no
@@ -172,7 +172,7 @@ def simulate(
     Raises
     ------
     InputError
-        The instance cannot be played, or the policy asks for what nobody knows.
+        The instance cannot be played, or the policy requests what nobody knows.
     PolicyError
         The policy fails, breaks the model or changes the instance.
     KeyboardInterrupt
@@ -297,7 +297,7 @@ def _run(
 
 
 def answerable(family: Family, events: Iterable[Any]) -> Generator[Any, Any, None]:
-    """Return the events of a run, to which decisions are sent; who is not reactive hears none."""
+    """Return the events of a run, which take decisions; non-reactive policies receive none."""
     if family.reactive:
         return cast(Generator[Any, Any, None], events)
     return (event for event in events)

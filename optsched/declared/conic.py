@@ -84,7 +84,7 @@ def _solved(whole: Arrays, cones: Any, tightening: float, progress: Progress) ->
 
 
 def _prove(inst: Declared, whole: Arrays, found: Conic, progress: Progress) -> None:
-    """Make a certificate of the duals; what Clarabel says itself is a claim."""
+    """Make a certificate of the duals; Clarabel's own bound is a claim."""
     if found.x is None or found.y is None:
         return
     program = inst.exact

@@ -1,7 +1,7 @@
 """The events of a declared problem, what a policy knows so far, and how decisions are taken down.
 
 An event has a time and what becomes known at it: columns, rows, coefficients; and the variables
-that are to be decided now. Everything goes by name, so that no index tells what is still to come.
+that are to be decided now. Everything goes by name, so that no index reveals what is still to come.
 """
 
 from __future__ import annotations
@@ -260,7 +260,7 @@ class Constraint:
     activity: Scalar = 0
 
     def left(self, side: str = "") -> float:
-        """Return what its upper limit leaves, or what its lower limit still asks for."""
+        """Return what its upper limit leaves, or what its lower limit still requests."""
         side = side or ("upper" if math.isfinite(self.upper) else "lower")
         limit = self.upper if side == "upper" else self.lower
         return float(exact(limit) - self.activity) if math.isfinite(limit) else limit
@@ -356,7 +356,7 @@ class View:
     def residual(self, row: str | Sequence[Any], side: str = "") -> float:
         """Return what the decisions so far leave of a row's upper limit.
 
-        Of a row that has only a lower limit, or for ``side="lower"``, what is still asked for.
+        Of a row that has only a lower limit, or for ``side="lower"``, what is still requested.
         """
         return self.row(row).left(side)
 
@@ -381,7 +381,7 @@ class View:
 
 
 class Online(ABC):
-    """A policy that keeps a `State`; subclasses say how to decide."""
+    """A policy that keeps a `State`; subclasses state how to decide."""
 
     name = ""
     information: Information = "after"
@@ -427,7 +427,7 @@ class FunctionPolicy(Online):
         self.memory: dict[Any, Any] = {}
 
     def decide(self, event: Event) -> Decision:
-        """Ask the function."""
+        """Call the function."""
         made = self.function(View(self.state, event, self.memory, self.random))
         if made is None:
             return {}

@@ -61,7 +61,7 @@ MOST_SIZES = 8  # of the coefficients of a row
 BROKEN = 1e-4  # by how much, relative to its norm, a cut must be broken
 FLAT = 1e-6  # multipliers of rows that a cut does without
 NEARLY_WHOLE = 0.005  # fractional parts of which no cut is made
-RELIABLE, TRIED = 2, 8  # a column is tried before it was branched on so often; at most so many
+RELIABLE, TRIED = 2, 8  # a column is tried before it was branched on so often; at most this many
 LARGEST_WHOLE = 2**53  # of what CP-SAT is given
 
 
@@ -114,7 +114,7 @@ def relaxation(inst: Declared, progress: Progress, *, threads: int, seed: int) -
 def _integer_program(
     inst: Declared, tree: _Tree, progress: Progress, *, threads: int, seed: int
 ) -> None:
-    """Let HiGHS look for solutions; what it says of the bound is a claim."""
+    """Let HiGHS look for solutions; what it reports of the bound is a claim."""
     sign = 1.0 if inst.sense == "min" else -1.0
     found = solve_mip(
         *tree.linear.arrays,
@@ -206,7 +206,7 @@ class _Linear:
                 yield np.asarray(known.getBasisInverseRow(r)[1])
 
     def forget_costs(self) -> None:
-        """Ask from now on only whether anything is feasible."""
+        """From now on, test only whether anything is feasible."""
         for j in range(len(self.arrays.cost)):
             self.h.changeColCost(j, 0.0)
 
@@ -244,7 +244,7 @@ class _Linear:
         return None if found is None else found / self._units()
 
     def unbounded(self) -> InputError:
-        """Return what to say of an unbounded program."""
+        """Return what to report of an unbounded program."""
         direction = ray(self.h, primal=True)
         which = ""
         if direction is not None and direction.size:

@@ -40,7 +40,7 @@ class Reoptimization(Online):
         return variable.cost
 
     def stuck(self, event: Event) -> PolicyError:
-        """Return what to say where earlier decisions leave no way on."""
+        """Return what to report where earlier decisions leave no way on."""
         return PolicyError(
             f"policy {self.name}: time {event.time:g}: no values satisfy the constraints that are "
             "revealed, after what was decided before"

@@ -47,7 +47,7 @@ class AscentParams:
     swing : float
         Excess of a row's usage over its capacity, relative, beyond which it counts as that.
     comes_back : float
-        How fast a price of 0 grows: share of the mean worth of rows.
+        How fast a price of 0 grows: share of the mean value of rows.
     lowest : float
         Least scale of prices that is tried, over what blocks earn without prices.
     scans : int
@@ -85,10 +85,10 @@ class Level:
     """How finely rows are priced, and how long."""
 
     group: Ints  # (rows,) rows of a number share a price; groups divide those of the level before
-    first: float  # step: share of a worth that changes in a batch, if its rows are twice as full
+    first: float  # step: share of a value that changes in a batch, if its rows are twice as full
     last: float  # steps below end the level
     gain: float  # of the bound, by which an average must lower it, or steps get smaller
-    exact: bool = False  # how blocks are asked
+    exact: bool = False  # how blocks are priced
 
 
 class Ascent:
@@ -99,7 +99,7 @@ class Ascent:
     problem : Blocks
     rng : Generator
     stop : callable
-        Whether to stop, asked at every step.
+        Whether to stop, called at every step.
     found : callable
         Called with a bound and its prices whenever the bound is better than ever before.
     params : AscentParams, optional
@@ -140,7 +140,7 @@ class Ascent:
     def scan(self, base: Floats, worth: float) -> None:
         """Find how many times ``base``, the prices of everything worth 1, are best.
 
-        ``worth`` is any bound: where everything is worth more, the bound is, too.
+        ``worth`` is any bound: where everything is worth more, the bound is as well.
         """
         if not 0 < worth < np.inf:
             return

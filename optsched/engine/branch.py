@@ -158,7 +158,7 @@ class BranchAndPrice:
         self.stuck: list[int] = []  # leaves that nothing is left to split of
 
     def run(self) -> bool:
-        """Work until every leaf is done (True), or until told to stop; called again, go on."""
+        """Work until every leaf is done (True), or until stopped; called again, go on."""
         follow: int | None = None
         depth = 0
         self.proved(self.tree)

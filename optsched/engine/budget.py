@@ -34,7 +34,7 @@ class Budget:
     units : float, optional
         Of effort; where there are any, methods do not see the clock, which still ends the solve.
     ended : callable
-        Whether nothing is left whatever the limits say; by default after a signal.
+        Whether nothing is left whatever the limits are; by default after a signal.
     """
 
     def __init__(
@@ -63,13 +63,13 @@ class Budget:
         return self.elapsed() if self.units is None else self.spent() * effort.UNIT
 
     def late(self, soon: float = 0.0) -> bool:
-        """Whether the time limit is over, or will be in so many seconds."""
+        """Whether the time limit is over, or will be within this many seconds."""
         return clock.now() + soon >= self._deadline
 
     def overdue(self) -> bool:
-        """Whether a limit or a signal was so long ago that nobody waits for the solve any more.
+        """Whether a limit or a signal was long enough ago that nobody waits for the solve any more.
 
-        To be asked again and again, by another thread than the one that solves.
+        To be called repeatedly, by another thread than the one that solves.
         """
         if self._heard is None and interrupts.asked() is not None:
             self._heard = time.perf_counter()  # a signal does not wait for kernels to compile
@@ -85,11 +85,11 @@ class Budget:
         return 0.0 if self.late() else max(0.0, (self.units - self.spent()) * effort.UNIT)
 
     def span(self, seconds: float = math.inf) -> Span:
-        """Return a part of what is left: at most so many seconds."""
+        """Return a part of what is left: at most this many seconds."""
         return Span(self, seconds)
 
     def limits(self, seconds: float = math.inf) -> Limits:
-        """Return what a solver may use: at most so many seconds, and what is left."""
+        """Return what a solver may use: at most this many seconds, and what is left."""
         seconds = min(seconds, self.left())
         if self.units is None:
             return Limits(time_limit=seconds, effort=math.inf)
@@ -128,5 +128,5 @@ class Span:
         return 1.0 if self.over() else self.passed() / self.whole
 
     def limits(self, seconds: float = math.inf) -> Limits:
-        """Return what a solver may use: at most so many seconds, and what is left."""
+        """Return what a solver may use: at most this many seconds, and what is left."""
         return self.budget.limits(min(seconds, self.left()))

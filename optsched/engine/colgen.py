@@ -29,7 +29,7 @@ import numpy as np
 from optsched import solvers
 from optsched.numbers.arrays import Flags, Floats, Ints
 
-SMOOTHING = 0.7  # weight of the best prices so far when the oracle is asked (Wentges)
+SMOOTHING = 0.7  # weight of the best prices so far when the oracle is called (Wentges)
 PROBE_ITERATIONS = 100  # of the dual simplex, to guess what a branching would do
 IMPROVES = 1e-9  # a column counts if its payoff beats the block's dual by this, relatively
 
@@ -60,7 +60,7 @@ class Decomposition(Protocol):
     rhs: Floats  # (rows,)
     copies: Floats  # (blocks,)
     equality: Flags  # (blocks,)
-    penalty: float  # more than any block that asks for equality can be worth
+    penalty: float  # more than any block that requests equality can be worth
 
     def price(self, prices: Floats, duals: Floats) -> Pricing:
         """Return columns whose payoff beats their block's dual (none if inf), and the best payoffs.
@@ -99,11 +99,11 @@ class RestrictedMaster(Protocol):
         """
 
     def refine(self) -> bool:
-        """See to it that the next solution is more exact than the last; say whether it can be."""
+        """Make the next solution more exact than the last; return whether it can be."""
 
 
 def key(column: Column) -> tuple[int, float, bytes, bytes, bytes]:
-    """Return what tells a column from all others."""
+    """Return what distinguishes a column from all others."""
     return column.block, column.value, column.rows.tobytes(), column.usage.tobytes(), column.tag
 
 
@@ -132,7 +132,7 @@ class Master:
         none = np.empty(0, np.int32)
         self.h.addRows(upper.size, lower, upper, 0, none, none, empty)
         self.lower, self.upper = lower, upper
-        # one expensive stand-in for every block, used by those that ask for equality
+        # one expensive stand-in for every block, used by those that request equality
         self.stand_ins = self.blocks
         bounds = np.where(problem.equality, np.inf, 0.0)
         self.h.addCols(
@@ -198,7 +198,7 @@ class Master:
         return value
 
     def refine(self) -> bool:
-        """Say that a vertex cannot be more exact."""
+        """State that a vertex cannot be more exact."""
         return False
 
     def solve(self, distance: float = 0.0) -> tuple[float, Floats, Floats, Floats]:  # noqa: ARG002
@@ -234,15 +234,15 @@ def generate_columns(
     master : RestrictedMaster
         Its columns are kept and extended.
     stop : callable
-        Asked after every iteration with the best so far (time, or a bound that is good enough).
+        Called after every iteration with the best so far (time, or a bound that is good enough).
     center : array of shape (rows,), optional
         Prices to begin from.
     tolerance : callable
         Relative distance of bound and master at which it has converged, given the master's value.
     smoothing : float
-        0 asks the oracles at the master's own prices.
+        0 calls the oracles at the master's own prices.
     points : sequence of float
-        Where the master costs more than the oracles: instead of once, they are asked at several
+        Where the master costs more than the oracles: instead of once, they are called at several
         points, at these shares of the way from the best prices to the master's.
 
     Returns
@@ -250,7 +250,7 @@ def generate_columns(
     Relaxation
     """
     best = Relaxation(np.inf, np.zeros(master.rows))
-    distance, known = 1.0, -np.inf  # the greatest value of a master bounds from below, too
+    distance, known = 1.0, -np.inf  # the greatest value of a master bounds from below as well
     if center is not None:
         pricing = problem.price(center, np.full(master.blocks, -np.inf))
         best.bound, best.prices = lagrangian(problem, center, pricing.best), center

@@ -133,7 +133,7 @@ class InteriorMaster:
         return len(self.columns) - before
 
     def refine(self) -> bool:
-        """See to it that the next solution is more exact than the last; say whether it can be."""
+        """Make the next solution more exact than the last; return whether it can be."""
         if self.overfull:
             return True  # the rows in question have joined
         if self.accuracy > self.params.tightest:
@@ -148,7 +148,7 @@ class InteriorMaster:
 
         ``distance`` is that of bound and master so far, relatively. The value is that of a
         solution of the whole restricted program; -inf while a row that takes no part is overfull,
-        if blocks ask for equality.
+        if blocks request equality.
         """
         self._choose()
         self._extend()
@@ -229,7 +229,7 @@ class InteriorMaster:
         return coo_array(entries, shape=(self.blocks, block.size))
 
     def _within(self, x: Floats) -> float:
-        """Return what a solution is worth once its columns fit; no block asks for equality."""
+        """Return what a solution is worth once its columns fit; no block requests equality."""
         block = np.array([c.block for c in self.columns], np.int64)
         matrix = vstack([self.usage, self._members(block)], format="csc")
         room = np.concatenate([self.room, self.copies])

@@ -1,4 +1,4 @@
-"""What is known of an optimum: a schedule reaches one end, a bound closes the other."""
+"""Interval of an optimum: a schedule reaches one end, a bound closes the other."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Interval:
     def gap(self) -> float | None:
         """Relative distance of value and bound, which no unit changes.
 
-        ``|bound - value| / |value|``, or what the family's ``distance`` says; infinite where the
+        ``|bound - value| / |value|``, or what the family's ``distance`` states; infinite where the
         value is 0 and the bound is not; None where one of the two is missing.
         """
         if self.value is None or self.bound is None:
@@ -112,7 +112,7 @@ class Interval:
 
 
 def relative(value: float, other: float) -> float:
-    """Return |other - value| / |value|: 0 if they are equal, infinite beside a value of 0.
+    """Return |other - value| / |value|: 0 if they are equal, infinite at a value of 0.
 
     >>> relative(4.0, 5.0), relative(0.0, 0.0), relative(0.0, 1e-300)
     (0.25, 0.0, inf)

@@ -59,7 +59,7 @@ def begin(progress: Progress, start: Known, method: str) -> None:
     nothing = None if family.empty is None else family.empty(instance)
     if nothing is not None and answers(instance, nothing):
         verdict = family.verify(instance, nothing)
-        if verdict.value is None or math.isfinite(verdict.value):  # else no number says how bad
+        if verdict.value is None or math.isfinite(verdict.value):  # else no number states how bad
             progress.judged(nothing, verdict)
     for value, schedule in start.schedules:
         if answers(instance, schedule):

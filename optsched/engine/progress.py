@@ -41,7 +41,7 @@ def origin(maker: Maker) -> str:
 
 
 class Progress:
-    """Keeps the best of both sides while a method runs; says when to stop.
+    """Keeps the best of both sides while a method runs; decides when to stop.
 
     A method reports schedules and bounds as it finds them, so that a limit, a gap or Ctrl-C leaves
     the best so far. An incumbent counts only once the judge has accepted it.
@@ -51,7 +51,7 @@ class Progress:
     bound of the other origins takes its place.
 
     Seconds are those of the clock or, where effort is limited, those that the work so far stands
-    for: a method that asks `seconds`, `left` and `span`, and hands `limits` to solvers, repeats
+    for: a method that reads `seconds`, `left` and `span`, and hands `limits` to solvers, repeats
     under effort. What is to be shown is `elapsed` and `spent`.
     """
 
@@ -81,13 +81,13 @@ class Progress:
         self.infeasible = False
         self._ended = False
         self._bounds: dict[str, tuple[float, Maker, Frozen | None]] = {}  # by origin
-        self._proof: Frozen | None = None  # the certificate, where the family's distance asks it
+        self._proof: Frozen | None = None  # the certificate, if the family's distance needs it
         self._checked: tuple[Frozen, float] | None = None  # the last one, and what it proves
         self.checked: tuple[Frozen, float] | None = None  # the best one that was checked, likewise
 
     @cached_property
     def digest(self) -> str:
-        """The digest of the instance; no policy runs beside a search, so that it stays the same."""
+        """The digest of the instance; no policy runs during a search, so that it stays the same."""
         return self.instance.digest()
 
     @property
@@ -113,11 +113,11 @@ class Progress:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C or another signal has asked for an end, or whoever watches has."""
+        """Whether Ctrl-C, another signal or an observer has requested an end."""
         return self._ended or interrupts.asked() is not None
 
     def end(self) -> None:
-        """Ask the method to end with what it has, as a signal would."""
+        """Stop the method with what it has, as a signal would."""
         self._ended = True
 
     def abandon(self) -> None:
@@ -245,7 +245,7 @@ class Progress:
         ]
 
     def check(self, certificate: Frozen) -> float:
-        """Return what a certificate proves: the checker's answer, if it was not just asked.
+        """Return what a certificate proves: the checker's answer, cached for the last one.
 
         Raises
         ------
@@ -283,11 +283,11 @@ class Progress:
         return self.budget.seconds()
 
     def span(self, seconds: float = math.inf) -> Span:
-        """Return a part of what is left: at most so many seconds."""
+        """Return a part of what is left: at most this many seconds."""
         return self.budget.span(seconds)
 
     def limits(self, seconds: float = math.inf) -> Limits:
-        """Return what a solver may use: at most so many seconds, and what is left."""
+        """Return what a solver may use: at most this many seconds, and what is left."""
         return self.budget.limits(seconds)
 
     def spend(self, units: float) -> None:
@@ -295,9 +295,9 @@ class Progress:
         effort.spend(units)
 
     def called_off(self) -> bool:
-        """Whether a signal, the clock or who watches ends it: may be asked at any moment.
+        """Whether a signal, the clock or who watches ends it: may be called at any moment.
 
-        Who waits for a thread asks this one: `stop` counts how often it is asked.
+        To be called while waiting for a thread: `stop` counts its calls.
         """
         self.tick()
         return self.interrupted or self.budget.late()
@@ -307,7 +307,7 @@ class Progress:
         return self.interval.gap
 
     def closed(self) -> bool:
-        """Whether the gap is as small as was asked for."""
+        """Whether the gap is as small as was requested."""
         gap = self.gap()
         return gap is not None and gap <= self.gap_limit
 
@@ -318,7 +318,7 @@ class Progress:
         return self.interrupted or self.left() <= 0 or self.closed()
 
     def tick(self) -> None:
-        """Let whoever watches look."""
+        """Call the observer."""
         watch = self.watch
         if watch is not None:
             watch(self)

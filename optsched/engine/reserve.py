@@ -60,7 +60,7 @@ class Reserve:
 
 
 class Pace:
-    """How long the steps of a loop take, where nothing asks for the time inside a step.
+    """How long the steps of a loop take, where nothing reads the time inside a step.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Pace:
     def short(self, kept: float = 0.0) -> bool:
         """Whether less is left, but for what is ``kept``, than one of the last steps took.
 
-        To be asked after every step, and at other times, too.
+        To be called after every step, and at other times.
         """
         now = self.progress.seconds()
         self._took.append(now - self._asked)

@@ -24,7 +24,7 @@ LARGEST_SHARE = 0.2  # of the accepted jobs are taken out at most
 COOLING = (0.004, 0.00001)  # acceptance temperature at the start and the end, relative to the value
 TRIES = 12  # rejected jobs that are tried again in one move
 LIKELY_TRIES = 5  # the same where it is known which of them are likely to fit
-MOVE = 0.1  # units of effort, beside what the board counts
+MOVE = 0.1  # units of effort, in addition to what the board counts
 SMALL = 100  # jobs times slots below which a search has little to try
 
 
@@ -59,7 +59,7 @@ def short_search(jobs: int, slots: int, *, rate: float, most: float) -> float:
 def construct(
     board: SearchBoard, order: Sequence[int], factor: int, stop: Callable[[], bool] = lambda: False
 ) -> None:
-    """Insert jobs one after the other, until told to stop."""
+    """Insert jobs one after the other, until stopped."""
     for i in order:
         if stop():
             return
@@ -85,7 +85,7 @@ def improve(
     ----------
     board : SearchBoard
     worth : sequence of float
-        The most that each job can earn; jobs of worth 0 are left out.
+        The most that each job can earn; jobs of value 0 are left out.
     windows : sequence of (first slot, last slot)
         When each job can run: jobs in each other's way overlap.
     factors : int
@@ -100,10 +100,10 @@ def improve(
         Needed where an insertion may move other jobs.
     appeal : sequence of float, optional
         How likely a rejected job is to be tried, above 0, relative to others; by default, the job
-        that is made room for is drawn by ``worth``, and those tried beside it are alike.
+        that is made room for is drawn by ``worth``, and those tried next to it are alike.
     arrived : callable, optional
         Called before every move: puts a better state on the board if somebody else has found one,
-        and says whether.
+        and returns whether.
     """
     jobs = [i for i, w in enumerate(worth) if w > 0]
     if not jobs:

@@ -130,12 +130,12 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 def writable(path: Path) -> Path:
-    """Return ``path`` if a file can be written there; asked before the work is done.
+    """Return ``path`` if a file can be written there; called before the work is done.
 
     Raises
     ------
     InputError
-        It cannot; the message says why.
+        It cannot; the message states why.
     """
     if path == STDOUT:
         return path
@@ -157,7 +157,7 @@ def writable_folder(path: Path) -> Path:
     Raises
     ------
     InputError
-        They cannot; the message says why.
+        They cannot; the message states why.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -223,7 +223,7 @@ def _kind(mode: int) -> str:
 def writing(path: Path) -> Iterator[None]:
     """Be the only one who writes ``path``, on this machine or on a shared disk.
 
-    Beside it lies NAME.lock meanwhile. What a killed process has left of it counts for nothing.
+    Next to it lies NAME.lock meanwhile. What a killed process has left of it counts for nothing.
 
     Raises
     ------

@@ -18,7 +18,7 @@ T = TypeVar("T")
 PACKAGES = ("optsched", "numpy", "scipy", "numba", "pydantic", "pandas")
 
 CITE = """\
-To cite optsched, use CITATION.cff of its repository; cite the paper of a family beside it.
+To cite optsched, use CITATION.cff of its repository; also cite the paper of the family.
 """
 
 

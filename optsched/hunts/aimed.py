@@ -12,7 +12,7 @@ LOST = 1e6  # slots that a job is late which is never done
 def harm(found: Evaluation, jobs: int) -> list[float] | None:
     """Return how much later the policy ends each job than the best schedule does, in slots.
 
-    Below 0: earlier. None where nothing is said of the jobs.
+    Below 0: earlier. None where nothing is stated of the jobs.
     """
     if len(found.mine) != jobs or len(found.best) != jobs:
         return None

@@ -1,4 +1,4 @@
-"""What an instance is worth to a hunt: a policy's run beside the best schedule that is found."""
+"""What an instance is worth to a hunt: a policy's run compared with the best schedule found."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class Judge:
         return self.last.found
 
     def compared(self, instance: Instance, run: Run, **search: Any) -> Trophy:
-        """Return what a run is beside the best schedule that a search finds."""
+        """Return how a run compares with the best schedule that a search finds."""
         family = self.family
         known = []
         if run.obeys:

@@ -39,7 +39,7 @@ class Hunt:
     trophy: Trophy | None  # the worst instance; None: nothing counts
     when: int = 0  # the evaluation that has found it
     jobs: int = 0  # that it had before it was shrunk
-    report: RatioReport | None = None  # the policy beside the closed optimum; None: it was ended
+    report: RatioReport | None = None  # the policy next to the closed optimum; None: it was ended
 
     @property
     def row(self) -> Judged | None:
@@ -128,10 +128,10 @@ def hunt(
     time_limit : float
         Seconds for the optimum of the instance that was found.
     path : path, optional
-        The result file to be written. Beside it stands a notebook, from which the same hunt, or one
-        of more evaluations, goes on.
+        The result file to be written. A notebook is written next to it, from which the same hunt,
+        or one of more evaluations, goes on.
     tell : callable, optional
-        Called with words that say how far it is.
+        Called with words that state how far it is.
 
     Returns
     -------

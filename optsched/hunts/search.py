@@ -1,7 +1,7 @@
 """The search: a small population of bad instances, which moves make worse.
 
 The best few of all that was evaluated have children; a move that has made better children is
-chosen more often. Where nothing gets better for long, it begins anew beside the best. It is a
+chosen more often. Where nothing gets better for long, it restarts near the best. It is a
 function of its seed: evaluations that are known from before need not be made again.
 """
 
@@ -106,7 +106,7 @@ class Search:
             found = parent.found
             for move in used:
                 data = None if data is None else self._moves[move](hand, data, found)
-                found = Evaluation(low=1, share=0, earned=0)  # it is known of the parent alone
+                found = Evaluation(low=1, share=0, earned=0)  # it is known about the parent alone
             fresh = self._fresh(data)
             if fresh is not None:
                 return self._take(*fresh, parent=parent, used=used)

@@ -62,7 +62,7 @@ class Pack:
         ------
         InputError
             The file cannot be read or unpacked, or is too large: its text as a whole, its text
-            beside its size, or the number of its entries.
+            next to its size, or the number of its entries.
         """
         with open_file(self.path) as raw:
             unpacked = io.BufferedReader(_Unpacked(self.path, raw))

@@ -28,7 +28,7 @@ class Taken:
     after: Row
 
     def lines(self) -> list[str]:
-        """Return what a reader is told."""
+        """Return what the reader reports."""
         if not self.better:
             stored = f"value {self.before['value']}, bound {self.before['bound']}"
             return [f"{self.name}: refused: neither value nor bound is better than {stored}"]
@@ -39,7 +39,7 @@ class Taken:
         return [*told, f"{self.name}: {self.before['status']} is now {self.after['status']}"]
 
     def summary(self) -> dict[str, Any]:
-        """Return what ``--json`` says."""
+        """Return what ``--json`` states."""
         names = ("status", "value", "bound", "gap")
         return {
             "name": self.name,
@@ -59,7 +59,7 @@ def submit(library: Library, path: Path) -> Taken:
     ------
     InputError
         The file is no result, its instance is in no pack, or something in it is wrong: a schedule
-        that breaks the model, a certificate that proves less than is said.
+        that breaks the model, a certificate that proves less than is claimed.
     """
     content = read_json(path, "result")
     instance = instance_of(content, path)
@@ -85,7 +85,7 @@ def submit(library: Library, path: Path) -> Taken:
 
 
 def _must_hold(family: Family, instance: Instance, said: Optimum, path: Path) -> None:
-    """Refuse an optimum that is not as it says."""
+    """Refuse an optimum that is not as it states."""
     check = recheck_optimum(family, instance, said, "")
     if check.complaints:
         raise InputError(f"{path}: {check.complaints[0]}")
@@ -107,7 +107,7 @@ def _entry(library: Library, instance: Instance, path: Path) -> str:
 
 
 def _best(family: Family, instance: Instance, mine: Optimum, theirs: Optimum) -> Optimum | None:
-    """Return the better schedule beside the better bound; None: nothing is strictly better."""
+    """Return the better schedule next to the better bound; None: nothing is strictly better."""
     sign = family.sign
     made = theirs.schedule
     value = None if made is None else family.verify(instance, made).value

@@ -35,7 +35,7 @@ FILE = "table.csv"
 LARGEST = 1 << 26  # bytes of a table
 MOST_CELLS = 1 << 22  # of a table
 SETTINGS = ("alpha", "architecture")  # of an instance, not of its parts
-PLACES = {"a", "b", "master", "ports"}  # numbers that name a place: their size says nothing
+PLACES = {"a", "b", "master", "ports"}  # numbers that name a place: their size means nothing
 
 Row = dict[str, Any]
 
@@ -81,7 +81,7 @@ def derive(name: str, text: bytes) -> tuple[Row, list[str]]:
 
 
 def features(instance: Instance) -> dict[str, float | int | str]:
-    """Return what may tell how hard an instance is.
+    """Return what may indicate how hard an instance is.
 
     That is its load (the scarcest resource's), the numbers among its facts, how many entries each
     of its lists has, and of every number in them mean and coefficient of variation.
@@ -173,7 +173,7 @@ def write_table(library: Library, family: str, rows: Sequence[Row]) -> None:
 
 
 def replace_row(library: Library, family: str, row: Row) -> None:
-    """Put a derived row into the table in the place of the one of that name."""
+    """Put a derived row into the table instead of the one of that name."""
     listed = [entry for entry in rows_of(library, family) if entry["name"] != row["name"]]
     write_table(library, family, [*listed, row])
 
@@ -185,7 +185,7 @@ def rows_of(library: Library, family: str) -> list[dict[str, str]]:
 
 
 def contradictions(derived: Row, listed: Mapping[str, str] | None) -> list[str]:
-    """Return where the table says something else than what was derived."""
+    """Return where the table differs from what was derived."""
     if listed is None:
         return [f"{FILE} has no row of it"]
     found = []
@@ -194,7 +194,7 @@ def contradictions(derived: Row, listed: Mapping[str, str] | None) -> list[str]:
         same = said == str("" if true is None else true)
         if not same and _is_number(true):
             try:
-                # a gap is a difference: what is left of rounding in it says nothing
+                # a gap is a difference: what is left of rounding in it means nothing
                 same = agree(float(said), float(true), SAME) or (
                     name == "gap" and abs(float(said) - float(true)) <= SAME
                 )

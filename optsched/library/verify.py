@@ -1,4 +1,4 @@
-"""Verify a library: schedules are judged, certificates re-evaluated; no solver is asked."""
+"""Verify a library: schedules are judged, certificates re-evaluated; no solver is used."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Found:
         return dict(Counter(r["status"] for r in self.rows if r["name"] not in self.damaged))
 
     def summary(self) -> dict[str, Any]:
-        """Return what ``--json`` says."""
+        """Return what ``--json`` states."""
         return {
             "accepted": self.accepted,
             "entries": self.read,
@@ -48,7 +48,7 @@ class Found:
         }
 
     def lines(self) -> list[str]:
-        """Return what a reader is told: every damaged entry, and the sum."""
+        """Return what the reader reports: every damaged entry, and the sum."""
         told = [f"{name}: {what}" for name, wrong in self.damaged.items() for what in wrong]
         counts = ", ".join(f"{n} {status}" for status, n in sorted(self.by_status().items()))
         said = "accepted" if self.accepted else f"rejected, {len(self.damaged)} damaged"
@@ -83,18 +83,18 @@ def verify(
     tables : bool
         Whether there are tables to compare with; a build makes them of what is found here.
     sample : int
-        Of so many consecutive entries, look at one that is drawn at random; 1: all.
+        Of this many consecutive entries, look at one that is drawn at random; 1: all.
     seed : int, optional
         Draws them; by default a fresh one, so that nobody can know which entries are left out.
     tell : callable
-        Told now and again how far it is.
+        Called now and then with the progress.
 
     Raises
     ------
     InputError
         There is no such family.
     KeyboardInterrupt
-        An end was asked for.
+        An end was requested.
     """
     unknown = {*(families or ())} - {*library.families}
     if unknown:

@@ -207,7 +207,7 @@ def minimax(instances: Menu | Iterable[Declared]) -> Game:
     Game
         Its ``value`` is what the best randomized online algorithm reaches on its worst instance,
         divided by the optimum; nothing beats its ``bound``. Both are exact, and hold for
-        every superset: a bound says that no algorithm is better on more instances.
+        every superset: a bound states that no algorithm is better on more instances.
 
     Raises
     ------

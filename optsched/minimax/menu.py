@@ -1,4 +1,4 @@
-"""Menus: all instances that sequences of items make, and the test that none tells the future."""
+"""Menus: all instances that sequences of items make, and the test that none reveals the future."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Menu:
         return made.model_copy(update={"problem": self.name, "source": said(chosen)})
 
     def instances(self) -> list[Declared]:
-        """Return the instances of all sequences, in order; neighbours must not tell the future.
+        """Return the instances of all sequences, in order; neighbours must not reveal the future.
 
         Two sequences that agree in their first t items must have the same events before time t.
         Where that holds for neighbours in the order, it holds for all.

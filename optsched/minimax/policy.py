@@ -101,5 +101,5 @@ class Optimal(Online):
 
 
 def digest(event: Event) -> str:
-    """Return what tells an event from others."""
+    """Return what distinguishes an event from others."""
     return sha256(event.model_dump_json().encode()).hexdigest()

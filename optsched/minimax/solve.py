@@ -1,6 +1,6 @@
 """The best online algorithms on a set of instances: a linear program over their states.
 
-A randomized algorithm says how often each decision is taken in each state: a flow that begins at
+A randomized algorithm states how often each decision is taken in each state: a flow that begins at
 the first state (a realization plan, Koller et al., 1996). So the best one solves a linear program,
 and the duals of the instances are weights against which no algorithm does better (Yao, 1977). Both
 are rounded to integers and evaluated exactly. The best deterministic algorithm comes from backward
@@ -253,4 +253,4 @@ def _judge(tree: Tree, i: int, values: dict[str, int], cost: Fraction | int) -> 
     verdict = verify(inst, Solution(values=tuple(float(values[c.name]) for c in inst.columns)))
     expected = float(Fraction(tree.sign * cost) / tree.scale)
     if verdict.value != expected:
-        raise RuntimeError(f"{titled(i, inst)}: the feasibility check says {verdict}")
+        raise RuntimeError(f"{titled(i, inst)}: the feasibility check states {verdict}")

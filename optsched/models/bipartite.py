@@ -8,10 +8,10 @@ via Online Learning. arXiv:2305.06572. Glossary: families/bipartite/instance.py.
           sum_l y_lr^k(t) <= c_r^k                      for all r, k, t          (6)
 
 with f_r^k linear, log, reciprocal or poly (60); or, where the instance's gain is "sum", with (7) as
-it is printed, f_k(sum_r y_lr^k(t)) in the place of sum_r f_r^k(y_lr^k(t)). Slots with the same jobs
+it is printed, f_k(sum_r y_lr^k(t)) instead of sum_r f_r^k(y_lr^k(t)). Slots with the same jobs
 have the same best decision: so there is one for every pattern of jobs, and it counts as often as
 the pattern comes.
-With one decision for all slots, and the numbers n_l = sum_t x_l(t) in the place of x_l(t), this is
+With one decision for all slots, and the numbers n_l = sum_t x_l(t) instead of x_l(t), this is
 the best stationary decision (10). Where several jobs arrive at a port, l stands for its copies
 (Sec. 3.4). A port without a job earns nothing, and has no variables.
 """

@@ -82,7 +82,7 @@ def utility_of(inst: BotInstance, objective: float) -> float:
 
 
 def note(inst: BotInstance) -> tuple[str, ...]:
-    """Return what whoever solves `bot_program` must know of its objective."""
+    """Return what users of other solvers for `bot_program` must know of its objective."""
     if inst.alpha == "inf":
         return ("objective: the smallest rate, tasks/s; the further levels are not in the program",)
     if inst.alpha in (0, 1):

@@ -13,10 +13,10 @@ families/completion/instance.py.
 
 A mode k of a job is a worker type m, a PS type p, a locality q, a number of workers n and the least
 duration d that (2f) allows; (2b), (2c) and (2g) hold by its choice, (2j) since no start lies before
-the arrival. u_jkth says whether server h hosts PS: (2d) for q = 1 puts all workers on the one host,
-(15a) on one server. A placement on one server under a mode with q = 0 is slower than it might be,
-so it is not excluded. Where jobs may run on after T, the starts reach as far as any job of a better
-schedule than a known one can.
+the arrival. u_jkth states whether server h hosts PS: (2d) for q = 1 puts all workers on the one
+host, (15a) on one server. A placement on one server under a mode with q = 0 is slower than it might
+be, so it is not excluded. Where jobs may run on after T, the starts reach as far as any job of a
+better schedule than a known one can.
 
 With ``printed`` every number of workers up to D_j is a mode, and demands and capacities are in
 natural units. Where variables are whole that changes nothing, beyond the judge's tolerance of 1e-9.
@@ -94,7 +94,7 @@ def completion_ilp(
     inst : CompletionInstance
     ends : sequence of int, optional
         The slot by which each job ends; by default T. Where jobs may run on after T, that is
-        another problem: `families.completion.optimum.horizon.latest_ends` says how far to go.
+        another problem: `families.completion.optimum.horizon.latest_ends` states how far to go.
     watch : callable, optional
         Called again and again while the model is built, which takes long; it may raise.
     relaxed : bool

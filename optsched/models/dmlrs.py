@@ -21,7 +21,7 @@ PS that they need; ``outer[i, t]``, it runs on two machines or more.
 and only if all PS are on h, and takes bandwidth to every machine with PS.
 
 Deviations, all exact. v_it, "i completes in t", replaces the arg max of (3.6), since u_i never
-increases: whoever is done before the declared slot earns no less. A job has no variable before it
+increases: a job done before the declared slot earns no less. A job has no variable before it
 arrives: (3.7). A slot with workers has a PS: as printed, the minimum over no PS at all would let a
 job train for free. PS and capacities are the whole numbers that the judge counts in; (3.1) is the
 judge's inequality in the smallest whole numbers, with a right-hand side half a unit below the least
@@ -58,7 +58,7 @@ from optsched.numbers.resources import exact, room
 def dmlrs_ilp(
     inst: DmlrsInstance, *, relaxed: bool = False, printed: bool = False
 ) -> pyo.ConcreteModel:
-    """Build the program in the reading that the instance asks for.
+    """Build the program in the reading that the instance requests.
 
     Parameters
     ----------
@@ -259,11 +259,11 @@ def dmlrs_link_ilp(inst: DmlrsInstance, *, printed: bool = False) -> pyo.Concret
     def eq3_4_some_server(m, i, t):
         return total(m.w, i, t) <= jobs[i].chunks * total(m.s, i, t)
 
-    @m.Constraint(ITH, doc="(3.4) h has PS if it is said to")
+    @m.Constraint(ITH, doc="(3.4) h has PS if it is declared to")
     def eq3_4_holds_some(m, i, t, h):
         return m.s[i, t, h] >= m.holds[i, t, h]
 
-    @m.Constraint(ITH, doc="(3.4) h has no PS unless it is said to")
+    @m.Constraint(ITH, doc="(3.4) h has no PS unless it is declared to")
     def eq3_4_holds_none(m, i, t, h):
         return m.s[i, t, h] <= rooms[i, h][1] * m.holds[i, t, h]
 
@@ -355,7 +355,7 @@ def _ratio(table: tuple[int, ...]) -> tuple[int, int] | None:
 
 
 def _work(inst: DmlrsInstance, i: int, slots: int, *, printed: bool) -> tuple[float, float, float]:
-    """Return coefficients and right-hand side of (3.1) for a job that may run in so many slots."""
+    """Return coefficients and right-hand side of (3.1) for a job with this many slots."""
     job = inst.jobs[i]
     if not printed:
         return work_row(inst.needs[i], job.chunks * slots)

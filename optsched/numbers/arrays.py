@@ -13,4 +13,4 @@ Flags = NDArray[np.bool_]
 Small = NDArray[np.int16]  # counts of few, where memory is what costs
 Medium = NDArray[np.int32]
 Units = NDArray[np.signedinteger[Any]]  # int32 where the numbers allow it
-Unsigned = NDArray[np.uint32]  # indices of which compiled code need not ask for the sign
+Unsigned = NDArray[np.uint32]  # indices of which compiled code need not check the sign

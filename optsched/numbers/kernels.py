@@ -1,9 +1,9 @@
-"""Compiled functions: the one decorator for kernels, and what is said while they are compiled.
+"""Compiled functions: the one decorator for kernels, and what is printed while they are compiled.
 
-A kernel is compiled by numba when it is first called, and stored beside its source (or in the
+A kernel is compiled by numba when it is first called, and stored next to its source (or in the
 folder that NUMBA_CACHE_DIR names), so that this happens once on a machine. No clock runs meanwhile
 (see :mod:`optsched.process.clock`). What is stored holds all kernels that it calls, and the numbers
-that it reads, and counts only while these are the same, too: numba itself looks at the one file.
+that it reads, and counts only while these are the same as well: numba itself looks at the one file.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _forgive(made: Any) -> None:
 
 def compiling() -> str:
     """Return what is being compiled, in words; "" if nothing is."""
-    now = _now[:1]  # who asks is another thread
+    now = _now[:1]  # read by another thread
     if not now:
         return ""
     ready = sum(bool(made.overloads) for made in _made)
@@ -129,7 +129,7 @@ def unstored() -> str:
     if not _unstored:
         return ""
     return (
-        "compiled kernels cannot be stored, neither beside the package nor in your cache, so they "
+        "compiled kernels cannot be stored, neither next to the package nor in your cache, so they "
         "are compiled in every run: let NUMBA_CACHE_DIR name a folder that can be written"
     )
 

@@ -1,8 +1,8 @@
 """How large whole numbers can become: where all checkers get their integers from.
 
 A compiled kernel adds and multiplies in 64 bits, and a sum that leaves them comes back with another
-sign and says something false. So a checker states how large each quantity is at most, forms from
-these the largest of every sum and product that its kernel forms, and asks whether it fits, before
+sign and gives a wrong result. So a checker states how large each quantity is at most, forms from
+these the largest of every sum and product that its kernel forms, and checks whether it fits, before
 the kernel runs. All that is done in Python's integers, which have no limit. What does not fit is
 refused, or put on a coarser grid in the safe direction, or counted in Python's integers.
 

@@ -177,7 +177,7 @@ Utility = Annotated[Sigmoid | Inverse | Constant | Table, Field(discriminator="k
 def compare(utility: Utility, delay: int, log: float) -> int:
     """Return whether ``upper`` is surely greater (1) than a number or less (-1), by logarithms.
 
-    0: they are too near to say.
+    0: they are too near to decide.
     """
     mine = utility.log(delay)
     parts = 1.0 + abs(mine) + abs(log)

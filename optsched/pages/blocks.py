@@ -43,7 +43,7 @@ def ends(text: str, low: float, high: float | None) -> Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """The head of a column; ``help`` says what it means where the name alone does not."""
+    """The head of a column; ``help`` states what it means where the name alone does not."""
 
     name: str
     help: str = ""
@@ -74,7 +74,7 @@ class Table:
 
     @property
     def cut(self) -> str:
-        """What is said where rows are left out."""
+        """What is printed where rows are left out."""
         total = len(self.rows) if self.total is None else self.total
         if total <= len(self.shown):
             return ""
@@ -120,7 +120,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve of steps: drawn, and as numbers for whoever points at it."""
+    """A curve of steps: drawn, and as numbers on hover."""
 
     name: str
     colour: int
@@ -182,7 +182,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Facts:
-    """Names and what is said of them."""
+    """Names and what is reported of them."""
 
     kind: ClassVar[str] = "facts"
     name: str
@@ -216,5 +216,5 @@ class Page:
     title: str
     subtitle: str
     answer: Sequence[str]  # sentences, the most important one first
-    remarks: Sequence[str]  # what must be said beside them
+    remarks: Sequence[str]  # what must be reported with them
     sections: Sequence[Section]

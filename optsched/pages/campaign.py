@@ -1,4 +1,4 @@
-"""What the store of a campaign says, as a page. Its size depends on the plan, not on the cells."""
+"""The content of a campaign's store, as a page. Its size depends on the plan, not on the cells."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def page_of_store(
     policies : sequence of str
         Whose worst instances are drawn, by their names in the tables.
     tell : callable
-        Told what is done.
+        Called with what is done.
     """
     found = Reading.of(path, tell)
     families = [found.family(group) for group in found.statistics.groups]
@@ -269,7 +269,7 @@ def _pictures(
 def _chosen(found: Reading, asked: Sequence[str]) -> list[Summary]:
     """Return whose worst instances are drawn.
 
-    If nobody asks for any: of each family that of the worst policy, and in the same group that of
+    If none is requested: of each family that of the worst policy, and in the same group that of
     the best one, if that is ever worse than the best with hindsight.
     """
     summaries = found.statistics.summaries

@@ -191,5 +191,5 @@ def convergence(optimum: Optimum) -> Plot | None:
         x=x,
         y=y,
         curves=curves,
-        note="The last values were checked; when the others were reached is as the file says.",
+        note="The last values were checked; when the others were reached is as the file states.",
     )

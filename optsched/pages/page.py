@@ -48,7 +48,7 @@ def report(
         Whose worst instances are drawn, by their names in the tables. Of a campaign, by default the
         best and the worst policy, if their schedules are found again in some seconds.
     tell : callable, optional
-        Told what is done.
+        Called with what is done.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def report(
     return page
 
 
-# Of curves on a dark ground, in the place of `CURVES`; found by the same search.
+# Of curves on a dark ground, instead of `CURVES`; found by the same search.
 DARK = (
     "#4060C0", "#E04000", "#C02080", "#40C060", "#A000FF", "#FFA000", "#A0A0E0", "#806040",
     "#C0A0A0", "#A0FF80",
@@ -87,7 +87,7 @@ def render(page: Page) -> str:
     """Return the text of a page.
 
     Whatever comes from a store or a file is text: it is escaped, and what could turn or hide what
-    stands beside it is shown as a mark. If that failed, the page's own policy lets no script run
+    stands next to it is shown as a mark. If that failed, the page's own policy lets no script run
     but the one whose digest it names.
     """
     folder = files("optsched.pages") / "templates"

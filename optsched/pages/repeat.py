@@ -1,4 +1,4 @@
-"""How to repeat what a page says: plans as text, and what to type."""
+"""How to repeat what a page states: plans as text, and what to type."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RAW = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def plan_text(plan: Plan) -> str:
-    """Return a plan file that says the same.
+    """Return a plan file that is equivalent.
 
     >>> from optsched.campaigns.plan import make_plan
     >>> said = {"instances": [{"family": "bot", "seeds": [3, 4, 5]}], "reference": {"effort": 9.0}}
@@ -95,9 +95,9 @@ def of_result(file: Path, method: str, seed: int | None, runs: list[Run]) -> lis
         asked = " ".join(f"--policy {shlex.quote(run.policy)}" for run in runs)
         sealed = " --sealed" if all(run.sealed for run in runs) else ""
         words = f"optsched ratio {name} {asked} --optimum {name} --seed {seed}{sealed}"
-        found.append(Code("Run the policies again, beside the optimum of the file:", words))
+        found.append(Code("Run the policies again, next to the optimum of the file:", words))
         words = f"optsched ratio {name} {asked} --method {method} --seed {seed}{sealed} --fresh"
-        found.append(Code("Look for the optimum anew, too:", words))
+        found.append(Code("Look for the optimum anew as well:", words))
     else:
         words = f"optsched solve {name} --method {method}"
         found.append(Code("Look for the optimum anew:", words))

@@ -1,4 +1,4 @@
-"""What a result file says, as a page: all of it is computed again first."""
+"""What a result file states, as a page: all of it is computed again first."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def page_of_result(
     path : Path
         What `solve -o` or `ratio -o` has written.
     policies : sequence of str
-        Whose schedules are drawn beside the best one; by default that of the worst policy.
+        Whose schedules are drawn next to the best one; by default that of the worst policy.
     tell : callable
-        Told what is done.
+        Called with what is done.
 
     Raises
     ------
     InputError
-        It is none, or says what cannot be true.
+        It is none, or states what cannot be true.
     """
     instance = load_instance(path)
     tell("checking the result")
@@ -145,7 +145,7 @@ def _pictures(
     found: list[Block] = []
     for name in chosen:
         beside = f"policy {name}" if name == HINDSIGHT else name
-        title = f"The best schedule known beside that of {name}"
+        title = f"The best schedule known next to that of {name}"
         found += pictures_of(instance, best | {beside: runs[name]}, title)
     return found
 
@@ -193,7 +193,7 @@ def _provenance(
     facts = [
         ("file", f"{path.name}, SHA-256 {digest_of(path)}"),
         ("instance, SHA-256", instance.digest()),
-        ("source", getattr(instance, "source", "") or "not said"),
+        ("source", getattr(instance, "source", "") or "not stated"),
         ("seeds of policies", ", ".join(map(str, seeds)) or "no policy was run"),
         ("method", f"{optimum.method}, {optimum.seconds:.1f} s"),
         ("checked", "for this page: schedules were judged, and certificates evaluated again"),

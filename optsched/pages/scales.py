@@ -10,7 +10,7 @@ from typing import Self
 
 SQUEEZED = 4  # largest ratio / median ratio from which an axis of ratios is logarithmic
 HUGE = 1e12  # larger ratios are drawn like infinite ones
-MARKS = 5  # about so many marks, which a phone has room for
+MARKS = 5  # about this many marks, which a phone has room for
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Schedules of a worst instance, and their pictures: the best with hindsight beside a policy's.
+"""Schedules of a worst instance, and their pictures: the best with hindsight next to a policy's.
 
 A store holds no schedules, only their digests. So instance, policy and optimum are computed again,
 and drawn if they are what they were.
@@ -78,7 +78,7 @@ def data_uri(figure: Any) -> str:
 
 
 def pictures_of_worst(store: Store, plan: Plan, worst: Worst, *, asked: bool) -> list[Picture]:
-    """Return pictures of the instance on which a policy is worst, beside the best schedule.
+    """Return pictures of the instance on which a policy is worst, next to the best schedule.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def pictures_of_worst(store: Store, plan: Plan, worst: Worst, *, asked: bool) ->
             mine = _run(instance, cell, asked=asked)
             if best is None:
                 theirs = _solve(instance, cell)
-            else:  # who asks for one policy has not asked for another's code
+            else:  # a request for one policy does not run another's code
                 asked = asked and contender_of(best["policy"]) == worst.policy
                 theirs = _run(instance, best, asked=asked)
     except (InputError, PolicyError, ImportError, OSError) as err:
@@ -178,7 +178,7 @@ def _source(plan: Plan, content: str) -> Source:
         for source in block.sources(plan.digests, plan.folder):
             if canonical(source.content) == content:
                 return source
-    raise NotDrawnError("the plan in the store does not say where it comes from")
+    raise NotDrawnError("the plan in the store does not state where it comes from")
 
 
 def _run(instance: Instance, cell: dict[str, Any], *, asked: bool) -> Schedule:
@@ -188,7 +188,7 @@ def _run(instance: Instance, cell: dict[str, Any], *, asked: bool) -> Schedule:
     if ":" in contender.name and not asked:
         raise NotDrawnError(
             f"{contender.label} is a program from outside, which is run only if "
-            f"`--policy {json.dumps(contender.label)}` asks for it"
+            f"`--policy {json.dumps(contender.label)}` requests it"
         )
     found = contender.play(instance, cell["seed"]).schedule
     if fingerprint(found) != cell["schedule"]:

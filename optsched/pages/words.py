@@ -13,7 +13,7 @@ SPOKEN = 8  # groups of which each has sentences of its own; of more the policie
 
 
 def of_campaign(found: Statistics, families: Sequence[Family]) -> list[str]:
-    """Return what a campaign says: who is nearest to the best with hindsight, and how sure it is.
+    """Return what a campaign states: which policy is nearest to the optimum, and how sure it is.
 
     ``families`` are those of the groups.
     """
@@ -42,7 +42,7 @@ def _mean(s: Summary) -> str:
 
 
 def _of_group(group: str, inside: Sequence[Summary], found: Statistics) -> str:
-    """Say who is best, who is worst, and whom of the others the best cannot be told apart from."""
+    """Return the best and the worst policy, and those that the best cannot be told apart from."""
     first, *others = inside
     many = f"{first.instances} instance{'s' * (first.instances != 1)}"
     said = f"{group}, {many}: {first.policy} has the lowest mean ratio, {_mean(first)}"
@@ -86,7 +86,7 @@ def _openness(summaries: Sequence[Summary]) -> str:
 
 
 def of_optimum(optimum: Optimum) -> str:
-    """Return what is known of the best with hindsight."""
+    """Return the interval of the best with hindsight."""
     best = f"{optimum.scope} schedule" if optimum.scope else "schedule"
     if optimum.status is Status.INFEASIBLE:
         return f"No {best} exists ({optimum.bound_level})."
@@ -110,7 +110,7 @@ def of_optimum(optimum: Optimum) -> str:
 
 
 def of_ratios(report: RatioReport, family: Family) -> list[str]:
-    """Return what a comparison says."""
+    """Return what a comparison states."""
     order = sorted(report.policies, key=lambda row: (row.ratio.low, row.name))
     first, last = order[0], order[-1]
     said = [f"{first.name} comes nearest: it reaches {first.value:.6g}, ratio {first.ratio}."]

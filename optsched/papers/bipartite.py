@@ -1,7 +1,7 @@
 """Figures and Table III of Zhao et al., family `bipartite`, and the growth of the regret.
 
 OGASched decides before it sees the jobs of a slot, the baselines after (and, as in the published
-code, OGASched after it has stepped on them). So beside the rewards stand what the best single
+code, OGASched after it has stepped on them). So next to the rewards stand what the best single
 decision earns (stationary) and what the best decision of every slot earns (the optimum), both
 certified. A set whose best baseline reaches 99 % of the optimum cannot tell policies apart, and is
 flagged.
@@ -88,10 +88,10 @@ COMMON = (
     Setting("ports, machines, probability, contention", "10, 128, 0.7, 10", "Table II"),
     Setting("utilities", "one of four kinds per machine and resource",
             'Sec. 4: "We support 4 types of utilities"; how they are mixed is ' + OPEN),
-    Setting("OGASched", "decides before it sees a slot's jobs; beside: the published order",
+    Setting("OGASched", "decides before it sees a slot's jobs; also shown: the published order",
             "(31): y(t+1) = Proj(y(t) + eta_t grad q(x(t), y(t))); code: steps on x(t), serves it"),
     Setting("Fairness", "among ports with a job", 'Sec. 4: "to each port l that yield a job"'),
-    Setting("BinPacking, Spreading", "a job may use all its machines; beside: half of them",
+    Setting("BinPacking, Spreading", "a job may use all its machines; also shown: half of them",
             'Sec. 4: "scores the computing instances based on the utilization"; how many a job '
             "uses is " + OPEN),
 )  # fmt: skip
@@ -226,7 +226,7 @@ def readings(rows: Rows, where: str) -> Iterator[Finding]:
 
 
 def same_packing(rows: Rows) -> str:
-    """Say whether BinPacking and Spreading can be told apart."""
+    """Return whether BinPacking and Spreading can be told apart."""
     if earned(rows, "binpacking") != earned(rows, "spreading"):
         return "BinPacking and Spreading differ"
     return (
@@ -305,7 +305,7 @@ def findings_2(rows: Rows) -> Findings:
 
 
 def draw_2(rows: Rows) -> Figure:
-    """Draw a row per scale: average and cumulative rewards, leads at the end beside the paper's."""
+    """Draw a row per scale: average and cumulative rewards, final leads next to the paper's."""
     scales = rows.by("label")
     figure = new_figure(13, 3.8 * len(scales))
     axes = figure.subplots(len(scales), 3, squeeze=False)
@@ -336,7 +336,7 @@ FIG_2 = Experiment(
         Setting("slots", "8000", 'Sec. 4: "the time slot length T is set as 8000"'),
         Setting("beta, contention", "[0.4, 0.6], 11", "caption of Fig. 2"),
         Setting("the beginning", "the first 80 slots", f"Fig. 2(b); how long it lasts is {OPEN}"),
-        Setting("scale", "judged: 1, as drawn; beside: 0.5", OPEN),
+        Setting("scale", "judged: 1, as drawn; also shown: 0.5", OPEN),
     ),
     # capacities and requests scale; utilities do not
     partial(cells, settings=sweep("scale", "scale", (1.0, 0.5)), slots=8000, beta=(0.4, 0.6),
@@ -527,7 +527,7 @@ FIG_4 = Experiment(
         *COMMON,
         SLOTS_2000,
         Setting("first steps, decays", "0.1 to 100; 0.99 to 1.0001", "Fig. 4 (values read off)"),
-        Setting("sets", "judged: mixed utilities; beside: logarithms alone, and capacities and "
+        Setting("sets", "judged: mixed utilities; also shown: logarithms alone, and capacities and "
                 "requests times 10", OPEN + ": rewards depend on the unit"),
     ),
     partial(cells, settings={("", "mixed"): {}, ("", "log"): {"utilities": ["log"]},
@@ -868,7 +868,7 @@ def findings_regret(rows: Rows) -> Findings:
         yield counted(f"{what}: runs within the bound (41)", kept, len(part), len(part), len(part))
         claim, found = f"{what}: exponent of {of_what}", exponents(part, THEORY)
         known = [e for e in found if e is not None]
-        if name == "machines":  # of which the paper says nothing
+        if name == "machines":  # on which the paper is silent
             yield shown(claim, Estimate.of(known))
         else:  # "the regret grows sublinearly with the number of job types"
             all_ = Estimate.of(known, nothing=None) if len(known) == len(found) else None
@@ -881,7 +881,7 @@ def findings_regret(rows: Rows) -> Findings:
             continue
         last = max(limits)
         loose = limits[last] / part.where(label=last).mean("regret", THEORY).mean
-        yield shown(f"{what}: the bound is so many times the regret at T = {last}", loose)
+        yield shown(f"{what}: ratio of the bound to the regret at T = {last}", loose)
         other = [e for e in exponents(part, OURS) if e is not None]
         if other:
             claim = f"{what}, step of Table II: exponent of T"

@@ -83,7 +83,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "units",
         "judged: sec6.5, the intermediate application has 13.81 GFLOP (and all others a thousand "
-        "times more work, too); beside: sec6.2, 13.81 MFLOP",
+        "times more work as well); also shown: sec6.2, 13.81 MFLOP",
         'Sec. 6.5: "w = 13.81 GFLOP"; Sec. 6.2: "w_3 = 13.81 MFLOP". They contradict each other; '
         "the printed step sizes fit the first",
     ),
@@ -761,7 +761,7 @@ COUNT = ("converged", "of")
 
 
 def draw_counts(rows: Rows) -> Figure:
-    """Draw the shares, the paper's beside ours."""
+    """Draw the shares, the paper's next to ours."""
 
     def share(part: Rows) -> Estimate:
         count, of = map(sum, map(part.values, COUNT))
@@ -852,7 +852,7 @@ def draw_order(rows: Rows) -> Figure:
 
 ORDER = Experiment(
     "bot-order",
-    "Bags of tasks, (20) to (22): the order of updates and the dual steps, beside Table 2",
+    "Bags of tasks, (20) to (22): the order of updates and the dual steps, next to Table 2",
     "24 to 29 of 30 platforms converge with the best set of step sizes",
     (
         *SETTINGS,
@@ -860,7 +860,7 @@ ORDER = Experiment(
                 "gamma_rho", "Sec. 7.3, Algorithm 1 (steps 1 and 2 of a wave)"),
         Setting("at once, printed", "all right sides of one time, dual steps as they stand",
                 "(20) to (22) as printed"),
-        Setting("the two other pairs", "beside, not judged", OPEN),
+        Setting("the two other pairs", "shown, not judged", OPEN),
         LAST_FACTORIAL._replace(source="Sec. 8.2"),
         Setting("platforms of 500 nodes", "10", "a reading there takes 16 runs of 500 nodes each"),
     ),
@@ -897,7 +897,7 @@ def times(rows: Rows, **of: Any) -> list[int]:
 
 
 def findings_7(rows: Rows) -> Findings:
-    """Compare: who converges, how long it takes by size, and beside the naive algorithm."""
+    """Compare: which converge, how long it takes by size, and next to the naive algorithm."""
     first = rows.where(units=UNITS[0])
     sizes = [n for n, _ in ORDERED]
     smallest, largest = (
@@ -1098,7 +1098,7 @@ FIG_8 = Experiment(
         Setting("nodes", "100, degree at most 5", 'Sec. 9: "a platform of size 100"'),
         Setting("step sizes", "the best set of Table 2 for 100 nodes", "Table 2"),
         Setting(
-            "who leaves",
+            "which nodes leave",
             "all nodes that use at least 1 % of their speed at the optimum (on the way there, "
             "rates are halved and never 0, so that all nodes would count), but for masters and "
             "nodes on the routes between masters",
@@ -1106,7 +1106,7 @@ FIG_8 = Experiment(
             'the network) contributing to a the computations (around 15% of the nodes in this '
             'example)"',
         ),
-        Setting("when", "at iteration 140; beside: at 1500",
+        Setting("when", "at iteration 140; also shown: at 1500",
                 'Fig. 8(a): "removed from the network at the 140th iteration"'),
     ),
     lambda seeds: [c for at in (LEAVE, LATER) for c in platforms([(NODES, 5)], seeds, leave=at)],
@@ -1123,7 +1123,7 @@ SIDES = ("printed", "searched")
 
 
 def cells_search(seeds: int) -> list[Cell]:
-    """Return one cell per reading, size and algorithm: a search, and so many platforms after it."""
+    """Return one cell per reading, size and algorithm: a search, and platforms after it."""
     combinations = [*product(SEARCH_SIZES, PAIRS), (SEARCH_SIZES[0], HOPELESS)]
     return [
         {"units": u, "nodes": n, "degree": d, "algorithm": a, "mix": m, "seeds": seeds}
@@ -1156,7 +1156,7 @@ def run_search(cell: Cell, _limit: float) -> Row:
 
 
 def findings_search(rows: Rows) -> Findings:
-    """Say whether step sizes carry over to platforms that were not searched on."""
+    """Return whether step sizes carry over to platforms that were not searched on."""
     for row in rows:
         steps = ", ".join(f"{f} {x:g}" for f, x in row["searched"]["steps"].items())
         printed, searched = (row[side]["times"] for side in SIDES)
@@ -1168,7 +1168,7 @@ def findings_search(rows: Rows) -> Findings:
             f"{len(printed)} of {runs}; median iterations {' and '.join(middle)}"
         )
         yield shown(claim, Estimate.share(count, runs), note=note)
-    yield "an experiment of ours, of which the paper says nothing: not judged"
+    yield "an experiment of ours, on which the paper is silent: not judged"
 
 
 def draw_search(rows: Rows) -> Figure:

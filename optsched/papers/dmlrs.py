@@ -71,7 +71,7 @@ def lines(axis: Axes, rows: Rows, x: str, label: str, title: str, names: Sequenc
 # Fig. 3.11
 
 JOBS = (5, 10, 15, 20, 30)
-CLAIMED, AT = 7.0, 15  # times OASiS, at so many jobs
+CLAIMED, AT = 7.0, 15  # times OASiS, at this many jobs
 READINGS: dict[str, dict[str, Any]] = {  # of g in [50, 100], which has no unit, and of a slot
     "Mbit, slots of 5 min": {"g_unit": "Mbit", "slot_seconds": 300.0},
     "Mbit, slots of 1 h": {"g_unit": "Mbit", "slot_seconds": 3600.0},
@@ -143,7 +143,7 @@ def draw_11(rows: Rows) -> Figure:
 
 FIG_11 = Experiment(
     "dmlrs-fig3.11",
-    "PD-ORS, Fig. 3.11: total utility beside OASiS, H = 30, T = 100",
+    "PD-ORS, Fig. 3.11: total utility next to OASiS, H = 30, T = 100",
     "PD-ORS earns more than OASiS, with 15 jobs more than 7 times as much",
     (
         *COMMON,
@@ -207,7 +207,7 @@ FIG_12 = Experiment(
         *COMMON,
         Setting("machines, slots, ratio", "20, 50, 1 to 60", 'Sec. 4.1: "we let H = 20, T = 50, '
                 'and vary b_i^(i) / b_i^(e) from 1 to 60"'),
-        Setting("held", "judged: the outer rate; beside: the inner rate", OPEN),
+        Setting("held", "judged: the outer rate; also shown: the inner rate", OPEN),
         Setting("jobs", "15; jobs that cannot finish are kept", OPEN),
         Setting("unit of g, length of a slot", "Mbit, 60 s", OPEN),
     ),
@@ -226,8 +226,8 @@ SPAN = 8.0  # ln of the price of a full machine over that of an empty one
 ROUNDING = (
     *COMMON,
     Setting("machines, slots", "50, 100", 'Sec. 4.1: "we let H = 50 and T = 100"'),
-    Setting("G", "1 to 1.01; beside: 1.1, 1.5", 'Sec. 4.1: "vary the pre-rounding gain factor G '
-            'from 1 to 1.01"'),
+    Setting("G", "1 to 1.01; also shown: 1.1, 1.5",
+            'Sec. 4.1: "vary the pre-rounding gain factor G from 1 to 1.01"'),
     Setting("queries", "30 jobs, a third of their workers and all", OPEN),
     Setting("use of machines", "up to 0, 50, 100 %, each at random; e^8 from empty to full", OPEN),
     Setting("roundings", "at most 5000; failures count as 5000", OPEN),

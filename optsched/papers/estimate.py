@@ -61,7 +61,7 @@ def lead(ours: Sequence[float], theirs: Sequence[float]) -> Estimate | None:
 
     The numbers are paired: of the same instances, in the same order. The interval is that of a
     ratio of means, which is wide where the mean of ``theirs`` is small; whether there is a lead at
-    all is told by the paired differences. None where the mean of ``theirs`` is not positive: a
+    all is decided by the paired differences. None where the mean of ``theirs`` is not positive: a
     share of it means nothing. Where no number of ``ours`` is negative, there is no lead below -1.
 
     >>> found = lead([3.0, 3.0], [2.0, 2.0])
@@ -89,7 +89,7 @@ def differences(ours: Sequence[float | None], theirs: Sequence[float | None]) ->
 
 
 def fewer(pairs: Sequence[float], of: Sequence[object], why: str) -> str:
-    """Say why there are fewer pairs than instances; "" if there are as many.
+    """Return why there are fewer pairs than instances; "" if there are as many.
 
     >>> fewer([1.0, 2.0], range(3), "where both have one")
     '2 of 3 instances: where both have one'

@@ -22,7 +22,7 @@ Row: TypeAlias = dict[str, Any]
 Findings: TypeAlias = Iterable[Finding | str]
 """Statements with verdicts; and notes, which are plain text."""
 
-FEWEST = 30  # instances per point, or an experiment says why
+FEWEST = 30  # instances per point, or an experiment states why
 FRESH = 100  # first seed of settings that were chosen after others had been looked at
 
 
@@ -61,11 +61,11 @@ class Rows(list[Row]):
 
 
 class Setting(NamedTuple):
-    """One setting of an experiment, and where the paper says so."""
+    """One setting of an experiment, and where the paper states it."""
 
     what: str
     value: str
-    source: str  # the place and the words of the paper; or that it says nothing
+    source: str  # the place and the words of the paper; or that it is silent
 
 
 OPEN = "not in the paper"
@@ -77,7 +77,7 @@ class Experiment:
 
     name: str
     title: str
-    claim: str  # what the paper says of the figure, in our words
+    claim: str  # what the paper states of the figure, in our words
     settings: tuple[Setting, ...]
     cells: Callable[[int], Sequence[Cell]]  # seeds -> cells
     run: Callable[[Cell, float], Row]  # (cell, time limit) -> its numbers; a module's function

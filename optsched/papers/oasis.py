@@ -180,7 +180,7 @@ def cells3(seeds: int) -> list[Cell]:
 
 
 def run(cell: Cell, _time_limit: float) -> Row:
-    """Run one scheme on one instance, with U at a percentage of what it is if the cell says so."""
+    """Run one scheme on one instance, with U at a percentage of its value if the cell has one."""
     sizes = {"jobs": cell["jobs"], "slots": SLOTS, "machines": MACHINES}
     inst = instance(cell["preset"], cell["seed"], **sizes)
     wrong = {"U_factor": cell["percent"] / 100} if "percent" in cell else {}
@@ -382,7 +382,7 @@ def cells5(seeds: int) -> list[Cell]:
 
 
 def run5(cell: Cell, time_limit: float) -> Row:
-    """Find the optimum of one instance and the ratio of OASiS, and of two others beside."""
+    """Find the optimum of one instance and the ratio of OASiS, and of two others."""
     sizes = {"jobs": 10, "slots": 10, "machines": cell["machines"],
              "priority": (1.0, float(cell["priority"]))}  # fmt: skip
     report = compare(
@@ -674,7 +674,7 @@ def findings8(rows: Rows) -> Findings:
         mean, note = float(np.mean(all_)) if all_ else None, f"{len(all_)} jobs complete"
         claim = f"{LABELS[scheme]}: mean of completion less target"
         yield shown(claim, mean, unit="slots", note=note)
-    yield "the testbed is simulated: workers run as the model says"
+    yield "the testbed is simulated: workers run as the model states"
 
 
 def draw8(rows: Rows) -> Figure:
@@ -726,7 +726,8 @@ FIG_8 = Experiment(
             "printed",
         ),
         Setting("utilities", "as in the simulations", 'Sec. V-B: "similar to simulation"'),
-        Setting("U, L", "estimated from ten earlier experiments (seeds 1000 to 1009); beside: true",
+        Setting("U, L",
+                "estimated from ten earlier experiments (seeds 1000 to 1009); also shown: true",
                 'Sec. IV: "estimated values (based on past experience)"'),
     ),
     lambda seeds: grid(seed=fresh(seeds), scheme=SCHEMES), run8, findings8, draw8,

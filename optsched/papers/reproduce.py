@@ -1,7 +1,7 @@
 """Repeats a figure of a paper: a campaign of calls, one JSON file, a picture, a verdict.
 
 The file is written after every cell; a later call takes up what it finds there, if code, versions
-and time limit are the same. Every row says which code made it.
+and time limit are the same. Every row states which code made it.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def reproduce(
         Whether rows that other code, or other versions of libraries, have made are taken up too,
         as far as their cells are the same. They keep the digest of the code that made them.
     command : str
-        Stored beside the numbers.
+        Stored next to the numbers.
     tell : callable, optional
         Called with a sentence after every cell.
 

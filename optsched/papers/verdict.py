@@ -1,15 +1,16 @@
-"""What a figure says: statements of the paper, each next to our number, and one of five verdicts.
+"""What a figure states: statements of the paper, each next to our number, and one of five verdicts.
 
 One function, `decide`, judges them all:
 
 1. With no number, a single instance, or no difference on any instance, we *cannot tell*.
-2. An effect is told from noise by the 95 % interval of its paired differences over instances. If
+2. An effect is separated from noise by the 95 % interval of its paired differences over instances.
+If
    that holds 0 we *cannot tell*; if it lies on the other side the statement *does not hold*.
 3. A statement *holds* if our number is the paper's: it is between half and twice of it, the paper's
    number is in our interval, or the whole interval keeps the paper's limit; and if the interval is
    not wider than a factor of 4. An effect that the paper has too, but of another size or less
    exactly known, *holds in direction*.
-4. A number without a direction, or a limit, *does not hold* where the whole interval says so.
+4. A number without a direction, or a limit, *does not hold* where the whole interval states it.
 
 Statements whose units or data are not printed are shown, and *not testable*.
 """
@@ -35,7 +36,7 @@ NO_NUMBER = "no instance gives a number"
 ONE = "too few instances for an interval"
 OTHER_WAY = "the other way round"
 WIDE = "the interval is wider than a factor of 4"
-CUT, TOO_WIDE = "†", "nothing is below it: the interval is too wide to say how much"
+CUT, TOO_WIDE = "†", "nothing is below it: the interval is too wide to tell how much"
 
 
 class Verdict(StrEnum):
@@ -129,7 +130,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Findings on a figure, and what else is to be said."""
+    """Findings on a figure, and what else is to be reported."""
 
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
@@ -191,7 +192,7 @@ def decide(
     beyond: tuple[int, float] | None = None,
     whole: bool = False,
 ) -> tuple[Verdict, str]:
-    """Judge a number of ours by what the paper says of it: the one rule for all statements.
+    """Judge a number of ours by what the paper states of it: the one rule for all statements.
 
     Parameters
     ----------
@@ -246,7 +247,7 @@ def effect(
     unit: str = "%",
     note: str = "",
 ) -> Finding:
-    """Judge a difference that the paper says is there.
+    """Judge a difference that the paper states is there.
 
     Parameters
     ----------
@@ -286,13 +287,13 @@ def _and(*notes: str) -> str:
 
 
 def _told(found: Estimate | None) -> str:
-    """Return the differences that tell an effect from noise, where the interval says otherwise."""
+    """Return differences that separate an effect from noise where the interval does not."""
     if found is None or found.difference is None or found.interval is None:
         return ""
     low, high = found.difference
     if (low <= 0 <= high) == (found.interval[0] <= 0 <= found.interval[1]):
         return ""
-    return f"the paired differences, {low:.4g} to {high:.4g}, tell"
+    return f"the paired differences, {low:.4g} to {high:.4g}, decide"
 
 
 def within(
@@ -304,7 +305,7 @@ def within(
     unit: str = "",
     note: str = "",
 ) -> Finding:
-    """Judge a mean of which the paper says that it is at least, at most, or between numbers."""
+    """Judge a mean of which the paper states that it is at least, at most, or between numbers."""
     region = (-math.inf if low is None else low, math.inf if high is None else high)
     paper: Number = (
         (low, high) if low is not None and high is not None else high if low is None else low
@@ -329,7 +330,7 @@ def about(
 def counted(
     claim: str, ours: int, of: int, paper: int, paper_of: int, *, note: str = ""
 ) -> Finding:
-    """Judge a count: it is the paper's unless Fisher's exact test tells the two apart.
+    """Judge a count: it is the paper's unless Fisher's exact test separates the two.
 
     The direction is the side of one half. A share near 1 is known as exactly as its complement.
     """
@@ -376,7 +377,7 @@ def shown(
     unit: str = "",
     note: str = "",
 ) -> Finding:
-    """Return what is shown beside, and not judged: another reading, or a number of ours."""
+    """Return what is shown in addition, and not judged: another reading, or a number of ours."""
     if not isinstance(found, Estimate):
         return Finding(claim, paper, found, None, unit=unit, note=note)
     return Finding(

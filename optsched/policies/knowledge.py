@@ -1,9 +1,9 @@
 """What a policy knows beforehand: named by it, computed by the family, stored with its run.
 
 A name may have parameters: ``ln_L1(floor=0.05)``. The prior of a run holds the value under the name
-as it was asked for, so that the file says what was known.
+as it was requested, so that the file states what was known.
 
-Statistics of one's own are the only other door, and a visible one: a registered function, asked for
+Statistics of your own are the only other door, and a visible one: a registered function, requested
 as ``own:NAME``, which every table and file shows.
 """
 
@@ -37,7 +37,7 @@ def asked(name: str, **options: object) -> str:
 
 
 def statistic(family: str, name: str) -> Callable[[Statistic], Statistic]:
-    """Register a function of an instance, for policies that ask for ``own:NAME``.
+    """Register a function of an instance, for policies that request ``own:NAME``.
 
     It is handed a copy of the instance, and returns what JSON can hold.
 
@@ -64,7 +64,7 @@ def statistic(family: str, name: str) -> Callable[[Statistic], Statistic]:
 
 
 def own(names: Iterable[str]) -> tuple[str, ...]:
-    """Return those of ``names`` that are statistics of one's own."""
+    """Return those of ``names`` that are statistics of your own."""
     return tuple(name for name in names if name.startswith(OWN))
 
 
@@ -77,12 +77,12 @@ def compute(
     ----------
     family : Family
     names : iterable of str
-        What the policy asks for.
+        What the policy requests.
     instance_of : callable
         Makes the instance that is looked at; a statistic from outside gets one that nobody else
         uses.
     policy : str
-        Who asks, for messages.
+        The name of the policy, for messages.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def as_data(value: Any, what: str) -> Any:
 
 
 def checked_prior(prior: Mapping[str, Any], names: Iterable[str], policy: str) -> dict[str, Any]:
-    """Return a copy of a prior that was handed in, if it has exactly what the policy asks for."""
+    """Return a copy of a prior that was handed in, if it has exactly what the policy requests."""
     names = list(names)
     if set(prior) != set(names):
         raise InputError(
@@ -150,7 +150,7 @@ def _registered(family: Family, name: str, policy: str) -> Statistic:
     if found is None:
         known = ", ".join(f"{OWN}{n}" for f, n in _statistics if f == family.name) or "none is"
         raise InputError(
-            f"policy {policy} asks for {name!r}, which is not registered for family "
+            f"policy {policy} requests {name!r}, which is not registered for family "
             f"{family.name}; registered: {known}"
         )
     return found
@@ -161,14 +161,14 @@ def _published(family: Family, name: str, policy: str, instance: Any) -> Any:
     if match is None or match["name"] not in family.knowledge:
         known = ", ".join(family.knowledge) or "nothing"
         raise InputError(
-            f"policy {policy} asks for {name!r}, but family {family.name} publishes: {known}"
+            f"policy {policy} requests {name!r}, but family {family.name} publishes: {known}"
         )
     try:
         return family.knowledge[match["name"]](instance, **_options(match["options"] or ""))
     except (TypeError, ValueError) as err:
         if isinstance(err, InputError):
             raise
-        raise InputError(f"policy {policy} asks for {name!r}: {err}") from err
+        raise InputError(f"policy {policy} requests {name!r}: {err}") from err
 
 
 def _options(text: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Policies found by name: a family's own, entry points, and modules beside the command."""
+"""Policies found by name: a family's own, entry points, and modules next to the command."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def turns(
     """Return policies in the order in which they run: nobody waits for one that is slow.
 
     First those that need no thought (`Family.trivial`), last those that are slow (`Family.slow`),
-    else as they are listed. Trivial ones run even if nobody asked for them.
+    else as they are listed. Trivial ones run even if they were not requested.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def turns(
 
 
 def name_of(policy: str | Policy) -> str:
-    """Return a policy's name; of one that is to be loaded, the name by which that is asked for."""
+    """Return a policy's name; of one that is to be loaded, the name by which that is requested."""
     return policy if isinstance(policy, str) else policy.name
 
 
@@ -184,7 +184,7 @@ def checked_policy(family: Family, policy: Any, called: str, *, own: bool) -> Po
         The names of its own policies are taken.
     policy : object
     called : str
-        The name by which the policy was asked for.
+        The name by which the policy was requested.
     own : bool
         Whether it is one of the family's own.
 

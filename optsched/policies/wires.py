@@ -16,7 +16,7 @@ def typed_wire(public: type[Frozen], event: type[Frozen], decision: type) -> Wir
     Parameters
     ----------
     public, event : type of Frozen
-        What is public, and what a policy is told.
+        What is public, and what a policy receives.
     decision : type
         What it answers: a subclass of `Frozen`, ``bool``, ``dict[int, float]``.
 

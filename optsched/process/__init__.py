@@ -1,1 +1,1 @@
-"""The process at work: its clock, its signals, its last words, how much it says."""
+"""The process at work: its clock, its signals, its last words, how much it prints."""

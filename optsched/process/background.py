@@ -1,4 +1,4 @@
-"""Long work that can be stopped, or left alone: it runs beside the thread that listens.
+"""Long work that can be stopped, or left alone: it runs parallel to the thread that listens.
 
 No exception is ever raised in a thread from outside: it may be importing a module, of which half
 would stay. A thread that is left alone ends by itself, when it next looks whether it should.
@@ -30,18 +30,19 @@ def supervised(
     patience: float = PATIENCE,
     most: int = NEVER,
 ) -> Result | None:
-    """Run ``work`` in a thread of its own until it ends, or ``stop`` says so.
+    """Run ``work`` in a thread of its own until it ends, or ``stop`` states it.
 
     Parameters
     ----------
     work : callable
-        Gets an array [told, most] and ends soon after ``told`` has become 1, with the best so far.
-        It must give up the interpreter's lock. What effort it counts is the caller's. When nobody
-        waits for it any more, :func:`optsched.process.interrupts.asked` says so in its thread.
+        Receives an array [stop, most] and ends soon after its first entry has become 1, with the
+        best so far. It must give up the interpreter's lock. What effort it counts is the caller's.
+        When nobody waits for it any more, :func:`optsched.process.interrupts.asked` states it in
+        its thread.
     stop : callable
-        Asked in the thread of the caller, where signals arrive too, as often as time permits.
+        Called in the thread of the caller, where signals arrive too, as often as time permits.
     patience : float
-        Seconds in which work that was told to stop must end.
+        Seconds in which work that was stopped must end.
     most : int
         Iterations after which the work ends by itself.
 
@@ -73,7 +74,7 @@ def supervised(
                 stopped[0] = 1
                 done.wait(patience)
                 break
-    finally:  # after Ctrl-C, too
+    finally:  # after Ctrl-C as well
         stopped[0] = 1
         if not done.is_set():
             abandoned[0] = 1

@@ -1,7 +1,7 @@
 """The clock of limits and of decisions: it stands still while kernels are compiled.
 
-Compiling happens once on a machine; what it takes says nothing of a method or of a policy. So no
-time limit is spent on it, and no decision is slow because of it.
+Compiling happens once on a machine; the time it takes is no property of a method or a policy.
+So no time limit is spent on it, and no decision is slow because of it.
 """
 
 from __future__ import annotations

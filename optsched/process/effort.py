@@ -2,11 +2,11 @@
 
 A second on the clock holds as much work as the machine and its load allow; a unit of effort always
 holds the same work. One unit is about what a core of a typical laptop does in a millisecond, so
-that 10 000 of them take the ten seconds or so that a time limit of 10 would: the prices below say
-so. They were measured once, on a core of an AMD EPYC at 2.7 GHz, and are part of what makes results
-repeat: whoever changes one of them changes what a given effort finds.
+that 10 000 of them take the ten seconds or so that a time limit of 10 would: the prices below state
+it. They were measured once, on a core of an AMD EPYC at 2.7 GHz, and are part of what makes results
+repeat: changing one of them changes what a given effort finds.
 
-Who works says so with :func:`spend`, from estimates that depend on the work alone: sizes,
+Code that works reports it with :func:`spend`, from estimates that depend on the work alone: sizes,
 iterations, nodes, moves. The count belongs to the thread, as solves in different threads are
 different solves.
 """
@@ -18,7 +18,7 @@ import threading
 from optsched.process.interrupts import leave_if_abandoned
 
 UNIT = 1e-3  # seconds of a typical core
-QUESTION = 1e-3  # of asking whether to stop: a loop that asks comes to an end, whatever it does
+QUESTION = 1e-3  # of asking whether to stop: a loop that checks comes to an end, whatever it does
 CALL = 0.01  # of calling a compiled kernel from Python, with what is done around it: 10 us
 STEP = 2e-6  # of an elementary step of a compiled kernel: 2 ns
 HANDLED = 1e-4  # of a number that Python and numpy put into a program or an array: 100 ns
@@ -56,7 +56,7 @@ def share(other: Count) -> None:
 
 
 def part() -> None:
-    """Let whoever shares the count of this thread spend for nobody from now on."""
+    """Detach the threads that share the count of this thread from now on."""
     _mine.count = Count(_mine.count.units)
 
 
@@ -67,7 +67,7 @@ def spend(units: float) -> None:
 
 
 def steps(number: float) -> None:
-    """Count a call of a compiled kernel that takes so many elementary steps."""
+    """Count a call of a compiled kernel that takes this many elementary steps."""
     spend(CALL + STEP * number)
 
 

@@ -1,7 +1,7 @@
-"""Ctrl-C and its kin: a signal sets a flag, and whoever computes asks for it.
+"""Ctrl-C and its kin: a signal sets a flag, and loops poll it.
 
 A handler that raises does so wherever it happens to run: in the middle of a compiled kernel's call,
-or of a solver's. So handlers here only remember that they were called; loops ask :func:`asked`.
+or of a solver's. So handlers here only remember that they were called; loops call :func:`asked`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _thread = _Thread()
 
 
 def ending() -> tuple[int, ...]:
-    """Return the numbers of the signals that ask a command to end.
+    """Return the numbers of the signals that stop a command.
 
     SIGHUP does not where it is ignored: `nohup` means that the command goes on.
     """
@@ -45,15 +45,15 @@ def ending() -> tuple[int, ...]:
 
 
 def asked() -> int | None:
-    """Return the number of the signal that has asked for an end, if one has.
+    """Return the number of the signal that has requested an end, if one has.
 
-    A thread for which nobody waits any more is asked to end, too (see `background`).
+    A thread for which nobody waits any more is stopped as well (see `background`).
     """
     return _asked if _asked is not None or not _is_abandoned() else signal.SIGINT
 
 
 def end_when(abandoned: array[int]) -> None:
-    """Let this thread hear a signal once ``abandoned``, of one number, is 1."""
+    """Let this thread see a signal once ``abandoned``, of one number, is 1."""
     _thread.abandoned = abandoned
 
 
@@ -82,13 +82,13 @@ def _is_abandoned() -> bool:
 
 
 def raise_if_asked() -> None:
-    """Raise KeyboardInterrupt if an end was asked for: where nothing half done is of any use."""
+    """Raise KeyboardInterrupt if an end was requested: where nothing half done is of any use."""
     if asked() is not None:
         raise KeyboardInterrupt
 
 
 def remember_all() -> None:
-    """From now on all signals that ask for an end are remembered: this process is a command's."""
+    """From now on all signals that request an end are remembered: this process is a command's."""
     global _for_good
     _for_good = True
     for number in ending():

@@ -25,9 +25,9 @@ def prefix(process: int) -> str:
 class Board:
     """A page of memory where the worker leaves word, which can be read when it is dead.
 
-    Every notice replaces the one before it. There is room for two, and a byte says which one is
-    whole, so that a kill in the middle of writing does no harm. Two more bytes say whether the
-    worker looks at signals, and how long it may take to end: whoever handles a signal can read no
+    Every notice replaces the one before it. There is room for two, and a byte states which one is
+    whole, so that a kill in the middle of writing does no harm. Two more bytes state whether the
+    worker looks at signals, and how long it may take to end: a signal handler can read no
     more than that.
     """
 
@@ -38,7 +38,7 @@ class Board:
         self._words: dict[str, Any] = {}
 
     def listen(self) -> None:
-        """Say that signals are looked at from now on."""
+        """State that signals are looked at from now on."""
         self._page[1] = 1
 
     @property
@@ -47,7 +47,7 @@ class Board:
         return self._page[1] == 1
 
     def be_patient(self) -> None:
-        """Say that the end may take long: only a second signal cuts it short."""
+        """State that the end may take long: only a second signal cuts it short."""
         self._page[2] = 1
 
     @property
@@ -82,7 +82,7 @@ _board: Board | None = None  # of the worker; None: nobody watches
 
 
 def leave_word(**words: str | int | None) -> None:
-    """Tell the supervisor, if there is one, what it must know should this process end here.
+    """Notify the supervisor, if there is one, what it must know should this process end here.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def leave_word(**words: str | int | None) -> None:
     home : str
         The folder of that group, to be removed.
     said : bool
-        Whether the user has been told all.
+        Whether the user has been informed.
     over : bool
         Whether the command is done, well or not, so that an end is none that a policy has called.
     """
@@ -106,13 +106,13 @@ def leave_word(**words: str | int | None) -> None:
 
 
 def listen_to_signals() -> None:
-    """Tell the supervisor that signals are looked at: there is time to end by oneself."""
+    """Notify the supervisor that signals are looked at: there is time to end by oneself."""
     if _board is not None:
         _board.listen()
 
 
 def finish_what_is_begun() -> None:
-    """Tell the supervisor that signals are looked at, and that what is begun will be finished."""
+    """Notify the supervisor that signals are looked at, and that what is begun will be finished."""
     if _board is not None:
         _board.listen()
         _board.be_patient()

@@ -1,4 +1,4 @@
-"""How much a command says on stderr; stdout is for its result alone. Quick to import."""
+"""How much a command prints on stderr; stdout is for its result alone. Quick to import."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 quiet = False  # nothing but the result, and what went wrong
-verbose = False  # all there is to say of the result
+verbose = False  # all there is to state of the result
 
 
 def settle(*, quiet: bool, verbose: bool) -> None:
-    """Choose how much this process says from now on."""
+    """Choose how much this process prints from now on."""
     globals().update(quiet=quiet, verbose=verbose)
 
 
 @contextmanager
 def hushed() -> Iterator[None]:
-    """Leave remarks out: what is done many times need not be told every time."""
+    """Leave remarks out: what is done many times need not be reported every time."""
     before = quiet
     settle(quiet=True, verbose=verbose)
     try:
@@ -68,13 +68,13 @@ def _restore(before: Any, copy: int | None) -> None:
         os.close(copy)
 
 
-PATIENCE = 2.0  # seconds of silence before it is said what is done
+PATIENCE = 2.0  # seconds of silence before it is reported what is done
 PERIOD = 10.0  # seconds between two such lines
 
 
 @contextmanager
 def aloud(doing: str) -> Iterator[None]:
-    """Say what is done as soon as it takes longer than a moment, and then now and again."""
+    """Report what is done as soon as it takes longer than a moment, and then now and again."""
     over, began = threading.Event(), time.monotonic()
 
     def say_it() -> None:

@@ -1,4 +1,4 @@
-"""What went wrong in a policy, told by its own lines."""
+"""What went wrong in a policy, reported with its traceback."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def explain(err: BaseException) -> str:
     own = [f for f in frames if not f.filename.startswith(LIBRARIES) and f.filename[:1] != "<"]
     try:
         said = " ".join(str(err)[:LONGEST].split())
-    except BaseException:  # it cannot even say what it is
+    except BaseException:  # it cannot even state what it is
         said = ""
     kind = type(err).__name__[:LONGEST]
     head = f"{kind}: {said}" if said else kind

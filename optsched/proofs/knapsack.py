@@ -41,7 +41,7 @@ VALUE, MOST, NUMBER, PLACE, ORDERS = range(5)
 
 
 def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
-    """Return the worth of the most expensive load of one machine, or more.
+    """Return the value of the most expensive load of one machine, or more.
 
     That is max value . y over integers 0 <= y <= most with y @ demand <= capacity; more only if
     the search would take too long.
@@ -157,7 +157,7 @@ def relaxed(items: Ints, weight: Ints, order: Ints, first: int, left: int, enoug
 
 @kernel(error_model="numpy")
 def search(value: Ints, most: Ints, demand: Ints, capacity: Ints, units: Ints, nodes: int) -> int:
-    """Return the worth x of the best load; after ``nodes`` of the search -x - 1, x a bound on it.
+    """Return the value x of the best load; after ``nodes`` of the search -x - 1, x a bound on it.
 
     Depth first; a node is cut where one of the relaxations to a single constraint leaves nothing to
     gain: each resource alone, their sum relative to the capacities, and other sums.

@@ -41,7 +41,7 @@ def inside(place: str, name: str, value: int, low: int, high: int) -> None:
     Raises
     ------
     ValueError
-        The message says where, what, and what would be right.
+        The message states where, what, and what would be right.
     """
     if not low <= value <= high:
         raise ValueError(f"{place}: {name} {value} does not exist, expected {low}..{high}")

@@ -37,7 +37,7 @@ class SlotSplit(Frozen):
 
 @dataclass
 class Limits:
-    """What the path to a leaf says of each job: I jobs, T slots."""
+    """What the path to a leaf states of each job: I jobs, T slots."""
 
     first: Ints  # (I,) earliest and
     last: Ints  # (I,) latest slot in which it may complete

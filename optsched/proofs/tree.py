@@ -90,7 +90,7 @@ def walk(
     ----------
     nodes : sequence
     restrict : callable
-        Told a split and whether it is its right half, narrows the limits and returns what it has
+        Given a split and whether it is its right half, narrows the limits and returns what it has
         changed; that is taken back behind the half. So the limits are those of the leaf, whenever
         one is yielded.
 
@@ -130,7 +130,7 @@ def greatest_bound(
     Raises
     ------
     ValueError
-        It is larger than the instance allows, or as ``leaf_bounds`` says.
+        It is larger than the instance allows, or as ``leaf_bounds`` states.
     """
     check_size(certificate)
     bounds = (b for b in leaf_bounds(inst, certificate) if b is not None)

@@ -48,8 +48,9 @@ def write_program(
     Returns
     -------
     tuple of str
-        What whoever solves it must know, which also stands in the file: how its objective becomes
-        that of the family (see ``Family.program_note``), and what solvers are known to do wrong.
+        What users of other solvers must know, which also stands in the file: how its objective
+        becomes that of the family (see ``Family.program_note``), and what solvers are known to do
+        wrong.
 
     Raises
     ------

@@ -27,11 +27,11 @@ LONGEST = 1000  # characters of the sentence
 
 
 class Journal:
-    """Keeps a complete result file beside its target, while the target is being worked for.
+    """Keeps a complete result file next to its target, while the target is being worked for.
 
     It is written anew when a better schedule or bound is known, and at once when a signal has come.
-    What it says of a bound is that of :meth:`optsched.engine.progress.Progress.so_far`. Without a
-    target, or where nobody would take it up, only the sentence is left that says what is best.
+    What it states of a bound is that of :meth:`optsched.engine.progress.Progress.so_far`. Without a
+    target, or where nobody would take it up, only the sentence is left that states what is best.
     """
 
     def __init__(self, instance: Instance, target: Path | None, method: str, start: Known) -> None:
@@ -66,7 +66,7 @@ class Journal:
     def watch(self, progress: Progress) -> None:
         """Look at what a method knows; write it down if it is better and there is time."""
         if self._optimum is not None or not lastwords.is_watched():
-            return  # this looks for a reference, or nobody asks
+            return  # this looks for a reference, or nothing reads it
         first, sign = self._first, progress.sign
         if (first.bound is not None and progress.bound is None) or (
             first.value is not None
@@ -119,7 +119,7 @@ class Journal:
 
     @property
     def _snapshot(self) -> Path:
-        assert self._target is not None  # asked only then
+        assert self._target is not None  # requested only then
         return Path(self._target).with_name(f"{lastwords.prefix(os.getpid())}best")
 
     @cached_property

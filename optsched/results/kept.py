@@ -1,8 +1,8 @@
-"""Optima of earlier comparisons, kept by the instance's digest: who works on a policy waits once.
+"""Optima of earlier comparisons, kept by the instance's digest: repeated comparisons wait once.
 
 They lie in the user's cache folder (OPTSCHED_CACHE, or optsched in XDG_CACHE_HOME, or in ~/.cache),
 as result files. What is taken from there is checked like any result file. An optimum that is closed
-serves every comparison of its instance; one that is open serves the same question, asked with the
+serves every comparison of its instance; one that is open serves the same question with the
 same limits, by the same version. What is not certified is not kept: nobody could check it again.
 """
 

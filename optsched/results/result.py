@@ -45,7 +45,7 @@ def save_result(
     references: Mapping[str, Optimum] | None = None,
     schedules: Mapping[str, Schedule] | None = None,
 ) -> None:
-    """Write an optimum, and what was compared with it, beside its instance.
+    """Write an optimum, and what was compared with it, next to its instance.
 
     That is the runs, other references, and schedules from outside by name.
     """
@@ -60,12 +60,12 @@ def save_result(
 
 
 def result_content(optimum: Optimum) -> dict[str, Any]:
-    """Return what a result holds beside its instance, if it is an optimum alone."""
+    """Return what a result holds next to its instance, if it is an optimum alone."""
     return {"optimum": optimum.model_dump(mode="json")}
 
 
 def save_run(path: Path, instance: Instance, run: Run) -> None:
-    """Write what a policy did, beside its instance."""
+    """Write what a policy did, next to its instance."""
     _save(path, "run", instance, {"run": run.model_dump(mode="json")})
 
 
@@ -114,12 +114,12 @@ class Recheck(Frozen):
     gap: Extended | None = None
     value_level: Level | None
     bound_level: Level | None
-    unchecked: tuple[str, ...] = Field(default=(), description="what the file says besides")
+    unchecked: tuple[str, ...] = Field(default=(), description="what the file states besides")
     complaints: tuple[str, ...] = ()
 
     @property
     def accepted(self) -> bool:
-        """Whether something was derived, and nothing that the file says contradicts it."""
+        """Whether something was derived, and nothing that the file states contradicts it."""
         return not self.complaints and (self.value is not None or self.bound is not None)
 
     def __str__(self) -> str:
@@ -188,7 +188,7 @@ def recheck_content(content: dict[str, Any], path: Path) -> list[Recheck]:
 
 
 def references_in(content: Mapping[str, Any], path: Path, family: Family) -> dict[str, Optimum]:
-    """Return the further references of a result, as the file says them."""
+    """Return the further references of a result, as the file states them."""
     others = content.get("references", {})
     if not isinstance(others, dict):
         raise InputError(f'{path}: "references" is no object')
@@ -200,7 +200,7 @@ def references_in(content: Mapping[str, Any], path: Path, family: Family) -> dic
 
 
 def runs_in(content: Mapping[str, Any], path: Path, family: Family) -> list[Run]:
-    """Return the runs of a result, as the file says them."""
+    """Return the runs of a result, as the file states them."""
     raw = content.get("runs", [])
     if not isinstance(raw, list):
         raise InputError(f'{path}: "runs" is no list')
@@ -221,7 +221,7 @@ def schedules_in(content: Mapping[str, Any], path: Path, family: Family) -> dict
 
 
 def recheck_outside(family: Family, instance: Instance, name: str, schedule: Schedule) -> Recheck:
-    """Judge a schedule from outside by the rules of the model; no value is said of it."""
+    """Judge a schedule from outside by the rules of the model; no value is stated of it."""
     verdict = family.verify(instance, schedule)
     return Recheck(
         family=family.name,
@@ -242,11 +242,11 @@ def recheck_run(family: Family, instance: Instance, run: Run) -> Recheck:
     if verdict.value is not None and verdict.obeys != run.obeys:
         complaints.append(
             f"the run {'keeps to' if verdict.obeys else 'leaves'} the model, "
-            f"the file says the contrary"
+            f"the file states the contrary"
         )
     if verdict.value is not None and verdict.completion != run.completion:
-        complaints.append("other jobs are completed, or in other slots, than the file says")
-    said = [f"that the policy is {run.policy}, told {run.information}", "its times"]
+        complaints.append("other jobs are completed, or in other slots, than the file states")
+    said = [f"that the policy is {run.policy}, deciding {run.information}", "its times"]
     if run.guarantee is not None:
         said.append(f"its guarantee {run.guarantee:.6g}")
     return Recheck(
@@ -262,7 +262,7 @@ def recheck_run(family: Family, instance: Instance, run: Run) -> Recheck:
 
 
 def recheck_optimum(family: Family, instance: Instance, said: Optimum, scope: str) -> Recheck:
-    """Derive value, bound and gap; ``scope`` is the question that the place in the file asks."""
+    """Derive value, bound and gap; ``scope`` is the question that the place in the file defines."""
     complaints = _foreign(family, instance, said.family, said.instance_sha256)
     if scope in family.scopes and said.scope != scope:
         complaints.append(f"it is the reference {scope!r}, but its scope is {said.scope!r}")
@@ -304,9 +304,9 @@ def _wrong_levels(family: Family, said: Optimum) -> list[str]:
     if said.sense != family.sense:
         found.append(f"sense is {said.sense}, expected {family.sense}")
     if said.value is None and said.value_level is not None:
-        found.append(f"the value is said to be {said.value_level}, but there is none")
+        found.append(f"the stated value is {said.value_level}, but there is none")
     if said.bound is None and said.bound_level and said.status is not Status.INFEASIBLE:
-        found.append(f"the bound is said to be {said.bound_level}, but there is none")
+        found.append(f"the stated bound is {said.bound_level}, but there is none")
     if said.bound is not None and said.bound_level is None:
         found.append(f"bound {said.bound} has no level, expected one of: {', '.join(Level)}")
     return found
@@ -322,11 +322,11 @@ def _wrong_status(
     value, bound, gap = derived
     if said.status is Status.INFEASIBLE:
         if value is not None or family.empty is not None:
-            return ["it is said that no schedule exists, but there is one"]
+            return ["the file claims that no schedule exists, but there is one"]
         if said.bound_level is None:
-            return ["it is said that no schedule exists, without a level"]
+            return ["the file claims that no schedule exists, without a level"]
         if said.bound_level is Level.CERTIFIED and bound is not None and not math.isinf(bound):
-            return [f"no schedule is said to exist (certified), but the bound {bound} is proved"]
+            return [f"the file certifies that no schedule exists, but the bound {bound} is proved"]
         return []
     if (said.value is None) != (said.status in (Status.NO_SCHEDULE, Status.BOUND_ONLY)):
         return [f"status is {said.status}, but the value is {said.value}"]
@@ -338,7 +338,7 @@ def _wrong_status(
     for name, side in (("gap", said.bound), ("certified_gap", said.certified_bound)):
         is_gap, stated = known.at(side).gap, getattr(said, name)
         if stated is not None and (is_gap is None or not _near(stated, is_gap)):
-            found.append(f"{name} is {is_gap}, the file says {stated}")
+            found.append(f"{name} is {is_gap}, the file states {stated}")
     if gap is not None and gap <= CLOSED:
         return found
     if said.status is Status.OPTIMAL:
@@ -361,7 +361,7 @@ def _foreign(family: Family, instance: Instance, name: str, digest: str) -> list
 
 
 def _out_of_scope(family: Family, instance: Instance, said: Optimum) -> list[str]:
-    """Return what in a result answers another question than the one that it is said to answer."""
+    """Return what in a result answers another question than the one that it claims to answer."""
     found = []
     if said.scope and said.scope not in family.scopes:
         known = ", ".join(map(repr, ["", *family.scopes]))
@@ -391,11 +391,11 @@ def _value(
 
 
 def _judged(verdict: Verdict, said: float | None) -> list[str]:
-    """Return what is wrong with a schedule, or with the value that it is said to have."""
+    """Return what is wrong with a schedule, or with the value that it claims to have."""
     if verdict.value is None:
         return [str(v) for v in verdict.violations]
     if said is None or not agree(verdict.value, said, SAME):
-        return [f"value is {verdict.value}, the file says {said}"]
+        return [f"value is {verdict.value}, the file states {said}"]
     return []
 
 
@@ -407,7 +407,7 @@ def _proved(
     certified = [b for b in (bound, said.certified_bound) if b is not None]
     if said.certificate is None:
         if certified or said.bound_level is Level.CERTIFIED:
-            complaints.append("the bound is said to be certified, but the certificate is missing")
+            complaints.append("the bound is marked as certified, but the certificate is missing")
         return None
     try:
         proved = family.check(instance, said.certificate)
@@ -415,9 +415,9 @@ def _proved(
         complaints.append(f"the certificate proves nothing: {err}")
         return None
     if proved == family.sign * math.inf:
-        return None  # that says nothing
+        return None  # that means nothing
     complaints += [
-        f"the certificate proves the bound {proved}, the file says {better}"
+        f"the certificate proves the bound {proved}, the file states {better}"
         for better in dict.fromkeys(certified)
         if family.sign * (proved - better) > 0 and not agree(proved, better, SAME)
     ]

@@ -1,7 +1,7 @@
-"""What a result file holds, for use again: its optimum beside other policies, its table of ratios.
+"""What a result file holds, for use again: its optimum next to other policies, its table of ratios.
 
-Nothing is taken at its word: schedules are judged and certificates evaluated again; what a file
-says of a solver's agreement with another counts as claimed.
+Nothing is trusted: schedules are judged and certificates evaluated again; what a file
+states of a solver's agreement with another counts as claimed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def load_optimum(path: Path) -> Optimum:
     Raises
     ------
     InputError
-        The file is malformed, or says what is not true.
+        The file is malformed, or states what is not true.
     """
     content, instance, family = _file(path, "result")
     said = part_of(Optimum, content, "optimum", path, family.name)
@@ -50,7 +50,7 @@ def load_run(path: Path) -> Run:
     Raises
     ------
     InputError
-        The file is malformed, or says what is not true.
+        The file is malformed, or states what is not true.
     """
     content, instance, family = _file(path, "run")
     run = part_of(Run, content, "run", path, family.name)
@@ -113,13 +113,13 @@ def load_known(path: Path, instance: Instance) -> tuple[Optimum, dict[str, Optim
     Raises
     ------
     InputError
-        The file is malformed, belongs to another instance, or says what cannot be true.
+        The file is malformed, belongs to another instance, or states what cannot be true.
     """
     return _known(read_json(path, "result"), path, instance)
 
 
 def load_start(path: Path, instance: Instance) -> Known:
-    """Read what is known of ``instance`` from a schedule, a run or a result, for a search.
+    """Read schedules and bounds of ``instance`` for a search from a schedule, a run or a result.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def load_start(path: Path, instance: Instance) -> Known:
 def load_report(path: Path, instance: Instance) -> RatioReport | None:
     """Return the comparison in a result file, computed again; None if there are no runs in it.
 
-    What theory guarantees depends on what a policy was told, which cannot be checked: it is left
+    What theory guarantees depends on what a policy received, which cannot be checked: it is left
     out.
 
     Raises
@@ -198,7 +198,7 @@ def _sound(family: Family, instance: Instance, said: Optimum, scope: str, path: 
     Raises
     ------
     InputError
-        It says what is not true.
+        It states what is not true.
     """
     found = recheck_optimum(family, instance, said, scope)
     _must_hold(found, path)
@@ -221,7 +221,7 @@ def _sound(family: Family, instance: Instance, said: Optimum, scope: str, path: 
             "gap": gap,
             "certified_gap": known.at(said.certified_bound).gap,
             "status": status,
-            "defects": (),  # of another search; a file may say anything
+            "defects": (),  # of another search; a file may state anything
             "history": tuple(_holding(family.sign, said)),
             "shadow_prices": ()
             if certificate is None or found.bound is None
@@ -233,7 +233,7 @@ def _sound(family: Family, instance: Instance, said: Optimum, scope: str, path: 
 def _holding(sign: int, said: Optimum) -> Iterator[Point]:
     """Yield the history as far as it holds: nothing beyond value and bound as they were checked.
 
-    When they were reached is as the file says.
+    When they were reached is as the file states.
     """
 
     def clipped(recorded: float | None, last: float | None, side: int) -> float | None:

@@ -15,7 +15,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 class _Envelope(BaseModel):
-    """What every file begins with. Readers leave alone what they do not know beside it."""
+    """What every file begins with. Readers leave alone what they do not know next to it."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
@@ -75,7 +75,7 @@ def schema(kind: str, family: str = "oasis") -> dict[str, Any]:
 
 
 def _typed(base: type[BaseModel], family: str, **types: Any) -> type[BaseModel]:
-    """Return ``base`` with the types of one family in the place of the general ones."""
+    """Return ``base`` with the types of one family instead of the general ones."""
     fields: dict[str, Any] = {
         name: (kind, Field(description=base.model_fields[name].description))
         for name, kind in types.items()

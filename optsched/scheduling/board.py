@@ -1,4 +1,4 @@
-"""A cluster filled by hand: put a job in where its plan says, take it out again.
+"""A cluster filled by hand: put a job in where its plan states, take it out again.
 
 Serves the neighbourhood search of families with workers and parameter servers (PS). Every state is
 feasible on single machines.
@@ -34,7 +34,7 @@ class Plan:
 
 
 class PlanBoard:
-    """Plans that share machines: what is free, and who runs where.
+    """Plans that share machines: what is free, and which job runs where.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class PlanBoard:
         return plan
 
     def restore(self, i: int, plan: Plan) -> None:
-        """Put job i where ``plan`` says; the place must be free."""
+        """Put job i where ``plan`` states; the place must be free."""
         self.plans[i] = plan
         self._use(i, plan, -1.0)
         self.value += plan.value
@@ -124,7 +124,7 @@ def over_slots(capacity: Floats, slots: int) -> Floats:
 
 
 def flat_prices(capacity: Ints, slots: int) -> Floats:
-    """Return prices that say nothing but "use little": before any dual prices are known.
+    """Return prices that mean only "use little": before any dual prices are known.
 
     ``capacity`` has shape (H, R), the prices (T, R, H).
     """

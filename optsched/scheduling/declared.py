@@ -85,7 +85,7 @@ def compact_method(
     Parameters
     ----------
     module, name : str
-        Where the function is that makes a model of an instance. It is imported when it is asked,
+        Where the function is that makes a model of an instance. It is imported on first use,
         for Pyomo loads slowly.
     schedule_of : callable
         (instance, model) -> the schedule that its present values mean.
@@ -114,7 +114,7 @@ def compact_method(
 
 
 def affordable(progress: Any, variables: float) -> bool:
-    """Whether what is left is enough to write a program of so many variables down; that is counted.
+    """Whether the budget suffices to write a program of this many variables; the work counts.
 
     A program that is larger is not begun, whatever the limit is of: seconds or effort.
     """

@@ -61,7 +61,7 @@ def arrivals_by_slot(
 ) -> Iterator[Arrivals]:
     """Walk the horizon slot by slot, handing over every job in the slot in which it arrives.
 
-    Whoever decides before a slot's arrivals is handed those of the slot before.
+    A policy that decides before a slot's arrivals is handed those of the slot before.
     """
     known: list[dict[int, ChunkedJob]] = [{} for _ in range(horizon + 1)]
     shift = 1 if information == "before" else 0
@@ -109,13 +109,13 @@ def classes_of(machines: Iterable[MachineClass], resources: Sequence[str]) -> li
 
 
 class Totals:
-    """What jobs ask for by resource, added up exactly: fractions only of distinct amounts."""
+    """What jobs request by resource, added up exactly: fractions only of distinct amounts."""
 
     def __init__(self, resources: int) -> None:
         self._slots: list[dict[float, int]] = [{} for _ in range(resources)]
 
     def add(self, slots: Sequence[int], demands: Sequence[Sequence[float]]) -> None:
-        """Add every one of ``demands``, by resource, in so many slots; many at once are quick."""
+        """Add every one of ``demands``, by resource, in this many slots; many at once are quick."""
         for r, known in enumerate(self._slots):
             for demand, n in zip(demands, slots, strict=True):
                 amount = demand[r]
@@ -146,7 +146,7 @@ PARTS = 10  # of the horizon, whose loads are told
 
 @dataclass(frozen=True)
 class Asked:
-    """What jobs ask for of a resource, if all of them run at once.
+    """What jobs request of a resource, if all of them run at once.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class Asked:
     slots : sequence of float
         How long each job runs from its arrival on, 0 for those that do not count.
     amount : sequence of float
-        What it asks for meanwhile.
+        What it requests meanwhile.
     whole : float
         What all machines have.
     """
@@ -184,7 +184,7 @@ class Asked:
 
 
 PILOT = 300  # jobs that tell how many machines all of them want
-FAR = 1.4  # times the load that is asked for, or the reverse: as far off as one machine may be
+FAR = 1.4  # times the load that is requested, or the reverse: as far off as one machine may be
 MOST_MACHINES = 100_000
 Made = TypeVar("Made")
 
@@ -225,7 +225,7 @@ def sized_by_load(
                 before, number = number, max(2, round(number * got / load))
                 if number > MOST_MACHINES:
                     raise InputError(
-                        f"load {load:g} asks for {number} machines, expected at most "
+                        f"load {load:g} requests {number} machines, expected at most "
                         f"{MOST_MACHINES}; raise the load"
                     )
                 if abs(number - before) <= before / 100:
@@ -272,7 +272,7 @@ def misfit(job: Any, workers: Sequence[MachineClass], ps: Sequence[MachineClass]
     ):
         if not any(room(c.capacity, demand, 1) for c in machines):
             asks = ", ".join(f"{d:g} {r}" for r, d in zip(inst.resources, demand, strict=True) if d)
-            return f"{what} fits on no machine, it asks for {asks}"
+            return f"{what} fits on no machine, it requests {asks}"
     return "not even one worker finds the parameter servers that it needs"
 
 
@@ -280,7 +280,7 @@ MOST_NAMED = 3  # jobs whose trouble is told in full
 
 
 def abridged(troubles: Sequence[str], jobs: int) -> list[str]:
-    """Return what is told of jobs that can never run: the first few, and how many there are.
+    """Return what is reported of jobs that can never run: the first few, and how many there are.
 
     >>> abridged(["job 0: too large", "job 1: too large"], 9)
     ['job 0: too large', 'job 1: too large']

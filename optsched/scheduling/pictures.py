@@ -1,6 +1,6 @@
 """Pictures of schedules of jobs: Gantt charts, the capacity in use, and what happens over time.
 
-Where there are too many jobs for a row each, curves over time stand in the place of the chart.
+Where there are too many jobs for a row each, curves over time stand instead of the chart.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NEARLY = 0.95  # of all use: where the picture of capacity ends
 LABELLED = 7  # points from row to row, from which on labels have room
 FAINT = 0.25  # the least shade
 ARRIVAL = "#CC3311"
-ASKED = "#D8D8D8"  # what jobs ask for, and how many have come
+ASKED = "#D8D8D8"  # what jobs request, and how many have come
 MOST_LOAD = 2.0  # to which a load is drawn
 SHADE = "workers / most workers of the job"
 NUMBER = "utility earned"
@@ -104,14 +104,14 @@ def pictures_of(
     Parameters
     ----------
     first : str
-        The policy that is shown beside the best schedule in hindsight.
+        The policy that is shown next to the best schedule in hindsight.
     shortest : str, callable
         What is shown where there are no schedules: its title, and the slot before which each job's
         shortest run from its arrival on ends, None if it is not done within the horizon.
     verify, usage : callable
         The family's judge, and what share of each resource a schedule uses.
     load : callable
-        The scarcest resource of an instance, as ``usage`` calls it, and what jobs ask for of it.
+        The scarcest resource of an instance, as ``usage`` calls it, and what jobs request of it.
     """
     arrival = [job.arrival for job in inst.jobs]
     if len(arrival) > ROWS:
@@ -360,7 +360,7 @@ def over_time(
     Parameters
     ----------
     courses : mapping
-        By the names of schedules; without any, what jobs ask for and when they come is drawn.
+        By the names of schedules; without any, what jobs request and when they come is drawn.
     arrival : sequence of int
         Slot in which each job arrives.
     slots : int
@@ -370,7 +370,7 @@ def over_time(
     resource : str
         Whose use is drawn.
     load : Asked
-        What jobs ask for of it.
+        What jobs request of it.
     """
     compared = HINDSIGHT in courses and len(courses) > 1
     titles = [f"{resource} in use", "jobs that have come"]
@@ -410,7 +410,7 @@ def over_time(
 
 
 def _edges(slots: int, wide: int) -> Ints:
-    """Return the ends of cells of so many slots; the last cell may be shorter."""
+    """Return the ends of cells of this many slots; the last cell may be shorter."""
     return np.minimum(np.arange(0, slots + wide, wide), slots)
 
 
@@ -425,14 +425,14 @@ def _so_far(when: Sequence[int | None], amount: Sequence[float] | Floats, edges:
 
 
 def _asked(axis: Axes, load: Asked, edges: Ints) -> str:
-    """Draw what jobs ask for of a resource; return what is said of it."""
+    """Draw what jobs request of a resource; return what is stated of it."""
     axis.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     if not load.whole:
         return ", of which there is nothing"
     asked = load.between(edges)
     axis.stairs(np.minimum(asked, MOST_LOAD), edges, fill=True, color=ASKED)
     most = f" (up to {asked.max():.0%})" if asked.max() > MOST_LOAD else ""
-    return f"; grey: asked for, if every job ran at once{most}"
+    return f"; grey: requested, if every job ran at once{most}"
 
 
 def _slots(shares: Sequence[Floats]) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What a worker or a parameter server asks for, where a trace does not say: drawn shapes."""
+"""What a worker or a parameter server requests, where a trace does not state: drawn shapes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ WORKER_SHAPES = pd.DataFrame(
     columns=["gpu", "cpu", "memory_gb"],
     dtype=float,
 )
-"""What a worker asks for beside its GPU."""
+"""What a worker requests in addition to its GPU."""
 
 PS_SHAPES = pd.DataFrame(
     [(0, 2, 8), (0, 4, 16), (0, 8, 16), (0, 8, 32), (0, 12, 48)],
     columns=["gpu", "cpu", "memory_gb"],
     dtype=float,
 )
-"""What a parameter server asks for."""
+"""What a parameter server requests."""
 
 MACHINES = pd.DataFrame(
     [
@@ -60,7 +60,7 @@ class Shapes:
     def workers(
         self, window: pd.DataFrame, machines: Sequence[MachineClass]
     ) -> list[tuple[float, ...]]:
-        """Fill the gaps (NaN) in what a worker of each job of a window asks for.
+        """Fill the gaps (NaN) in what a worker of each job of a window requests.
 
         The shape is scaled down until it fits on some machine. It has as many GPUs as the worker
         if there is one such. Memory goes with the cores, where these are known.
@@ -79,7 +79,7 @@ class Shapes:
         return found
 
     def servers(self, jobs: int, machines: Sequence[MachineClass]) -> list[tuple[float, ...]]:
-        """Draw what a parameter server of each job asks for, made to fit on some machine."""
+        """Draw what a parameter server of each job requests, made to fit on some machine."""
         fitted = [
             (0.0, *(round(x, 3) for x in _fitted(0.0, cpu, memory, machines)))
             for _, cpu, memory in self._shapes(None)
@@ -88,7 +88,7 @@ class Shapes:
         return [fitted[k] for k in picked.tolist()]
 
     def _shapes(self, gpu: float | None) -> list[Shape]:
-        """Return what a worker with so many GPUs (NaN: not known) may ask for, or (None) a PS."""
+        """Return what a worker with this many GPUs (NaN: not known) may request, or (None) a PS."""
         kind = (gpu is not None, None if gpu is None or math.isnan(gpu) else gpu)
         if kind not in self._known:
             pool = self._of_kind(PS_SHAPES if gpu is None else WORKER_SHAPES, with_gpu=bool(gpu))
@@ -125,7 +125,7 @@ def _gaps_told(column: pd.Series[Any]) -> list[float | None]:
 def _filled(
     gpu: float, cpu: float, memory: float, shape: Shape, machines: Sequence[MachineClass]
 ) -> tuple[float, ...]:
-    """Fill the gaps (NaN) in what a worker asks for as ``shape`` has it."""
+    """Fill the gaps (NaN) in what a worker requests as ``shape`` has it."""
     if not any(map(math.isnan, (gpu, cpu, memory))):
         return round(gpu, 3), round(cpu, 3), round(memory, 3)
     gpu = shape[0] if math.isnan(gpu) else gpu

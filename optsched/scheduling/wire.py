@@ -154,7 +154,7 @@ def _placements(sides: dict[int, list[Any]]) -> Mapping[int, Placement]:
 
 
 def _wholes(values: list[Any], what: str) -> list[int]:
-    """Return whole numbers: what `whole` says of each, sooner where all are plain."""
+    """Return whole numbers: what `whole` states of each, sooner where all are plain."""
     kinds = {*map(type, values)}
     if kinds == {int} and min(values) >= 0 and max(values) < LARGEST:
         return values
@@ -166,7 +166,7 @@ def _wholes(values: list[Any], what: str) -> list[int]:
 
 
 def _write(decision: Mapping[int, Placement]) -> dict[str, Any]:
-    """Return a decision as JSON; who reads it says what is wrong with it."""
+    """Return a decision as JSON; the reader reports what is wrong with it."""
     sides = [side for p in decision.values() for side in (p.workers, p.ps)]
     numbers = chain.from_iterable(side.values() for side in sides)
     plain = {*map(type, chain(chain.from_iterable(sides), numbers))} <= {int}

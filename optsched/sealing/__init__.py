@@ -1,1 +1,1 @@
-"""Policies in a process of their own, which is told events and nothing else."""
+"""Sandboxed policies: separate processes, which receive events and nothing else."""

@@ -84,7 +84,7 @@ def main() -> None:
 
 
 def _compile_without_saving(folder: str) -> None:
-    """Let kernels be compiled though they cannot be saved beside their source any more."""
+    """Let kernels be compiled though they cannot be saved next to their source any more."""
     from numba import config as numba_config
     from numba.core.caching import Cache
 

@@ -31,7 +31,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-GUESTS = range(61184, 65520)  # users who own nothing, one for each run: systemd has these, too
+GUESTS = range(61184, 65520)  # users who own nothing, one for each run: systemd has these as well
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # system calls, on every architecture
 PATH_BENEATH = 1
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
@@ -218,7 +218,7 @@ def _own_pid_max() -> bool:
 
 
 def _limit_processes() -> bool:
-    """Limit the number of processes and threads; return whether for root, too."""
+    """Limit the number of processes and threads; return whether for root as well."""
     resource.setrlimit(resource.RLIMIT_NPROC, (PROCESSES, PROCESSES))
     return (
         _own_pid_max()
@@ -316,7 +316,7 @@ def _open_to_all(path: str) -> bool:
 
 
 def _drop_root(libc: Any, *, stay: bool) -> bool:
-    """Become a guest, and return whether; who must ``stay`` is a root without capabilities.
+    """Become a guest, and return whether; one that must ``stay`` is root without capabilities.
 
     A guest could not read the policy then. A user namespace has no guests either. Each run has its
     own: users share limits on processes, pipes and the like, by which runs could talk.
@@ -341,7 +341,7 @@ def _drop_capabilities(libc: Any) -> bool:
 
 
 def main() -> None:
-    """Lock this process, say what holds, and become the command."""
+    """Lock this process, state what holds, and become the command."""
     config = json.loads(sys.argv[1])
     apart = enclose()
     guards = lock(config["readable"], config["writable"], config["hidden"], apart=apart)

@@ -189,7 +189,7 @@ class SealedPolicy:
         self.guards = tuple(self._listen(time.monotonic() + self.limit, "guards"))
         said = self._ask({"hello": {"protocol": PROTOCOL, "family": self.family.name}}, "policy")
         if not isinstance(said, dict) or not isinstance(said.get("name"), str):
-            raise self._wrong(f'says {said!r:.80}, expected an object with a "name"')
+            raise self._wrong(f'states {said!r:.80}, expected an object with a "name"')
         self.name = said["name"]
         self.information = said.get("information", "after")
         self.knows = said.get("knows", ())
@@ -205,14 +205,14 @@ class SealedPolicy:
         """Send a line; return what the answer holds under ``expected``."""
         if self._heard or self._says_more():
             self._own_error()
-            raise self._wrong(f"answers without being asked: {_shown(self._heard)}")
+            raise self._wrong(f"answers without a request: {_shown(self._heard)}")
         until = time.monotonic() + self.limit
         line = to_json(message) + b"\n"
         self._send(line, until)
         return self._listen(until, expected)
 
     def _own_error(self) -> None:
-        """Raise what the child itself says has gone wrong, if its line is there."""
+        """Raise what the child itself states has gone wrong, if its line is there."""
         line, end, _ = self._heard.partition(b"\n")
         if end and line.startswith(b'{"error"'):
             self._content(line, "error")
@@ -232,7 +232,7 @@ class SealedPolicy:
                     selector.register(pipe, EVENT_WRITE)
                     self._wait(selector, until)
             except BrokenPipeError:
-                return  # why it has ended, its answer or its status says
+                return  # why it has ended, its answer or its status states
 
     def _wait(self, selector: DefaultSelector, until: float) -> None:
         """Wait until a pipe is ready; look up often, so that an interruption is noticed."""
@@ -276,7 +276,7 @@ class SealedPolicy:
             self._process.wait(FAREWELL)
         status = self._end()
         how = f"exit status {status}" if status >= 0 else signal.Signals(-status).name
-        said = f", after saying {_shown(heard)}" if heard.strip() else ""
+        said = f", after printing {_shown(heard)}" if heard.strip() else ""
         return self._wrong(f"its process has ended ({how}){said}")
 
     def _pass_through(self) -> None:
@@ -302,7 +302,7 @@ def _shown(text: bytes) -> str:
 
 
 def _numba() -> dict[str, str]:
-    """Return where compiled kernels are, if that is said."""
+    """Return where compiled kernels are, if that is reported."""
     name = "NUMBA_CACHE_DIR"
     return {name: os.path.abspath(os.environ[name])} if os.environ.get(name) else {}
 
@@ -384,7 +384,7 @@ def _around(program: Path) -> list[str]:
 
 
 def _be_dumpable(value: int) -> int | None:
-    """Say whether other processes of this user may look into this one; return what it was."""
+    """Return whether other processes of this user may look into this one; return what it was."""
     if not sys.platform.startswith("linux"):
         return None
     libc = ctypes.CDLL(None)

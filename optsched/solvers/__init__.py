@@ -17,7 +17,7 @@ Known defects of the solvers, and how this package avoids them:
 - HiGHS prints its version at its first use, which would spoil results on stdout: not the class that
   :func:`highs` makes.
 - Ctrl-C does not reach code that runs inside a solver: solvers run in a thread of their own and
-  are asked to stop; :class:`Interrupted` brings the best so far.
+  are stopped; :class:`Interrupted` brings the best so far.
 - Clarabel ends in numerical errors on exponential cones unless its steps may get small, and its
   "inaccurate" values are off: the word is passed on.
 

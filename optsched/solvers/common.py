@@ -59,7 +59,7 @@ def interruptible(
             if on_report is not None:
                 on_report(content)
     except BaseException:
-        while thread.is_alive():  # asked once, a solver that is just starting may not hear it
+        while thread.is_alive():  # stopped once, a solver that is just starting may miss it
             cancel()
             thread.join(POLL)
         raise

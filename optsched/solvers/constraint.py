@@ -108,7 +108,7 @@ def run_cp(
 def cp_bound(solver: Any) -> float | None:
     """Return CP-SAT's word that no solution has a better objective; None where it has none.
 
-    Stopped before it begins to search, CP-SAT says 0 and means nothing.
+    Stopped before it begins to search, CP-SAT returns 0, which has no meaning.
     """
     from ortools.sat.python import cp_model
 

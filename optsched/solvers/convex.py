@@ -52,8 +52,8 @@ def solve_cvxpy(
     """Solve a convex program with Clarabel; the values and duals are in ``problem``.
 
     Where Clarabel does not come to an end with its own settings, it tries again and may take small
-    steps, which is slower by far. The value may be off (6e-6 was seen beside the word
-    "inaccurate"): nothing may rest on it alone. ``stop`` is asked in every iteration. Where its
+    steps, which is slower by far. The value may be off (6e-6 was seen next to the word
+    "inaccurate"): nothing may rest on it alone. ``stop`` is called in every iteration. Where its
     units of ``effort`` are spent, or the clock ends it, the outcome is what was known by then.
     """
     import cvxpy as cp
@@ -108,7 +108,7 @@ def _attempt(
         return ConvexOutcome("unknown", None, True), found.iterations
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # "inaccurate": the outcome says so
+            warnings.simplefilter("ignore", UserWarning)  # "inaccurate": the outcome states it
             problem.unpack_results(found, chain, inverse)
     except cp.SolverError:
         return ConvexOutcome("unknown", None, True), found.iterations
@@ -126,7 +126,7 @@ def _attempt(
         return ConvexOutcome(status, None, inaccurate), found.iterations
     error = math.inf
     if not quadratic.nnz:
-        # the value is that of the variables, which differs from what the cones say
+        # the value is that of the variables, which differs from what the cones state
         said = chain.invert(found, inverse).opt_val - value
         better = said if problem.objective.NAME == "maximize" else -said
         error = max(0.0, better + dual_error(data, np.array(found.x), np.array(found.z)))
@@ -179,7 +179,7 @@ def solve_cones(
     time_limit : float
         Seconds.
     stop : callable, optional
-        Asked in every iteration.
+        Called in every iteration.
     """
     import clarabel
 

@@ -52,7 +52,7 @@ class Central(NamedTuple):
 
     found: Point
     earlier: Point  # of ten times the distance: a better one to begin a similar program from
-    solved: bool  # as accurately as was asked for
+    solved: bool  # as accurately as was requested
 
 
 def interior_point(program: Program, start: Point, accuracy: float) -> Central:

@@ -164,7 +164,7 @@ def run(
     """Run HiGHS so that Ctrl-C stops it: KeyboardInterrupt is raised once it has stopped.
 
     What it does is counted. An integer program ends a little after its effort is spent: HiGHS is
-    asked between linear programs only. Where the first of these may take all of the effort, it is
+    called between linear programs only. Where the first of these may take all of the effort, it is
     tried alone before.
 
     Parameters
@@ -173,14 +173,14 @@ def run(
     on_improve : callable, optional
         Called (in the caller's thread) with every better solution of an integer program, unchecked.
     stop : callable
-        Asked again and again (in another thread) whether to stop.
+        Called repeatedly (in another thread) whether to stop.
     effort : float
         Units after which it stops.
 
     Returns
     -------
     bool
-        False if an integer program was not even begun: HiGHS has nothing to say of it.
+        False if an integer program was not even begun: HiGHS has no result of it.
 
     Raises
     ------
@@ -213,7 +213,7 @@ def run(
         if on_improve is not None:
             h.cbMipImprovingSolution.subscribe(lambda e: report(np.array(e.data_out.mip_solution)))
         h.run()
-        highspy.Highs.resetGlobalScheduler(False)  # the next run may ask for other threads
+        highspy.Highs.resetGlobalScheduler(False)  # the next run may request other threads
 
     breaks = (h.cbSimplexInterrupt, h.cbIpmInterrupt)
     for callback in breaks:
@@ -249,7 +249,7 @@ def _linear(h: highspy.Highs) -> float:
 
 
 def _limited(h: highspy.Highs, effort: float) -> float:
-    """Limit the iterations of a linear program; return how often an integer one may be asked."""
+    """Limit the iterations of a linear program; return how often an integer one may be solved."""
     if not h.getLp().integrality_:
         for option, each in (
             ("simplex_iteration_limit", SIMPLEX_ITERATION),

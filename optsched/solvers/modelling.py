@@ -45,7 +45,7 @@ class PyomoOutcome:
 
 
 def silent_pyomo() -> AbstractContextManager[Any]:
-    """Return a context in which Pyomo prints no ERROR lines beside what it raises."""
+    """Return a context in which Pyomo prints no ERROR lines next to what it raises."""
     from pyomo.common.log import LoggingIntercept
 
     context: AbstractContextManager[Any] = LoggingIntercept(StringIO(), "pyomo")
@@ -178,7 +178,7 @@ def _pyomo_by_name(
 ) -> PyomoOutcome:
     import pyomo.environ as pyo
 
-    with silent_pyomo():  # the error below says it in one line
+    with silent_pyomo():  # the error below states it in one line
         optimizer = pyo.SolverFactory(solver)
     if not optimizer.available(exception_flag=False):
         raise InputError(

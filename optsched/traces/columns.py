@@ -129,7 +129,7 @@ class Columns:
         ----------
         *names : str
             Columns of numbers, or of dates in ISO 8601, with or without fractions and time zones;
-            which, the first field of the first column says.
+            which, the first field of the first column states.
         rules : sequence of Number
             Of each column; where it may be empty, a date may be unknown.
 
@@ -161,7 +161,7 @@ class Columns:
         return dates
 
     def tell_unread(self, kind: str, known: Sequence[str] = ()) -> None:
-        """Report columns that nobody has read, but for ``known``, which say nothing new.
+        """Report columns that nobody has read, but for ``known``, which contain nothing new.
 
         Decimal commas are reported too: 1,200 might be meant as 1200.
         """

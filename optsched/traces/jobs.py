@@ -75,7 +75,8 @@ MACHINE_HEADS = (
 def read_jobs(path: Path | str) -> pd.DataFrame:
     """Read a list of jobs; the format is known by its name (SWF), its columns, or as JSON.
 
-    A file may hold several lists, each with a clock of its own; then the first is read, and said.
+    A file may hold several lists, each with a clock of its own; then the first is read, and
+    reported.
 
     Parameters
     ----------

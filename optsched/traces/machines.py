@@ -53,8 +53,8 @@ def read_machines(path: Path | str) -> pd.DataFrame:
     Parameters
     ----------
     path : path
-        Alibaba's ``openb_node_list_*.csv``; ``*.machines`` beside an SWF log; those of
-        `optsched.traces.formats.inventories`; or one's own ``gpu,cpu,memory_gb,...``. Plain or
+        Alibaba's ``openb_node_list_*.csv``; ``*.machines`` next to an SWF log; those of
+        `optsched.traces.formats.inventories`; or your own ``gpu,cpu,memory_gb,...``. Plain or
         gzip.
 
     Returns
@@ -117,7 +117,7 @@ CLUSTER = ("id", "name", "nodes", "cpus per node", "speed", "memory per node")
 
 
 def _clusters(path: Path) -> Table:
-    """Read the list beside an SWF log: tab-separated, no header, memory in KB."""
+    """Read the list next to an SWF log: tab-separated, no header, memory in KB."""
     expected = f"{len(CLUSTER)} with tabs between: {', '.join(CLUSTER)}"
     rows = read_fields(
         path, lambda line: [f.strip() for f in line.split("\t")], len(CLUSTER), expected

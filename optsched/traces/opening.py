@@ -27,7 +27,7 @@ DEFAULTS = {
     **{"machines": None, "shapes": None, "jobs": 100, "slots": 100, "slot": None},
     **{"start": "0", "load": 2.0, "min_tasks": 1, "draw_seed": 0},
 }
-"""What `Tables.open_scaled` makes of a window where nothing else is said."""
+"""What `Tables.open_scaled` makes of a window by default."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Tables:
         *,
         asked: bool,
     ) -> Made:
-        """Return what ``make`` makes of a window, in slots of a sensible length; tell the scaling.
+        """Return what ``make`` makes of a window, in slots of a sensible length; log the scaling.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class Tables:
             Of an instance: the loads of which the largest is to be that of the window, and how many
             machines there are.
         asked : bool
-            Whether the load was asked for.
+            Whether the load was requested.
         """
         slot, seed = chosen.pop("slot"), chosen.pop("draw_seed")
         length = None if slot is None else seconds(slot)
@@ -85,7 +85,7 @@ class Tables:
 def read_tables(
     jobs: Path, machines: Path | None = None, shapes: Path | None = None, *, whole: bool = True
 ) -> Tables:
-    """Read a list of jobs, and what there is beside it.
+    """Read a list of jobs, and what there is next to it.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def read_tables(
 
 
 def must_be_whole(path: Path, machines: pd.DataFrame) -> None:
-    """Refuse a list of machines that does not say how many cores and how much memory they have."""
+    """Refuse a list of machines without numbers of cores and amounts of memory."""
     for name, what in (("cpu", "cores"), ("memory_gb", "memory")):
         if machines[name].isna().any():
             raise InputError(
@@ -134,7 +134,7 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def seconds(text: str) -> float:
-    """Return the length of time that ``text`` says: 90, 90s, 15min, 1h, 2d.
+    """Return the length of time that ``text`` states: 90, 90s, 15min, 1h, 2d.
 
     >>> seconds("1h"), seconds("90")
     (3600.0, 90.0)

@@ -32,12 +32,12 @@ HOSTS = Number("hosts", whole=True)
 
 @dataclass(frozen=True)
 class Platform:
-    """What a file says of nodes and links."""
+    """What a file states of nodes and links."""
 
     format: str
     names: Sequence[str]
     hosts: Sequence[int]  # how many there are at each node
-    speed: Sequence[float] | None  # flop/s of one host; None: not said
+    speed: Sequence[float] | None  # flop/s of one host; None: not stated
     links: Sequence[tuple[int, int, float]]  # ends, bandwidth (byte/s) in both directions
 
 

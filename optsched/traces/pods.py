@@ -4,14 +4,14 @@ The table has one row per job, in the order of arrival (equal times: the order o
 
     name             str
     submit_seconds   s from the first arrival
-    run_seconds      s from creation to deletion; 0 where nobody asks
+    run_seconds      s from creation to deletion; 0 where it is not needed
     tasks            1
     gpus             number of GPUs, whole
     gpu              GPUs, 0.25 is a shared one
     cpu              cores; NaN: not in the list
     memory_gb        GB of 2^30 bytes; NaN: not in the list
     models           GPU models on which it may run, sorted, with | between; "": any
-    type             what tells jobs apart besides: what they train, or whose they are; or ""
+    type             what else distinguishes jobs: what they train, or whose they are; or ""
 
 It is made of Alibaba's pods (GPU v2023) with their device restrictions, of any list of jobs that
 `read_jobs` knows, or of counts of arrivals by slots (Helios).
@@ -48,7 +48,7 @@ def read_arrivals(path: Path | str) -> pd.DataFrame:
     Raises
     ------
     InputError
-        The list is malformed, empty, or has no times; the message says where and what would be
+        The list is malformed, empty, or has no times; the message states where and what would be
         right.
     """
     path = Path(path)
@@ -83,7 +83,7 @@ def read_arrivals(path: Path | str) -> pd.DataFrame:
 def _counted(path: Path, columns: Columns) -> pd.DataFrame:
     """Return a row per GPU job of each slot; those of a slot share its GPUs equally.
 
-    Jobs without GPUs are left out: nothing says what they ask for.
+    Jobs without GPUs are left out: nothing states what they request.
     """
     start, (since,) = columns.times("time")
     jobs = columns.numbers("submit_gpu_job", MANY).astype(np.int64)

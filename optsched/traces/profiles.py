@@ -9,7 +9,7 @@ The table has one row per model:
     inner_gbps         rate between a worker and a parameter server on one machine, Gbit/s
     outer_gbps         the same on two machines
 
-``attrs["skipped"]`` says which rows were left out, and why.
+``attrs["skipped"]`` states which rows were left out, and why.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def read_profiles(path: Path | str) -> pd.DataFrame:
     Raises
     ------
     InputError
-        The list is malformed, or no row is left; the message says where and what would be right.
+        The list is malformed, or no row is left; the message states where and what would be right.
     """
     path = Path(path)
     names = first_row(path).fields

@@ -22,7 +22,7 @@ SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 HOUR = 3600.0
 SLOTS = (60, 300, 900, 1800, HOUR, *(HOUR * h for h in (2, 4, 8, 24, 48, 96, 168, 336, 672)))
 ENOUGH = 0.8  # share of the jobs that can finish, in slots of a sensible length
-NEAR = 0.7  # of the load that was asked for: one machine more or less may be as far off
+NEAR = 0.7  # of the load that was requested: one machine more or less may be as far off
 
 Made = TypeVar("Made")
 
@@ -42,7 +42,7 @@ def take_window(table: pd.DataFrame, jobs: int, start: float | str, min_tasks: i
     Raises
     ------
     InputError
-        The list has no times, ``start`` says nothing, or too few jobs are left from there on.
+        The list has no times, ``start`` means nothing, or too few jobs are left from there on.
     """
     taken, first, _ = from_start(table, start, min_tasks)
     window = taken.iloc[first : first + jobs]
@@ -55,7 +55,7 @@ def take_window(table: pd.DataFrame, jobs: int, start: float | str, min_tasks: i
 
 
 def or_fewer(there: int) -> str:
-    """Say what to do where a list has fewer jobs than asked for."""
+    """Report what to do where a list has fewer jobs than requested."""
     fewer = f"take fewer (--jobs {there})" if there else "take fewer (--jobs)"
     return f"{fewer} or start earlier, if there are earlier ones"
 
@@ -164,12 +164,12 @@ def sensible(
     make : callable
         Of the length of a slot; raises LoadError.
     asked : bool
-        Whether the load was asked for; else what can be reached will do, and is told.
+        Whether the load was requested; else what can be reached will do, and is reported.
 
     Raises
     ------
     LoadError
-        The load that was asked for cannot be reached.
+        The load that was requested cannot be reached.
     """
     try:
         return _of_usual_length(window, slots, make) if slot is None else make(slot)
@@ -210,7 +210,7 @@ def must_reach(load: float, reached: Mapping[str, float], made: Instance, slots:
     Raises
     ------
     LoadError
-        The message says what can be reached.
+        The message states what can be reached.
     """
     got = max((x for x in reached.values() if math.isfinite(x)), default=0.0)
     if got >= NEAR * load:
@@ -225,7 +225,7 @@ def must_reach(load: float, reached: Mapping[str, float], made: Instance, slots:
 
 
 def tell_scaling(window: pd.DataFrame, platform: SlottedPlatform, machines: str) -> None:
-    """Say what became of the times and of the machines."""
+    """Report what became of the times and of the machines."""
     submit = window["submit_seconds"].to_numpy(dtype=np.float64)
     span, wanted = float(submit[-1] - submit[0]), platform.horizon * platform.slot_seconds
     talk.remark(
@@ -264,7 +264,7 @@ def scaled(
     """Return as few machines, in the proportions of ``classes``, as bring the load to ``load``.
 
     With ``nearest``, one machine fewer if that comes nearer (as a ratio). ``total`` is what the
-    jobs ask for, amount x slots, by resource.
+    jobs request, amount x slots, by resource.
     """
     weights = np.array([c.count for c in classes])
     capacity = np.array([c.capacity for c in classes], dtype=np.float64)  # (C, R)
@@ -280,7 +280,7 @@ def scaled(
     ideal = float(np.divide(need, mean * load, out=np.zeros_like(need), where=need > 0).max())
     if ideal > MOST_MACHINES:
         raise InputError(
-            f"load {load:g} asks for {ideal:.0f} machines, expected at most {MOST_MACHINES}; raise "
+            f"load {load:g} requests {ideal:.0f} machines, expected at most {MOST_MACHINES}; raise "
             "the load"
         )
     number = max(1, math.floor(ideal) - len(classes))

@@ -39,7 +39,7 @@ def totals(schedule):
 
 
 def taken_as_optimum(found):
-    """Return whether a second look says that value and bound are the same."""
+    """Return whether a second look states that value and bound are the same."""
     return found is not None and found.accepted and found.gap is not None and found.gap <= 1e-6
 
 
@@ -84,7 +84,7 @@ def test_levels_that_are_left_out_prove_nothing_above(kept, tmp_path):
 
 
 def test_floors_that_nobody_reaches_prove_nothing(tmp_path):
-    """A level says what is left to others when some have their floor: 50 of 100 is no bound."""
+    """A level states what is left to others when some have their floor: 50 of 100 is no bound."""
     inst = separate(1.0, 100.0)
     best = solve(inst, time_limit=60)
     first, second = best.certificate.levels
@@ -127,7 +127,7 @@ def test_no_node_does_more_than_it_can(speed, share):
 @pytest.mark.parametrize("alpha", [0.0, 1e-7, 0.5, 0.999999, 1.0, 1.000001, 2.0, 3.0, 50.0, 100.0])
 @pytest.mark.parametrize("speed", [1e-30, 1e-10, 1e-5, 1.0, 1e5, 1e30])
 def test_powers_of_rates(alpha, speed):
-    """The judge has a number for every rate, and the optimum is the whole speed, or all say why."""
+    """The judge has a number for every rate, and the optimum is the whole speed, or all fail."""
     inst = made(lambda: separate(speed, alpha=alpha, weights=(2.0,)))
     if inst is None:  # its utilities are no floats
         assert abs((1 - alpha) * math.log(speed)) > 600
@@ -146,7 +146,7 @@ def test_powers_of_rates(alpha, speed):
 
 @pytest.mark.parametrize("alpha", [1e6, "inf", 100.0])
 def test_very_fair(alpha):
-    """So large an alpha is refused, or means what it says: nearly max-min."""
+    """So large an alpha is refused, or means what it states: nearly max-min."""
     try:
         inst = separate(1.0, 100.0, alpha=alpha)
     except ValueError:

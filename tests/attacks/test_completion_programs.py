@@ -140,7 +140,7 @@ def test_a_program_of_another_instance_is_refused():
     other = type(inst).model_validate(inst.model_dump() | {"jobs": tuple(jobs)})
     with pytest.raises(ValueError, match="belongs to instance"):
         check(other, made)
-    # even where it says otherwise
+    # even where it states otherwise
     forged = made.model_copy(update={"instance_sha256": other.digest()})
     best = forced(other).value
     try:
@@ -170,7 +170,7 @@ def test_what_conflicts_show_is_needed(seed):
 
 @pytest.mark.parametrize(("bits", "slot"), [(51, 4500), (53, 3000), (56, 4000)])
 def test_a_price_long_after_the_last_job_makes_no_number_too_large(bits, slot):
-    """Starts up to the last price are looked at: weight times slot has to fit there, too."""
+    """Starts up to the last price are looked at: weight times slot has to fit there as well."""
     inst = ring_or_ps(True, [(1, 1)], [job(0, 1.0, 1, [1.0])] * 2, [(2, 2)])
     far = [[(slot, 0, 0, 2 ** (bits + 3))]]
     made = CompletionCertificate.root(inst, np.zeros((1, 1, 2)), 0)

@@ -50,7 +50,7 @@ def slots_needed(work):
 
 
 def agree(inst, expected, *, together=True):
-    """Assert that the table, the judge, the checker and `duration` say the same."""
+    """Assert that the table, the judge, the checker and `duration` agree."""
     job, n = inst.jobs[0], inst.jobs[0].chunks
     assert inst.duration(job, 0, 0, together, n) == expected
     assert inst.durations(job)[0, 0, int(together), n - 1] == expected

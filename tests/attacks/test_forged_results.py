@@ -1,4 +1,4 @@
-"""A result whose words were edited: what `verify` derives is true, whatever the file says."""
+"""A result whose words were edited: what `verify` derives is true, whatever the file states."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def test_parts_of_another_result(mine, part, tmp_path):
 
 @pytest.mark.parametrize("edited", ["its digest", "all digests"])
 def test_another_instance(mine, edited, tmp_path):
-    """The instance is replaced: what is said of it must be true of the one that is in the file."""
+    """The instance is replaced: statements must be true of the one in the file."""
     path, content = mine.written(tmp_path)
     inst = mine.other.instance
     content["instance"] = inst.model_dump(mode="json")

@@ -49,7 +49,7 @@ def places(content, path=()):
 
 
 def put(content, path, value):
-    """Return a copy with ``value`` in a place; a function is asked what to put there."""
+    """Return a copy with ``value`` in a place; a function is requested what to put there."""
     whole = copy.deepcopy(content)
     if not path:
         return value(whole) if callable(value) else value
@@ -74,7 +74,7 @@ def hostile(content):
 
 
 def answers(model, good, judge):
-    """Yield what a judge says of every damaged content that can be read, but for clear errors."""
+    """Yield what a judge states of every damaged content that can be read, but for clear errors."""
     for path, content in hostile(good.model_dump(mode="json")):
         try:
             made = model.model_validate(content)

@@ -71,7 +71,7 @@ def edges(family):
 
 
 def agree(inst, enough, *, solve=False):
-    """Assert that judge and checker, and solvers if asked, say whether it can be done."""
+    """Assert that judge and checker, and solvers if requested, state whether it can be done."""
     part = oasis_format if inst.family == "oasis" else dmlrs_format
     assert verdict(inst).feasible is enough, inst.jobs[0]
     truth = 7.0 if enough else 0.0

@@ -1,4 +1,4 @@
-"""Every benchmark runs on tiny settings, stores what it says, and goes on after an interruption."""
+"""Every benchmark runs on tiny settings, stores its report, and resumes after an interruption."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of large instances: what is measured, and what its rows say."""
+"""The benchmark of large instances: what is measured, and what its rows state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Versions side by side: what is asked of them, and what is said of their answers."""
+"""Versions side by side: what is requested of them, and what is reported of their answers."""
 
 from __future__ import annotations
 

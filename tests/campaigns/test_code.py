@@ -1,4 +1,4 @@
-"""A plan or a store names code: it runs only if the user names it, too, and if it is a policy."""
+"""A plan or a store names code: it runs only if the user names it, and if it is a policy."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_classes_that_declare_their_data_are_policies(capsys):
 
 
 def test_a_policy_that_is_asked_for_brings_no_other_along(call, folder):
-    """The best schedule known is said to be that of code: only `fifo` was asked for."""
+    """The best schedule known is reported to be that of code: only `fifo` was requested."""
     assert call("campaign", "run", "plan.toml", "--workers", 1)[0] == 0
     with sqlite3.connect("plan.sqlite") as store:
         code = json.dumps({"policy": "code_marks:Mine"})

@@ -1,4 +1,4 @@
-"""Plans: what they ask for, their keys, and what is wrong with them."""
+"""Plans: what they request, their keys, and what is wrong with them."""
 
 from __future__ import annotations
 

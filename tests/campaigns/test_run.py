@@ -75,7 +75,7 @@ def test_poison_costs_one_row_each():
         assert row["optimum"] is not None
     assert told == {
         "fifo": {None},
-        "Leaves": {"its process ended itself with status 7; it said: it was me (tried 3 times)"},
+        "Leaves": {"its process ended itself with status 7; output: it was me (tried 3 times)"},
         "Devours": {"it needs more than 1 GB of memory"},
         "Hangs": {"it came to no end within 4 s"},
         "Raises": told["Raises"],
@@ -214,7 +214,7 @@ def test_a_forecast_goes_by_what_is_done():
 
 def test_processes_that_cannot_begin_are_no_fault_of_a_cell(monkeypatch):
     monkeypatch.setattr("optsched.campaigns.pool.START", "raise SystemExit('not today')")
-    with pytest.raises(InputError, match=r"a worker cannot begin: .* status 1; it said: not today"):
+    with pytest.raises(InputError, match=r"a worker cannot begin: .* status 1; output: not today"):
         campaign(small(1), "store", workers=2)
     assert status(Path("store")).done == 0
 
@@ -233,7 +233,7 @@ def test_processes_that_cannot_read_what_to_do_are_told():
                 pool.submit([Unreadable()])
             pool.poll(0.1)
 
-    with pytest.raises(InputError, match=r"a worker cannot begin: .* said: ModuleNotFoundError"):
+    with pytest.raises(InputError, match=r"a worker cannot begin: .* output: ModuleNotFoundError"):
         try_again_and_again()
     pool.close()
 

@@ -18,7 +18,7 @@ from optsched.scheduling.jobs import spread
 
 
 def cell(instance, policy, value, *, optimum=10.0, bound=10.0, known=True, family="oasis"):
-    """Return what a store says of a cell; the policy was compared with the search's optimum."""
+    """Return what a store states of a cell; the policy was compared with the search's optimum."""
     ratio = None if optimum is None else Ratio.of("max", value, optimum, bound)
     source = f'{{"family":"{family}","parameters":{{"preset":"small"}}}}'
     return {

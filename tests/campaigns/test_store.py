@@ -1,4 +1,4 @@
-"""The store: what it keeps, what it refuses, and that it says so in one line."""
+"""The store: what it keeps, what it refuses, and that it states it in one line."""
 
 from __future__ import annotations
 

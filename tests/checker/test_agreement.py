@@ -1,4 +1,4 @@
-"""Both checkers say the same of results, whole and damaged: accepted or not, and which bound."""
+"""Both checkers agree of results, whole and damaged: accepted or not, and which bound."""
 
 from __future__ import annotations
 

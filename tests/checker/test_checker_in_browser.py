@@ -1,4 +1,4 @@
-"""The second checker in a browser, opened from the disk: it checks, draws, and asks for nothing."""
+"""The second checker in a browser, opened from the disk: it checks, draws, and requests nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def files(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=["light", "dark"])
 def tab(request, browser, files, tmp_path_factory):
-    """Return a page on which the files are open; what it asks for or complains of fails."""
+    """Return a page on which the files are open; what it requests or complains of fails."""
     address = save_checker(tmp_path_factory.mktemp("page") / "checker.html").as_uri()
     with opened(browser, color_scheme=request.param) as (page, noted):
         page.goto(address)

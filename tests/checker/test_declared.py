@@ -1,4 +1,4 @@
-"""Both checkers say the same of declared problems, of whole results and of damaged ones."""
+"""Both checkers agree of declared problems, of whole results and of damaged ones."""
 
 from __future__ import annotations
 

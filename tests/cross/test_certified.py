@@ -77,7 +77,7 @@ def test_a_certified_optimum_is_right_and_a_value_one_step_worse_is_refused(name
         bound = {"bound": past, "certified_bound": past}
         said = f"the certificate proves the bound {family.check(inst, found.certificate)}, the file"
         assert any(said in c for c in complaints(inst, found.model_copy(update=bound))), k
-        if getattr(found.certificate, "program", None) is not None:  # it says what it proves
+        if getattr(found.certificate, "program", None) is not None:  # it states what it proves
             assert not says_more(inst, found), k
         value = {"value": past}
         assert any("value is" in c for c in complaints(inst, found.model_copy(update=value))), k

@@ -73,7 +73,7 @@ def test_every_link_within_the_site_leads_to_a_place(site):
 
 @pytest.fixture
 def tab(browser):
-    """Return a tab; what it asks others for or complains of fails the test."""
+    """Return a tab; what it requires others for or complains of fails the test."""
     with opened(browser) as (made, noted):
         made.set_default_timeout(1000 * LONG)
         yield made

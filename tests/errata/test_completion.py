@@ -179,7 +179,7 @@ def test_completion_10_algorithm_7_puts_all_workers_on_one_server():
     for room, _ in servers:  # the cheapest server first
         workers.append(min(room, left))
         left -= workers[-1]
-    assert workers == [3, 0]  # q = 0 was set, but (15a) says q = 1
+    assert workers == [3, 0]  # q = 0 was set, but (15a) states q = 1
     inst = instance(ring=True, servers=servers, chunks=3, epochs=3, gradient_mb=1.5)
     inside, outside = (inst.duration(inst.jobs[0], 0, 0, q, wanted) for q in (True, False))
     assert (inside, outside) == (3, 6)  # twice as long as the placement takes

@@ -23,7 +23,7 @@ from optsched.numbers.resources import MachineClass
 
 
 def job(**changes) -> DmlrsJob:
-    """A mini-batch of one slot beside the PS and of two slots apart from it."""
+    """A mini-batch of one slot next to the PS and of two slots apart from it."""
     data = {
         "arrival": 0,
         "epochs": 1,
@@ -104,7 +104,7 @@ def test_dmlrs_2_no_rounding_is_ever_feasible():
 
 def test_dmlrs_3_a_job_that_fills_a_machine_breaks_theorem_3():
     inst, ratio, spread = two_jobs(10_000.0)
-    assert ratio > 6 * theorem_gain(1.0) * max(1, math.log(spread))  # with the maximum, too
+    assert ratio > 6 * theorem_gain(1.0) * max(1, math.log(spread))  # with the maximum as well
     assert ratio > 2 * max(1, math.log(spread))  # and with an exact oracle
     assert proved(inst, theorem_ratio(inst)) is None
 
@@ -238,7 +238,7 @@ def test_dmlrs_14_step_7_starts_again_at_machine_1():
         h += 1  # Step 7
         if h > machines:
             break
-        h = 1  # "go to Step 1", which says "Let h = 1"
+        h = 1  # "go to Step 1", which states "Let h = 1"
     assert looked_at == [1] * 10
 
 

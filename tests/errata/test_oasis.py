@@ -86,7 +86,7 @@ def test_oasis_2_the_dual_is_infeasible_where_a_worker_does_not_fit():
     dual = sum(mu) + 2 * after * capacity
     inst = cluster(*(job(constant(f), (demand,)) for f in (first, second)), capacity=(capacity,))
     optimum = verify(inst, OasisSchedule(jobs=(None, run_in(0)))).value
-    assert dual < optimum  # 36 < 100: weak duality says nothing
+    assert dual < optimum  # 36 < 100: weak duality means nothing
     on_empty_machines = [max(0.0, f - 2 * demand * after) for f in (first, second)]
     assert sum(on_empty_machines) + 2 * after * capacity >= optimum
 

@@ -1,4 +1,4 @@
-"""docs/errata.md and the tests beside this one name the same counterexamples."""
+"""docs/errata.md and the tests next to this one name the same counterexamples."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAPERS = ("OASIS", "DMLRS", "COMPLETION", "BIPARTITE", "BOT")
 
 
 def sections() -> dict[str, str]:
-    """Return what the page says under each label."""
+    """Return what the page states under each label."""
     parts = re.split(r"^### (\S+)\n", PAGE, flags=re.MULTILINE)
     assert len(set(parts[1::2])) == len(parts[1::2])
     return dict(zip(parts[1::2], parts[2::2], strict=True))

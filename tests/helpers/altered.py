@@ -11,7 +11,7 @@ ALTERATIONS = {*LINK, *SCARCE}  # options that a generator does not know
 
 
 def drawn(family: str, preset: str, seed: int, options: dict) -> Instance:
-    """Return an instance of a preset, altered if the options say so."""
+    """Return an instance of a preset, altered if the options state it."""
     given = {name: x for name, x in options.items() if name not in ALTERATIONS}
     instance = optsched.get_family(family).generate(preset, seed=seed, **given)
     content = instance.model_dump() | {x: options[x] for x in LINK if x in options}

@@ -1,6 +1,6 @@
 """The code on a page of the documentation: run as a reader would, compared with what is shown.
 
-    python tests/helpers/blocks.py docs/PAGE.md         # run it, say what differs
+    python tests/helpers/blocks.py docs/PAGE.md         # run it, state what differs
     python tests/helpers/blocks.py --write docs/PAGE.md # put in what was really printed
 
 Blocks of `python` and `sh` are run, in order, in one new folder. A `text` block right behind one is
@@ -43,7 +43,7 @@ LINES = re.compile(r"[━─═╍┄-]{3,}")
 
 @dataclass(frozen=True)
 class Block:
-    """A fence: what is said before it, its language, its text, and where it stands on the page."""
+    """A fence: the text before it, its language, its text, and where it stands on the page."""
 
     said: str
     language: str

@@ -1,4 +1,4 @@
-"""Pages in a browser: what they ask for and complain of, how wide they are, what axe finds."""
+"""Pages in a browser: what they request and complain of, how wide they are, what axe finds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SERIOUS = ("serious", "critical")
 
 @contextmanager
 def opened(browser, **options):
-    """Open a tab; yield it, and all that it asks for or complains of."""
+    """Open a tab; yield it, and all that it requests or complains of."""
     noted = []
     tab = browser.new_page(**options)
     tab.on("request", lambda r: noted.append(r.url) if not r.url.startswith("data:") else None)

@@ -1,4 +1,4 @@
-"""Damaged result files: one thing is changed, so that two checkers can be asked about it."""
+"""Damaged result files: one thing is changed, so that two checkers can be requested about it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Place = tuple[Any, ...]
 
 PARTS = ("schedule", "schedule", "certificate", "certificate", "certificate", "numbers", "instance")
 PARTS += ("words", "kind", "kind", "name")
-WORDS = {  # of an optimum: what is said of it, and what else could be said
+WORDS = {  # of an optimum: what is stated of it, and what else could be reported
     "status": ("optimal", "claimed optimal", "feasible", "infeasible", "no_schedule", "toString"),
     "bound_level": (None, "claimed", "cross-checked", "certified", "constructor"),
     "value_level": (None, "claimed", "cross-checked", "certified"),
@@ -165,7 +165,7 @@ def anything(content: dict[str, Any], how: str, draw: random.Random) -> str:
 
 
 def said(path: Path) -> list[Recheck] | None:
-    """Return what optsched's own checker says of a file; None if it cannot be read."""
+    """Return what optsched's own checker states of a file; None if it cannot be read."""
     try:
         return recheck(path)
     except InputError:

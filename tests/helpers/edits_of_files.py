@@ -1,6 +1,6 @@
 """Stores, results and packs that somebody has edited: commands must answer in time and in a line.
 
-Every edit is made in a process of its own, and every command that reads it gets so many seconds.
+Every edit is made in a process of its own, and every command that reads it gets this many seconds.
 """
 
 from __future__ import annotations
@@ -288,7 +288,7 @@ def _call(words: list[Any]) -> str:
 
 
 def apart(call: Callable[[], str]) -> str:
-    """Return what a call says in a process of its own, or that it came to no end in time."""
+    """Return what a call states in a process of its own, or that it came to no end in time."""
     source, target = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""What the attacks share: forged results, and what may be said of them."""
+"""What the attacks share: forged results, and what may be reported of them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def forged(
     bound: float | None = None,
     **changes: Any,
 ) -> Optimum:
-    """Return a result that says that it is optimal and certified; ``changes`` as said."""
+    """Return a result that states that it is optimal and certified; ``changes`` as reported."""
     said = {"value": value, "bound": value if bound is None else bound, "schedule": schedule}
     said |= {"status": Status.OPTIMAL, "gap": 0.0, "certified_gap": 0.0, "certificate": certificate}
     said |= {"value_level": Level.CERTIFIED, "bound_level": Level.CERTIFIED}
@@ -98,7 +98,7 @@ def refused_or_right(found: Recheck | None, sense: str, truth: float) -> None:
 
 
 def proved_rightly(instance: Instance, certificates: Iterable[Any], truth: float) -> int:
-    """Assert that no certificate is said to prove what is false; return how many prove a bound."""
+    """Assert that no certificate proves a false bound; return how many prove a bound."""
     family, proved = family_of(instance), 0
     for certificate in certificates:
         try:
@@ -107,7 +107,7 @@ def proved_rightly(instance: Instance, certificates: Iterable[Any], truth: float
             continue
         proved += 1
         assert not worse(family.sense, bound, truth), (
-            f"{bound} is said to be proved, but {truth} can be reached: {_brief(certificate)}"
+            f"{bound} is reported to be proved, but {truth} can be reached: {_brief(certificate)}"
         )
     return proved
 
@@ -115,7 +115,7 @@ def proved_rightly(instance: Instance, certificates: Iterable[Any], truth: float
 def solved_rightly(
     instance: Instance, truth: float, *, seconds: float = 60.0, method: str = "auto"
 ) -> Optimum:
-    """Assert that what is found, proved and said of an instance is right."""
+    """Assert that what is found, proved and reported of an instance is right."""
     best = solve(instance, time_limit=seconds, method=method)
     for bound in (best.bound, best.certified_bound):
         if bound is not None:

@@ -149,7 +149,7 @@ def _instance(sense: str, items: Sequence[Any], shared: Sequence[Any], offset: f
 def brute(instances: Sequence[Declared]) -> tuple[float, Fraction] | None:
     """Return the values of the best randomized and the best deterministic algorithm.
 
-    A strategy says what to do after every list of events and every list of own decisions. None:
+    A strategy states what to do after every list of events and every list of own decisions. None:
     there is no game, since nothing is feasible, or an optimum is below 0, or all are 0, or no
     strategy has a finite ratio.
     """

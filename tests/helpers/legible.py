@@ -30,7 +30,7 @@ def words(figure):
     return [text.get_text() for text in drawn(figure).words]
 
 
-@lru_cache(maxsize=1)  # it takes a while, and more than one thing is asked of a picture
+@lru_cache(maxsize=1)  # it takes a while, and more than one thing is requested of a picture
 def drawn(figure):
     FigureCanvasAgg(figure)
     renderer = WithoutWords(figure)

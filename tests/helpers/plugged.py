@@ -14,7 +14,7 @@ HOME = Path(__file__).parents[2] / "docs" / "examples"
 
 
 def installed(folder):
-    """Write into ``folder`` what pip would say of the package; return what is to be on the path."""
+    """Write pip's metadata of the package into ``folder``; return what is to be on the path."""
     project = tomllib.loads((HOME / "pyproject.toml").read_text("utf-8"))["project"]
     said = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     said.mkdir()

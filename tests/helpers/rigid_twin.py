@@ -87,7 +87,7 @@ def starts_of(inst, policy):
 
 
 def _free(inst, used, t, capacity):
-    """Return what is free in second t, where jobs end as ``used`` says."""
+    """Return what is free in second t, where jobs end as ``used`` states."""
     return [
         c - sum(inst.jobs[i].need[k] for i, end in used.items() if t < end)
         for k, c in enumerate(capacity)

@@ -1,4 +1,4 @@
-"""The checker in JavaScript beside that in Python: what each says of the same files."""
+"""The checker in JavaScript next to that in Python: what each states of the same files."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def solved(family: str, folder: Path, which: Sequence[int] | None = None) -> lis
 
 
 def answers(files: Sequence[Path], folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return what the second checker says of files, all in one process."""
+    """Return what the second checker states of files, all in one process."""
     assert NODE is not None
     program = save_checker(folder / "checker.js")
     found: dict[str, list[dict[str, Any]]] = {str(f): [] for f in files}

@@ -1,4 +1,4 @@
-"""Jobs that ask for little."""
+"""Jobs that request little."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores of campaigns that nobody has run: rows as they are asked for."""
+"""Stores of campaigns that nobody has run: rows as they are requested."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def made_up(
     name: str = "made up",
     preset: str = "small",
 ) -> Path:
-    """Write a store of oasis: ratios above 1, so many optima open, one error and one infinity.
+    """Write a store of oasis: ratios above 1, this many optima open, one error and one infinity.
 
     The first policy fails on the last instance, and earns nothing on the one before.
     """

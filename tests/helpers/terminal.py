@@ -16,7 +16,7 @@ CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process ended, and what it has said."""
+    """How a process ended, and what it has reported."""
 
     status: int
     out: str
@@ -24,7 +24,7 @@ class Ended:
 
 
 def refused(outcome: tuple[int, str, str], *words: str) -> None:
-    """Assert that a call ended with one line that says all of ``words``."""
+    """Assert that a call ended with one line that states all of ``words``."""
     status, out, err = outcome
     assert (status, out) == (2, ""), err
     assert err.startswith("optsched: ")

@@ -97,7 +97,7 @@ def optimum(inst: BipartiteInstance, stationary: bool = False) -> tuple[float, f
 
 
 def _decision(inst, jobs, tolerance):
-    """Return the best reward of one decision that serves each copy so many times."""
+    """Return the best reward of one decision that serves each copy this many times."""
     unit = max(max(m.capacity) for m in inst.machines) or 1.0  # of amounts, here
 
     def usable(x):
@@ -192,7 +192,7 @@ def separable_optimum(inst: BipartiteInstance) -> Decimal:
     """Return the optimum where there is one resource, and every machine serves one job at most.
 
     Then nobody takes anything from anybody, and the overhead is that of each channel by itself: so
-    the best decision is the same in all slots, and the stationary optimum, too, is this one.
+    the best decision is the same in all slots, and the stationary optimum as well, is this one.
     """
     assert len(inst.resources) == 1
     assert all(len(m.ports) <= 1 for m in inst.machines)

@@ -32,7 +32,7 @@ FIRST = 100_000  # seeds below it are those of other tests
 
 @dataclass(frozen=True)
 class Truth:
-    """What no solver was asked for: the optimum is between ``low`` and ``high``.
+    """What no solver was requested: the optimum is between ``low`` and ``high``.
 
     ``measure`` turns a value into what these are; ``levels`` are all rates of max-min.
     """

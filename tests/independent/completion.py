@@ -1,9 +1,10 @@
 """Family `completion`: reference files; tiny random instances and their optima by brute force.
 
 Written from the definition. The optimum of `exclusive` instances of any magnitude is that of the
-best order of jobs on one server: a job needs the whole server for so many slots. Where it may also
-run on a part of it, for as much longer, all jobs are there from the beginning: then sharing the
-server is never better than taking turns, since whole shares would end no later in the best order.
+best order of jobs on one server: a job needs the whole server for this many slots. Where it may
+also run on a part of it, for as much longer, all jobs are there from the beginning: then sharing
+the server is never better than taking turns, since whole shares would end no later in the best
+order.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ def _plus(a: Any, b: Any) -> Any:
 
 
 def crossing(inst: DmlrsInstance, inner: int, outer: int) -> float:
-    """Return the time of a mini-batch at which so many worker-slots just train job 0."""
+    """Return the time of a mini-batch at which this many worker-slots just train job 0."""
     job = inst.jobs[0]
     times = [
         batch_slots(job, b, inst.slot_seconds) for b in (job.inner_bandwidth, job.outer_bandwidth)

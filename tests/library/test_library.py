@@ -176,7 +176,7 @@ def packed(size, piece=b"0" * (1 << 20)):
 
 
 def endless_header():
-    """Return a pack that asks for a dictionary of 1.5 GB."""
+    """Return a pack that requests a dictionary of 1.5 GB."""
     large = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 3 << 29}]
     return lzma.compress(b"{}\n", filters=large)
 

@@ -127,7 +127,7 @@ def forged(content, rng):
     ("name", "seed"), sweep([(n, s) for s in range(20) for n in GAMES], quick=4)
 )
 def test_forged_files(name, seed, tmp_path):
-    """What is accepted proves what the file says; and both checkers agree on everything."""
+    """What is accepted proves what the file states; and both checkers agree on everything."""
     content = written(GAMES[name], tmp_path / "game.json")
     rng = random.Random(seed)
     contents = [forged(content, rng) for _ in range(25)]
@@ -158,7 +158,7 @@ def test_files_that_are_no_games(place, value, tmp_path):
 
 
 def test_a_policy_of_merged_histories_is_refused(tmp_path):
-    """An instance that says at once how long it lasts has a history of its own."""
+    """An instance that states at once how long it lasts has a history of its own."""
     content = written(skiing(4, 8), tmp_path / "game.json")
     for column in content["instances"][-1]["columns"]:
         column["cost"] *= 2

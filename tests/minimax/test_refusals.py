@@ -44,7 +44,7 @@ def test_wrong_instances(instances, line):
 
 
 def later(*rows):
-    """Return an instance whose second event says what the first decision should have been."""
+    """Return an instance whose second event states what the first decision should have been."""
     columns = [{"name": f"x[{t}]", "cost": 1, "revealed": t} for t in range(2)]
     return model("min", columns, [(-math.inf, 0, [(1, 1)]), *rows])
 

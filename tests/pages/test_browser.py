@@ -30,7 +30,7 @@ def files(tmp_path_factory):
 
 @pytest.fixture(params=["campaign", "result"])
 def page(request, browser, files):
-    """Return an open page; what it asks for or complains of fails the test."""
+    """Return an open page; what it requests or complains of fails the test."""
     with opened(browser) as (tab, noted):
         tab.goto(files[request.param].as_uri())
         tab.locator("html[data-ready]").wait_for()

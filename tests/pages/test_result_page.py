@@ -67,14 +67,14 @@ def test_the_best_schedule_stands_beside_that_of_the_worst_policy(made):
     path, instance, page = made
     worst = max(load_report(path, instance).policies, key=lambda row: row.ratio.low)
     assert page.of("img")
-    assert all(f"beside that of {worst.name}" in picture["alt"] for picture in page.of("img"))
+    assert all(f"next to that of {worst.name}" in picture["alt"] for picture in page.of("img"))
 
 
 def test_a_policy_that_is_asked_for_is_drawn(made, call, tmp_path):
     path, _, _ = made
     status, _, _ = call("report", path, "-o", tmp_path / "p.html", "-p", "fifo")
     assert status == 0
-    assert all("beside that of fifo" in p["alt"] for p in Page(tmp_path / "p.html").of("img"))
+    assert all("next to that of fifo" in p["alt"] for p in Page(tmp_path / "p.html").of("img"))
     status, _, err = call("report", path, "-o", tmp_path / "q.html", "-p", "drf")
     assert status == 2
     assert "no policy 'drf' in the result, expected adaptive" in err
@@ -90,7 +90,7 @@ def test_a_schedule_from_outside_has_a_row_and_pictures(made, call, tmp_path):
     assert status == 0
     page = Page(tmp_path / "o.html")
     assert "our own" in page.words
-    assert all("beside that of our own" in p["alt"] for p in page.of("img"))
+    assert all("next to that of our own" in p["alt"] for p in page.of("img"))
 
 
 def test_an_optimum_alone_has_a_page(made, tmp_path):

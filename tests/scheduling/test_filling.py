@@ -37,7 +37,7 @@ def test_a_worker_comes_with_its_ps_or_not_at_all():
 
 
 def test_workers_and_ps_on_the_same_machines_share_them():
-    # One machine of 3: two workers and the PS that both need. The pointer is one, too.
+    # One machine of 3: two workers and the PS that both need. The pointer is one as well.
     pool = Pool([(3.0, 3.0)])
     wants = request((1, 1), (1, 1), most=3, table=[0, 1, 1, 2])
     placed, ps = progressive_filling(pool, pool, [wants])

@@ -1,4 +1,4 @@
-"""What jobs ask for over time."""
+"""What jobs request over time."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def test_times_and_machines_are_those_of_the_trace(own, family):
         (1, (1.0,)),
         (1, (0.0,)),
     ]
-    assert inst.resources == ("gpu",)  # nothing else is asked for
+    assert inst.resources == ("gpu",)  # nothing else is requested
     assert inst.drawn == ("utility",)
     assert [job.worker_demand for job in inst.jobs] == [(1.0,)] * 5
     assert all(set(job.ps_demand) == {0.0} for job in inst.jobs)
@@ -197,7 +197,7 @@ def test_machines_never_hold_more_than_they_can(seed):
 @pytest.mark.parametrize(
     ("family", "options", "message"),
     [
-        ("oasis", {"load": 2.0}, "--load means nothing for family oasis beside --as-is, expected"),
+        ("oasis", {"load": 2.0}, "--load means nothing for family oasis next to --as-is, expected"),
         ("oasis", {"machines": None}, "exactly the machines of a list, expected --machines FILE"),
         ("oasis", {"jobs": 6}, "has 5 jobs of at least 1 tasks, expected 6"),
         ("oasis", {"start": "9d", "slots": 3}, "no job of at least 1 tasks is submitted in the 3"),
@@ -281,7 +281,7 @@ def test_a_load_that_cannot_be_reached(tmp_path, capsys, family):
     path.write_text(listed((600, 1200), every=60))
     with pytest.raises(InputError, match=r"load 50 cannot be reached: .* --load [0-9.]+ or less"):
         open_input(path, family, Window(jobs=60, load=50.0))
-    open_input(path, family, Window(jobs=5, slot="1d"))  # nobody asked for a load
+    open_input(path, family, Window(jobs=5, slot="1d"))  # nobody requested a load
     assert "with the fewest machines it is" in capsys.readouterr().err
 
 

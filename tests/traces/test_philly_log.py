@@ -122,4 +122,4 @@ def test_as_it_is_asks_for_what_machines_do_not_say(call, write):
         "trace", jobs, "--machines", machines, "--as-is", "--slots", 3, "-o", "x.json"
     )
     assert status == 2
-    assert "jobs ask for cpu, and the list of machines (Philly machines) does not say" in err
+    assert "jobs request cpu, and the list of machines (Philly machines) does not state" in err

@@ -1,6 +1,6 @@
 """The store: one SQLite file, written by one process, a row per cell that has been computed.
 
-What is in it is done: no row says that something is going on, so a run that is killed leaves
+What is in it is done: no row states that something is going on, so a run that is killed leaves
 nothing behind that is untrue. Rows are committed twice a second, and a commit is on the disk. There
 is no write-ahead log: its two further files do not work on the shared disks of clusters.
 """
@@ -35,7 +35,7 @@ class State(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """What is known of the optimum of an instance."""
+    """Value and bound of the optimum of an instance."""
 
     digest: bytes | None  # of the instance; None: it was never made
     status: State
@@ -134,7 +134,7 @@ class Store:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Limit the time of a query, and turn what SQLite says into one line."""
+        """Limit the time of a query, and turn what SQLite states into one line."""
         with _explained(self.path), self._patience.limited():
             yield
 
@@ -171,12 +171,12 @@ class Store:
                 raise
 
     def facts(self) -> dict[str, str]:
-        """Return what is said of the campaign as a whole."""
+        """Return what is reported of the campaign as a whole."""
         with self._reading():
             return dict(self._db.execute("SELECT name, value FROM fact"))
 
     def state(self, **facts: str) -> None:
-        """Say something of the campaign as a whole; inside :meth:`batch`."""
+        """Record a fact about the campaign as a whole; inside :meth:`batch`."""
         self._db.executemany("INSERT OR REPLACE INTO fact VALUES (?, ?)", facts.items())
 
     def word(self, content: Any) -> int:
@@ -257,7 +257,7 @@ class Store:
         )
 
     def forget_errors(self) -> int:
-        """Drop the rows that say an error, so that they are tried again; return how many."""
+        """Drop the rows that state an error, so that they are tried again; return how many."""
         with self.batch():
             failed = "SELECT digest FROM optimum WHERE status = 2"
             gone = self._db.execute(
@@ -364,7 +364,7 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Turn what SQLite says into one line."""
+    """Turn what SQLite states into one line."""
     try:
         yield
     except sqlite3.Error as err:
@@ -374,7 +374,7 @@ def _explained(path: Path) -> Iterator[None]:
 @lru_cache
 def _reason(said: str) -> str:
     for word, reason in (
-        ("readonly", "cannot be written: it may only be read, expected a file of one's own"),
+        ("readonly", "cannot be written: it may only be read, expected a file of your own"),
         ("locked", "cannot be written: another program holds it, expected it to be free"),
         ("full", "cannot be written: the disk is full; what was stored before is kept"),
         ("disk I/O", "cannot be written: the disk refuses; what was stored before is kept"),

@@ -1,6 +1,6 @@
 """What a store must be before anything in it is used: its tables, and in them what belongs there.
 
-A file that somebody sends may hold views that never end, triggers, or texts in the place of
+A file that somebody sends may hold views that never end, triggers, or texts instead of
 numbers. All of it is refused in one line, before the first query that would run into it.
 """
 
@@ -43,7 +43,7 @@ class Patience:
 
     @contextmanager
     def limited(self) -> Iterator[None]:
-        """Limit what is asked inside."""
+        """Limit the queries inside."""
         self._until = time.thread_time() + PATIENCE + self._path.stat().st_size / PACE
         try:
             yield
@@ -52,7 +52,7 @@ class Patience:
 
 
 def begins_well(path: Path) -> None:
-    """Refuse what is no database, or would be one with further files beside it.
+    """Refuse what is no database, or would be one with further files next to it.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def check(path: Path, db: sqlite3.Connection) -> None:
     Raises
     ------
     InputError
-        Says what, and in which table.
+        The message states what is wrong, and in which table.
     sqlite3.Error
         The file is damaged.
     """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from optsched.campaigns.plan import Plan
 
 commands = typer.Typer(
-    help="Run many policies on many instances; go on after a stop or a kill; say what it tells.",
+    help="Run, resume and summarize experiments: many policies on many instances.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -53,7 +53,7 @@ def run(
     dask: Dask = None,
     shard: Shard = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say how many cells there are, and how long.")
+        bool, typer.Option("--dry-run", help="Only print how many cells there are, and how long.")
     ] = False,
     retry_errors: Again = False,
     policy: Policy = None,
@@ -62,7 +62,7 @@ def run(
 ) -> None:
     """Compute the cells of a plan that the store does not hold yet.
 
-    The shortest plan says `[[instances]]`, and below it `family = "oasis"` and `seeds = 40`: all
+    The shortest plan states `[[instances]]`, and below it `family = "oasis"` and `seeds = 40`: all
     policies of the family on 40 instances. Its optima are limited by effort, so that all repeats.
 
     Ctrl-C ends after the cells in flight, and a killed run loses nothing but them: the same command
@@ -155,7 +155,7 @@ def _run(
 
 @talks
 def status(store: StoreFile, as_json: Json = False) -> None:
-    """Say how much of a campaign is done, and what went wrong; also while it runs.
+    """Report how much of a campaign is done, and what went wrong; also while it runs.
 
     Example:  optsched campaign status plan.sqlite
     """
@@ -189,7 +189,7 @@ def verify(
 
     Nothing in a store proves itself: it holds numbers, and digests of schedules and certificates.
     So optima are solved again, their certificates evaluated, and policies run again; all must be as
-    the store says. Where versions differ, or a limit of time has ended the search, a row is only
+    the store states. Where versions differ, or a limit of time has ended the search, a row is only
     wrong if it contradicts what was found. Exit status 1: something is wrong.
 
     Policies from outside run only with `--policy` or `--trust`, as in `run`.
@@ -239,7 +239,7 @@ def export(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Print the means with their intervals; write what was asked for.
+    """Print the means with their intervals; write what was requested.
 
     Example:  optsched campaign export plan.sqlite --csv cells.csv --latex table.tex
     """
@@ -267,7 +267,7 @@ for command in (run, resume, status, verify, merge, export):
 
 
 def drawn(source: Path, window: Window, seeds: int) -> dict[str, Any]:
-    """Return the instances of a trace that so many seeds draw, as a plan says it.
+    """Return the instances of a trace that this many seeds draw, as a plan does.
 
     Raises
     ------
@@ -317,7 +317,7 @@ def _part(shard: str | None) -> tuple[int, int] | None:
 
 
 def _show(made: "Campaign", as_json: bool) -> None:
-    """Print a row per policy, and what must be said beside the table."""
+    """Print a row per policy, and what must be reported with the table."""
     from optsched.cli.console import out, tables
 
     found, state = made.statistics(), made.status()

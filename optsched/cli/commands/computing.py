@@ -64,9 +64,9 @@ def solve(
 ) -> None:
     """Find the best schedule with hindsight, or how good it can be at most.
 
-    Ctrl-C and the limits leave the best schedule so far and a valid bound. Beside an effort, which
-    counts work, the clock is not asked: the result is the same on any machine and under any load,
-    unless a time limit ends it first. `--method relaxation` gives the value of the linear
+    Ctrl-C and the limits leave the best schedule so far and a valid bound. With a work limit,
+    the result is the same on any machine and under any load, unless a time limit ends the search
+    first. `--method relaxation` gives the value of the linear
     relaxation, certified, and no schedule. Exit status 1: no schedule was found.
 
     Example:  optsched solve small.json --time-limit 30 -o result.json
@@ -100,7 +100,7 @@ def solve(
             if output:
                 with talk.aloud(f"writing {output}"):
                     save_result(output, instance, found)
-        finally:  # a full disk is no reason not to say what was found
+        finally:  # a full disk is no reason not to state what was found
             if as_json:
                 said = {"family": found.family, "reference": found.summary(), "policies": []}
                 report(said, None, as_json)
@@ -171,7 +171,7 @@ def ratio(
         typer.Option("--policy", "-p", help=f"{POLICY_HELP} May be repeated. Default: all."),
     ] = None,
     schedule: Annotated[
-        Path | None, typer.Option(help="Judge this schedule, made elsewhere, beside them.")
+        Path | None, typer.Option(help="Also evaluate this external schedule.")
     ] = None,
     optimum: Annotated[
         Path | None,
@@ -181,7 +181,7 @@ def ratio(
     ] = None,
     start_from: StartFrom = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Look for the optimum though it is known already.")
+        bool, typer.Option("--fresh", help="Solve again even if the optimum is cached.")
     ] = False,
     reference: Annotated[
         Against, typer.Option(help="What policies are compared with.")
@@ -195,7 +195,7 @@ def ratio(
     seeds: Annotated[
         int | None,
         typer.Option(
-            min=2, max=MOST, help="Draw what a trace does not say so many times: means, intervals."
+            min=2, max=MOST, help="Random completions of the trace; prints means and intervals."
         ),
     ] = None,
     sealed: Sealed = False,
@@ -328,11 +328,11 @@ def reproduce(
         int | None, typer.Option(min=1, max=256, help="Processes; default: all cores.")
     ] = None,
     keep_rows: Annotated[
-        bool, typer.Option("--keep-rows", help="Take up rows that other code has made, too.")
+        bool, typer.Option("--keep-rows", help="Take up rows that other code has made as well.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Repeat a figure of a paper, and say how far the numbers agree with it.
+    """Repeat a figure of a paper, and report how far the numbers agree.
 
     Writes NAME.json (every number, settings, machine, versions, command) and NAME.png. What the
     same code has stored in NAME.json is not computed again, so Ctrl-C loses nothing. With

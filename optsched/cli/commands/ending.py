@@ -15,7 +15,7 @@ from optsched.process import interrupts, lastwords, talk
 
 
 def report(content: Mapping[str, Any], output: Path | None, as_json: bool) -> None:
-    """Write ``content`` as JSON into the file ``output``, and print it, as far as was asked for."""
+    """Write ``content`` as JSON into the file ``output``, and print it, as far as was requested."""
     if output is None and not as_json:
         return
     from optsched.files.envelope import plain
@@ -30,7 +30,7 @@ def report(content: Mapping[str, Any], output: Path | None, as_json: bool) -> No
 
 
 def report_pictures(made: Sequence[Path]) -> None:
-    """Say which pictures there are now."""
+    """Print which pictures there are now."""
     for path in made:
         talk.remark(f"{path} drawn")
 
@@ -48,7 +48,7 @@ def ending_well() -> Iterator[None]:
 
 
 def leave(*, found: bool) -> None:
-    """End with the exit status that says how it went."""
+    """End with the exit status that states how it went."""
     number = interrupts.asked()
     if number is not None:
         talk.say("interrupted; this is the best so far")

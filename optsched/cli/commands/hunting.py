@@ -31,7 +31,7 @@ def hunt(
     policy: Annotated[str, typer.Option("--policy", "-p", help=POLICY_HELP)],
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", help="Result to write; beside it stands the notebook."),
+        typer.Option("-o", "--output", help="Output file; a checkpoint is written next to it."),
     ],
     family: Annotated[str, typer.Option(help=FAMILY_HELP)] = "oasis",
     box: Annotated[

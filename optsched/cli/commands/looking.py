@@ -34,7 +34,7 @@ def show(
     as_json: Json = False,
     plot: Pictures = None,
 ) -> None:
-    """Say what is in a file: sizes, offered load, warnings; of a result also what was found.
+    """Print what is in a file: sizes, offered load, warnings; of a result also what was found.
 
     The table of ratios is computed again, from the schedules and the certificate in the file.
 
@@ -242,7 +242,7 @@ def check_problem(
 
 
 def card(family: Family) -> dict[str, Any]:
-    """Return what there is to say of a family."""
+    """Return what is known about a family."""
     return {
         "title": family.title,
         "paper": family.paper,

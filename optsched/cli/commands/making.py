@@ -53,7 +53,7 @@ def generate(
     ] = None,
     load: Annotated[
         float | None,
-        typer.Option(help="Work asked for / work that fits; sets the number of machines."),
+        typer.Option(help="Offered load; sets the number of machines."),
     ] = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -84,8 +84,8 @@ def trace(
 
     The arrivals are scaled so that they span the slots; there are as many machines as give the
     offered load. With `--as-is` nothing is scaled: real times, exactly the machines of the list,
-    and nothing asked for but what the trace names. If the trace has recorded starts, the schedule
-    that was really run is written beside it.
+    and nothing requested but what the trace names. If the trace has recorded starts, the schedule
+    that was really run is written next to it.
 
     Example:  optsched trace jobs.csv --machines machines.csv --jobs 100 --load 2 -o window.json
 

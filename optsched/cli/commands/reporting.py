@@ -1,4 +1,4 @@
-"""`optsched report`: one page that says it all."""
+"""`optsched report`: a self-contained HTML report."""
 
 from pathlib import Path
 from typing import Annotated
@@ -35,7 +35,7 @@ def report(
 ) -> None:
     """Write a page to send to a colleague: answer, tables, figures, schedules, provenance.
 
-    One HTML file that needs no network and no other file. What a result says is checked again
+    One HTML file that needs no network and no other file. What a result states is checked again
     first. Policies from outside run only if --policy names them.
 
     Example:  optsched report load.sqlite -o load.html

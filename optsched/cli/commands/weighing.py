@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def weight(
     instance: "Instance",
     by: Annotated[
-        int, typer.Option(min=1, metavar="SLOT", help="Who has ended before this slot counts.")
+        int, typer.Option(min=1, metavar="SLOT", help="Jobs that complete before this slot count.")
     ],
     weight_bound: Annotated[
         float | None,
@@ -37,7 +37,7 @@ def weight(
 
     Compares A_maxweight, its order by density, and the greedy of Jain et al. with the best schedule
     known and a bound on all. The bound by prices is computed in floating point, and that of CP-SAT
-    is its word: no certificate is written.
+    is a claim: no certificate is written.
 
     Example:  optsched weight jobs.json --by 64
     """

@@ -1,4 +1,4 @@
-"""What can be said of an instance before anything is solved: sizes, loads, warnings."""
+"""What is known about an instance before anything is solved: sizes, loads, warnings."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def headline(inst: BipartiteInstance) -> str:
 
 
 def offered_load(inst: BipartiteInstance) -> dict[str, float]:
-    """Return what the jobs of a slot may ask for of each resource, on average, / what there is.
+    """Return what the jobs of a slot may request of each resource, on average, / what there is.
 
-    A job may ask for a_l^k on each of its machines; inf where there is no capacity.
+    A job may request a_l^k on each of its machines; inf where there is no capacity.
     """
     a = inst.arrays
     often = inst.counts / inst.horizon

@@ -36,7 +36,7 @@ KEPT = 250_000  # numbers of decisions up to which a run keeps them all
 
 
 def events(inst: BipartiteInstance, information: Information = "after") -> Iterator[Slot]:
-    """Hand over the jobs slot by slot; whoever decides before them sees those of the slot before.
+    """Hand over the jobs slot by slot; policies that decide first see those of the slot before.
 
     Every event has an array of its own: no other slot can be reached from it.
     """
@@ -172,7 +172,7 @@ def verify(
         place = f"record of policy {record.policy!r}: only runs of {', '.join(POLICIES)} are"
         return _rejected(f"{place} repeated, keep the decisions of others", inst.horizon)
     if schedule.decisions or schedule.used:
-        return _rejected("a record beside decisions, expected one of the two", inst.horizon)
+        return _rejected("a record next to decisions, expected one of the two", inst.horizon)
     try:
         judge = repeat(inst, record)
     except (TypeError, ValueError) as err:  # options that the policy does not know or take

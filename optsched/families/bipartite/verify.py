@@ -76,7 +76,7 @@ def _misfit(what: str, expected: object, given: tuple[object, ...]) -> Verdict:
 
 
 def is_stationary(_inst: BipartiteInstance, schedule: BipartiteSchedule) -> bool:
-    """Return whether one decision is used in all slots, as (10) asks; a record does not tell."""
+    """Return whether one decision is used in all slots, see (10); a record does not show it."""
     used = set(schedule.used)
     if schedule.record is not None or not used or max(used) >= len(schedule.decisions):
         return False
@@ -147,7 +147,7 @@ class Judge:
             self.rewards += here.sum(axis=1).tolist()
 
     def compare(self, slots: Sequence[int], said: Sequence[float]) -> None:
-        """Complain of the first reward that is not what a schedule says; () says nothing."""
+        """Complain of the first reward that is not what a schedule states; () means nothing."""
         if not said:
             return
         if len(said) != self.inst.horizon:
@@ -157,7 +157,7 @@ class Judge:
         allowed = SAME * max(map(abs, self.rewards), default=0.0)
         for t, reward in sorted(zip(slots, self.rewards, strict=True)):
             if abs(reward - said[t]) > allowed:
-                place = f"slot {t}: the schedule says it earns {said[t]:.9g}, it earns {reward:.9g}"
+                place = f"slot {t}: the stated reward is {said[t]:.9g}, it earns {reward:.9g}"
                 self._broken("9", place, abs(reward - said[t]))
                 return
 

@@ -1,4 +1,4 @@
-"""What `show` and comparisons say of an instance of family `bot`."""
+"""What `show` and comparisons state of an instance of family `bot`."""
 
 from __future__ import annotations
 
@@ -97,4 +97,4 @@ def shadow_prices(inst: BotInstance, certificate: BotCertificate) -> list[Mappin
     ]
 
 
-MOST, LEAST = 100, 1e-6  # rows, and the share of all worth of a row
+MOST, LEAST = 100, 1e-6  # rows, and the share of all value of a row

@@ -8,7 +8,7 @@ the schedule. The distance is the largest of T_i / x_i - 1, where T_i bounds y_i
 every schedule that has y_l >= x_l for all l < i. Without a certificate T_i is the i-th smallest of
 the rates that each application could have alone. With one it comes level by level. Suppose that of
 the s settled applications k it is known that L_k <= y_k <= U_k (if y_l >= x_l for l <= s). The
-prices of the level say that the others O have sum_O p_k y_k <= R = pay - sum over the settled of
+prices of the level state that the others O have sum_O p_k y_k <= R = pay - sum over the settled of
 p_k L_k, so that
 
     y_(s+1) <= max(R / sum_O p_k, U of the settled) = T_(s+1).

@@ -316,7 +316,7 @@ class BotInstance(BotPlatform, Instance):
         return {}
 
     def _routed(self, k: int) -> tuple[Ints, Ints, Ints]:
-        assert self.routes is not None  # `_deployment` asks only then
+        assert self.routes is not None  # `_deployment` requires only then
         before = np.array(self.routes[k])
         master = self.applications[k].master
         steps = np.array(_steps(self.routes[k], master))
@@ -447,7 +447,7 @@ def alone(inst: BotInstance, k: int) -> float:
 def latest(compute: Callable[P, R]) -> Callable[P, R]:
     """Remember the last few answers of a function of such objects.
 
-    A search asks again and again, whether a gap is closed, of the same schedule and certificate.
+    A search checks repeatedly whether a gap is closed, of the same schedule and certificate.
     Objects are the same if they are one: an equal one, made anew, is looked at anew.
     """
     known: list[tuple[tuple[Any, ...], R]] = []

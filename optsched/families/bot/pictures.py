@@ -35,7 +35,7 @@ LOADS = "viridis_r"
 LABELLED = 60  # nodes up to which they are numbered
 DEAREST, LEAST = 15, 1e-4  # bars of prices, and the share below which there is none
 BELOW = 15  # how far under the lowest tube a series is shown
-MARKS = "osD^v<>PX*"  # of schedules beside their colours
+MARKS = "osD^v<>PX*"  # of schedules next to their colours
 PRICED = 1e-7  # gap to which the prices are found
 
 

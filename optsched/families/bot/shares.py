@@ -10,7 +10,7 @@ from optsched.numbers.kernels import kernel
 
 
 def equal_shares(inst: BotInstance) -> Floats:
-    """Return the rates if whoever uses a node or an arc has a share of it by weight.
+    """Return the rates if all that use a node or an arc have a share of it by weight.
 
     Where an arc is too narrow for what an application could run beyond it, all of that is slowed
     down alike. The rates are feasible.
@@ -27,7 +27,7 @@ def equal_shares(inst: BotInstance) -> Floats:
 
 
 def equal_turns(inst: BotInstance) -> Floats:
-    """Return the rates if whoever uses a node or an arc has one task served there in turn.
+    """Return the rates if all that use a node or an arc have one task served there in turn.
 
     Large tasks then get more of the node (or of the arc) than small ones. Shape (K, N).
     """
@@ -82,7 +82,7 @@ def _filled(order: Ints, before: Ints, width: Floats, own: Floats) -> tuple[Floa
 
 @kernel(error_model="numpy")
 def _fill(order: Ints, before: Ints, width: Floats, wanted: Floats, slowed: Floats) -> None:
-    """Turn what nodes could run, ``wanted`` (N,), into what passes into them, and say how slowed.
+    """Turn what nodes could run, ``wanted`` (N,), into what passes into them; return the factors.
 
     That is a factor, ``slowed`` (N,), 1 before; ``width`` (N,) in tasks/s, like the rates, is the
     most that the arc into each node carries. The order of nodes as in `_add_up`: ``order`` (n,) and

@@ -26,7 +26,7 @@ FAR = 10**6  # exponents; the smallest rate to the power of -99 has one of 32000
 EXACT = Context(prec=1000, Emax=FAR, Emin=-FAR, traps=[Inexact])  # a sum of floats has 700 digits
 NEAREST = Context(prec=50, rounding=ROUND_HALF_EVEN, Emax=FAR, Emin=-FAR)
 LARGEST = sys.float_info.max
-DUST = 1e-280  # more than all that underflows, and nothing beside a capacity: 0, or at least 1e-30
+DUST = 1e-280  # above all that underflows, negligible for a capacity: 0, or at least 1e-30
 ROUNDING = 1.001 * 2.0**-53  # of one operation, relatively, or of one number that is read
 
 

@@ -1,4 +1,4 @@
-"""What can be said of an instance before anything is solved: load, fastest runs, warnings."""
+"""What is known about an instance before anything is solved: load, fastest runs, warnings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def offered_load(inst: CompletionInstance) -> dict[str, float]:
     return dict(_on_empty_servers(inst)[1])
 
 
-@lru_cache(maxsize=1)  # all that is said of an instance rests on the modes of its jobs
+@lru_cache(maxsize=1)  # all that is reported of an instance rests on the modes of its jobs
 def _on_empty_servers(
     inst: CompletionInstance,
 ) -> tuple[tuple[int | None, ...], dict[str, float]]:
@@ -84,7 +84,7 @@ def describe(inst: CompletionInstance) -> dict[str, Any]:
 
 
 def warnings(inst: CompletionInstance) -> list[str]:
-    """Return what makes results of the instance say little, or nothing."""
+    """Return what makes results of the instance mean little, or nothing."""
     found = []
     runs, _ = _on_empty_servers(inst)
     for j, (job, shortest) in enumerate(zip(inst.jobs, runs, strict=True)):

@@ -24,7 +24,7 @@ Decision = Mapping[int, Sequence[Piece]]
 """What a job does from now on; nothing of it may begin before the slot of the decision.
 
 A later decision on the same job takes the place of what has not been done by then: so a policy that
-preempts says when a job starts, and an empty list stops it.
+preempts states when a job starts, and an empty list stops it.
 """
 
 

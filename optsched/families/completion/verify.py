@@ -23,7 +23,7 @@ def verify(
     unfinished : bool
         For the runs of policies. A policy may end after the horizon, and one that preempts may run
         a job in several pieces, one after the other, that together do its work: the verdict then
-        says that it leaves the model (``obeys``).
+        states that it leaves the model (``obeys``).
 
     Returns
     -------
@@ -100,7 +100,7 @@ class _Judge:
         job, piece = self.inst.jobs[j], pieces[0]
         if len(pieces) > 1 or not piece.number or len(self.sound) == 0:
             return done + slack(Fraction(job.batches)) >= job.batches
-        if self.sound[-1] is not piece:  # a type does not exist, which is said already
+        if self.sound[-1] is not piece:  # a type does not exist, which is reported already
             return True
         p = piece.ps_type or 0
         least = self.inst.duration(job, piece.worker_type, p, piece.together, piece.number)

@@ -1,4 +1,4 @@
-"""What can be said of an instance before anything is solved: fastest runs, loads, warnings."""
+"""What is known about an instance before anything is solved: fastest runs, loads, warnings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from optsched.scheduling.jobs import (
 
 
 def offered_load(inst: DmlrsInstance) -> dict[str, float]:
-    """Return what the jobs ask for, as a multiple of what there is, by resource.
+    """Return what the jobs request, as a multiple of what there is, by resource.
 
     Every job counts as it runs fastest on the empty machines, with its workers and parameter
     servers; jobs that can never finish are left out. The load is demand x slots over the capacity
@@ -29,7 +29,7 @@ def offered_load(inst: DmlrsInstance) -> dict[str, float]:
 
 
 def asked(inst: DmlrsInstance) -> Asked:
-    """Return what the jobs ask for of the scarcest resource, each at its fastest."""
+    """Return what the jobs request of the scarcest resource, each at its fastest."""
     loads = offered_load(inst)
     name = max(loads, key=lambda resource: loads[resource])
     r = inst.resources.index(name)

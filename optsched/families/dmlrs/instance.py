@@ -72,7 +72,7 @@ Locality = Literal["job", "link"]
 
 LARGEST_UNITS = 2**50  # below it, floats hold integers and quotients of integers round down rightly
 MOST_CHUNKS = 2**13  # tables of a slot have a square of it
-MOST_LINKED_CHUNKS = 2**10 - 1  # workers beside the PS times those elsewhere, in a slot of a job
+MOST_LINKED_CHUNKS = 2**10 - 1  # workers with the PS times those elsewhere, in a slot of a job
 MOST_JOB_SLOTS, MOST_MACHINES = 2**26, 2**20
 SLOT_BITS = 40  # binary digits behind the point of slots that are added up
 IMPOSSIBLE = -1  # number of PS that no placement can have
@@ -193,7 +193,7 @@ class DmlrsInstance(TrainingInstance, Platform):
 
     @cached_property
     def asked(self) -> list[Fraction]:
-        """Amount x slots that the jobs ask for as they run fastest, by resource, shape (R,)."""
+        """Amount x slots that the jobs request as they run fastest, by resource, shape (R,)."""
         total = Totals(len(self.resources))
         able = [
             (job, (needs.work << SLOT_BITS) // pace.work, pace)
@@ -272,7 +272,7 @@ def batch_slots(job: DmlrsJob, bandwidth: float, slot_seconds: float) -> Fractio
     return _batch_slots(job.batch_time, job.gradient_mb, bandwidth, slot_seconds)
 
 
-@lru_cache(maxsize=2**14, typed=True)  # asked for again and again, and fractions are slow
+@lru_cache(maxsize=2**14, typed=True)  # called again and again, and fractions are slow
 def _batch_slots(tau: float, gradient_mb: float, bandwidth: float, slot_seconds: float) -> Fraction:
     return exact(tau) + 2 * transfer_slots(gradient_mb, bandwidth, slot_seconds)
 
@@ -294,7 +294,7 @@ def _ps_table(bandwidth: float, ps_bandwidth: float, most: int) -> tuple[int, ..
 
 
 def linked_table(job: DmlrsJob) -> tuple[tuple[int, ...], ...]:
-    """Return the PS of a workers beside them and b elsewhere, for a, b = 0..K, reading "link".
+    """Return the PS of a workers next to them and b elsewhere, for a, b = 0..K, reading "link".
 
     All PS sit on one machine, so that the flow is a b_in + b b_ex. IMPOSSIBLE where more than a + b
     would be needed, or a + b exceeds K.
@@ -316,9 +316,9 @@ def worker_slots(job: DmlrsJob, bandwidth: float, slot_seconds: float) -> int:
 
 
 def usable_ps(capacity: tuple[float, ...], job: DmlrsJob, workers: int, most: int) -> int:
-    """Return how many PS, at most ``most``, an empty machine holds beside ``workers``; -1: none.
+    """Return how many PS, at most ``most``, an empty machine holds next to ``workers``; -1: none.
 
-    -1 also says that the workers themselves do not fit.
+    -1 also states that the workers themselves do not fit.
     """
     fits = most
     for c, a, b in zip(capacity, job.worker_demand, job.ps_demand, strict=True):

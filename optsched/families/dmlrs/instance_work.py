@@ -7,8 +7,8 @@ worker-slots at the inner rate and B at the outer one, a job is trained if and o
 
 all numbers being the decimals that are written, as fractions. `exact_work` is this inequality in
 whole numbers, which may have hundreds of digits. `small_work` is the same inequality in small ones:
-equivalent for every A and B up to a limit, not rounded. So whoever counts in `small_work` (kernels,
-models, policies) says what the judge says, also on the very edge.
+equivalent for every A and B up to a limit, not rounded. So code that counts in `small_work`
+(kernels, models, policies) states what the judge states, also on the very edge.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WORK_BITS = 56  # binary digits of a job's whole work in `kernel_work`
 
 
 class Work(NamedTuple):
-    """A x inner + B x outer >= total says that A inner and B outer worker-slots are enough."""
+    """A x inner + B x outer >= total states that A inner and B outer worker-slots are enough."""
 
     total: int
     inner: int
@@ -104,7 +104,7 @@ def _small_rates(inner: int, outer: int, most: int) -> tuple[int, int]:
 def kernel_work(work: Work) -> Work:
     """Return the same inequality, for every job of an instance, with a total near 2**56.
 
-    Rates are at most the total: whoever has a worker that does all has enough.
+    Rates are at most the total: a job with a worker that does all has enough.
     """
     total, inner, outer = small_work(work, MOST_WORKER_SLOTS)
     shift = WORK_BITS - total.bit_length()

@@ -29,6 +29,6 @@ def usage(inst: DmlrsInstance, schedule: DmlrsSchedule) -> dict[str, Floats]:
 
 
 def _load(inst: DmlrsInstance) -> tuple[str, Asked]:
-    """Return the scarcest resource, as `usage` calls it, and what jobs ask for of it."""
+    """Return the scarcest resource, as `usage` calls it, and what jobs request of it."""
     found = asked(inst)
     return found.resource, found

@@ -19,11 +19,11 @@ def verify(inst: DmlrsInstance, schedule: DmlrsSchedule, *, unfinished: bool = F
     Parameters
     ----------
     inst : DmlrsInstance
-        Its ``locality`` says in which reading.
+        Its ``locality`` states in which reading.
     schedule : DmlrsSchedule
     unfinished : bool
-        Whether a job may be left unfinished: it then earns nothing, and (3.1) is not asked of it.
-        For the runs of policies that admit everybody.
+        Whether a job may be left unfinished: it then earns nothing, and (3.1) is not required of
+        it. For the runs of policies that admit everybody.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What can be said of an instance before anything is solved: loads, fastest runs, warnings."""
+"""What is known about an instance before anything is solved: loads, fastest runs, warnings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def fastest(inst: OasisInstance) -> tuple[int | None, ...]:
 
 
 def offered_load(inst: OasisInstance) -> dict[str, dict[str, float]]:
-    """Return what the jobs ask for, as a multiple of what there is.
+    """Return what the jobs request, as a multiple of what there is.
 
     The load of a resource is (sum over jobs of worker-slots x demand of a worker) / (capacity of
     all machines x slots). A parameter server (PS) is counted in every slot in which the job needs
@@ -44,7 +44,7 @@ def offered_load(inst: OasisInstance) -> dict[str, dict[str, float]]:
 
 
 def asked(inst: OasisInstance) -> Asked:
-    """Return what the jobs ask for of the workers' scarcest resource, at full speed."""
+    """Return what the jobs request of the workers' scarcest resource, at full speed."""
     loads = offered_load(inst)["worker"]
     name = max(loads, key=lambda resource: loads[resource])
     r = inst.resources.index(name)

@@ -54,7 +54,7 @@ LARGEST_UNITS = 2**50  # below it, floats hold integers and quotients of integer
 LARGEST_WORK = 2**53  # worker-slots of a job: so far, floats hold every integer
 MOST_PLACES = 10**7  # jobs times slots; machines of a side times resources
 MOST_MACHINES = 10**6  # of a side
-LARGEST_UTILITY = 1e305  # of all jobs: bounds of it are floats, too
+LARGEST_UTILITY = 1e305  # of all jobs: bounds of it are floats as well
 MOST_CHUNKS = 4 * 10**6  # of all jobs
 
 
@@ -195,7 +195,7 @@ class OasisInstance(TrainingInstance, Platform):
 
     @cached_property
     def asked(self) -> tuple[list[Fraction], list[Fraction]]:
-        """Amount x slots that the jobs ask for, of workers and of PS, each of shape (R,)."""
+        """Amount x slots that the jobs request, of workers and of PS, each of shape (R,)."""
         return demand_totals(self.jobs, self.work, self.horizon, len(self.resources))
 
     def ps_needed(self, i: int) -> tuple[int, ...]:
@@ -234,7 +234,7 @@ def job_work(job: OasisJob, slot_seconds: float) -> int:
     return _work(batches, job.batch_time, job.gradient_mb, job.worker_bandwidth, slot_seconds)
 
 
-@lru_cache(maxsize=2**15, typed=True)  # asked for again by whoever looks at a job
+@lru_cache(maxsize=2**15, typed=True)  # called again and again
 def _work(
     batches: int, batch_time: float, gradient_mb: float, bandwidth: float, slot_seconds: float
 ) -> int:
@@ -291,7 +291,7 @@ def most_workers(platform: Platform, job: OasisJob) -> int:
 def demand_totals(
     jobs: Sequence[OasisJob], work: Sequence[int], horizon: int, resources: int
 ) -> tuple[list[Fraction], list[Fraction]]:
-    """Return amount x slots that the jobs ask for, of workers and of PS, each of shape (R,)."""
+    """Return amount x slots that the jobs request, of workers and of PS, each of shape (R,)."""
     workers, servers = Totals(resources), Totals(resources)
     able = [
         (job, w)

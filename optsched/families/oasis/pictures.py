@@ -33,6 +33,6 @@ def usage(inst: OasisInstance, schedule: OasisSchedule) -> dict[str, Floats]:
 
 
 def _load(inst: OasisInstance) -> tuple[str, Asked]:
-    """Return the scarcest resource, as `usage` calls it, and what jobs ask for of it."""
+    """Return the scarcest resource, as `usage` calls it, and what jobs request of it."""
     found = asked(inst)
     return f"worker machines: {found.resource}", found

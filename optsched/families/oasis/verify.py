@@ -24,8 +24,8 @@ def verify(inst: OasisInstance, schedule: OasisSchedule, *, unfinished: bool = F
     inst : OasisInstance
     schedule : OasisSchedule
     unfinished : bool
-        Whether a job may be left unfinished: it then earns nothing, and (2) is not asked of it. For
-        the runs of policies that admit everybody.
+        Whether a job may be left unfinished: it then earns nothing, and (2) is not required of it.
+        For the runs of policies that admit everybody.
 
     Returns
     -------

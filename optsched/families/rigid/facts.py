@@ -1,4 +1,4 @@
-"""What can be said of an instance before anything is solved."""
+"""What is known about an instance before anything is solved."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def describe(inst: RigidInstance) -> Mapping[str, Any]:
 
 
 def warnings(inst: RigidInstance) -> list[str]:
-    """Return what makes results of the instance say little."""
+    """Return what makes results of the instance mean little."""
     load = max(offered_load(inst).values(), default=0.0)
     if load < LIGHT:
         return [f"the offered load is {load:.2g}: any policy may do well"]

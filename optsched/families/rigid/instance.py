@@ -49,13 +49,13 @@ class Machine(Frozen):
 
 
 class Submission(Frozen):
-    """What is known of a job when it is submitted: all but its run time."""
+    """The attributes of a job known when it is submitted: all but its run time."""
 
     request: Length = Field(description="q_i: requested time, s, at least the run time")
     tasks: int = Field(default=1, ge=1, le=MOST_TASKS, description="n_i: tasks, all at once")
     need: tuple[Units, ...] = Field(description="d_ik: units of each resource of one task")
     weight: int = Field(default=1, ge=1, le=HEAVIEST, description="w_i")
-    user: str = Field(default="", description="who submitted it")
+    user: str = Field(default="", description="user that submitted it")
     partition: str = Field(default="", description="queue to which it was submitted; a label")
 
 

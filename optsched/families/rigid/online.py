@@ -49,7 +49,7 @@ class Nodes:
         self.held: dict[int, tuple[Ints, Ints]] = {}  # job -> tasks on each node, need of one
 
     def start(self, i: int, job: Submission) -> bool:
-        """Give a job the first nodes with space; say whether there was enough."""
+        """Give a job the first nodes with space; return whether there was enough."""
         tasks, demand = self.platform.demand(job)
         need, room = np.array(demand, np.int64), np.zeros(len(self.free), np.int64)
         if i in self.held or holds(self.free, tasks, need, room) < tasks:
@@ -67,7 +67,7 @@ class Nodes:
 def events(
     inst: RigidInstance, information: Information = "after"
 ) -> Generator[Event, Sequence[int] | None, None]:
-    """Walk from one submission or completion to the next; who decides answers each of them.
+    """Walk from one submission or completion to the next; the policy answers each of them.
 
     A decision that cannot be carried out changes nothing here, and `assemble` refuses it.
     """
@@ -123,7 +123,7 @@ def assemble(inst: RigidInstance, played: Sequence[tuple[Event, Sequence[int]]])
                 raise ValueError(f"second {event.slot}: job {i} was started in second {start[i]}")
             if not nodes.start(i, inst.jobs[i]):
                 raise ValueError(
-                    f"second {event.slot}: job {i} does not fit beside the running jobs"
+                    f"second {event.slot}: job {i} does not fit next to the running jobs"
                 )
             start[i] = event.slot
             room = nodes.held[i][0]

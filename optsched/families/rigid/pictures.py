@@ -12,12 +12,12 @@ from optsched.families.rigid.instance import RigidInstance, RigidSchedule
 from optsched.numbers.arrays import Floats, Ints
 
 FEW = 60  # jobs of a Gantt chart
-SIDE = 3  # Gantt charts beside each other
+SIDE = 3  # Gantt charts next to each other
 HOUR = 3600.0
 
 
 def pictures(inst: RigidInstance, schedules: Mapping[str, RigidSchedule]) -> Mapping[str, Figure]:
-    """Draw how long the queue is and what is in use; of few jobs a Gantt chart, too."""
+    """Draw how long the queue is and what is in use; of few jobs a Gantt chart as well."""
     shown = schedules or {"": RigidSchedule(start=tuple(job.arrival for job in inst.jobs))}
     found = {"over-time": over_time(inst, shown, named=bool(schedules))}
     if schedules and len(inst.jobs) <= FEW:
@@ -39,7 +39,7 @@ def over_time(
     """Draw waiting jobs and the share in use of every resource, a curve per schedule."""
     panels = ["jobs that wait", *(f"{name} in use" for name in inst.resources)]
     if not named:
-        panels = ["jobs that wait, on unlimited machines", *(f"{p}: asked for" for p in panels[1:])]
+        panels = ["jobs that wait, on unlimited machines", *(f"{p}: requested" for p in panels[1:])]
     figure = new_figure(8.6, 1.0 + 1.9 * len(panels))
     axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     a, labels, colours = inst.arrays, curve_labels(schedules), colours_of(schedules)

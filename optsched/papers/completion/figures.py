@@ -73,7 +73,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "capacity",
         "all servers scaled by one factor, so that GPUs, the scarcest, are 0.2 of what all jobs "
-        "ask ideally; vCPUs are then about 0.4",
+        "request ideally; vCPUs are then about 0.4",
         'Sec. 7: "approximately [0.2,0.5] fraction of the respective overall job resource demand, '
         'which is computed by adding the ideal resource demand of all jobs"',
     ),
@@ -186,7 +186,7 @@ def draw(
 ) -> Figure:
     """Draw a line per policy; the values that are swept stand side by side, in their order.
 
-    ``paper`` returns what the paper says of each of them, by what the legend calls it.
+    ``paper`` returns what the paper states of each of them, by what the legend calls it.
     """
     figure = new_figure(6.0, 4.2)
     axis = figure.subplots()
@@ -253,7 +253,7 @@ WEIGHT_BOUNDS = (1.0, 10.0, 100.0, 1000.0)  # F
 TYPES = (*range(8), FREE)  # one worker type for all jobs
 WORKERS = (1, 2, 5, 10, 20, 50)
 BOTH = ("ps", "ring")
-LEAST_GAIN = 0.3  # by which the paper's algorithm is said to win
+LEAST_GAIN = 0.3  # by which the paper's algorithm is reported to win
 MOST_SECONDS = 120.0
 
 
@@ -373,7 +373,7 @@ def gain(rows: Rows, *, x: str) -> Mapping[str, Sequence[float]]:
     return {f"paper: A_online {100 * LEAST_GAIN:g} % below FIFO and DRF": most}
 
 
-BEST = "A_online has the least total weighted completion time with the ring, too"
+BEST = "A_online has the least total weighted completion time with the ring as well"
 WINS = "A_online has the least total weighted completion time, by at least 30 %"
 MAY_RISE = "it may rise with the number of servers among which the same capacity is divided"
 SLOTS_300 = Setting("slots", "300", 'Sec. 7.1: "where T = 300"')
@@ -387,7 +387,7 @@ FIFO = Setting(
     'Sec. 7: "fixed to a number within [1,30]"',
 )  # fmt: skip
 PREEMPTIVE = Setting(
-    "AntMan, Tiresias", "preempt at no cost, shown beside; judged are those who keep to the model",
+    "AntMan, Tiresias", "preempt at no cost: shown, not judged",
     'Sec. 7.1: "job execution duration is lengthened due to frequent preemption", by how much is '
     "not printed",
 )  # fmt: skip
@@ -462,7 +462,7 @@ TIMES = Setting("slots", "150; all jobs present, the deadline tau is 64",
                 "Sec. 7: default T = 150; tau is " + OPEN)  # fmt: skip
 SERVERS_100 = Setting("servers", "100", OPEN)
 DEMAND = Setting(
-    "capacity where jobs are swept", "0.2 of what those jobs ask",
+    "capacity where jobs are swept", "0.2 of what those jobs request",
     'Sec. 7: "fraction of the respective overall job resource demand"',
 )  # fmt: skip
 HELD_72 = Setting(

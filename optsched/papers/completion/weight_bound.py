@@ -35,10 +35,10 @@ class WeightBlocks(ServerBlocks):
         super().__init__(jobs, tau, span, deadline=tau)
         self.tau = tau
         self.equality = np.zeros(len(jobs.modes), bool)
-        self.penalty = 1.0  # no block asks for equality
+        self.penalty = 1.0  # no block requests equality
 
     def price(self, prices: Floats, duals: Floats) -> Pricing:
-        """Ask the oracle for every job's cheapest schedule by tau."""
+        """Call the oracle for every job's cheapest schedule by tau."""
         servers, jobs = self.servers(prices), self.jobs
         best = np.zeros(len(self.copies))
         columns: list[Column] = []
@@ -65,7 +65,7 @@ class WeightBlocks(ServerBlocks):
 
 @dataclass(frozen=True)
 class MostWeight(BestWeight):
-    """What prices say as well, and what each method finds."""
+    """What prices state as well, and what each method finds."""
 
     bound_by: str  # "prices", or "cp-sat", whose word it is
     by_method: Mapping[str, float]

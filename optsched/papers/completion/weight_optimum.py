@@ -20,7 +20,7 @@ class BestWeight:
     """The most weight that ends by a deadline, as far as it is known."""
 
     value: float  # of `schedule`
-    bound: float  # no schedule has more; CP-SAT's word, if it is not said whose
+    bound: float  # no schedule has more; CP-SAT's claim, unless another is named
     schedule: Mapping[int, Piece]  # who ends in time, by job
 
     @property

@@ -1,16 +1,16 @@
-"""What posted prices guarantee where demands are not negligible beside the capacities.
+"""What posted prices guarantee where demands are not negligible compared with the capacities.
 
 The theorems of OASiS and PD-ORS (OPT / ALG <= 2 alpha, alpha the greatest ln U / L) let every
-demand go to 0 beside the capacity, and the sum of all prices at the start be half of the optimum.
-Without that they are false: a first job that fills a machine, and pays next to nothing for it since
-all prices are still L, shuts out whoever comes later. What their proof says of finite demands:
+demand go to 0 relative to the capacity, and the sum of all prices at the start be half of the
+optimum. Without that they are false: a first job that fills a machine, and pays next to nothing for
+it since all prices are still L, shuts out later jobs. What their proof states of finite demands:
 
 Let one job take up at most the share x_r of a machine's resource r, and A_r = ln(U_r / L). A price
-p that the job finds, and is charged at, grows by at most p (exp(A_r x_r) - 1); so the worth of all
+p that the job finds, and is charged at, grows by at most p (exp(A_r x_r) - 1); so the value of all
 machines grows by at most a_r = (exp(A_r x_r) - 1) / x_r times what the job pays for it. And where a
 job finds no room for itself, the price is at least U_r exp(-A_r x_r); times b_r = exp(A_r x_r) it
 is U_r, which nobody pays. So the final prices times b_r, and the payoffs of the jobs, are feasible
-in the dual program: with D = sum_r b_r (worth of all capacity of r at L) and K = max(1, max_r a_r
+in the dual program: with D = sum_r b_r (value of all capacity of r at L) and K = max(1, max_r a_r
 b_r),
 
     OPT <= D + K ALG,    so    OPT / ALG <= K / (1 - D / v)    for every v with D < v <= OPT.
@@ -25,7 +25,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 ROUNDING = 1e-6  # what floats and tolerances may add, relatively
-LARGEST = 600.0  # of a logarithm: beyond it, nothing is said
+LARGEST = 600.0  # of a logarithm: beyond it, nothing is stated
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 class Backlog:
     """Unfinished jobs in order of arrival, those of one slot by index.
 
-    ``changed`` tells whether a job arrived or was completed since :meth:`settle`: the moments at
+    ``changed``: whether a job arrived or was completed since :meth:`settle`: the moments at
     which most schedulers decide anew.
     """
 

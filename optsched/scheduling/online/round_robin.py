@@ -19,7 +19,7 @@ def round_robin(room: Counts, number: int, start: int) -> tuple[Counts, int]:
     number : int
         At most ``room.sum()``.
     start : int
-        The machine that is asked first.
+        The machine that is tried first.
 
     Returns
     -------

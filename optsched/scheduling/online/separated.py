@@ -28,7 +28,7 @@ LnBounds = tuple[list[float | None], float | None]
 
 @dataclass(frozen=True)
 class Prospect:
-    """What (23)-(26) ask of one job, on one side."""
+    """What (23)-(26) require of one job, on one side."""
 
     demand: Sequence[float]  # (R,) of one worker, or of one PS
     work: int  # worker-slots
@@ -58,7 +58,7 @@ def ln_bounds(
         if total == 0:
             continue
         fraction = min(fraction, math.log(job.work * total))
-        longest = horizon - 1 - job.arrival  # counts for a job that can never finish, too
+        longest = horizon - 1 - job.arrival  # counts for a job that can never finish as well
         delays = range(min(job.shortest - 1, longest), longest + 1)
         enough = first + math.log(floor) if floor > 0 else -math.inf
         earned = [x for x in map(job.ln_utility, delays) if x > -math.inf and x >= enough]

@@ -296,7 +296,7 @@ def depth_first(items: Items, demand: Floats, n: int, nodes: int, levels: Levels
     nodes : int
         How many the search may visit.
     levels : Levels
-        Its ``free[0]`` says what the machine has; ``best`` receives the pattern, by item.
+        Its ``free[0]`` states what the machine has; ``best`` receives the pattern, by item.
 
     Returns
     -------

@@ -216,7 +216,7 @@ def best_schedule(
 
 @kernel(nogil=True)
 def _best(told: tuple[Any, ...]) -> tuple[float, int, float]:
-    """Do what `best_schedule` says; ``told`` is all that it is told, in one plain tuple.
+    """Do what `best_schedule` states; ``told`` is all of its input, in one plain tuple.
 
     Numba looks at one plain tuple in less than half the time that five others take.
     """

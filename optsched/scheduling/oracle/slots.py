@@ -54,7 +54,7 @@ def rooms(free: Floats, demand: Floats, most: int, out: Floats) -> None:
 
 @kernel
 def charge_leftovers(price: Floats, free: Floats, room: Floats, share: float, out: Floats) -> None:
-    """Raise unit prices towards the worth of all that is free on a machine, over what it holds.
+    """Raise unit prices towards the value of all that is free on a machine, over what it holds.
 
     A machine that a job fills may be left with capacity that nobody can use. With ``share`` = 1 the
     job pays for it, so that it prefers machines that it fills without a rest. ``price`` of a unit

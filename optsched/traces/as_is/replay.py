@@ -1,9 +1,9 @@
-"""What a cluster really did, as far as its trace tells: recorded starts become placements.
+"""What a cluster really did, as far as its trace records it: recorded starts become placements.
 
-A trace says when a job began and how many tasks it had, not where they ran. So every job takes all
-its workers from the slot of its recorded start on, on as few machines as there is room for. Slots
-are coarser than time: a job that began at the end of a slot may begin in the next one. What then
-does not fit is left out, and told.
+A trace states when a job began and how many tasks it had, not where they ran. So every job takes
+all its workers from the slot of its recorded start on, on as few machines as there is room for.
+Slots are coarser than time: a job that began at the end of a slot may begin in the next one. What
+then does not fit is left out and reported.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def recorded(
     *,
     server: int | None = None,
 ) -> tuple[list[Any], list[str]] | None:
-    """Return what the cluster of a trace did, and what of it does not fit; None: it is not told.
+    """Return what the cluster of a trace did, and what of it does not fit; None: not recorded.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def recorded(
     kind : callable
         Makes the schedule of a job of its ``workers`` and ``ps``.
     server : int, optional
-        The machine of all parameter servers; by default they sit beside workers of their job.
+        The machine of all parameter servers; by default they sit next to workers of their job.
     """
     start = open_as_is(inst.family, source, window).recorded if window.as_is else None
     if start is None:

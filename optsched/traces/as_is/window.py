@@ -1,6 +1,6 @@
 """A window of a trace as it is: real times in slots, the machines of the list, nothing scaled.
 
-What the trace does not say that a task asks for is not asked for.
+What the trace does not state that a task requests is not requested.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ USUAL = 100  # jobs of a window
 
 @dataclass(frozen=True)
 class AsItIs:
-    """A window with its own times and machines; what the trace does not name is not asked for."""
+    """A window with its own times and machines; what the trace does not name is not requested."""
 
     told: str
-    seed: int  # of what no trace says
+    seed: int  # of what no trace records
     jobs: pd.DataFrame
     slot_seconds: float
     slots: int
@@ -41,13 +41,13 @@ class AsItIs:
     # slots in which jobs really started, as far as they are known; None: the list has no starts
     recorded: Sequence[int | None] | None
     work: Sequence[int]  # worker-slots
-    resources: tuple[str, ...]  # those that some job asks for
+    resources: tuple[str, ...]  # those that some job requests
     units: tuple[str, ...]
     demand: Sequence[tuple[float, ...]]  # of one task
     machines: tuple[MachineClass, ...]
 
     def platform(self) -> dict[str, Any]:
-        """Return what an instance of it says, but for its machines and jobs."""
+        """Return what an instance of it states, but for its machines and jobs."""
         return {
             "slot_seconds": self.slot_seconds,
             "horizon": self.slots,
@@ -58,9 +58,9 @@ class AsItIs:
         }
 
     def job(self, i: int) -> dict[str, Any]:
-        """Return what a job says, but for rates of workers and utility.
+        """Return what a job states, but for rates of workers and utility.
 
-        It is its tasks; so its parameter server (PS) asks for nothing, and one is enough for all.
+        It is its tasks; so its parameter server (PS) requests nothing, and one is enough for all.
         The time of a mini-batch is such that ``tasks`` of them are the work.
         """
         tasks = int(self.jobs["tasks"].iloc[i])
@@ -126,15 +126,15 @@ def as_it_is(
         Of jobs and machines.
     slot_seconds : float
     jobs, slots : int, optional
-        At most so many jobs, of those that are submitted within the slots; by default 100 jobs, or
-        all of the slots.
+        At most this many jobs, of those that are submitted within the slots; by default 100 jobs,
+        or all of the slots.
     start, min_tasks
         As in `take_window`.
 
     Raises
     ------
     InputError
-        There is no list of machines, nothing that a task asks for, or no such window.
+        There is no list of machines, nothing that a task requests, or no such window.
     """
     table, machines = tables.jobs, tables.machines
     if machines is None:
@@ -169,14 +169,14 @@ def as_it_is(
     names = [n for n in KINDS if n in window and (window[n].fillna(0.0) > 0).any()]
     if not names:
         raise InputError(
-            "the list of jobs does not say what a task asks for, and --as-is invents nothing; "
+            "the list of jobs does not state what a task requests, and --as-is invents nothing; "
             "expected a column gpu, cpu or memory_gb"
         )
     for name in names:
         if machines[name].isna().any():
             raise InputError(
-                f"jobs ask for {name}, and the list of machines ({machines.attrs['format']}) does "
-                "not say how much of it they have; expected a list that does"
+                f"jobs request {name}, and the list of machines ({machines.attrs['format']}) does "
+                "not state how much of it they have; expected a list that does"
             )
     ends = np.maximum(arrival, np.nan_to_num(recorded)) + -(-np.array(work) // tasks)
     return AsItIs(

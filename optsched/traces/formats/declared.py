@@ -2,7 +2,7 @@
 
 A file is of the format whose needed columns it has. Where it has those of several, it is of the
 one that needs the columns of all the others too; if there is none, it is refused. Columns that are
-neither used nor known to say nothing new are reported.
+neither used nor known to contain nothing new are reported.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Format:
     implied : tuple of str
         Columns of the file that follow from others, or are labels: nothing is lost without them.
     lists : tuple of str
-        Columns of the file that tell several lists apart, each with a clock of its own.
+        Columns of the file that distinguish several lists, each with a clock of its own.
     headless : mapping
         The columns of files without a header, if such are published -> what the first row has
         there, as regular expressions.
@@ -74,7 +74,7 @@ class Format:
         )
 
     def table(self, columns: Columns, rules: Mapping[str, Number]) -> Table:
-        """Return what the columns say; of numbers, those that have a rule."""
+        """Return what the columns state; of numbers, those that have a rule."""
         found: Table = dict(self.constant)
         for to, name in self.columns.items():
             if name in columns and to in TEXTS:

@@ -8,7 +8,7 @@ GPU-hours of all take. An attempt that has no start or no end counts nothing; wh
 one, the job ran on when the log was taken, and its running time is not known. Times are local:
 what ends before it began, in the hour in which clocks are put back, takes no time.
 
-`cluster_machine_list` names machines with their GPUs; nothing is said of cores and memory.
+`cluster_machine_list` names machines with their GPUs; nothing is stated of cores and memory.
 """
 
 from __future__ import annotations

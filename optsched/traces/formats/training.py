@@ -190,7 +190,7 @@ FORMATS = (
             "user": "groupId",
             "model": "checkpoint_model_version_id",
         },
-        constant={"tasks": 1, **ONE_GPU},  # which the list does not say
+        constant={"tasks": 1, **ONE_GPU},  # which the list does not state
     ),
     Format(
         "Helios or Acme jobs",

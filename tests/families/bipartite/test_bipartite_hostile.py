@@ -255,7 +255,7 @@ def test_rewards_that_a_schedule_makes_up_are_refused():
     rewards = list(schedule.rewards)
     rewards[7] += 1e-6
     lying = schedule.model_copy(update={"rewards": tuple(rewards)})
-    assert "slot 7: the schedule says it earns" in str(verify(inst, lying))
+    assert "slot 7: the stated reward is" in str(verify(inst, lying))
     short = schedule.model_copy(update={"rewards": schedule.rewards[1:]})
     assert "rewards of 39 slots, expected 40" in str(verify(inst, short))
     assert verify(inst, schedule.model_copy(update={"rewards": ()})).feasible

@@ -1,4 +1,4 @@
-"""The exact projection: its optimality conditions, and plain bisection beside it."""
+"""The exact projection: its optimality conditions, and plain bisection next to it."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The optimum: known values, the conic solver beside it, properties, limits of time."""
+"""The optimum: known values, the conic solver next to it, properties, limits of time."""
 
 import numpy as np
 import pytest
@@ -91,7 +91,7 @@ def test_extreme_data():
 
 
 def until(ticks):
-    """Return a watcher that ends the time after so many looks."""
+    """Return a watcher that ends the time after this many looks."""
     looks = iter(range(ticks))
 
     def watch(progress):

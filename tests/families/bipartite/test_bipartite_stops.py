@@ -20,7 +20,7 @@ SEARCHES = [m for m in FAMILY.methods if m != "relaxation"]  # which finds no sc
 
 
 class Signal:
-    """Interrupts when it is asked to look for the nth time."""
+    """Interrupts when it is requested to look for the nth time."""
 
     def __init__(self, after):
         self.after = after

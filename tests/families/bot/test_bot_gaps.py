@@ -56,7 +56,7 @@ def test_max_min_is_not_the_smallest_rate_alone(apart, tmp_path):
 
 
 def test_floors_that_nobody_can_have_prove_nothing(apart):
-    # with a floor of 50 for application 0 the second level says that 51 are left of 101
+    # with a floor of 50 for application 0 the second level states that 51 are left of 101
     bad = BotSchedule(rates=((0, 0, 1.0), (1, 1, 51.0)))
     forged = proof(apart, ([1, 0], [0, 0], None), ([1, 1], [0, 0], [50.0, None]))
     assert level_bounds(apart, forged) == [1, 51]
@@ -99,7 +99,7 @@ def test_one_level_of_two_is_not_closed():
         ),
     )
     known = BotSchedule(rates=((0, 0, 7 / 6), (0, 1, 5 / 3), (1, 1, 3.0)))
-    # application 0 can have 2 at most, whatever the prices say
+    # application 0 can have 2 at most, whatever the prices state
     first = proof(inst, ([1, 1], [0, 0], None))
     assert check(inst, first) == pytest.approx(7 / 3)
     assert distance(inst, known, 7 / 6, first, 7 / 3) == pytest.approx(5 / 7, rel=1e-8)
@@ -130,7 +130,7 @@ def test_the_distance_is_that_of_mean_rates(alpha):
     value = verify(inst, schedule).value
     gap = distance(inst, schedule, value, optimum.certificate, optimum.bound)
     assert gap == pytest.approx(1 / share - 1, rel=1e-6)
-    # two numbers alone say the same, up to their own rounding
+    # two numbers alone agree, up to their own rounding
     assert distance(inst, None, value, None, optimum.bound) == pytest.approx(gap, rel=1e-6)
     assert measure(inst, value, optimum.value) == pytest.approx(1 / share, rel=1e-6)
     assert log_mean_rate(alpha, inst.weights, optimum.value) == pytest.approx(log_mean, abs=1e-6)

@@ -29,7 +29,7 @@ def test_score_by_hand(platforms):
     assert (slow.missed, slow.time) == (4, LENGTH + 1)  # so small a step gets nowhere
     assert slow.distance > 0.16
     assert score(platforms, TINY.model_copy(update={"rho": 0.05}), LENGTH).missed == 0
-    # first who converges, then how soon, then how near
+    # first which converge, then how soon, then how near
     assert Score(0, 90.0, 1.0) < Score(1, 10.0, 0.0) < Score(1, 11.0, 0.0) < Score(1, 11.0, 0.1)
 
 

@@ -97,7 +97,7 @@ def test_the_tolerance_is_exact(inst):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_floats_decide_nothing_that_is_near_the_limit(seed):
-    """Loads of many parts, a hair below or above what is admitted, and what fractions say."""
+    """Loads of many parts, a hair below or above what is admitted, and what fractions state."""
     rng = np.random.default_rng(seed)
     nodes, back = 40, float(rng.choice([0.0, 0.3]))
     before = [int(rng.integers(n)) for n in range(1, nodes)]
@@ -186,7 +186,7 @@ def test_a_utility_below_all_floats_is_minus_infinity():
 
 
 def test_the_value_is_that_of_exact_sums():
-    # 1e-20 is lost beside 1 in floats; a value is rounded once, in the end
+    # 1e-20 is lost next to 1 in floats; a value is rounded once, in the end
     inst = BotInstance(
         speed=(1.0, 1.0),
         links=(Link(a=0, b=1, forward=1.0, backward=1.0),),

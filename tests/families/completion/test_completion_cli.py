@@ -43,7 +43,7 @@ def test_a_program_that_is_not_finished_says_nothing(path, caplog):
     asked = []
 
     class Late(Progress):
-        """Has time until it is asked for the twentieth time: while equations are made."""
+        """Has time until it is requested the twentieth time: while equations are made."""
 
         def left(self):
             asked.append(self)

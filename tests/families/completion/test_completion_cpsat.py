@@ -1,4 +1,4 @@
-"""What CP-SAT says of an optimum."""
+"""What CP-SAT reports of an optimum."""
 
 from __future__ import annotations
 

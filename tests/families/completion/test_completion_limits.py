@@ -223,7 +223,7 @@ def test_no_split_hides_schedules_beyond_all_limits(attribute, at):
     elif attribute == "completion":
         assert right == at + 1
     else:
-        assert right is None  # so many types, workers or servers do not exist
+        assert right is None  # this many types, workers or servers do not exist
 
 
 def test_a_deep_tree_of_many_jobs_takes_no_memory():

@@ -1,4 +1,4 @@
-"""Strict judging, and numbers that do not depend on units: what `solve` says of small instances."""
+"""Strict judging, and numbers that do not depend on units: `solve` on small instances."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def test_all_threads_search_and_meet(architecture, threads, monkeypatch):
         done=partial(next, steps, 1.0),
         late=late if threads > 1 else None,
     )
-    assert next(asked) == (101 if threads > 1 else 0)  # not asked any more, once it has answered
+    assert next(asked) == (101 if threads > 1 else 0)  # not called any more after its answer
     assert verify(first.jobs.inst, schedule_of(first.pieces(best))).value == monitor.value
     assert monitor.value < first.cost(began)
     assert all(changed(began, area.plans) for area in areas)

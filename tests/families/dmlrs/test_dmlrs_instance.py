@@ -81,7 +81,7 @@ def test_integers_say_what_fractions_say(file):
         assert n * needs.inner >= needs.work > (n - 1) * needs.inner
         for a in range(n):
             missing = batches * (1 - Fraction(1, 10**9)) - a / inner
-            b = max(0, math.ceil(missing * outer))  # the fewest outer workers beside a inner ones
+            b = max(0, math.ceil(missing * outer))  # the fewest outer workers next to a inner ones
             assert a * needs.inner + b * needs.outer >= needs.work
             assert b == 0 or a * needs.inner + (b - 1) * needs.outer < needs.work
 

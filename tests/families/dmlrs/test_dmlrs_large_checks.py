@@ -33,7 +33,7 @@ def test_slots_that_are_not_looked_at_hold_nothing_better(monkeypatch, seed):
 
 
 def noting(method, told):
-    """Return a method that notes for how many slots of each job it is asked."""
+    """Return a method that notes for how many slots of each job it is requested."""
 
     def noted(self, i, priced, what, slots, floor):
         told.setdefault(i, []).append(slots)

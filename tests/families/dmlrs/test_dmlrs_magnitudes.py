@@ -1,4 +1,4 @@
-"""Nothing leaves 64 bits: at each limit the checker is right, one above it says so."""
+"""Nothing leaves 64 bits: at each limit the checker is right, one above it states it."""
 
 from fractions import Fraction
 from itertools import product
@@ -129,7 +129,7 @@ def test_loads_and_packings_at_the_limit_and_above_it():
     number = 2 * sum(job.chunks for job in inst.jobs)
     dearest = (NONE - 1) // number
     scale.loads(np.array([dearest]))
-    with pytest.raises(TooLargeError, match="worth of the workers and PS"):
+    with pytest.raises(TooLargeError, match="value of the workers and PS"):
         scale.loads(np.array([dearest + 1]))
     jobs = len(inst.jobs)
     dearest = (NONE // 4 - 1) // jobs
@@ -166,7 +166,7 @@ def test_sizes_of_instances_at_the_limit_and_above_it():
         changed({"chunks": MOST_LINKED_CHUNKS + 1}, locality="link")
     with pytest.raises(ValidationError, match=f"{MOST_MACHINES + 1} machines"):
         changed(machines=[{"count": MOST_MACHINES + 1, "capacity": (1.0, 1.0)}])
-    capacity = LARGEST_CAPACITY / 10**9 / (1 + 1e-9)  # the tolerance counts, too
+    capacity = LARGEST_CAPACITY / 10**9 / (1 + 1e-9)  # the tolerance counts as well
     fine = {"worker_demand": (1e-9, 1.0)}
     most = changed(fine, machines=[{"capacity": (capacity - 1e-6, 1.0)}])
     assert LARGEST_UNITS - 10**4 < most.arrays.capacity.max() < LARGEST_UNITS

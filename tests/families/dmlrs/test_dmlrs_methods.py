@@ -166,7 +166,7 @@ def test_the_units_of_amounts_and_times_do_not_matter(method, amounts, times):
         for field in ("worker_demand", "ps_demand"):
             job[field] = [amounts * x for x in job[field]]
         for field in ("inner_bandwidth", "outer_bandwidth", "ps_bandwidth"):
-            job[field] /= times  # and so many slots to send the gradients, unless they are longer
+            job[field] /= times  # and this many slots to send the gradients, unless they are longer
     data["slot_seconds"] *= times
     found = solve(DmlrsInstance.model_validate(data), method=method, time_limit=LONG)
     assert found.status.closed

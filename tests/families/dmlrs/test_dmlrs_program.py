@@ -237,7 +237,7 @@ def test_it_stands_alone_with_prices_of_capacity(nodes, message, crowded):
 
 
 def test_any_prices_prove_what_is_true(crowded):
-    """Prices only say how much has to be looked at."""
+    """Prices only state how much has to be looked at."""
     inst, best, proof = crowded
     draw = np.random.default_rng(0)
     shape = (inst.horizon, len(inst.arrays.classes), len(inst.resources))

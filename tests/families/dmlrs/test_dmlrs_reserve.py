@@ -33,7 +33,7 @@ def report(search):
 
 @pytest.mark.parametrize("sample", [1, 3, 10, 40])
 def test_a_check_takes_as_long_as_that_of_some_jobs_times_all(sample, monkeypatch):
-    """Every payoff takes a second: so many are computed as there are jobs in the certificate."""
+    """Every payoff takes a second: this many are computed as there are jobs in the certificate."""
     asked = []
     monkeypatch.setattr(certify, "busy", lambda: float(len(asked)))
     monkeypatch.setattr(LeafBounds, "payoff", lambda *words: asked.append(words[1]))

@@ -118,5 +118,5 @@ def test_what_can_never_run_is_told():
     data["jobs"][0]["worker_demand"] = (99.0, 1.0, 1.0)
     data["jobs"][1]["epochs"] = 10**6
     told = warnings(type(inst).model_validate(data))
-    assert any("job 0: a worker fits on no machine, it asks for 99 gpu" in w for w in told)
+    assert any("job 0: a worker fits on no machine, it requests 99 gpu" in w for w in told)
     assert any(w.startswith("job 1 can never finish: needs") for w in told)

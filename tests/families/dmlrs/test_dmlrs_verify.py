@@ -107,7 +107,8 @@ def test_every_kind_of_damage_is_named(change, message):
 
 
 def test_the_readings_differ_where_one_machine_has_all_servers():
-    # workers on both machines, all PS on machine 0: per link, those beside it run at the inner rate
+    # workers on both machines, all PS on machine 0: per link, those next to it run at the inner
+    # rate
     split = [(t, h, 1) for t in (1, 2, 3, 4, 5) for h in (0, 1)], [(t, 0, 1) for t in range(1, 6)]
     per_job, per_link = (verify(make(x), plan(*split)) for x in ("job", "link"))
     assert "5 of 8 mini-batches" in str(per_job)

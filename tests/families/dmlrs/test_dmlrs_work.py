@@ -1,4 +1,4 @@
-"""One definition of work: whoever counts, says what fractions say, also on the very edge."""
+"""One definition of work: whoever counts, states what fractions state, also on the very edge."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_small_numbers_say_what_large_ones_say(most, seed):
 
 
 def counts_like_fractions(inst):
-    """Whether the integers of job 0 say of all numbers of worker-slots what fractions say."""
+    """Whether the integers of job 0 state of all numbers of worker-slots what fractions state."""
     job, needs = inst.jobs[0], inst.needs[0]
     speeds = [
         1 / batch_slots(job, b, inst.slot_seconds)

@@ -77,7 +77,7 @@ def test_fifo_by_hand():
 
 
 def test_fifo_takes_what_the_empty_cluster_holds_and_turns_away_what_never_fits():
-    # 30 are asked for; the worker machines hold 4, the PS machine 3, and a PS serves one worker.
+    # 30 are requested; the worker machines hold 4, the PS machine 3, and a PS serves one worker.
     # A worker of job 0 fits nowhere: it must not block the line.
     inst = instance(4, [(2,), (2,)], [(3,)], job(worker=(3,)), job(workers=9, work=6))
     run = simulate(inst, Fifo(30, 30))

@@ -1,4 +1,4 @@
-"""Column generation at prices on capacity: the same linear program, however it is asked."""
+"""Column generation at prices on capacity: the same linear program, however it is requested."""
 
 from __future__ import annotations
 

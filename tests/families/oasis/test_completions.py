@@ -27,7 +27,7 @@ def never():
 
 
 def grown(inst, rounds, splits):
-    """Return a tree after so many splits, and the bounds on the way."""
+    """Return a tree after this many splits, and the bounds on the way."""
     tightening = Tightening(CapacityBlocks(inst), threads=1)
     for _ in range(rounds):
         if not tightening.done:

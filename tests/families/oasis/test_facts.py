@@ -72,8 +72,8 @@ def test_warnings_name_what_cannot_be_admitted():
     inst = instance(job(), job(arrival=4), job(worker_demand=(3, 1)), job(ps_demand=(0, 7)))
     assert warnings(inst) == [
         "job 1 can never finish: needs 8 worker-slots, at most 1 x 4 fit after its arrival",
-        "job 2: a worker fits on no machine, it asks for 3 gpu, 1 memory",
-        "job 3: a parameter server fits on no machine, it asks for 7 memory",
+        "job 2: a worker fits on no machine, it requests 3 gpu, 1 memory",
+        "job 3: a parameter server fits on no machine, it requests 7 memory",
     ]
 
 

@@ -37,7 +37,7 @@ from optsched.proofs.grid import LARGEST_PRICE
 
 
 def one_of_many(resources: int, capacity: float = 1.0) -> OasisInstance:
-    """Return a job worth 7 that asks for one of many resources."""
+    """Return a job worth 7 that requests one of many resources."""
     rest = (0.0,) * (resources - 1)
     job = OasisJob(
         arrival=0,

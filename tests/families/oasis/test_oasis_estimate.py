@@ -1,4 +1,4 @@
-"""U and L from past experience: what counts, what does not, and what a run with them says."""
+"""U and L from past experience: what counts, what does not, and what a run with them states."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_several_instances_give_the_widest_bounds():
 
 
 def test_utilities_that_are_worth_next_to_nothing_do_not_set_l():
-    (inst,) = past(1, mix=(0.5, 0.0, 0.5))  # steep sigmoids beside constant utilities
+    (inst,) = past(1, mix=(0.5, 0.0, 0.5))  # steep sigmoids next to constant utilities
     workers, _ = learn([inst])
     literal = true(inst)[0]
     assert literal[1] < workers[1]
@@ -74,5 +74,5 @@ def test_a_factor_moves_the_estimate():
     assert lower == estimate.workers[1]
     pairs = zip(upper, estimate.workers[0], strict=True)
     assert all(a is b is None or a == pytest.approx(b + 1) for a, b in pairs)
-    with pytest.raises(ValueError, match="no estimate beside it"):
+    with pytest.raises(ValueError, match="no estimate next to it"):
         Oasis(L_floor=0.1, estimate=estimate)

@@ -92,7 +92,7 @@ def test_they_take_most_of_the_time_once_the_bound_is_stuck():
     search = Search(inst, progress, threads=1, seed=0)
     there = Repairs(UnitTree(inst), progress, lambda: 0.0, seed=0, beside=False)
     search.compact_bound()
-    progress.budget.began -= 100.0  # for so long nothing has happened since
+    progress.budget.began -= 100.0  # for this long nothing has happened since
     assert there._share() == DEFAULT.stuck_share
     assert progress.bound is not None
     progress.proved(0.9 * progress.bound, progress.certificate)

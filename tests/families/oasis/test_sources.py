@@ -1,4 +1,4 @@
-"""Instances from tables: the trace's work, arrivals over the horizon, the load that was asked."""
+"""Instances from tables: the trace's work, arrivals over the horizon, the requested load."""
 
 import os
 from pathlib import Path
@@ -52,7 +52,7 @@ def trace(name):
 
 
 def expected_work(window, slot_seconds):
-    """Return the worker-slots that the rows of a trace ask for."""
+    """Return the worker-slots that the rows of a trace request."""
     return tuple(
         max(1, ceil_tol(exact(run) * int(tasks) / exact(slot_seconds)))
         for run, tasks in zip(window["run_seconds"], window["tasks"], strict=True)
@@ -186,7 +186,7 @@ def test_every_job_that_can_finish_can_earn(sample):
 )
 def test_start(sample, start, first):
     jobs, machines = sample
-    if first is None:  # one day after the first job, said in three ways
+    if first is None:  # one day after the first job, reported in three ways
         first = int((jobs["submit_seconds"] < 86400).sum())
     inst = from_trace(jobs, machines, start=start, jobs=5)
     assert f"from {jobs['name'][first]} on" in inst.source
@@ -216,7 +216,7 @@ def test_min_tasks(sample):
         ({"load": 0}, "load is 0, expected a positive number"),
         (
             {"load": 1e-9},
-            "load 1e-09 asks for .* machines, expected at most 100000; raise the load",
+            "load 1e-09 requests .* machines, expected at most 100000; raise the load",
         ),
         ({"slot_seconds": float("nan")}, "slot_seconds is nan, expected a positive number"),
         (

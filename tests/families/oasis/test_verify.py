@@ -129,7 +129,7 @@ def test_jobs_share_the_machines(inst):
 
 
 def test_a_load_within_the_tolerance_fits(inst):
-    # three times 0.1 is 0.3, whatever floats say
+    # three times 0.1 is 0.3, whatever floats state
     three = job(worker_demand=(0, 0.1), chunks=3, epochs=1, batch_time=1)
     instance = inst.model_copy(update={"jobs": (three, three)})
     verdict = judge(instance, plan([(1, 0, 3)], [(1, 0, 1), (1, 1, 1)]))
@@ -146,7 +146,7 @@ def test_unfinished_jobs_earn_nothing_where_that_is_allowed(inst):
     verdict = judge(inst, half, plan(), unfinished=True)
     assert verdict.feasible
     assert (verdict.value, verdict.completion) == (0, (None, None))
-    # every other constraint is asked of them all the same
+    # every other constraint is requested of them all the same
     alone = plan([(2, 0, 1)])
     assert "(6) broken by 1 at job 0, slot 2" in str(judge(inst, alone, unfinished=True))
 

@@ -36,7 +36,7 @@ def cost_of(amounts, worker, ps, needed, first):
 
 @given(SEEDS)
 def test_windowed_costs_try_every_job(seed):
-    """Lower limits may ask for more than the work: a job may do too much, never too little."""
+    """Lower limits may request more than the work: a job may do too much, never too little."""
     worker, ps, needed, lower, upper, first, last, work = window(seed)
     table, ending = np.full((last + 2, work + 1), np.nan), np.full(last + 1, np.nan)
     job = Window(worker, ps, needed, lower, upper, work)

@@ -74,7 +74,7 @@ def test_a_log_of_many_jobs_has_a_small_gap():
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_any_prices_prove_a_bound(objective):
-    """Whatever the numbers say, no bound is above the optimum; also with Python's integers."""
+    """Whatever the numbers mean, no bound is above the optimum; also with Python's integers."""
     for seed in range(40):
         log = random_log(seed, jobs=4)
         inst = log.model_copy(update={"objective": objective})

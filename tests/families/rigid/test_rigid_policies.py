@@ -81,7 +81,7 @@ def test_tasks_are_packed_onto_nodes(policy, seed):
 
 
 class Starts:
-    """Starts jobs when it is told to."""
+    """Starts jobs when it is stopped."""
 
     name, information, knows = "starts", "after", ()
 
@@ -101,7 +101,7 @@ class Starts:
         ({}, "job 0 never starts"),
         ({0: (1,)}, "job 1 is started, but submitted in second 5"),
         ({0: (0, 0)}, "job 0 was started in second 0"),
-        ({0: (0,), 5: (1,)}, "job 1 does not fit beside the running jobs"),
+        ({0: (0,), 5: (1,)}, "job 1 does not fit next to the running jobs"),
         ({0: (0, 7)}, "job 7 does not exist, expected 0..1"),
         ({0: (-1,)}, "job -1 does not exist"),
         ({0: ("x",)}, "is no tuple"),

@@ -50,7 +50,7 @@ LONG = 80  # characters of the longest price
 LARGEST_PRICE = 2**200  # of nu, with and without its unit
 FINEST = 300  # bits of nu after the point
 TOLERANCE = math.nextafter(float(EPS), 1.0)
-BITS, MORE_BITS = 30, 40  # of a share, and of nu beside a mean one; with one price set: of nu
+BITS, MORE_BITS = 30, 40  # of a share, and of nu relative to a mean one; with one price set: of nu
 
 
 class Prices(Frozen):
@@ -87,7 +87,7 @@ class BipartiteCertificate(Frozen):
         *,
         digest: str | None = None,
     ) -> Self:
-        """Round price sets (share (C, K), nu (R * K,)) to the grid; None: ask for the digest."""
+        """Round price sets (share (C, K), nu (R * K,)) to the grid; None: compute the digest."""
         bits = _bits(inst.arrays.capacity, [nu for _, nu in sets])
         bits += MORE_BITS if scope == "stationary" else BITS
         every = shares_on_grid(np.concatenate([share for share, _ in sets]), BITS)
@@ -137,7 +137,7 @@ def most_characters(inst: BipartiteInstance) -> int:
 def scope(certificate: BipartiteCertificate) -> str:
     """Return the question that a certificate answers: "" of all schedules, or "stationary".
 
-    A bound on single decisions says nothing of schedules that change theirs.
+    A bound on single decisions does not hold for schedules that change theirs.
     """
     return "" if certificate.scope == "slots" else certificate.scope
 
@@ -231,7 +231,7 @@ def admitted_above(amounts: Floats, terms: Ints | int = 1) -> Floats:
 
     high = up(amounts)  # the amounts are decimals; these are the floats that are nearest
     high = up(high + up(TOLERANCE * high))
-    return up(high * (1.0 + np.asarray(terms) * 2.0**-51))  # the judge's sum is rounded, too
+    return up(high * (1.0 + np.asarray(terms) * 2.0**-51))  # the judge's sum is rounded as well
 
 
 class Enclosed:

@@ -32,7 +32,7 @@ DUST = 1e-13  # of the value: amounts that gain less all together are left out
 OVERHEAD = 20  # calls that the preparation of a program is worth
 EACH, PAIR, FACTOR = 100, 0.5, 0.2  # steps of an iteration: by channel, by two of a row, by matrix
 MOST_NUMBERS = 200_000_000  # of the matrices, one for each resource
-QUICK = 50.0  # units of effort of the longest solve: so long `supervised` waits, too
+QUICK = 50.0  # units of effort of the longest solve: so long `supervised` waits as well
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Solver:
         self._whole = Whole.of(live, platform.arrays.copies)
         self._degrees = np.diff(live.channels.start).astype(np.float64)
         self._alpha = live.channels.alpha[live.row]
-        kind = live.channels.kind[live.row]  # channels of one kind are beside each other
+        kind = live.channels.kind[live.row]  # channels of one kind are next to each other
         self._curved = [
             (np.searchsorted(kind, (which, which + 1)), gained) for which, gained in CURVED
         ]
@@ -84,7 +84,7 @@ class Solver:
     def try_to_solve(
         self, weight: NDArray[Any], gap: float, stop: Callable[[], bool], units: float = np.inf
     ) -> Solved | None:
-        """Do the same until ``stop`` says so, or for ``units`` of effort; return the best so far.
+        """Do the same until ``stop`` is true, or for ``units`` of effort; return the best so far.
 
         None: there is nothing.
         """

@@ -49,7 +49,7 @@ LEAST_STEP = 1e-7
 FLOOR = 1e-5  # of the curvature, relative: a linear gain would make d = 1 / D as large as 1 / mu
 START = 0.1
 LEAST = 1e-15  # of the gains, relative: less cannot be told from 0
-LOOK, FAR = 1e2, 1e4  # times the gap that is asked for: as near, bounds (or the value) are computed
+LOOK, FAR = 1e2, 1e4  # times the gap that is requested: as near, bounds (or the value) are computed
 MARGIN = 1e-4  # of the gains, by which the largest overhead is not reached at the start
 MOST_STALLS = 4  # iterations without a better gap, after which it is given up
 
@@ -66,7 +66,7 @@ class Whole(NamedTuple):
 
     @classmethod
     def of(cls, live: Live, copies: int) -> Self:
-        """Return the live channels of a platform with so many copies."""
+        """Return the live channels of a platform with this many copies."""
         channels, port = live.channels, live.channels.port.astype(np.int64)
         # a limit at c would take part of the price of the capacity; at 2 c it costs nothing
         limit = np.minimum(channels.upper, 2.0 * channels.capacity[live.row])
@@ -84,7 +84,7 @@ def maximize(
     Parameters
     ----------
     stopped : shape (2,)
-        Whoever calls writes 1 into the first, from another thread, to have the best so far; the
+        The caller writes 1 into the first, from another thread, to have the best so far; the
         second is how many iterations there may be.
     weight : shape (C,)
         n_l >= 0.
@@ -153,7 +153,7 @@ def maximize(
 
 @kernel(error_model="numpy")
 def begin(program: Program, iterate: Iterate) -> float:
-    """Write the first point beside y, and the first prices; return what y gains."""
+    """Write the first point next to y, and the first prices; return what y gains."""
     n, first, at, cell, resource, _, _, beta, u, c = program
     x, z, by_channel = iterate.x, iterate.z, iterate.by_channel
     length, height, many, resources = len(u), len(c), len(n), len(beta)
@@ -264,7 +264,7 @@ def improve(
                 area[r] += d[i]
         reduced(stopped, program, iterate)
         if stopped[0] != 0:
-            continue  # what is known of this point is looked at, and it ends
+            continue  # what is known about this point is looked at, and it ends
         for p in range(many):
             for q in range(many):
                 summed[p, q] = 0.0

@@ -21,7 +21,7 @@ SUMS = {"reassoc", "nsz"}  # sums may be taken in any order, several numbers at 
 class Program(NamedTuple):
     """What is maximized: copies that have a weight, the channels of these, and their rows.
 
-    What is unsigned is so since compiled code need not ask whether it counts from the end.
+    What is unsigned is so since compiled code need not check whether it counts from the end.
     """
 
     n: Floats  # (many,) weights of the copies, the largest 1
@@ -82,7 +82,7 @@ def steepen(y: Floats, program: Program, rise: Floats, bent: Floats) -> None:
 def reduced(stopped: Ints, program: Program, iterate: Iterate) -> None:
     """Write N_k^-1 for every resource, unless it is ``stopped`` (1,).
 
-    N_k has no positive numbers beside the diagonal, and its row sums are positive: w / theta +
+    N_k has no positive numbers next to the diagonal, and its row sums are positive: w / theta +
     beta^2 sum of d / (1 + q sum d). Kept as these two parts it is inverted without a single
     subtraction (Grassmann, Taksar, Heyman), however small they get.
     """

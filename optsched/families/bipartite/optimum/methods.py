@@ -7,7 +7,7 @@ The problem decomposes by slot into concave programs that duality closes (Boyd a
   (Mehrotra, 1992), or, for gains of the sum over machines, by the stated model and its duals; equal
   patterns are solved once. Patterns that remain unsolved when time is up get the best known
   decision and prices of the others, and of the best stationary decision. Where a gap remains,
-  small instances are passed to ``conic``, too.
+  small instances are passed to ``conic`` as well.
 - ``stationary``: the best single decision for all slots (10).
 - ``conic``: as ``auto``, by the stated model and a general conic solver; a cross-check.
 """
@@ -42,8 +42,8 @@ from optsched.process.background import supervised
 if TYPE_CHECKING:
     from optsched.families.bipartite.optimum.declared import Conic, SumSolver
 
-FINEST, COARSEST = 1e-9, 1e-4  # relative gaps that the interior point is asked for
-SHARE = 0.5  # of the gap that is asked for; the rest is for rounding
+FINEST, COARSEST = 1e-9, 1e-4  # relative gaps that the interior point is requested
+SHARE = 0.5  # of the gap that is requested; the rest is for rounding
 MOST_NUMBERS = 50_000_000  # of all decisions of a schedule
 CANDIDATES = 500  # decisions and prices that are tried for patterns that were not solved
 BLOCK = 2**22  # numbers that are looked at together
@@ -54,7 +54,7 @@ PRICE_CHARACTERS = 12  # of one price in JSON, as a rule at most
 
 
 def accuracy(gap: float) -> float:
-    """Return the relative gap to ask of the interior point, where ``gap`` is wanted in the end."""
+    """Return the relative gap to require of the interior point, if ``gap`` is wanted in the end."""
     return min(max(SHARE * gap, FINEST), COARSEST)
 
 
@@ -101,7 +101,7 @@ def auto(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int
             if solved is None:
                 break
             answer.keep(p, solved)
-    finally:  # after Ctrl-C, too
+    finally:  # after Ctrl-C as well
         answer.report(progress)
     if inst.arrays.summed:
         return  # by the conic solver already
@@ -118,7 +118,7 @@ class _PerSlot:
         self._patterns, self._which = inst.patterns
         # prices of one slot, not of all
         self._found = [replace(fallback, nu=fallback.nu / inst.horizon)]
-        self._of = np.zeros(len(self._patterns), np.int64)  # what is known of each pattern
+        self._of = np.zeros(len(self._patterns), np.int64)  # what is known about each pattern
         each = len(inst.arrays.capacity) + inst.arrays.copies * inst.arrays.resources
         by_file = most_characters(inst) // (PRICE_CHARACTERS * each)
         self._most = min(by_file, MOST_NUMBERS // max(1, inst.arrays.channels))
@@ -147,7 +147,7 @@ class _PerSlot:
             known = known[: (len(known) + 1) // 2]
             made = self._certificate(prices, progress.digest)
         progress.prove(made)
-        progress.incumbent(np.inf, self._schedule(decisions))  # the judge says what it is worth
+        progress.incumbent(np.inf, self._schedule(decisions))  # the judge states what it is worth
 
     def _long(self, made: BipartiteCertificate) -> bool:
         """Return whether a certificate is too long; what surely is not need not be written out."""

@@ -1,8 +1,8 @@
 """DRF: ports with a job are served in ascending order of their dominant shares.
 
-The share of a port is max_k a^k / (sum of c^k over its machines). A resource that it does not ask
-for is skipped; one that it asks for and none of its machines has puts it last. A port takes what is
-left, up to its request, on every channel; ties go to the lowest index.
+The share of a port is max_k a^k / (sum of c^k over its machines). A resource that it does not
+request is skipped; one that it requests and none of its machines has puts it last. A port takes
+what is left, up to its request, on every channel; ties go to the lowest index.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def take_what_is_left(
     """Give every copy with a job what is left of each row, up to its request.
 
     ``channels`` (N,) are served in this order within a row; ``y`` (N,) is filled, and whether there
-    is a job, ``jobs`` (C,), is known of copies. The others as in `BipartiteArrays`.
+    is a job, ``jobs`` (C,), is known per copy. The others as in `BipartiteArrays`.
     """
     for row in range(len(capacity)):
         left = capacity[row]

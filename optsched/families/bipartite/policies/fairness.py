@@ -45,7 +45,7 @@ def divide(
 ) -> None:  # fmt: skip
     """Give every copy with a job min(a, c a / sum of a).
 
-    Whether there is one, ``jobs`` (C,), is known of copies; ``y`` (N,) is filled. The others as in
+    Whether there is one, ``jobs`` (C,), is known per copy; ``y`` (N,) is filled. The others as in
     `BipartiteArrays`.
     """
     for row in range(len(capacity)):

@@ -1,11 +1,11 @@
 """BinPacking and Spreading: tasks of a job, one by one, on the fullest or emptiest machines.
 
 A job is a number of tasks: one for every machine of its port, as the paper leaves all channels open
-to it, or for a share of them, rounded up. Every task asks for a_l^k on a machine of its own. With a
+to it, or for a share of them, rounded up. Every task requests a_l^k on a machine of its own. With a
 task for every machine the order of machines changes nothing, since a request limits each channel
 alone: both are then one policy. Ports are served by index. A machine is scored by the mean of used
 / capacity over the resources that it has, when the task is placed; one with nothing left of what
-the port asks is passed over; ties go to the lowest index.
+the port requires is passed over; ties go to the lowest index.
 """
 
 from __future__ import annotations

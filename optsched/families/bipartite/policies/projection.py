@@ -6,7 +6,7 @@ else the rho > 0 for which the sum is c. That is found by fixing: as long as no 
 follows from the sum; then either those above their request or those below 0 are fixed there for
 good, whichever side is further out. No more rounds than numbers, and the last one is exact.
 
-Most accelerators are asked for by few jobs and found on few machines. So gradient ascent keeps its
+Most accelerators are requested by few jobs and found on few machines. So gradient ascent keeps its
 state on the `Live` channels only, those that can get something.
 """
 
@@ -32,7 +32,7 @@ LONG = 3  # numbers in a row up to which there is a formula
 class Channels(NamedTuple):
     """The live channels, and the rows that have some.
 
-    What is unsigned is so since compiled code need not ask whether it counts from the end.
+    What is unsigned is so since compiled code need not check whether it counts from the end.
     """
 
     start: Unsigned  # (rows + 1,) first channel of each row
@@ -106,7 +106,7 @@ def taken(z: Floats, first: int, last: int, upper: Floats, rho: float) -> float:
 
 @kernel(error_model="numpy")
 def bracket(z: Floats, first: int, last: int, upper: Floats, capacity: float) -> float:
-    """Do as `balance` where z is so large beside the capacity that rho has too few digits.
+    """Do as `balance` where z is so large compared with the capacity that rho has too few digits.
 
     Two neighbours among the floats bracket rho; the solution is between theirs. Arguments as in
     `balance`.
@@ -416,7 +416,7 @@ def ascend(
 
 @kernel(error_model="numpy")
 def ascend_long(y: Floats, out: Floats, ascent: Ascent, channels: Channels) -> None:
-    """Do the same for the rows that are long, after `ascend`; rho is replaced, too.
+    """Do the same for the rows that are long, after `ascend`; rho is replaced as well.
 
     ``y`` and ``out`` (N,) are the amounts before and after.
     """

@@ -5,8 +5,8 @@ for reading; `counts` lets up to three jobs arrive at a port in one slot (Sec. 3
 of the sums over machines, as (7) is printed.
 
 The paper takes capacities and requests from traces that it does not name in detail. Here they are
-drawn: machines have 64-96 cores, 100 units of memory and 0-8 of each accelerator; a job asks, on
-each of its machines, for 1-8 cores, 1-12 units of memory and a fraction of half of the
+drawn: machines have 64-96 cores, 100 units of memory and 0-8 of each accelerator; a job requests,
+on each of its machines, 1-8 cores, 1-12 units of memory and a fraction of half of the
 accelerators, times the contention level.
 """
 
@@ -48,7 +48,7 @@ class Settings:
     units: tuple[str, ...] = ("core", "unit", "GPU", "NPU", "TPU", "FPGA")
     capacity: tuple[Range, ...] = ((64, 96), (100, 100), (0, 8), (0, 8), (0, 8), (0, 8))
     request: tuple[Range, ...] = ((1, 8), (1, 12), (0, 1.5), (0, 1), (0, 1), (0, 0.5))
-    rare: tuple[bool, ...] = (False, False, True, True, True, True)  # half of the jobs ask for none
+    rare: tuple[bool, ...] = (False, False, True, True, True, True)  # half of the jobs request none
 
 
 PRESETS = {

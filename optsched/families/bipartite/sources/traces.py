@@ -1,10 +1,10 @@
 """Where instances come from: generators (`presets`) and real lists of jobs and machines.
 
-Jobs that may run on the same models of GPU, ask for the same class of GPUs (none, a share of one,
-one, several) and, where the list says so, train the same model or are of the same user, are one
+Jobs that may run on the same models of GPU, request the same class of GPUs (none, a share of one,
+one, several) and, where the list states it, train the same model or are of the same user, are one
 type of jobs. The most frequent types are the ports; a port is connected
 to every machine that has what it needs: a model that it may use, or no GPU at all if it needs none.
-A port asks for the mean of what its pods ask for, times a contention level (Table II) that brings
+A port requests the mean of what its pods request, times a contention level (Table II) that brings
 the scarcest resource to the offered load. Resources that the lists do not name are left out.
 """
 
@@ -209,7 +209,7 @@ def _serves(gpu: float, model: str, models: str, kind: int) -> bool:
 
 
 class _Drawn:
-    """What no list of pods says."""
+    """What no list of pods states."""
 
     def __init__(self, streams: Streams, resources: int) -> None:
         self._streams, self._resources = streams, resources
@@ -229,7 +229,7 @@ def _contended(inst: BipartiteInstance, load: float) -> BipartiteInstance:
     """Multiply all requests so that the scarcest resource has the offered load."""
     now = max(x for x in offered_load(inst).values() if math.isfinite(x))
     if now == 0:
-        raise InputError("no job of the window asks for anything, expected some demand")
+        raise InputError("no job of the window requests anything, expected some demand")
     level = load / now
     ports = tuple(
         port.model_copy(update={"request": tuple(round(a * level, 4) for a in port.request)})

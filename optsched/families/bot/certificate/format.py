@@ -12,12 +12,13 @@ least
 so all rates together cost sum_k price_k rho_k, and no platform can be sold for more than its
 capacity is worth, pay = sum_n lambda_n W_n + sum_arcs mu B. Whatever is maximized, the best that a
 budget of ``pay`` buys is a bound (`bound`). Max-min goes on after the smallest rate: a
-further level has ``floors`` for the applications that are settled, and says that whoever gives
-them at least that gives the others at most (pay - sum of price * floor) / (sum of their prices).
+further level has ``floors`` for the applications that are settled, and states that a schedule that
+gives them at least that gives the others at most (pay - sum of price * floor) / (sum of their
+prices).
 
 The checker is a judge: whole numbers and fractions only; ln and powers are enclosed, and the
 bound is the upper end. A certificate has at most one entry per node, arc and application in each
-level, and at most one level per application: what it asks for is bounded by its instance.
+level, and at most one level per application: what it requests is bounded by its instance.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class BotCertificate(Frozen):
 
 
 class Level(NamedTuple):
-    """What the prices of one level say."""
+    """What the prices of one level state."""
 
     pay: Fraction
     """What the platform is worth."""
@@ -136,7 +137,7 @@ def level_bounds(inst: BotInstance, certificate: BotCertificate) -> list[float]:
 
 @latest
 def levels(inst: BotInstance, certificate: BotCertificate) -> tuple[Level, ...]:
-    """Return what every level says; each settles more applications than the one before.
+    """Return what every level states; each settles more applications than the one before.
 
     Raises
     ------

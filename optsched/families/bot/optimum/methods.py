@@ -31,7 +31,7 @@ from optsched.problem import RELAXATION, InputError, Method
 from optsched.process.background import supervised
 from optsched.solvers import solve_cvxpy
 
-SAFETY = 0.05  # of the gap that is asked for, aimed at by the interior-point method
+SAFETY = 0.05  # of the gap that is requested, aimed at by the interior-point method
 FINEST = 1e-11  # relative gap below which rounding rules
 PATIENCE = 0.2  # seconds that a conic solver gets to end when time is up
 MOST_NUMBERS = 250_000_000  # that the interior-point method holds: 2 GB
@@ -44,7 +44,7 @@ def interior(inst: BotInstance, progress: Progress, *, threads: int, seed: int) 
     Raises
     ------
     InputError
-        The platform has cycles, or max-min is asked for.
+        The platform has cycles, or max-min is requested.
     """
     if not _fits_interior(inst):
         raise InputError(
@@ -70,7 +70,7 @@ def conic(inst: BotInstance, progress: Progress, *, threads: int, seed: int) -> 
     Raises
     ------
     InputError
-        Max-min is asked for.
+        Max-min is requested.
     """
     if inst.alpha == "inf":
         raise InputError("alpha is inf, which takes a program per level; expected method simplex")
@@ -94,7 +94,7 @@ def _conic(inst: BotInstance, progress: Progress, threads: int, form: str) -> No
 
 
 def _solved(build: Callable[[], Any], progress: Progress, threads: int) -> Any:
-    """Build a program and solve it beside the clock, which CVXPY's reductions do not look at.
+    """Build a program and solve it under a clock that CVXPY's reductions do not read.
 
     Returns
     -------

@@ -18,7 +18,7 @@ JUDGING = 0.3, 0.01  # units of effort: of a judge's or a checker's word, and fo
 
 
 def report(inst: BotInstance, progress: Progress, rho: Floats) -> None:
-    """Hand over rates (K, N), scaled to the largest load; the judge says what they are worth."""
+    """Hand over rates (K, N), scaled to the largest load; the judge states what they are worth."""
     effort.spend(JUDGING[0] + JUDGING[1] * rho.size)
     rho = filled(inst, rho)
     if np.isfinite(rho).all():

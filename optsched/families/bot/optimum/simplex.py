@@ -156,7 +156,7 @@ def _refined(
 
 
 def _level_by_level(inst: BotInstance, progress: Progress, threads: int) -> None:
-    """Raise the smallest rate, settle whoever it is that limits it, and go on with the others."""
+    """Raise the smallest rate, settle the application that limits it, and go on with the others."""
     region = Region(inst)
     most = [alone(inst, k) for k in range(len(inst.applications))]
     floors: list[float | None] = [None] * len(most)

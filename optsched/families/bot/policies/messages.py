@@ -5,8 +5,8 @@ before it on a route the total of the application and the price of the way; from
 what flows there and how many take part. The price of an arc is kept by the node that sends data
 into it. In every round each application sends one message up and one down each of its arcs. A
 message that is lost never arrives; one that is late counts in a later round, unless a newer one was
-faster. Who gets nothing goes on with what was known. Without loss and delay the iterates are those
-of `waves`.
+faster. A node that receives nothing continues with its last values. Without loss and delay the
+iterates are those of `waves`.
 """
 
 from __future__ import annotations

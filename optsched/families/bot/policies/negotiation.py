@@ -45,7 +45,7 @@ class Steps(Frozen):
     dual_step: Literal["stable", "printed"] = Field(
         default="stable",
         description="whether the dual steps of the adaptive algorithm are divided by gamma_rho, as "
-        "the stability condition of Sec. 7.3 asks, or not, as (21) and (22) are printed",
+        "the stability condition of Sec. 7.3 requires, or not, as (21) and (22) are printed",
     )
     factor: float = Field(
         default=0.5,
@@ -105,7 +105,7 @@ class Negotiation:
     loss : float
         Probability that a message is lost.
     delay : int
-        A message arrives up to so many rounds late, each number being as likely.
+        A message arrives up to this many rounds late, each number being as likely.
     seed : int
         Fixes what is late or lost.
     """
@@ -145,8 +145,8 @@ class Negotiation:
     def adapt(self, inst: BotInstance, *, active: Flags | None = None) -> None:
         """Go on with changed numbers: nodes, links or applications left, came or changed.
 
-        The platform keeps its shape: who leaves has speed or bandwidth 0, or is not ``active``.
-        Pairs that are new begin at the start rate, those that are gone have none.
+        The platform keeps its shape: a node that leaves has speed or bandwidth 0, or is not
+        ``active``. Pairs that are new begin at the start rate, those that are gone have none.
 
         Raises
         ------

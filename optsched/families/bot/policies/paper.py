@@ -1,6 +1,6 @@
 """The distributed Lagrangian algorithms as policies.
 
-A node is told of the applications that reach it, and knows its neighbours' last messages, nothing
+A node receives the applications that reach it, and knows its neighbours' last messages, nothing
 else (``information = "local"``). What is judged is the state after the last iteration, all rates
 divided by one factor such that nothing is overloaded.
 """

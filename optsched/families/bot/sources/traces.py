@@ -1,7 +1,7 @@
 """Where instances come from: generators (`presets`) and descriptions of real platforms.
 
-A platform file says where nodes and links are, a profile what one task of an application computes
-and moves. What neither says is drawn or assumed, and the instance says so in ``drawn``.
+A platform file states where nodes and links are, a profile what one task of an application computes
+and moves. What neither states is drawn or assumed, and the instance states it in ``drawn``.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ class Evaluation:
     def costs(self, prices: Ints) -> Costs:
         """Return the costs up to each slot at prices (L, C, R).
 
-        Of a kind that fits nowhere nothing is asked.
+        Of a kind that fits nowhere nothing is required.
         """
         platform = self.platform
         worker, ps = (
@@ -158,8 +158,9 @@ class Evaluation:
         - `Costs.worker` and `Costs.ps` are sums of prices * demand over slots of one class: none is
           negative, so each lies between 0 and the sum over all slots, and so do differences;
           ``cheapest_ps`` is no greater than these.
-        - A placement has so many workers and PS at most, each at one such difference.
-        - Loads and rooms, in units, are products of numbers and capacities, whatever the prices:
+        - A placement has this many workers and PS at most, each at one such difference.
+        - Loads and capacities, in units, are products of numbers and capacities, whatever the
+          prices:
           see `instance`.
         """
         grid_bits += FINE

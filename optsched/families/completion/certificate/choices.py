@@ -5,7 +5,7 @@ another one of the same locality is no longer, has no more workers, each of them
 parameter servers (PS) that take no more for any number of workers elsewhere: put its workers on
 places of the others, one of them away from the host if they were apart, and its PS on the host.
 The remaining modes of a job with the same worker type and duration are one choice. It runs an
-*item*: so many workers on several servers with one of some types of PS, or so many on one.
+*item*: this many workers on several servers with one of some types of PS, or this many on one.
 """
 
 from __future__ import annotations

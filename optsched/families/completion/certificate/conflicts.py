@@ -43,7 +43,7 @@ def total_credit(runs: Ints, given: Ints) -> int:
 def layers_of(runs: Ints) -> tuple[Ints, Ints]:
     """Return bits of the slots in which each run stands, and the slots that count.
 
-    In these a run begins, and what stands there does not all stand in another one, too.
+    In these a run begins, and what stands there does not all stand in another one as well.
     """
     begins = np.unique(runs[:, FIRST])
     there = (runs[:, FIRST] <= begins[:, None]) & (begins[:, None] <= runs[:, LAST])  # (L, E)
@@ -335,7 +335,7 @@ def best_share(
                     for r in range(capacity.size):
                         charge[o] += price[t, r] * options.load[o, r]
             surplus[x] = max(surplus[x], surplus[x + 1] + options.credit[o] - charge[o])
-    left = 0  # worth of all that is free
+    left = 0  # value of all that is free
     for t in range(number):
         for r in range(capacity.size):
             left += price[t, r] * capacity[r]

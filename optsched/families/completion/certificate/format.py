@@ -18,7 +18,7 @@ attribute of one job (at most a value | more), so that its leaves cover all; eac
 prices and bound, and the least is the bound of the tree.
 
 Without loss a job runs in a mode with the least number of workers for its duration (given worker
-type, PS type and locality), no longer than (2f) asks, with one host of parameter servers (PS):
+type, PS type and locality), no longer than (2f) requires, with one host of parameter servers (PS):
 taking workers or PS away, or stopping earlier, breaks no constraint. The tree splits those.
 
 The checker is a judge: integers only, no tolerance but the instance's own, no code of any solver.
@@ -123,7 +123,7 @@ def check(inst: CompletionInstance, certificate: CompletionCertificate) -> float
     ------
     ValueError
         The certificate belongs to another instance, is no tree, or holds what is not allowed; the
-        message says where.
+        message states where.
     """
     check_size(certificate)
     if certificate.relaxed:

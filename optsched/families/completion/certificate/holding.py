@@ -55,9 +55,9 @@ def sort_in(out: Medium | Ints, length: int, x: int) -> None:
 
 @kernel
 def _assigned(allowed: Ints, number: int) -> bool:
-    """Whether each of so many runs of a conflict finds one of its own.
+    """Whether each of this many runs of a conflict finds one of its own.
 
-    Which of these it may be says ``allowed`` (64,), as bits. Alternating paths, breadth first.
+    Which of these it may be states ``allowed`` (64,), as bits. Alternating paths, breadth first.
     """
     owner, match = np.full(64, -1, np.int64), np.full(64, -1, np.int64)
     via, queue = np.empty(64, np.int64), np.empty(64, np.int64)

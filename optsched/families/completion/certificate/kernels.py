@@ -270,7 +270,7 @@ def _apart(plan: Plan, platform: Platform, costs: Costs, low: int, limit: int) -
     best, n, p = NONE, plan.n, plan.p
     for c in range(plan.unit.size):
         one = costs.ps[p, plan.end, c] - costs.ps[p, plan.start, c]
-        for g in range(min(n - 1, plan.room[c]) + 1):  # workers beside the PS
+        for g in range(min(n - 1, plan.room[c]) + 1):  # workers on the machine of the PS
             s = platform.needed[plan.m, p, n - g]
             if limit >= 0 and n * low + s * one >= limit:
                 continue
@@ -288,8 +288,8 @@ def _apart(plan: Plan, platform: Platform, costs: Costs, low: int, limit: int) -
 def placed(platform: Platform, costs: Costs, plan: Plan, together: int, limit: int) -> int:
     """Return the least cost of a placement from a slot to another, -1 if there is none.
 
-    The plan's rooms are known, its units are filled in. Costs from ``limit`` on are no use, -1:
-    there is none.
+    The plan's capacities are known, its units are filled in. Costs from ``limit`` on are no use,
+    -1: there is none.
     """
     low = NONE
     for c in range(plan.unit.size):

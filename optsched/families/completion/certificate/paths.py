@@ -68,7 +68,7 @@ def walk(
     """Go on depth first along all steps whose cheapest continuation ends at the limit or below.
 
     Prefixes that hold a conflict are cut. Returns FOUND at a path, which is on the trail, DONE
-    where there is none any more, PAUSED after so many nodes, or at the end of the memory's work.
+    where there is none any more, PAUSED after this many nodes, or at the end of the memory's work.
 
     Parameters
     ----------

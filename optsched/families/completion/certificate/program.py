@@ -14,7 +14,7 @@ started, and the items that run on. Whatever follows a state costs, at any price
 
 States for which some price list gives more than the value allows are dropped, and so are those
 whose items exceed the cluster or hold a conflict. The remaining states form paths to the end: each
-of them has to hold a conflict, too.
+of them has to hold a conflict as well.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def proved(evaluation: Evaluation, program: Program) -> Fraction:
     Raises
     ------
     ValueError
-        It does not prove it, or holds what is not allowed; the message says where.
+        It does not prove it, or holds what is not allowed; the message states where.
     """
     inst = evaluation.inst
     if not 1 <= len(inst.jobs) <= MOST_JOBS:
@@ -137,7 +137,7 @@ def proved(evaluation: Evaluation, program: Program) -> Fraction:
     if path is not None:
         raise ValueError(
             "program: jobs may start in slots "
-            f"{', '.join(map(str, path.start.tolist()))}, expected prices or conflicts that say "
+            f"{', '.join(map(str, path.start.tolist()))}, expected prices or conflicts that state "
             f"why that costs {program.value} steps of the weights or cannot be"
         )
     return program.value * step

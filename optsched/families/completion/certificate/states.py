@@ -71,7 +71,7 @@ class Steps(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """Room for the starts that are tried in a state, so many of them (level) one upon the other."""
+    """Room for the starts that are tried in a state, on a stack of this many (levels)."""
 
     use: Ints  # (J + 1, R) of what runs
     runs: Ints  # (J + 1, J)

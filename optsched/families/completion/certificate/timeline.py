@@ -1,7 +1,7 @@
 """The dynamic program over time of an instance: numbers, states, and paths to the end.
 
 Bounded dynamic programming (Morin and Marsten, 1976) over the kernels `states` and `paths`;
-`program` says why it proves a value.
+`program` states why it proves a value.
 """
 
 from __future__ import annotations

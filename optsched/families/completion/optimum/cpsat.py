@@ -272,7 +272,7 @@ class Program:
         solver = cp_solver(
             threads=threads,
             seed=seed,
-            gap=progress.gap_limit if claim else 0.0,  # else the status alone says what was proved
+            gap=progress.gap_limit if claim else 0.0,  # else only the status counts
             **progress.limits(seconds),
         )
         status = "unknown"

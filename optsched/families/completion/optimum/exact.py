@@ -37,7 +37,7 @@ class Exact:
     def __init__(self, search: Search, *, known: bool = False) -> None:
         self.search = search
         self.inst, self.progress, self.jobs = search.inst, search.progress, search.jobs
-        self.known = known  # whether a solver has said that nothing is better
+        self.known = known  # whether a solver has reported that nothing is better
         self.branching: BranchAndPrice | None = None
         self.until = 0.0  # seconds of `progress` at which the tree rests
         self.step = float(value_step(self.inst))  # no value lies between its multiples

@@ -39,7 +39,7 @@ JOB_CHECKED, JOB_JUDGED = 1e-3, 4e-4  # seconds of a processor
 MOST_KEPT = 0.5  # of the time, at most, is kept for judge and checker
 PRICES_SHARE = 0.5  # of the time that has passed, at most, when prices have been found
 BLOCKS = 60  # of time, in which prices are constant; then twice as many, and again
-ELSEWHERE = 0.005  # of the worth of what is scarcest: what other resources are worth at first
+ELSEWHERE = 0.005  # of the value of what is scarcest: what other resources are worth at first
 REPORTS = 0.1  # of the time passes between two schedules that the judge sees
 
 
@@ -148,7 +148,7 @@ class Dispatching:
             found = self._ascend(blocks, np.ones(blocks.rhs.size), (1,))
 
     def _ascend(self, blocks: BlockwisePrices, start: Floats, levels: tuple[int, ...]) -> Floats:
-        """Improve prices, first with so many blocks of time alike; return the best."""
+        """Improve prices, first with this many blocks of time alike; return the best."""
 
         def prove(bound: float, prices: Floats) -> None:
             self.prices = blocks.per_slot(prices)
@@ -166,9 +166,9 @@ class Dispatching:
     def _prices(self, found: Dispatched) -> tuple[Ints, Floats, int]:
         """Return edges of blocks of time, prices of a slot (B, R), and the scarcest resource.
 
-        In a time in which jobs of weight w end that take so many shares of all servers times
+        In a time in which jobs of weight w end that take this many shares of all servers times
         slots, a slot of all servers is worth w per share to those that come later. Prices of all
-        resources have the same shape in time, and the same worth.
+        resources have the same shape in time, and the same value.
         """
         inst, placed = self.inst, found.placed
         ends, loads = self.orders.ends(placed), self.orders.loads(placed)
@@ -198,7 +198,7 @@ class Dispatching:
         self.report(self.best)
 
     def found(self, better: Dispatched) -> None:
-        """Hear of a better schedule; report it, unless one was reported a short time ago."""
+        """Receive a better schedule; report it, unless one was reported a short time ago."""
         share = self.reserve.share()
         if share > self.reported + REPORTS:
             self.report(better)

@@ -103,7 +103,7 @@ def _possible(inst: CompletionInstance, rooms: Ints) -> Flags:
 
 
 def _hosts(inst: CompletionInstance, rooms: Ints) -> Callable[[int, int, int], Flags]:
-    """Return what says which classes of servers can be the host for n workers, shape (C, N)."""
+    """Return what states which classes of servers can be the host for n workers, shape (C, N)."""
     a = inst.arrays
     first = [members[0] for members in a.classes]
     number = np.arange(1, _most(inst) + 1)

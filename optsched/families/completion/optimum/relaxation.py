@@ -3,7 +3,7 @@
 Column generation prices the variables of a time-indexed program, compare van den Akker et al.
 (2000): columns are units of a mode and a start, each on the servers where it is cheapest; a job
 may be split over them. Equal servers share one row, which changes no optimum: the mean of permuted
-solutions is a solution, too (Margot, 2010).
+solutions is a solution as well (Margot, 2010).
 """
 
 from __future__ import annotations

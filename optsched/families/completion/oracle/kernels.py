@@ -32,7 +32,7 @@ UP_TO_TYPES, UP_TO_DURATION, UP_TO_PS, WHOLE = (cast(int, np.int64(n)) for n in 
 
 
 class Request(NamedTuple):
-    """What is asked for a job."""
+    """What is required for a job."""
 
     arrival: int  # the first slot in which it may run
     weight: float  # what a slot of delay costs
@@ -115,7 +115,7 @@ def _printed(
         take = min(line.room[k], left)
         if k == host:
             for g in range(take + 1):
-                # as many PS as fit beside g workers, and enough for the workers elsewhere
+                # as many PS as fit next to g workers, and enough for the workers elsewhere
                 want = types.ps_needed[m, p, n - g] if g < n else 0
                 if _fits(free, k, types.worker_demand[m], g, types.ps_demand[p], want):
                     workers[k] = g
@@ -160,7 +160,7 @@ def cheapest(
 
     Arguments are plain `Types`, `Modes`, `PricedServers` and `Request`. What is just above the
     least bound is looked at first, since little else is then worth a look; unless all is to be
-    looked at at once. ``printed`` says whether distributed placements are those of Algorithm 4 as
+    looked at at once. ``printed`` states whether distributed placements are those of Algorithm 4 as
     it is printed; None: no, and what is for that alone is not even compiled.
     """
     e, z, needed, ring = types

@@ -22,7 +22,7 @@ class Line(NamedTuple):
     room: Ints  # (H,) workers on one server
     number: Ints  # (H,) servers
     order: Ints  # (H,) the cheapest first
-    costs: Floats  # (2 n + 1,) of so many of the cheapest workers
+    costs: Floats  # (2 n + 1,) of this many of the cheapest workers
     ahead: Ints  # (H,) how many of these come before the class ends
     one: Ints  # (H,) workers on the servers, and those of another placement
     other: Ints  # (H,)

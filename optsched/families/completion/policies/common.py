@@ -87,7 +87,7 @@ class Baseline(ABC):
         """Start (and stop) jobs at the beginning of slot ``t``."""
 
     def modes(self, j: int, workers: int | None = None, *, ideal: bool = True) -> Modes:
-        """Return the modes of a job with at most so many workers, of the ideal worker type."""
+        """Return the modes of a job with at most this many workers, of the ideal worker type."""
         modes = self.tasks[j].modes
         if workers is not None:
             few = np.flatnonzero(modes.workers <= workers)
@@ -149,7 +149,7 @@ class Baseline(ABC):
         return True
 
     def _run(self, j: int, held: Held) -> None:
-        """Say from when to when a waiting job runs; :meth:`stop` takes back what is left."""
+        """Set from when to when a waiting job runs; :meth:`stop` takes back what is left."""
         self.running[j] = held
         self.out.setdefault(j, []).append(held.piece)
         del self.waiting[j]

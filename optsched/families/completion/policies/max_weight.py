@@ -40,14 +40,14 @@ def max_weight(
     tasks : mapping
         The jobs by index.
     jobs : sequence of int
-        Who may be scheduled, in the order in which they are asked.
+        The jobs that may be scheduled, in the order in which they are considered.
     tau : int
         Every job must have ended by the beginning of this slot.
     lam : float
         lambda of the price function (11).
     order : {"arrival", "density"}
         "density" takes the jobs by falling weight per share of the cluster and slot, and keeps
-        whoever fits, whatever it costs: a variant that is not the paper's.
+        every job that fits, whatever it costs: a variant that is not the paper's.
     printed : bool
         Distributed placements as Algorithm 4 prints them.
     """

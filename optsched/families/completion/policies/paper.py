@@ -69,7 +69,7 @@ class AOnline:
         if bound is None:
             self.asks["F"] = "F"
         if order != "arrival" or most_workers is not None:
-            del self.asks["alpha"]  # another algorithm: the theorem says nothing
+            del self.asks["alpha"]  # another algorithm: the theorem gives no bound
 
     @property
     def knows(self) -> tuple[str, ...]:
@@ -195,7 +195,7 @@ def _price_base(inst: CompletionInstance, F: float | None = None) -> float:  # n
 
 
 def _alpha(inst: CompletionInstance, F: float | None = None) -> int | None:  # noqa: N803
-    """Return the competitive parameter; None where F is below what (11) asks for."""
+    """Return the competitive parameter; None where F is below what (11) requests."""
     least = weight_bound(inst)
     if F is not None and least > F:
         return None

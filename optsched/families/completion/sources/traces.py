@@ -1,9 +1,9 @@
 """Instances made of lists of jobs with measured speeds.
 
 A trace names arrival, running time and number of GPUs of a job; a profile names how many
-mini-batches per second a model trains on each kind of GPU. A trace may name models and steps, too:
-then a job has the speeds of its model, and where there is no running time, its steps. What nobody
-names is drawn, and the instance says so in ``drawn``.
+mini-batches per second a model trains on each kind of GPU. A trace may name models and steps as
+well: then a job has the speeds of its model, and where there is no running time, its steps. What
+nobody names is drawn, and the instance states it in ``drawn``.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ WORKERS: tuple[tuple[str, tuple[float, ...]], ...] = (
     ("v100", (0, 0, 1, 8, 32, 2)),
 )
 PS = ((2.0, 8.0, 5.0), (4.0, 16.0, 10.0))  # vCPU, GB, Gbps
-RATE = 25.0  # Gbit/s of a server whose list does not say
+RATE = 25.0  # Gbit/s of a server whose list does not state
 MOST_SERVERS = 10_000
 DRAWN = (
     *("weight", "epochs", "chunks", "update_time", "gradient_mb", "model"),
@@ -79,7 +79,7 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
     Raises
     ------
     InputError
-        A file or an option is wrong, or there are fewer jobs than are asked for.
+        A file or an option is wrong, or there are fewer jobs than are requested.
     """
     chosen = window.settle(
         "completion",
@@ -280,7 +280,7 @@ def _number(
     number: int = max(1, round(one / load))
     if number > MOST_SERVERS:
         raise InputError(
-            f"load {load:g} asks for {number} servers, expected at most {MOST_SERVERS}; raise the "
+            f"load {load:g} requests {number} servers, expected at most {MOST_SERVERS}; raise the "
             "load"
         )
     return number, one / number

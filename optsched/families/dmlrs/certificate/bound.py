@@ -44,7 +44,7 @@ FEW = 15  # slots beyond the first completion that are looked at first
 
 
 class LimitsOfJob(NamedTuple):
-    """What a leaf says of one job; slots count from its arrival, S of them."""
+    """What a leaf states of one job; slots count from its arrival, S of them."""
 
     first: int  # earliest and
     last: int  # latest slot in which it may complete
@@ -57,7 +57,7 @@ class LimitsOfJob(NamedTuple):
 class Costs(NamedTuple):
     """What workers of a job cost at one set of prices, in units of 2**-grid."""
 
-    by_slot: list[tuple[Ints, ...]]  # for slots from its arrival on, as far as was asked
+    by_slot: list[tuple[Ints, ...]]  # for slots from its arrival on, as far as was requested
     by_price: dict[tuple[bytes, bytes], tuple[Ints, ...]]  # of a worker and a PS
 
 
@@ -160,7 +160,7 @@ class LeafBounds:
         return Packings(self.scale, self.capacity, self.count, self.tables)
 
     def _loads_worth(self, limits: DmlrsLimits, prices: Ints) -> int:
-        """Return the worth of the most expensive loads of all machines in all slots."""
+        """Return the value of the most expensive loads of all machines in all slots."""
         horizon = self.inst.horizon
         value = self._lowered(np.concatenate([prices[0], prices[1]]))  # (2 I, T, C), as in costs
         # of workers; never more PS than workers
@@ -252,8 +252,8 @@ class LeafBounds:
     def _slots(self, i: int, priced: Priced, slots: int) -> list[tuple[Ints, ...]]:
         """Return what workers cost in each of at least the first ``slots`` from arrival.
 
-        In the reading "job" n workers on one machine and on more; link by link, workers beside
-        their PS and elsewhere.
+        In the reading "job" n workers on one machine and on more; link by link, workers on
+        the machine of their PS and elsewhere.
         """
         key = (priced.key, i)
         if key not in self._costs:

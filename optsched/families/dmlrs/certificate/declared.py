@@ -45,7 +45,7 @@ class Row(IntEnum):
     LINK = 8  # link: workers on the class, PS on another machine of the second class
     LINK_HERE = 9  # link: workers and PS on the same machine
     SOME_SERVER = 10  # link: no workers without a PS
-    HOLDS_SOME = 11  # link: PS where there are said to be some
+    HOLDS_SOME = 11  # link: PS where there are declared to be some
     HOLDS_NONE = 12  # link: no PS elsewhere
 
 

@@ -21,7 +21,7 @@ Room = tuple[int, ...]  # what is left on one machine, by resource
 
 
 class Forced(NamedTuple):
-    """A job that must run at least so many workers in the slot."""
+    """A job that must run at least this many workers in the slot."""
 
     job: int
     workers: int
@@ -124,6 +124,6 @@ class _Search:
 
 
 def _less(room: Room, alpha: Room, n: int, beta: Room, m: int) -> Room | None:
-    """Return what is left beside n workers and m PS; None if they do not fit."""
+    """Return what is left next to n workers and m PS; None if they do not fit."""
     left = tuple(c - n * a - m * b for c, a, b in zip(room, alpha, beta, strict=True))
     return left if min(left) >= 0 else None

@@ -26,7 +26,7 @@ greatest is the bound of the tree. A leaf bounds nothing if no schedule meets it
 as one whose forced workers find no place in some slot (``unpackable``).
 
 Where few jobs run in few slots, a certificate may instead name a value, and the checker follows all
-that can happen, slot by slot, and drops what prices on capacity say cannot exceed the value
+that can happen, slot by slot, and drops what prices on capacity state cannot exceed the value
 (`program`).
 
 Without loss of value a job has exactly the PS that its workers need in a slot, no more workers than
@@ -110,7 +110,7 @@ class PackingPrices(Frozen):
 
     kind: Literal["packings"] = "packings"
     together: tuple[tuple[int, int, int, int], ...] = Field(
-        description="[job, slot, k, price of one worker more beside k of them]"
+        description="[job, slot, k, price of one worker more next to k of them]"
     )
     capacity: tuple[tuple[int, int, int, int], ...] = Field(
         description="[slot, class, resource, price of one demand unit]"

@@ -31,7 +31,7 @@ MOST_VECTORS = 200_000  # possible ones, before the greatest are chosen
 
 Room = tuple[int, ...]  # what is left on one machine, by resource
 Conflict = tuple[tuple[int, int, int], ...]
-"""(job, mode, workers): so many workers, in that mode, find no place at once."""
+"""(job, mode, workers): this many workers, in that mode, find no place at once."""
 
 
 class Choice(NamedTuple):
@@ -154,7 +154,7 @@ def _roomiest(ways: set[tuple[Room, ...]]) -> list[tuple[Room, ...]]:
 
 
 def _with_outer(inst: DmlrsInstance, choices: Sequence[Sequence[Choice]], vectors: Ints) -> Ints:
-    """Return the vectors, and all with outer choices beside, as far as capacities add up to them.
+    """Return the vectors, and all with outer choices next to, as far as capacities add up to them.
 
     Sums are below 2**50 units on each of 2**10 machines.
     """

@@ -208,7 +208,7 @@ def slot_options(
 def best_payoff(
     options: Options, total: int, worth: Ints, first: int, last: int, floor: int
 ) -> int:
-    """Return the greatest worth - cost of a schedule that completes in first..last.
+    """Return the greatest value - cost of a schedule that completes in first..last.
 
     Parameters
     ----------

@@ -26,14 +26,14 @@ ROOM = 2**58  # of the greatest utility, times the workers of a job in all slots
 
 @dataclass
 class DmlrsLimits(Limits):
-    """What the path to a leaf says of each job."""
+    """What the path to a leaf states of each job."""
 
     mode: Ints  # (I, T) ANY, INNER_ONLY or OUTER_ONLY; -1: may not run
 
 
 @dataclass(frozen=True)
 class CapacityPriced:
-    """Prices of capacity, shape (T, C, R); ``key`` tells price sets apart."""
+    """Prices of capacity, shape (T, C, R); ``key`` distinguishes price sets."""
 
     key: int
     prices: Ints
@@ -102,7 +102,7 @@ class Scale:
         """Refuse prices of workers and PS, shape (2 I, T, C), whose loads leave the range."""
         number = 2 * sum(job.chunks for job in self.inst.jobs)
         worth = Magnitude.of("price of a worker or PS", value)
-        worth.total(number).named("worth of the workers and PS of a slot").fits(NONE - 1)
+        worth.total(number).named("value of the workers and PS of a slot").fits(NONE - 1)
 
     def packings(self, together: Ints) -> Magnitude:
         """Refuse prices of workers that sit together, shape (I, T, N + 1), that are too large.
@@ -117,7 +117,7 @@ class Scale:
         one = Magnitude("1", 1)
         worth = (each + each + one + charged).total(jobs)
         size = Magnitude("size of a machine", SURROGATE * len(self.inst.resources))
-        (worth + size).named("worth of a packing").fits(NONE - 1)
+        (worth + size).named("value of a packing").fits(NONE - 1)
         return charged
 
 

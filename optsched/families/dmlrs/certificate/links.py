@@ -1,15 +1,15 @@
 """Integer kernels of the checker: placements of a job in a slot in the reading "link".
 
 They price the slots of the job's subproblem in the Lagrangian dual bound (Geoffrion, 1974). In the
-reading "link" it is enough that all parameter servers (PS) sit on one machine. Say they sit on k
-of them, with s_h on machine h, together with w_h of the n workers. The flow is
+reading "link" it is enough that all parameter servers (PS) sit on one machine. Suppose they sit on
+k of them, with s_h on machine h, together with w_h of the n workers. The flow is
 
     sum over h of (w_h b_in + (n - w_h) b_ex),
 
 over the machines with PS, which is what each of these machines would serve if it had all PS, added
 up. So one of them has PS enough to serve all workers alone: the others can go, no worker moves,
-and the workers on the machine of the remaining PS become faster. (Within the tolerance, too: it
-only grows when a sum is divided.) So a slot's placement is a number of workers on the machine of
+and the workers on the machine of the PS that remain become faster. (Within the tolerance as well:
+it only grows when a sum is divided.) So a slot's placement is a number of workers on the machine of
 the PS, and a number elsewhere.
 """
 
@@ -26,7 +26,7 @@ from optsched.numbers.kernels import kernel
 def linked_costs(
     worker: Ints, ps: Ints, free: Ints, count: Ints, alpha: Ints, beta: Ints, needed: Ints
 ) -> Ints:
-    """Return the least cost of a workers beside all PS and b elsewhere, shape of ``needed``.
+    """Return the least cost of a workers with all PS and b elsewhere, shape of ``needed``.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ def linked_costs(
 def linked_options(cost: Ints, rates: Ints, total: int, low: int, high: int) -> tuple[Ints, Ints]:
     """Return the work and cost of what a slot may run, both rising; dominated options left out.
 
-    ``cost`` is that of `linked_costs`, ``rates`` (2,) the work of a worker beside
-    its PS, and elsewhere.
+    ``cost`` is that of `linked_costs`, ``rates`` (2,) the work of a worker on
+    the machine of its PS, and elsewhere.
     """
     most = cost.shape[0] - 1
     work, price = np.empty(cost.size, np.int64), np.empty(cost.size, np.int64)

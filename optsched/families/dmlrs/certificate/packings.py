@@ -51,7 +51,7 @@ class Packings:
         return self._prices[1]
 
     def worth(self, limits: DmlrsLimits, priced: PackingPriced) -> int | None:
-        """Return the worth of all slots beyond that of capacity; None: one has no packing."""
+        """Return the value of all slots beyond that of capacity; None: one has no packing."""
         together = self.together(priced)
         inner = (limits.mode == INNER_ONLY) | (limits.mode == 0)
         most = np.where(limits.running(self.inst.arrays.arrival) & inner, limits.high, 0)

@@ -84,7 +84,7 @@ class SlotProgram:
     prices : shape (T, C, R)
         Of a unit of capacity, for classes of equal machines; at least 0.
     ask : callable
-        Called ever so often: who has no time left raises an error there.
+        Called regularly: it may raise an error when no time is left.
 
     Raises
     ------
@@ -235,7 +235,7 @@ def _gains(job: _Job, t: int, ahead: Ints) -> Ints:
 
 
 def _rests(work: int, steps: list[int], slots: int) -> Ints:
-    """Return all that may be left of ``work`` after up to so many slots, and 0."""
+    """Return all that may be left of ``work`` after up to this many slots, and 0."""
     found, last = {0, work}, {work}
     for _ in range(slots):
         last = {max(0, rest - step) for rest in last for step in steps} - found
@@ -269,7 +269,7 @@ def _charges(
 def check_program(
     inst: DmlrsInstance, grid_bits: int, prices: Ints, value: int, conflicts: Sequence[Conflict]
 ) -> None:
-    """Refuse a value that schedules may exceed, as far as the program over slots can tell.
+    """Refuse a value that schedules may exceed, as far as the program over slots can decide.
 
     Raises
     ------

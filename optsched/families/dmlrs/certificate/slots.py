@@ -23,16 +23,16 @@ MOST_STEPS = 1_000_000  # of the searches on one class of machines
 class Options(NamedTuple):
     """n jobs on one machine, each with up to N workers; R resources."""
 
-    worth: Ints  # (n, N + 1) of so many workers; -NONE: not allowed
+    worth: Ints  # (n, N + 1) of this many workers; -NONE: not allowed
     load: Ints  # (n, N + 1, R) units
     size: Ints  # (n, N + 1) of the load, in one measure of all resources, rounded down
-    most: Ints  # (n,) the greatest worth
-    density: Ints  # (n,) the greatest worth per size, rounded up
+    most: Ints  # (n,) the greatest value
+    density: Ints  # (n,) the greatest value per size, rounded up
 
 
 @kernel
 def best_packing(worth: Ints, load: Ints, capacity: Ints, count: Ints, forced: int) -> int:
-    """Return the greatest worth of inner placements on all machines of a slot, -NONE without any.
+    """Return the greatest value of inner placements on all machines of a slot, -NONE without any.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def best_packing(worth: Ints, load: Ints, capacity: Ints, count: Ints, forced: i
 
 @kernel
 def set_worths(worth: Ints, load: Ints, capacity: Ints, forced: int) -> Ints:
-    """Return for every set of jobs the worth of the best load of one machine, or a bound on it.
+    """Return for every set of jobs the value of the best load of one machine, or a bound on it.
 
     -NONE if there is none, or if a part of the set that lacks no forced job is worth as much; shape
     (2**n,). ``worth`` (n, N + 1), ``load`` (n, N + 1, R) and ``capacity`` (R,), in units, are its.
@@ -144,7 +144,7 @@ def measured(worth: Ints, load: Ints, capacity: Ints, most: Ints) -> tuple[Ints,
 
 @kernel
 def promised(most: Ints, density: Ints, members: Ints, first: int, left: int) -> int:
-    """Return a bound on the worth of the jobs from position ``first`` of ``members`` on.
+    """Return a bound on the value of the jobs from position ``first`` of ``members`` on.
 
     The fractional knapsack, where a job is worth at most ``most``, and ``density`` per unit of its
     size. Sizes are rounded up to whole units; what is lost by that is no more than a density.
@@ -170,7 +170,7 @@ def promised(most: Ints, density: Ints, members: Ints, first: int, left: int) ->
 def best_of_set(
     options: Options, capacity: Ints, members: Ints, whole: int, floor: int, steps: int
 ) -> tuple[int, int]:
-    """Return the greatest worth above ``floor`` with workers of all ``members``, else ``floor``.
+    """Return the greatest value above ``floor`` with workers of all ``members``, else ``floor``.
 
     Depth first, densest first; also returns how many steps are left: the search is complete if
     there are any.

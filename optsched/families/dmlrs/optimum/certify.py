@@ -61,7 +61,7 @@ def check_seconds(problem: CapacityBlocks, prices: Floats, sample: int) -> float
 
 def _on_grid(problem: CapacityBlocks, prices: Floats) -> tuple[Ints, int]:
     """Return prices as integers, shape (T, C, R), and the bits of their grid."""
-    # a demand unit may be tiny, so the grid is as fine as the largest capacity asks
+    # a demand unit may be tiny, so the grid is as fine as the largest capacity requires
     largest = max(float(problem.rhs.max(initial=1.0)), 1.0)
     bits = int(np.clip(round(math.log2(largest)) + CAPACITY_BITS, 40, 90))
     by_class = np.ascontiguousarray(prices.reshape(problem.shape).transpose(0, 2, 1))

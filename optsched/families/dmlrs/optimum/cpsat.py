@@ -4,7 +4,7 @@ See Perron et al. (2023). It shares neither code nor solver with the compact pro
 two can check each other. All data are integers: loads in ``resources.Units``, parameter servers
 (PS) by table, utilities in a unit so fine that rounding them up is invisible, work in the smallest
 integers that agree with the judge. The bound is that of the rounded utilities, so no schedule is
-better. Link by link, all PS of a job sit on one machine in a slot: `certificate/links` says why
+better. Link by link, all PS of a job sit on one machine in a slot: `certificate/links` states why
 that is enough.
 """
 
@@ -77,7 +77,7 @@ class Program(UtilityProgram):
         self.unit = self.maximize_utility()
 
     def _job(self, i: int, first: int) -> None:
-        """Say that a job that completes in a slot is trained by then, and has no worker later."""
+        """State that a job that completes in a slot is trained by then, and has no worker later."""
         model, job, needs = self.model, self.inst.jobs[i], self.inst.needs[i]
         ends = {t: model.new_bool_var(f"v{i},{t}") for t in range(first, self.inst.horizon)}
         self.completes.update({(i, t): v for t, v in ends.items()})
@@ -129,7 +129,7 @@ class Program(UtilityProgram):
         return sum(inside), total
 
     def _linked_slot(self, i: int, t: int) -> tuple[Any, Any]:
-        """Make what job i has in slot t; return its workers beside its PS, and elsewhere."""
+        """Make what job i has in slot t; return its workers with its PS, and elsewhere."""
         model, job = self.model, self.inst.jobs[i]
         hosts, beside, elsewhere, servers = [], [], [], []
         for h, c in enumerate(self.inst.capacity):
@@ -161,7 +161,7 @@ class Program(UtilityProgram):
         return near, far
 
     def _serve(self, table: tuple[int, ...], workers: Any, ps: Any) -> None:
-        """Say that there are as many PS as the workers need, and no more PS than workers."""
+        """State that there are as many PS as the workers need, and no more PS than workers."""
         most = len(table) - 1
         needed = self.model.new_int_var(0, most + 1, "")
         numbers = [most + 1 if m == IMPOSSIBLE else m for m in table]

@@ -15,7 +15,7 @@ from optsched.scheduling.declared import compact_method, rounded, sorted_entries
 
 
 def variables(inst: DmlrsInstance) -> int:
-    """Return about how many variables the programs have: workers beside their PS, by machine."""
+    """Return about how many variables the programs have: workers with their PS, by machine."""
     most = sum(job.chunks * (inst.horizon - job.arrival) for job in inst.jobs)
     return most * len(inst.capacity)
 

@@ -63,7 +63,7 @@ LARGE = (
 STEPS = (1e-3, 3e-3, 1e-2, 3e-2)  # lengths of a first step from prices 0, as shares of Polyak's
 JUDGED, CHECKED = 6e-4, 2e-4  # seconds for a job: of the judge; of the checker, and for a class
 MOST_KEPT = 0.5  # of the time, at most, is kept for them
-SAMPLE, FIRST_SAMPLE = 40, 1.0  # jobs whose check says how long all take; seconds from which on
+SAMPLE, FIRST_SAMPLE = 40, 1.0  # jobs whose check states how long all take; seconds from which on
 SAMPLED = 0.03  # of the time, at most, goes into that
 DEARER = 2.5  # times that, at most: few jobs take most of it, and better prices take longer
 
@@ -118,7 +118,7 @@ class _Search:
     def step(self) -> None:
         """Prove a bound at prices one step from 0, along what all jobs overfill there.
 
-        All classes pay the same: at prices 0 whoever is asked takes the first. Longer steps are
+        All classes pay the same: at prices 0 every job takes the first. Longer steps are
         tried until one is worse.
         """
         capacity = self.capacity
@@ -167,7 +167,7 @@ class _Search:
             tolerance=lambda _: CONVERGED,
             smoothing=SMOOTHING,
         )
-        stop(relaxation)  # the last iteration, after which nobody was asked, may be the best
+        stop(relaxation)  # the last iteration, after which no oracle was called, may be the best
 
     def confirm(self) -> None:
         """Check the bound now, so that the search may have all of the time that is left."""
@@ -368,7 +368,7 @@ def refuse_links(inst: DmlrsInstance) -> None:
 
 
 def _together(inst: DmlrsInstance) -> bool:
-    """Whether there are few jobs, whose workers are far better off beside their PS."""
+    """Whether there are few jobs, whose workers are far better off on the machine of their PS."""
     near = [needs.inner >= FAR * needs.outer for needs in inst.needs]
     return len(near) <= MOST_JOBS and 2 * sum(near) >= len(near)
 

@@ -179,7 +179,7 @@ class _Prover:
         return self.known[wish]
 
     def _smallest(self, wish: Conflict) -> Conflict:
-        """Return a part of a refuted wish that is refuted, too, and has none that is."""
+        """Return a part of a refuted wish that is refuted as well, and has none that is."""
         for entry in wish:
             less = tuple(other for other in wish if other != entry)
             if less and self._refuted(less):

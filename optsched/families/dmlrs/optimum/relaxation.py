@@ -2,7 +2,7 @@
 
 Weak duality (Dantzig, 1963) turns the dual values into a certificate: `certificate.declared`.
 Equal machines share one variable, which changes no optimum: the mean of permuted solutions is a
-solution, too (Margot, 2010). "Completes in t" is written as "has not completed before t". Rows
+solution as well (Margot, 2010). "Completes in t" is written as "has not completed before t". Rows
 have the names of the certificate's `Row`.
 """
 
@@ -73,7 +73,7 @@ class _Program:
         self, row: Row, i: int, time: Ints, classes: Any = (0,), seconds: Any = 0, *,
         times: Any = 1, limit: Any = 0.0
     ) -> Ints:  # fmt: skip
-        """Add rows by slot and class, of so many machines (or pairs) each."""
+        """Add rows by slot and class, of this many machines (or pairs) each."""
         c, p, number = np.broadcast_arrays(np.asarray(classes, np.int64), seconds, times)
         numbers = self.lp.rows(len(time), len(c), limit=limit)
         self.named.append((row, i, time, c, p, number, numbers))

@@ -1,7 +1,7 @@
 """Pricing subproblem of one job in the reading "link" of locality, that of the thesis's formulas.
 
 It prices the columns of the Dantzig-Wolfe decomposition (Lübbecke and Desrosiers, 2005). All
-parameter servers (PS) of a job sit on one machine in a slot (`certificate/links` says why that is
+parameter servers (PS) of a job sit on one machine in a slot (`certificate/links` states why that is
 enough): so a slot offers numbers of workers on that machine, at the inner rate, and elsewhere, at
 the outer rate, wherever they are cheapest.
 """
@@ -23,14 +23,14 @@ from optsched.scheduling.oracle.slots import charge_leftovers, plain_int, rooms,
 
 
 def oracle_for(inst: DmlrsInstance, machines: int) -> Oracle:
-    """Return the oracle of the instance's reading, for lists of so many machines."""
+    """Return the oracle of the instance's reading, for lists of this many machines."""
     most = max((job.chunks for job in inst.jobs), default=1)
     kind = Oracle if inst.locality == "job" else LinkedOracle
     return kind(inst.horizon, machines, most)
 
 
 class LinkedOracle(Oracle):
-    """Finds best schedules; ``amount[t]`` is (K + 1) workers beside the PS + those elsewhere."""
+    """Finds best schedules; ``amount[t]`` is (K + 1) workers with the PS + those elsewhere."""
 
     def options(self, most: int) -> int:
         """Return how many ways there are to work in a slot, at most."""
@@ -86,7 +86,7 @@ def fits(free: Floats, h: int, job: Request, n: int, m: int) -> bool:
 
 @kernel
 def slot_costs(slot: int, job: Request, machines: Machines) -> Floats:
-    """Return the least cost of a workers beside all PS and b elsewhere, inf if there is none.
+    """Return the least cost of a workers with all PS and b elsewhere, inf if there is none.
 
     Shape (K + 1, K + 1).
     """
@@ -123,7 +123,7 @@ def linked_options(t: int, job: Request, table: Floats, offers: Offers) -> None:
     """Fill in what a slot offers, work and cost rising, dominated options left out.
 
     ``t`` counts from the arrival on; ``table`` (K + 1, K + 1) is of `slot_costs`. Equal options:
-    the one with fewer workers beside the PS.
+    the one with fewer workers on the machine of the PS.
     """
     work, cost, kind, total = offers.work[t], offers.cost[t], offers.kind[t], job.work
     most = table.shape[0] - 1

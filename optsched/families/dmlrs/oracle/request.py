@@ -34,7 +34,7 @@ class Request(NamedTuple):
     ps_inner: Ints  # (K + 1,) PS that 0, 1, ... workers need at the inner rate; below 0: impossible
     ps_outer: Ints  # (K + 1,)
     utility: Floats  # (T,) if it completes in slot t; read-only, as that of an instance
-    linked: Ints  # (K + 1, K + 1), link by link: PS of workers beside them, elsewhere; or (0, 0)
+    linked: Ints  # (K + 1, K + 1), link by link: PS of workers next to them, elsewhere; or (0, 0)
 
     @classmethod
     def of(
@@ -141,7 +141,7 @@ class Scratch(NamedTuple):
 
     @classmethod
     def empty(cls, machines: int, most: int) -> Self:
-        """Return arrays for lists of so many machines, and jobs of so many workers."""
+        """Return arrays for lists of this many machines, and jobs of this many workers."""
         return cls(
             np.empty((5, machines)),
             np.empty(machines, np.int64),
@@ -156,7 +156,7 @@ class Scratch(NamedTuple):
 class Hosts(NamedTuple):
     """What machines host in the best outer placements, by visit v; or nothing, if V is 0.
 
-    With M the PS of the most workers, ``chosen[v, 0]`` and ``chosen[v, 1]`` say what the machine
+    With M the PS of the most workers, ``chosen[v, 0]`` and ``chosen[v, 1]`` state what the machine
     hosts in the best ways over one machine and over more: -1 nothing, else 2 (w (M + 1) + s) + (1:
     the rest sits on more than one machine).
     """
@@ -178,7 +178,7 @@ class Labels(NamedTuple):
 
     @classmethod
     def empty(cls, horizon: int, room: int) -> Self:
-        """Return arrays with room for so many labels."""
+        """Return arrays with room for this many labels."""
         return cls(
             np.empty(horizon + 2, np.int64),
             np.empty((room, 3), np.int64),

@@ -60,7 +60,7 @@ def open_slots(
 
 @kernel(error_model="numpy")
 def _open_slots(told: tuple[Any, ...]) -> tuple[int, float]:
-    """Do what `open_slots` says; ``told`` is all that it is told, in one plain tuple.
+    """Do what `open_slots` states; ``told`` is all of its input, in one plain tuple.
 
     Numba looks at one plain tuple in less than half the time that it takes for each apart.
     """

@@ -140,7 +140,7 @@ def open_slot(
                 following_s, least_s = j, ps[i]
         if h >= 0:
             most, w_price, s_price = min(n_max, int(room[h])), worker[h], ps[h]
-            for w in range(most + 1):  # PS that fit beside w workers
+            for w in range(most + 1):  # PS that fit next to w workers
                 top = m_max
                 for r in range(resources):
                     left = free[r, h] - w * alpha[r]

@@ -5,7 +5,7 @@ work at no less cost) are dropped. A *label* is the work done so far and its lea
 dropped if they are dominated, or if no completion from them can still pay: the missing work costs
 at least its hull price, the linear relaxation of Sinha and Zoltners (1979).
 
-Work is counted in whole units (``Needs.work``); whoever has at least the job's work is done.
+Work is counted in whole units (``Needs.work``); a state with at least the job's work is done.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def search(
     Parameters
     ----------
     window : Window
-        Asked for if ``found`` is 0. Where a lower limit is above 0, an option must be used.
+        Called if ``found`` is 0. Where a lower limit is above 0, an option must be used.
     found : int
         If above 0: in how many slots, ``offers.ends``, a completion may be best. Labels from which
         none of them can pay are left out, and payoffs within 1e-9, relative, are equal: the

@@ -100,14 +100,14 @@ class Colocate(Baseline):
 
     At every arrival and completion the waiting jobs, in the order of arrival, take the machine that
     holds most of their workers together with the parameter servers that these need at the inner
-    rate (ties: the lowest number), and keep it until they are completed. Who finds no machine
+    rate (ties: the lowest number), and keep it until they are completed. A job without a machine
     waits, and others go ahead.
     """
 
     name = "colocate"
 
     def decide(self) -> None:
-        """Start whoever fits on one machine."""
+        """Start every job that fits on one machine."""
         for i in self.backlog:
             if i not in self.held:
                 held = self.machines.alone(self.tasks[i], 1, self.tasks[i].job.chunks)

@@ -150,4 +150,4 @@ class Baseline(ABC):
 
     @abstractmethod
     def decide(self) -> None:
-        """Change ``held``; asked whenever a job has come or gone."""
+        """Change ``held``; called whenever a job has come or gone."""

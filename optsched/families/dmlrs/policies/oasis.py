@@ -29,7 +29,7 @@ class Oasis:
 
     Machines 0, 2, 4, ... host workers (one more if their number is odd), so that both halves get
     alike shares of every class. All runs at the outer rate. Against the optimum on shared machines
-    its theorem says nothing.
+    its theorem gives no bound.
     """
 
     name = "oasis"

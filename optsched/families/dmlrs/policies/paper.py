@@ -178,7 +178,7 @@ def guarantee(inst: DmlrsInstance, policy: str, prior: Prior) -> float | None:
     """Return what a run of PD-ORS with the true U and L guarantees; None if nothing is proved.
 
     That is Theorem 3's ratio where demands are small enough for its proof, and else what the proof
-    says of demands as large as they are. With rounding, the theorem is about most runs, and so is
+    states of demands as large as they are. With rounding, the theorem is about most runs, and so is
     no guarantee of one.
     """
     theorem = prior.get("theorem_3") if policy == PdOrs.name else None

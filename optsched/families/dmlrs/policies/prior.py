@@ -4,7 +4,8 @@ Mended, as in family `oasis`: the fastest completion is D - 1 slots after the ar
 (tau + 2 g / b_in)); L uses the smallest positive utility that a completion within the horizon can
 earn; a job without any demand is skipped in L; 1 / mu is the smallest of the stated fractions.
 
-Where demands are not negligible, `scheduling.online.competitive` says what is left of the theorem.
+Where demands are not negligible, `scheduling.online.competitive` states what is left of the
+theorem.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def ln_bounds(inst: DmlrsInstance, upper_price: str) -> tuple[list[float | None]
             continue
         size = math.log(worker_slots(job, job.outer_bandwidth, inst.slot_seconds) * total)
         fraction = min(fraction, size)
-        longest = inst.horizon - 1 - job.arrival  # counts for a job that can never finish, too
+        longest = inst.horizon - 1 - job.arrival  # counts for a job that can never finish as well
         delays = range(min(shortest - 1, longest), longest + 1)
         earned = [x for x in map(job.utility.log, delays) if x > -math.inf]
         if earned:

@@ -24,7 +24,7 @@ GRAIN = 1e-9  # a fractional number this close to a whole one is whole
 
 @dataclass(frozen=True)
 class SlotProblem:
-    """One job in one slot: unit prices, what is free, and what the job asks for."""
+    """One job in one slot: unit prices, what is free, and what the job requests."""
 
     worker: Floats  # (H,) price of a worker
     ps: Floats  # (H,)

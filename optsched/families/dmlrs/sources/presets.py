@@ -6,7 +6,7 @@ half of the horizon, and the outer rate as the inner one divided by ``ratio``.
 
 Presets: `paper` has the settings of Sec. 4.1 at its largest scale, nearly empty; `contended` has
 as many jobs on 12 machines, so that schedulers differ; `small` is for brute force; in `fine` a job
-takes up at most an eighth of a machine, so that Theorem 3 says something of every instance.
+takes up at most an eighth of a machine, so that Theorem 3 applies to every instance.
 
 One stream per (seed, attribute, job): more jobs, or other options, leave the other draws as they
 were.

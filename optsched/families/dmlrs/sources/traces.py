@@ -2,7 +2,7 @@
 
 A trace names arrival, running time and number of workers of a job; a table of measured models adds
 the time of a mini-batch, the gradients and both rates. What neither names is drawn, and the
-instance says so in ``drawn``.
+instance states it in ``drawn``.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def open_trace(source: Path, window: Window) -> DmlrsInstance:
 def _as_is(said: AsItIs) -> DmlrsInstance:
     """Make an instance of a window in which nothing is scaled, with its own times and machines.
 
-    Nothing is invented: what the trace does not name, a task does not ask for. A job is its tasks,
+    Nothing is invented: what the trace does not name, a task does not request. A job is its tasks,
     and takes as long as it took wherever they sit; so both rates are the same.
     """
     same = {"inner_bandwidth": 1.0, "outer_bandwidth": 1.0, "utility": Inverse()}
@@ -89,7 +89,7 @@ def _as_is(said: AsItIs) -> DmlrsInstance:
 def recorded(
     source: Path, window: Window, inst: DmlrsInstance
 ) -> tuple[DmlrsSchedule, list[str]] | None:
-    """Return what the cluster of a trace did, and what of it does not fit; None: it is not told."""
+    """Return what the cluster of a trace did, and what of it does not fit; None: not recorded."""
     work = [-(-needs.work // needs.inner) for needs in inst.needs]  # worker-slots
     machines = inst.units_of_demands, inst.capacity
     found = replay.recorded(source, window, inst, machines, work, JobSchedule)
@@ -142,7 +142,7 @@ def from_trace(
     seed : int
         Fixes all that is drawn; not negative.
     min_tasks : int
-        Only jobs of at least so many tasks are taken.
+        Only jobs of at least this many tasks are taken.
 
     Raises
     ------
@@ -263,7 +263,7 @@ def _jobs(
 
 
 def _drawn(window: pd.DataFrame, profiles: pd.DataFrame | None) -> tuple[str, ...]:
-    """Name what neither the trace nor the models say."""
+    """Name what neither the trace nor the models state."""
     made_up = () if profiles is not None else ("constants of the models",)
     return (
         *made_up,

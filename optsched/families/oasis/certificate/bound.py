@@ -54,7 +54,7 @@ class Side:
 
 @dataclass
 class OasisLimits(Limits):
-    """What the path to a leaf says of each job."""
+    """What the path to a leaf states of each job."""
 
     machines: dict[tuple[int, int, int, int], tuple[int, int]]
     """(side, slot, machine, job) -> limits on that machine"""
@@ -62,7 +62,7 @@ class OasisLimits(Limits):
 
 @dataclass(frozen=True)
 class CapacityPriced:
-    """Prices of capacity: per side, shape (T, C, R); ``key`` tells price sets apart.
+    """Prices of capacity: per side, shape (T, C, R); ``key`` distinguishes price sets.
 
     Where a price has more than 62 bits, the arrays hold Python's integers.
     """
@@ -83,7 +83,7 @@ class LeafBounds:
 
     Prices are integers, in value units times 2**grid_bits. Costs of schedules and loads of machines
     are added up on a grid that is coarser if need be, so that no int64 overflows (see
-    `limits.Range`). That is valid, too: prices of slots become other prices, and the costs of
+    `limits.Range`). That is valid as well: prices of slots become other prices, and the costs of
     prices of capacity only fall.
     """
 
@@ -221,7 +221,7 @@ class LeafBounds:
         return total << self.shift
 
     def _spread(self, limits: OasisLimits) -> bool:
-        """Apply what limits on machines say of a job's totals; False if nothing is left."""
+        """Apply what limits on machines state of a job's totals; False if nothing is left."""
         totals: dict[tuple[int, int, int], tuple[int, int]] = {}
         for (s, t, h, i), (low, high) in limits.machines.items():
             side = self.sides[s]
@@ -320,7 +320,7 @@ class LeafBounds:
         return cost
 
     def _machines(self, s: int, limits: OasisLimits, value: Ints) -> int | None:
-        """Return the worth of the most expensive loads of one side's machines over all slots."""
+        """Return the value of the most expensive loads of one side's machines over all slots."""
         side, total = self.sides[s], 0
         most = limits.high if s == 0 else self._servers(limits.high)
         value = np.where(limits.running(self.inst.arrays.arrival), value, 0).T.copy()  # (T, I)
@@ -353,7 +353,7 @@ class LeafBounds:
         ).reshape(workers.shape)
 
     def load(self, s: int, c: int, value: Ints, most: Ints, capacity: Ints | None = None) -> int:
-        """Return the worth of the most expensive load of an empty machine of class ``c``."""
+        """Return the value of the most expensive load of an empty machine of class ``c``."""
         side = self.sides[s]
         most = np.minimum(most, side.room[c])
         capacity = side.capacity[c] if capacity is None else capacity
@@ -382,7 +382,7 @@ class LeafBounds:
 def _first_below(utility: Utility, delays: range, least: Fraction) -> int:
     """Return the first delay with a utility of at most ``least``; if none, the number of delays.
 
-    Logarithms say where to look, and exact utilities whether it is there.
+    Logarithms state where to look, and exact utilities whether it is there.
     """
     if least:
         log = log_of(least)

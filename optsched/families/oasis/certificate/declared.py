@@ -51,7 +51,7 @@ def _side(demand: Ints, capacity: Ints, classes: list[list[int]]) -> Side:
 
 
 def ps_share(inst: OasisInstance, i: int) -> Fraction:
-    """Return b / B in the smallest numbers that ask for the same PS, see the program (6)."""
+    """Return b / B in the smallest numbers that request the same PS, see the program (6)."""
     table = inst.ps_needed(i)
     return min((Fraction(ps, n) for n, ps in enumerate(table) if n), default=Fraction(0))
 

@@ -19,7 +19,7 @@ NONE = 2**62  # the cost of a schedule that does not exist
 
 @kernel
 def filling(unit: Ints, room: Ints, most: int, order: Ints, cost: Ints) -> None:
-    """Fill in the least cost of n = 0..most on classes of machines, NONE beyond their rooms.
+    """Fill in the least cost of n = 0..most on classes of machines, NONE beyond their capacity.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ class Range:
         none = Magnitude("cost of a schedule that does not exist", NONE)
         rent.fits(NONE - 1)
         (none + rent).fits()  # a state that cannot be reached, plus the costs of a slot
-        (price * every).named("worth of what a machine holds").fits(NONE - 1)
+        (price * every).named("value of what a machine holds").fits(NONE - 1)
         (slots * most).named("worker-slots of a job").fits()
         Magnitude("units of a resource", LARGEST_UNITS).fits()
         counts = Magnitude("what a resource counts", SCALE // len(inst.resources))

@@ -112,7 +112,7 @@ def least_costs(
 
 
 def best_payoff(ends: Ints, worth: Callable[[int], int], likely: Floats) -> int:
-    """Return at least the greatest of 0 and worth - cost over all completions, and little more.
+    """Return at least the greatest of 0 and value - cost over all completions, and little more.
 
     Utilities are fractions, and dear. They never increase, nor do costs: so the completions from
     one to another pay no more than the first earns less what the last costs.

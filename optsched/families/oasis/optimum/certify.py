@@ -50,7 +50,7 @@ def certify_prices(
     inst: OasisInstance, worker: Floats, ps: Floats, most: float
 ) -> OasisCertificate:
     """Certify by prices of units of capacity, (T, C, R) each; ``most`` units of one class."""
-    # a demand unit may be tiny, so the grid is as fine as the largest capacity asks
+    # a demand unit may be tiny, so the grid is as fine as the largest capacity requires
     bits = max(40, round(math.log2(max(most, 1.0))) + CAPACITY_BITS)
     prices = (to_fine_grid(np.ascontiguousarray(p), bits) for p in (worker, ps))
     return OasisCertificate.root(inst, CapacityPrices.of(*prices), bits)
@@ -90,7 +90,7 @@ def certify_tree(problem: UnitBlocks, tree: Tree) -> OasisCertificate:
 def certify_parts(inst: OasisInstance, root: Part) -> OasisCertificate:
     """Certify by a tree over completions: prices of workers and PS at its leaves.
 
-    The root has its prices, too: they are the shadow prices, and no leaf needs them.
+    The root has its prices as well: they are the shadow prices, and no leaf needs them.
     """
     priced = [root, *root.leaves()]
     bits = _slot_bits(inst, max(float(p.max(initial=0.0)) for x in priced for p in x.prices))

@@ -78,7 +78,7 @@ class Program(UtilityProgram):
         return number
 
     def _job(self, i: int, numbers: list[Any]) -> None:
-        """Say that a job that completes in a slot has its work done by then, no worker later."""
+        """State that a job that completes in a slot has its work done by then, no worker later."""
         slots, work, first = self._slots(i), self.inst.work[i], self.inst.earliest[i]
         possible = range(self.inst.horizon if first is None else first, self.inst.horizon)
         ends = {t: self.model.new_bool_var(f"v{i},{t}") for t in possible}

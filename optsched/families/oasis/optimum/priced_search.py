@@ -36,7 +36,7 @@ from optsched.problem import Schedule
 from optsched.scheduling.board import Plan
 
 CONVERGED = 1e-5  # of column generation at prices on capacity, relatively
-POINTS = 0.01, 0.03, 0.1, 0.4, 1.0  # where oracles are asked, between best and master's prices
+POINTS = 0.01, 0.03, 0.1, 0.4, 1.0  # where oracles are called, between best and master's prices
 STEPS, STEP_GAIN = (1e-3, 1e-4), 1e-4  # around the first prices; see `ascent.Level`
 SECOND_ROUND = 0.5  # of the seconds of the first: fewer jobs take part
 FIRST_ROUNDS = 3  # of tightening at least, while jobs come in
@@ -47,7 +47,7 @@ FEWEST_SPLITS = 4  # for which there must be time: the first ones gain little
 Done = Callable[[], float]
 """Returns the share of its time that has passed."""
 Task = Callable[[int, Progress, Done], None]
-"""A search: takes the number of its start, whom to report to, and when to end."""
+"""A search: takes the number of its start, the observer, and when to end."""
 
 
 class Search:
@@ -167,7 +167,7 @@ class Search:
             tasks = [pool.submit(task, first + k, other, done) for k, other in enumerate(others)]
             try:
                 yield report
-            finally:  # after Ctrl-C, too
+            finally:  # after Ctrl-C as well
                 ended.set()
         for each in tasks:
             each.result()
@@ -210,7 +210,7 @@ class Search:
             tolerance=lambda _: CONVERGED,
             points=POINTS,
         )
-        stop(relaxation)  # the last iteration, after which nobody was asked, may be the best
+        stop(relaxation)  # the last iteration, after which no oracle was called, may be the best
         return relaxation.converged
 
     def improve(self, seconds: float, packs: bool = True) -> None:
@@ -273,7 +273,7 @@ class Search:
 
 
 class _Rounds:
-    """Whether another round of tightening pays, beside what the branching tree would gain."""
+    """Whether another round of cuts pays, compared with the gain of the branching tree."""
 
     def __init__(self) -> None:
         self.bounds: list[float] = []

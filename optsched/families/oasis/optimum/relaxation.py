@@ -2,7 +2,7 @@
 
 Weak duality (Dantzig, 1963) turns the dual values into a certificate: `certificate.declared`.
 Equal machines share one variable, which changes no optimum: the mean of permuted solutions is a
-solution, too (Margot, 2010). "Completes in t" is written as "has not completed before t".
+solution as well (Margot, 2010). "Completes in t" is written as "has not completed before t".
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns
 from optsched.scheduling.shadow import Row, Side, capacity_rows, class_name, dearest_first
 from optsched.scheduling.units import times_two_to
 
-NODES = 2000  # limit of the search for what a machine hosts; beyond it, a bound on its worth
+NODES = 2000  # limit of the search for what a machine hosts; beyond it, a bound on its value
 
 
 def shadow_prices(inst: OasisInstance, certificate: OasisCertificate) -> list[Row]:

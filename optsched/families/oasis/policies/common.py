@@ -71,7 +71,7 @@ class Cluster:
         return Held(self.workers.place(q.worker_demand, number), self.servers.place(q.ps_demand, m))
 
     def take(self, task: Task, held: Held) -> None:
-        """Put a job exactly where ``held`` says; it must fit."""
+        """Put a job exactly where ``held`` states; it must fit."""
         self.workers.take(task.request.worker_demand, held.workers)
         self.servers.take(task.request.ps_demand, held.ps)
 

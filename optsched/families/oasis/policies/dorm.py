@@ -68,7 +68,7 @@ class Dorm(Baseline):
         self.ps_classes = [np.array(c) for c in equal_machines(public.ps_capacity)]
 
     def admit(self, i: int, task: Task, slot: int) -> bool:  # noqa: ARG002
-        """Take everybody on of whom one worker fits on the empty cluster."""
+        """Admit every job of which one worker fits on the empty cluster."""
         return self.idle.holds(task, 1) > 0
 
     def decide(self, slot: int) -> None:  # noqa: ARG002

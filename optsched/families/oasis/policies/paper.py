@@ -37,7 +37,7 @@ from optsched.scheduling.platform import utility_table
 class Oasis:
     """The online algorithm of the paper. Guarantee (Theorem 4): OPT / ALG <= 2 alpha.
 
-    That is for demands that are negligible beside the capacities; see `guarantee`.
+    That is for demands that are negligible compared with the capacities; see `guarantee`.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Oasis:
         if granularity not in ("exact", "chunk"):
             raise ValueError(f"granularity is {granularity!r}, expected 'exact' or 'chunk'")
         if estimate is not None and L_floor > 0:
-            raise ValueError("L_floor is about the true L, expected no estimate beside it")
+            raise ValueError("L_floor is about the true L, expected no estimate next to it")
         self.estimate = estimate
         if estimate is not None:
             self.name = "oasis-estimated"
@@ -183,7 +183,7 @@ def guarantee(inst: OasisInstance, policy: str, prior: Prior) -> float | None:
     """Return what a run of OASiS with the true U and L guarantees; None if nothing is proved.
 
     That is 2 alpha of Theorem 4 where demands are small enough for its proof, and else what the
-    proof says of demands as large as they are.
+    proof states of demands as large as they are.
     """
     alpha = prior.get("alpha") if policy == Oasis.name else None
     if alpha is None:

@@ -46,7 +46,7 @@ class Rrh(FixedNumber):
       can earn nothing any more (R_i = 0) is given up.
 
     The original has tasks of one processor each, with values that fall linearly; s_i, and the
-    differences of f_j in the place of slope times delay, carry it over. Guarantee: none.
+    differences of f_j instead of slope times delay, carry it over. Guarantee: none.
 
     Parameters
     ----------

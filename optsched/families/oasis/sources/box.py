@@ -81,5 +81,5 @@ def box(preset: str, **sizes: Any) -> Box:
 
 
 def plain(instance: OasisInstance) -> Data:
-    """Return an instance without what tells where it is from."""
+    """Return an instance without what identifies its origin."""
     return instance.model_dump(mode="json") | {"drawn": [], "source": "", "redrawn": 0}

@@ -2,7 +2,7 @@
 
 Presets: `paper` has the printed settings; `earnable` moves every target by the job's shortest run,
 so that every job can earn; `small` is for brute force; in `fine` a job takes up at most a sixteenth
-of a machine and no job is time-critical, so that Theorem 4 says something of every instance. As
+of a machine and no job is time-critical, so that Theorem 4 applies to every instance. As
 printed, worker machines follow Amazon's C4 and PS machines P2 and G3; workers are the ones that use
 GPUs, so the roles are exchanged here.
 
@@ -281,7 +281,7 @@ def draw_utilities(
 ) -> list[Sigmoid]:
     """Make sigmoids of four numbers of [0, 1) each: gamma_1 to gamma_3 of Sec. V-A.
 
-    The last is as many slots ``later`` as it says.
+    The last is as many slots ``later`` as it states.
     """
     scale, kind, decay, delay = drawn.T
     gamma_1 = np.round(priority[0] + scale * (priority[1] - priority[0]), 2)

@@ -1,7 +1,7 @@
 """Where instances come from: generators (`presets`) and tables of real traces (`from_trace`).
 
 A trace names arrival, running time and number of workers of a job, seldom its demands, never its
-epochs, gradients or utility. What it does not name is drawn, and the instance says so in
+epochs, gradients or utility. What it does not name is drawn, and the instance states it in
 ``drawn``.
 """
 
@@ -66,8 +66,8 @@ def open_trace(source: Path, window: Window) -> OasisInstance:
 def _as_is(said: AsItIs) -> OasisInstance:
     """Make an instance of a window in which nothing is scaled, with its own times and machines.
 
-    Nothing is invented but the utility: what the trace does not name, a task does not ask for. A
-    job is its tasks; its parameter server (PS) sits beside the machines of the list.
+    Nothing is invented but the utility: what the trace does not name, a task does not request. A
+    job is its tasks; its parameter server (PS) sits next to the machines of the list.
     """
     known = [said.job(i) for i in range(len(said.work))]
     later = [-(-work // job["chunks"]) - 1 for work, job in zip(said.work, known, strict=True)]
@@ -89,7 +89,7 @@ def _as_is(said: AsItIs) -> OasisInstance:
 def recorded(
     source: Path, window: Window, inst: OasisInstance
 ) -> tuple[OasisSchedule, list[str]] | None:
-    """Return what the cluster of a trace did, and what of it does not fit; None: it is not told."""
+    """Return what the cluster of a trace did, and what of it does not fit; None: not recorded."""
     machines = inst.units_of_sides[0], inst.worker_capacity
     found = replay.recorded(source, window, inst, machines, inst.work, JobSchedule, server=0)
     return None if found is None else (OasisSchedule(jobs=tuple(found[0])), found[1])
@@ -116,7 +116,7 @@ def from_trace(
     Machines with GPUs host workers, machines without host parameter servers (PS). Where the list
     has no GPUs it serves both; where all machines have some, PS get the default ones. The list is
     shrunk (or grown), in its proportions, to the number of machines that comes nearest to the
-    offered load; PS get no fewer than that load asks for.
+    offered load; PS get no fewer than that load requests.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def from_trace(
     seed : int
         Fixes all that is drawn; not negative.
     min_tasks : int
-        Only jobs of at least so many tasks are taken.
+        Only jobs of at least this many tasks are taken.
     priority : (float, float)
         Range of gamma_1, the utility of a job without delay.
 
@@ -280,7 +280,7 @@ def _mini_batches(
 
 
 def _drawn(window: pd.DataFrame) -> tuple[str, ...]:
-    """Name what the trace does not say; of E, M, tau and e it fixes one product, the work."""
+    """Name what the trace does not state; of E, M, tau and e it fixes one product, the work."""
     return (
         *("epochs", "batches_per_chunk", "batch_time", "gradient_mb"),
         *("worker_bandwidth", "ps_bandwidth"),

@@ -100,7 +100,7 @@ def check(inst: RigidInstance, certificate: RigidCertificate) -> float:
     ------
     ValueError
         The certificate belongs to another instance, is no tree, holds what is not allowed, or
-        does not exclude its deadline; the message says where.
+        does not exclude its deadline; the message states where.
     """
     check_size(certificate)
     bounds = [bound for bound in leaf_bounds(inst, certificate) if bound is not None]

@@ -181,7 +181,7 @@ class Search:
     # --- all together ---
 
     def run(self) -> None:
-        """Take turns until told to stop."""
+        """Take turns until stopped."""
         progress, p = self.progress, self.problem
         if not p.n:
             progress.offer(p.schedule(self.walk.best_start, self.walk.best_rooms), sure=True)
@@ -223,7 +223,7 @@ class Search:
         return self.progress.left() < 2 * self.checking + 0.3
 
     def close(self) -> bool:
-        """Close a few jobs by a tree over start times; say whether that is done."""
+        """Close a few jobs by a tree over start times; return whether that is done."""
         p, whole = self.problem, self.inst.objective in ("flow", "wait")
         end = int((self.walk.best_start + p.jobs.run).max())
         if self.inst.objective == "makespan":
@@ -285,7 +285,7 @@ class Search:
 
 
 def auto(inst: RigidInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
-    """Improve prices and schedules until told to stop; close a few jobs."""
+    """Improve prices and schedules until stopped; close a few jobs."""
     Search(inst, progress, seed).run()
 
 

@@ -1,4 +1,4 @@
-"""What is known in a blink: every job starts when it arrives, or later.
+"""Trivial bounds: every job starts when it arrives, or later.
 
 At prices of nothing the Lagrangian bound (Geoffrion, 1974) is that of unlimited capacity.
 """

@@ -152,7 +152,7 @@ def ascend(
     mean: Floats,
     spread: Floats,
 ) -> float:
-    """Improve prices by so many steps; return the best bound, ``price`` receives its prices.
+    """Improve prices by this many steps; return the best bound, ``price`` receives its prices.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ class Tree:
         self.nodes = [root]
 
     def grow(self) -> bool:
-        """Branch until every leaf reaches the target; False if told to stop before."""
+        """Branch until every leaf reaches the target; False if stopped before."""
         self._bound(self.nodes[0])
         heap = [(self.nodes[0].bound, 0)]
         while heap:

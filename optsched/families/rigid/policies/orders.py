@@ -85,8 +85,8 @@ class Multifactor(Easy):
     The factors are the age of a job (full after ``max_age``), its size (the share of the
     resource of which it takes the most), the fair share of its user, 2^(-usage / share), where
     usage is the user's part of all that was used, halved every ``half_life``, and all users that
-    have submitted have equal shares; and what ``partitions`` says of its partition. Slurm's quality
-    of service is not in the data.
+    have submitted have equal shares; and what ``partitions`` states of its partition. Slurm's
+    quality of service is not in the data.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class Table:
         self.columns = {name: np.zeros((64, width), np.int64) for name, width in widths.items()}
 
     def put(self, i: int, **values: Any) -> None:
-        """Write what is known of a job."""
+        """Write the known attributes of a job."""
         for name, value in values.items():
             column = self.columns[name]
             if i >= len(column):
@@ -128,7 +128,7 @@ class Queue:
         insort(self.running, (self.ends[i], i))
 
     def ended(self, i: int, now: int) -> bool:
-        """Give back what a job had; say whether it ends when it was planned to."""
+        """Give back what a job had; return whether it ends when it was planned to."""
         t = self.table
         self.free += t["room"][i][:, None] * t["need"][i]
         end = self.ends.pop(i)
@@ -141,7 +141,7 @@ class Queue:
 
 
 def fitting(jobs: Sequence[int], free: Ints, table: Table, *, in_order: bool = False) -> list[int]:
-    """Return the jobs that fit beside each other; ``in_order``: none after one that does not."""
+    """Return the jobs that fit next to each other; ``in_order``: none after one that does not."""
     chosen, left, room = [], free.copy(), np.zeros(len(free), np.int64)
     for i in jobs:
         tasks, need = int(table["tasks"][i]), table["need"][i]

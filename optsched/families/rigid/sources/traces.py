@@ -1,6 +1,6 @@
 """Instances made of recorded logs: times in seconds, nothing is scaled.
 
-What one task asks for is that of the list; where the list of machines is missing, there is one pool
+What one task requests is that of the list; where the list of machines is missing, there is one pool
 with as much as the recorded schedule used at once. Requested times are those of the log, and run
 times where it has none, or shorter ones.
 """
@@ -37,8 +37,8 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
     Raises
     ------
     InputError
-        A file or an option is wrong, there are fewer jobs than are asked for, or the list of
-        machines does not say what jobs ask for.
+        A file or an option is wrong, there are fewer jobs than are requested, or the list of
+        machines does not state what jobs request.
     """
     tables, taken = _window(source, window)
     names = [n for n in PARTS if (taken[n].fillna(0.0) > 0).any()] or ["cpu"]
@@ -97,7 +97,7 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
 def recorded(
     source: Path, window: Window, inst: RigidInstance
 ) -> tuple[RigidSchedule, list[str]] | None:
-    """Return what the cluster of a log did, and what of it does not fit; None: it is not told."""
+    """Return what the cluster of a log did, and what of it does not fit; None: not recorded."""
     _, taken = _window(source, window)
     if taken["start_seconds"].isna().any():
         return None
@@ -142,7 +142,7 @@ def _machines(
     for name in names:
         if listed[name].isna().any():
             raise InputError(
-                f"jobs ask for {name}, and the list of machines does not say how much of it they "
+                f"jobs request {name}, and the list of machines does not state how much of it they "
                 "have, expected a list that does"
             )
     return tuple(

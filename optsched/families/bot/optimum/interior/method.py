@@ -33,7 +33,7 @@ STALL = 20  # iterations without progress, and 6 alpha more, after which the bes
 
 @dataclass(frozen=True)
 class Interior:
-    """What came out: nearly optimal rates, and the prices that say how nearly."""
+    """What came out: nearly optimal rates, and the prices that state how nearly."""
 
     rho: Floats  # (K, N) tasks/s, strictly feasible up to rounding
     nodes: Floats  # (N,) price of a flop
@@ -59,7 +59,7 @@ def solve_tree(
     limit : int
         Most iterations; 0 gives the start and prices that prove little.
     stop : callable
-        Asked after every iteration whether to end early.
+        Called after every iteration whether to end early.
     enough : float
         Below this gap an iteration that does not halve it is the last one: rounding rules there.
 

@@ -32,8 +32,8 @@ def on_one(
     """Find the cheapest server for a whole job; return its cost, ``limit`` if that is not less.
 
     The window of the job's mode k ends before slot ``end``, and has segments ``first`` to ``last``;
-    the notes know the rooms in it. What is found goes into ``notes.spots`` and ``notes.outs``, into
-    row ``tried``.
+    the notes hold the capacities in it. What is found goes into ``notes.spots`` and ``notes.outs``,
+    into row ``tried``.
     """
     m, n = tables.type_of[k], tables.workers[k]
     begin = end - tables.duration[k]

@@ -123,7 +123,7 @@ def end_move(servers: Servers, undo: bool) -> None:
 
 @kernel(nogil=True, counted=False)
 def cut_again(tables: Tables, servers: Servers, plans: Plans, i: int, number: int) -> None:
-    """Let job i start and end so many times more, where segments are as if it did."""
+    """Let job i start and end this many times more, where segments are as if it did."""
     start, cuts = plans.start[i], servers.cuts
     end = start + tables.duration[plans.mode[i]]
     cuts[start] += number

@@ -19,9 +19,9 @@ def open_window(servers: Servers, m: int, x: int, notes: Notes) -> None:
 
 @kernel(nogil=True, counted=False, forceinline=True)
 def widen(servers: Servers, m: int, x: int, start: int, notes: Notes) -> tuple[int, int, int]:
-    """Lower the rooms, which hold from segment x on, to what fits from slot ``start`` on, too.
+    """Lower the capacities, from segment x on, to what fits from slot ``start`` on as well.
 
-    Return the segment with that slot, the sum of the rooms, and the largest.
+    Return the segment with that slot, the sum of the capacities, and the largest.
     """
     rooms, room, begin, rows = notes.rooms, servers.room, servers.begin, servers.rows
     while begin[x] > start:

@@ -59,7 +59,7 @@ class Costs(NamedTuple):
 
 
 class Way(NamedTuple):
-    """How a job may run: so many workers and PS, for so long."""
+    """How a job may run: this many workers and PS, for this long."""
 
     duration: int
     worker_type: int
@@ -71,7 +71,7 @@ class Way(NamedTuple):
 class Answers(NamedTuple):
     """How each of J jobs runs best at the prices of the last sweep in which it took part."""
 
-    way: Ints  # (J,) index among all offers; -1: never asked
+    way: Ints  # (J,) index among all offers; -1: never priced
     start: Ints  # (J,) slot
 
 
@@ -171,7 +171,7 @@ def sweep(
     demand : pair of shape (M, R) and (P, R)
         Units of one worker and of one PS.
     answers : Answers
-        Receives how they run; what it says is looked at first.
+        Receives how they run; what it states is looked at first.
     usage : shape (B, R)
         Receives what they use, added to what is there; units times slots.
     """
@@ -293,7 +293,7 @@ class BlockwisePrices:
         return np.ascontiguousarray(by_slot[:, None, :] * classes[None, :, None])
 
     def groups(self, blocks: int) -> Ints:
-        """Return the number of the group of each row, (rows,): so many blocks share a multiple."""
+        """Return the number of the group of each row, (rows,): as many blocks share a multiple."""
         b, r = self.unit.shape
         number: Ints = (np.arange(b)[:, None] // blocks * r + np.arange(r)).ravel()
         return number

@@ -26,11 +26,11 @@ from optsched.process import effort
 ANSWER_STEPS = 15_000  # of the oracle and what is made of its answer
 MODE_STEPS = 20  # of the oracle, for every mode and class of servers
 SUM_STEPS = 50  # of summing up prices, for every slot, class and resource
-LEAST_WORTH = 1e-6  # of the dearest slot's worth: what every slot has at least, beside what it has
+LEAST_WORTH = 1e-6  # of the dearest slot's worth: what every slot has at least, next to what it has
 
 
 class Jobs:
-    """What every method asks of an instance: types, modes, classes of servers, a horizon.
+    """What every method needs from an instance: types, modes, classes of servers, a horizon.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Jobs:
 
 
 class StoppedError(Exception):
-    """There is no time to ask the oracle for all jobs."""
+    """There is no time to call the oracle for all jobs."""
 
 
 class ServerBlocks:
@@ -104,7 +104,7 @@ class ServerBlocks:
         deadline: int | None = None,
     ) -> None:
         self.jobs, self.span = jobs, span
-        self.stop: Callable[[], bool] = lambda: False  # asked from job to job
+        self.stop: Callable[[], bool] = lambda: False  # called from job to job
         spans = -(-slots // span)
         self.deadline = jobs.inst.deadline if deadline is None else deadline
         self.slots = spans * span
@@ -151,7 +151,7 @@ class ServerBlocks:
         return PricedServers.of(jobs.types, self.per_slot(prices), jobs.class_capacity, jobs.count)
 
     def price(self, prices: Floats, duals: Floats) -> Pricing:
-        """Ask the oracle for every job; see `colgen.Decomposition`."""
+        """Call the oracle for every job; see `colgen.Decomposition`."""
         servers = self.servers(prices)
         best = np.empty(len(self.copies))
         columns = []

@@ -136,7 +136,7 @@ class Search:
             )
         except StoppedError:
             return False
-        stop(relaxation)  # the last iteration, after which nobody was asked, may be the best
+        stop(relaxation)  # the last iteration, after which no oracle was called, may be the best
         self.order = mean_starts(relaxation, len(self.jobs.modes))
         return relaxation.converged
 
@@ -170,7 +170,7 @@ class Search:
             task = pool.submit(generate)
             try:
                 self.improve(max(seconds, RESTART_SECONDS), listen)
-            finally:  # after Ctrl-C, too
+            finally:  # after Ctrl-C as well
                 other.end()
         task.result()
         listen()

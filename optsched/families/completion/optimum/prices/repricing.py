@@ -19,7 +19,7 @@ from optsched.families.completion.optimum.tree.branching import WindowBlocks
 from optsched.numbers.arrays import Floats, Ints
 
 SAMPLE = 400  # states at which prices are compared
-MOST_SOLVED = 20  # of which so many get prices of their own
+MOST_SOLVED = 20  # of which this many get prices of their own
 MOST_PRICES = 12
 TOLERANCE = 3e-4
 

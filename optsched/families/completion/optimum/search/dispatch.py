@@ -23,7 +23,7 @@ class Platform(NamedTuple):
     capacity: Ints  # (H, R)
     worker: Ints  # (M, R) of one worker
     ps: Ints  # (P, R) of one PS; one row of zeros in a ring
-    needed: Ints  # (M, P, N + 1) PS for so many workers elsewhere
+    needed: Ints  # (M, P, N + 1) PS for this many workers elsewhere
     ring: bool
 
 
@@ -250,7 +250,7 @@ def dispatch(
     menu : shape (J, K)
         Ways to run of each job, the best first; -1: no more.
     order : shape (J,)
-        The jobs, who is asked first in front.
+        The jobs, those considered first in front.
     arrival : shape (J,)
         First slot of each job.
     weight : shape (J,)
@@ -271,7 +271,7 @@ def dispatch(
     coming = np.sort(arrival)
     heap, running, end = np.empty(jobs, np.int64), 0, np.zeros(jobs, np.int64)
     kinds = platform.ps.shape[0]
-    failed = np.empty((types, kinds, 2), np.int64)  # so many workers have found no room
+    failed = np.empty((types, kinds, 2), np.int64)  # this many workers have found no room
     cost, now, next_arrival, started = 0.0, 0, 0, 0
     placed.way[:] = -1
     pending = 0.0  # weight of those that do not run yet

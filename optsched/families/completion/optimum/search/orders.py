@@ -125,7 +125,7 @@ class Orders:
         stop: Callable[[], bool],
         found: Callable[[Dispatched], None],
     ) -> Dispatched:
-        """Change the rule until ``stop`` says so; ``found`` hears of every better schedule."""
+        """Change the rule until ``stop`` is true; ``found`` receives every better schedule."""
         rng = Streams(seed)("orders of dispatch")
         jobs = self.weight.size
         while not stop():

@@ -90,7 +90,7 @@ class Chain:
             self.common.keep(self.copies.best, self.best)
 
     def join(self, other: Chain) -> None:
-        """Go on from the state of another chain, and from what it has heard."""
+        """Go on from the state of another chain, and from what it has received."""
         self._go_on_from(other.area.plans, other.area.value)
         self.met, self.heard = other.met, other.heard
 
@@ -146,7 +146,7 @@ def search_together(
         Share of the time that has passed; the search ends at 1.
     late : callable, optional
         Where it is given, the last thread begins only once it returns prices; the others go on at
-        these, too.
+        these as well.
     """
     first = areas[0]
     common = Common(first)

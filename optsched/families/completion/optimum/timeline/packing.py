@@ -50,7 +50,7 @@ def conflict_of(platform: Platform, runs: Ints, stop: Stop = never) -> Conflict 
     Raises
     ------
     UnfinishedError
-        ``stop``, asked after each pattern of a server, has told so.
+        ``stop``, called after each pattern of a server, returned true.
     """
     program = Credits(platform, runs, stop)
     kept = np.ones(len(runs), np.bool_)
@@ -84,7 +84,7 @@ def conflict_in_time(
     """Return why runs (E, 7) do not fit in some slots in a row; None: unknown.
 
     These are as few slots of those in which runs begin as need be, more than ``least`` and no more
-    than ``most``. Ends as `conflict_of` where ``stop`` tells so.
+    than ``most``. Ends as `conflict_of` where ``stop`` returns true.
     """
     slots = np.unique(runs[:, FIRST])
     most = len(slots) if most is None else min(most, len(slots))
@@ -109,7 +109,7 @@ class Credits:
     platform : Platform
     runs : array of shape (E, 7)
     stop : callable
-        Whether to end, asked after each pattern: a search for one takes up to a second.
+        Whether to end, called after each pattern: a search for one takes up to a second.
     """
 
     def __init__(self, platform: Platform, runs: Ints, stop: Stop) -> None:

@@ -127,11 +127,11 @@ class Prover:
         return self.progress.stop() or self.reserve.share() >= 1
 
     def _late(self) -> bool:
-        """Whether a signal or the clock ends it; asking costs no effort."""
+        """Whether a signal or the clock ends it; a call costs no effort."""
         return self.progress.called_off() or self.reserve.share() >= 1
 
     def _stop(self) -> bool:
-        """Whether to stop; asked after some states."""
+        """Whether to stop; called after some states."""
         effort.steps(STATES_STEPS)
         return self._over()
 
@@ -144,7 +144,7 @@ class Prover:
                     self.patience *= PATIENCE
                     self.doubts = {key: True for key, sure in self.doubts.items() if sure}
                     self._climb()
-        except TooLargeError:  # for the checker, too
+        except TooLargeError:  # for the checker as well
             return
 
     def _climb(self) -> None:
@@ -214,14 +214,14 @@ class Prover:
             return None
 
     def _limit(self, aim: int) -> int:
-        """Return what costs less than so many steps, on the grid."""
+        """Return what costs less than this many steps, on the grid."""
         return math.floor((aim - 1) * self.step / self.units.unit)
 
     def _prove(self, aim: int, *, most: int = MOST_STATES, width: int = MOST_STATES) -> bool:
-        """Return whether no schedule costs less than so many steps, or than the best one.
+        """Return whether no schedule costs less than this many steps, or than the best one.
 
         Not if there are more than ``most`` states, or more than ``width`` in a slot, of which the
-        best alone are followed. A certificate is reported; what rests on CP-SAT's word, too, is
+        best alone are followed. A certificate is reported; what also rests on CP-SAT's claim is
         claimed.
         """
         while True:
@@ -245,7 +245,7 @@ class Prover:
                 return done
 
     def _paths(self, aim: int, whole: bool, most: int) -> bool:
-        """Refute or place all paths of the last run, as `_prove`; until so many runs are known.
+        """Refute or place all paths of the last run, as `_prove`; until this many runs are known.
 
         They are walked to ever higher values: a schedule that is found ends the walk.
         """
@@ -303,7 +303,7 @@ class Prover:
         return REFUTED if self.doubts[key] else DOUBTED
 
     def _search(self, path: Path) -> None:
-        """Look for a schedule in which jobs start about as a path says."""
+        """Look for a schedule in which jobs start about as a path states."""
         self.search.order = path.start.astype(float)
         self.search.improve(min(self.search.short, self.progress.left()))
 
@@ -337,7 +337,7 @@ class Prover:
         return False
 
     def _contest(self, seconds: float) -> None:
-        """Learn why what often runs at once does not fit, after a run of so many seconds."""
+        """Learn why what often runs at once does not fit, after a run of this many seconds."""
         end = self.progress.seconds() + min(CONTEST[0] + seconds, CONTEST[1])
         for items in often(self.timeline):
             if self._over() or self.progress.seconds() > end:

@@ -64,7 +64,7 @@ class WindowBlocks(ServerBlocks):
         return self
 
     def price(self, prices: Floats, duals: Floats) -> Pricing:
-        """Ask the oracle; with infinite duals for the best payoffs only."""
+        """Call the oracle; with infinite duals for the best payoffs only."""
         if not np.isposinf(duals).all():
             return super().price(prices, duals)
         servers = self.servers(prices)

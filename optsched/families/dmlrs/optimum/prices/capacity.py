@@ -37,7 +37,7 @@ def oracle_steps(request: Request, shape: tuple[int, ...]) -> float:
 class CapacityBlocks:
     """The blocks and their oracle."""
 
-    penalty = 1.0  # no block asks for equality
+    penalty = 1.0  # no block requests equality
 
     def __init__(self, inst: DmlrsInstance) -> None:
         self.inst = inst
@@ -67,7 +67,7 @@ class CapacityBlocks:
         return np.ascontiguousarray(prices.reshape(self.shape)[:, :, self.group])
 
     def price(self, prices: Floats, duals: Floats) -> Pricing:
-        """Ask the oracle for every job; see `colgen.Decomposition`."""
+        """Call the oracle for every job; see `colgen.Decomposition`."""
         best = np.maximum(0.0, duals)  # where no payoff is greater
         columns = []
         for i, (payoff, column) in enumerate(self.answers(prices, best.copy())):

@@ -21,7 +21,7 @@ LOOSE = 1.0 + 1e-9
 
 
 class Slots(NamedTuple):
-    """What the jobs are worth in T slots, beside what the machines of C classes charge."""
+    """What the jobs are worth in T slots, next to what the machines of C classes charge."""
 
     value: Floats  # (T, I, N + 1) of n workers together; never falls with n
     price: Floats  # (T, R, C) of a unit of capacity
@@ -33,7 +33,7 @@ class Slots(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """What one machine may host: jobs, their worth and loads, the prices it charges."""
+    """What one machine may host: jobs, their value and loads, the prices it charges."""
 
     value: Floats  # (I, N + 1) of n workers
     price: Floats  # (R,) of a unit
@@ -47,9 +47,9 @@ class Machine(NamedTuple):
 class Knapsack(NamedTuple):
     """One resource, or all of them added up, of a `Machine`: a relaxation that is fast to solve."""
 
-    size: Floats  # (n, N + 1): of so many workers; the machine's is 1
+    size: Floats  # (n, N + 1): of this many workers; the machine's is 1
     density: Floats  # (n,): the greatest of every item
-    most: Floats  # (n,): the greatest worth of every item
+    most: Floats  # (n,): the greatest value of every item
     order: Ints  # (n,): items by falling density
 
 
@@ -254,7 +254,7 @@ def best_of_set(
 ) -> tuple[float, int]:
     """Search the best load with some workers of every item of a set, above ``floor``.
 
-    Returns its worth, -inf if there is none, and how many steps are left; ``y`` (n,) gets the
+    Returns its value, -inf if there is none, and how many steps are left; ``y`` (n,) gets the
     workers of each item.
     """
     value, price, load, capacity, lower, upper, item = machine

@@ -43,7 +43,7 @@ class SlotBlocks(NodeBlocks):
         self.load = self._loads()  # (I, N + 1, R)
         holds = (self.load[:, :, None, :] <= self.capacity).all(axis=3)
         holds &= self.load[:, :, :1] >= 0
-        self.room = holds[:, 1:].sum(axis=1)  # (I, C) workers beside their PS
+        self.room = holds[:, 1:].sum(axis=1)  # (I, C) workers on the machine of their PS
         utility = self.inst.arrays.utility
         least = NEGLIGIBLE * utility.max(initial=0.0)
         most = self.load.shape[1]
@@ -64,7 +64,7 @@ class SlotBlocks(NodeBlocks):
         self.at(self.root())
 
     def _loads(self) -> Floats:
-        """Return the load of n workers beside their PS, -1 where that is impossible."""
+        """Return the load of n workers on the machine of their PS, -1 where that is impossible."""
         most = max((job.chunks for job in self.inst.jobs), default=1)
         load = np.full((self.jobs, most + 1, self.capacity.shape[1]), -1.0)
         for i, q in enumerate(self.requests):
@@ -82,7 +82,7 @@ class SlotBlocks(NodeBlocks):
         return np.ascontiguousarray(lower.T), np.ascontiguousarray(upper.T)
 
     def by_job(self, prices: Floats) -> Floats:
-        """Return prices of n workers beside their PS, shape (I, T, N + 1)."""
+        """Return prices of n workers on the machine of their PS, shape (I, T, N + 1)."""
         known = np.append(prices[: self.workers], 0.0)
         return np.ascontiguousarray(known[self.row].cumsum(axis=2))  # -1: the last
 
@@ -91,7 +91,7 @@ class SlotBlocks(NodeBlocks):
         return np.ascontiguousarray(prices[self.workers :].reshape(self.free.shape))
 
     def from_capacity(self, prices: Floats) -> Floats:
-        """Return prices on capacity, shape (T, R, C), and what they ask for a worker, at least."""
+        """Return prices on capacity, shape (T, R, C), and what they request a worker, at least."""
         out = np.concatenate([np.zeros(self.workers), prices.ravel()])
         for i in np.flatnonzero(self.room.any(axis=1)).tolist():
             c = np.flatnonzero(self.room[i])
@@ -102,7 +102,7 @@ class SlotBlocks(NodeBlocks):
         return out
 
     def price(self, prices: Floats, duals: Floats) -> Pricing:
-        """Ask every oracle; see `colgen.Decomposition`."""
+        """Call every oracle; see `colgen.Decomposition`."""
         best = np.full(self.copies.size, -np.inf)
         columns: list[Column] = []
         if self.impossible:
@@ -137,7 +137,7 @@ class SlotBlocks(NodeBlocks):
     def _packings(
         self, worker: Floats, charged: Floats, duals: Floats, best: Floats, columns: list[Column]
     ) -> None:
-        """Ask for the best packing of every slot; fill ``best`` and ``columns``."""
+        """Find the best packing of every slot; fill ``best`` and ``columns``."""
         number, group = np.zeros((2, self.slots, self.jobs), np.int64)
         value = np.ascontiguousarray(worker.transpose(1, 0, 2))
         machines = (self.load, self.capacity, self.count)

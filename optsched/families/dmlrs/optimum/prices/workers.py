@@ -118,7 +118,7 @@ class UnitBlocks(NodeBlocks):
         return out
 
     def from_capacity(self, prices: Floats) -> Floats:
-        """Return what prices on capacity, shape (T, R, C), ask for each worker and PS."""
+        """Return what prices on capacity, shape (T, R, C), request each worker and PS."""
         out = np.zeros(self.rows)
         for s in SIDES:
             part = self.demand[s * self.jobs : (s + 1) * self.jobs]
@@ -128,7 +128,7 @@ class UnitBlocks(NodeBlocks):
         return out
 
     def price(self, prices: Floats, duals: Floats) -> Pricing:
-        """Ask every oracle; see `colgen.Decomposition`."""
+        """Call every oracle; see `colgen.Decomposition`."""
         best = np.full(self.copies.size, -np.inf)
         columns: list[Column] = []
         if self.impossible:
@@ -151,11 +151,12 @@ class UnitBlocks(NodeBlocks):
         use: Any = np.bincount(there + 1, entries[:, 3], self.rows + 1)[1:]
         rows = np.flatnonzero(use)
         value = float(self.requests[i].utility[completion])
-        # one worker beside its PS uses what the two on equal machines use, but is another mode
+        # one worker on the machine of its PS uses what the two on equal machines use, but is
+        # another mode
         return Column(i, value, rows, use[rows], (completion, amount), amount.tobytes())
 
     def _patterns(self, units: Floats, duals: Floats, best: Floats, columns: list[Column]) -> None:
-        """Ask for the best pattern of every host; fill ``best`` and ``columns``."""
+        """Find the best pattern of every host; fill ``best`` and ``columns``."""
         if not self.hosts:
             return
         value = np.concatenate(

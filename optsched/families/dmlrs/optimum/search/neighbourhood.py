@@ -40,7 +40,7 @@ FACTORS = (  # multiples of the dual prices, and the share of leftovers that is 
     (1.0, 1.0),
 )
 REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
-INSERTION = 0.02  # units of effort, beside the oracle's
+INSERTION = 0.02  # units of effort, in addition to the oracle's
 NEAR = 1e-3  # a job is in the way where it can still earn this share of its best
 
 
@@ -102,7 +102,7 @@ class Neighbourhood:
         self.windows = [(job.arrival, int(t)) for job, t in zip(inst.jobs, last, strict=True)]
 
     def start(self, order: Sequence[int], stop: Callable[[], bool]) -> None:
-        """Insert the jobs at the full prices, in an order, until told to stop."""
+        """Insert the jobs at the full prices, in an order, until stopped."""
         construct(self.board, order, len(FACTORS) - 1, stop)
 
     def load(self, plans: Mapping[int, Plan]) -> None:
@@ -185,5 +185,5 @@ def kinds(entries: Ints, slots: int) -> Ints:
 
 
 def flat_prices(inst: DmlrsInstance) -> Floats:
-    """Return prices that say nothing but "use little", shape (T, R, H)."""
+    """Return prices that mean only "use little", shape (T, R, H)."""
     return board.flat_prices(inst.arrays.capacity, inst.horizon)

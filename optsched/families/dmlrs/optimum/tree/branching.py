@@ -38,7 +38,7 @@ PACKING_SECONDS = 5.0  # for one slot; a failure only means that something else 
 class Branching(SlotBranching, NodeBlocks):
     """What is split where, whatever the prices are put on.
 
-    ``limits`` says what a program may use that is given so many seconds.
+    ``limits`` states what a program may use that is given this many seconds.
     """
 
     def __init__(

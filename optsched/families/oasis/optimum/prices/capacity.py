@@ -53,7 +53,7 @@ def requests(inst: OasisInstance) -> list[Request]:
 class CapacityBlocks:
     """The blocks and their oracle."""
 
-    penalty = 1.0  # no block asks for equality
+    penalty = 1.0  # no block requests equality
 
     def __init__(self, inst: OasisInstance) -> None:
         self.inst = inst
@@ -104,7 +104,7 @@ class CapacityBlocks:
         return out[0], out[1]
 
     def price(self, prices: Floats, duals: Floats, chosen: Ints | None = None) -> Pricing:
-        """Ask the oracle for every job, or the chosen ones; see `colgen.Decomposition`."""
+        """Call the oracle for every job, or the chosen ones; see `colgen.Decomposition`."""
         workers, ps = self.machines(prices)
         best = np.zeros(self.jobs)
         columns = []

@@ -60,7 +60,7 @@ def solve_program(
 ) -> tuple[Floats, Floats, bool]:
     """Return the duals of the rows and the columns' values, as an interior point leaves them.
 
-    The third is False if it gave up on the program, and its duals are worth little, or was told to
+    The third is False if it gave up on the program, and its duals are worth little, or was stopped
     ``stop``.
     """
     h = solvers.highs(threads=threads, time_limit=limits["time_limit"])
@@ -173,7 +173,7 @@ class _Matrix:
         limit = self.new_rows(np.zeros(n))  # workers <= most open
         self.put(limit[:, None], worker, 1.0)
         self.put(limit, is_open, -float(most))
-        # whole PS: at best so many per worker, which is b / B or more
+        # whole PS: at best this many per worker, which is b / B or more
         ratio = float((request.ps_needed[1 : most + 1] / np.arange(1, most + 1)).min())
         bandwidth = self.new_rows(np.zeros(n))  # ratio workers <= PS
         self.put(bandwidth[:, None], worker, ratio)

@@ -14,7 +14,7 @@ from optsched.families.oasis.optimum.prices.relaxed_kernels import Found, Jobs, 
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import effort
 
-SLOT_STEPS = 12  # of a slot of a job, beside those for each price
+SLOT_STEPS = 12  # of a slot of a job, in addition to those for each price
 
 
 class RelaxedBlocks:
@@ -108,7 +108,7 @@ class RelaxedBlocks:
         return prices / max(float(prices @ self.rhs), 1e-300)
 
     def groups(self, slots: int, classes: bool) -> Ints:
-        """Return the number of the group of each row, (rows,): so many slots have one price.
+        """Return the number of the group of each row, (rows,): this many slots have one price.
 
         ``classes``: whether classes have prices of their own.
         """
@@ -134,7 +134,7 @@ class RelaxedBlocks:
         return self.known[exact]
 
     def scratch(self, segments: int, held: int) -> Scratch:
-        """Return room for so many segments of a slot, and so many of all slots."""
+        """Return room for this many segments of a slot, and this many of all slots."""
         n = int(self.jobs.most.max(initial=1))
         unit = [np.zeros((shape[0], self.slots)) for shape in self.shapes]
         return Scratch(

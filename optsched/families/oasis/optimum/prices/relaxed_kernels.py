@@ -13,7 +13,7 @@ It is the subproblem of the subgradient method for large instances.
   of all segments of all h_t, t <= c: merged slopes, kept in a heap.
 - So f(c - a) less that minimum is at least the payoff of any schedule that completes in c, and the
   greatest of them over c, or 0, at least the payoff of the job. Hence the bound at these prices, a
-  sum of payoffs and of the worth of all capacity, only rises.
+  sum of payoffs and of the value of all capacity, only rises.
 
 There are two choices of h_t. *Hulls*: the lower convex hull of cost_t. *Lines*: the PS that n
 workers need are at least rho n, with rho = min over n >= 1 of m(n) / n, and m PS cost P(m), convex,

@@ -55,7 +55,7 @@ Prices = tuple[Floats, Floats]  # of a worker, of a PS: (I, T) each
 
 @dataclass(frozen=True)
 class Guide:
-    """What a relaxation tells a search for schedules."""
+    """What a relaxation provides to a search for schedules."""
 
     prices: Prices
     share: Floats  # (I,) of each job that is completed
@@ -105,7 +105,7 @@ class Tightening:
     threads : int
     packing : bool
         Whether packing inequalities are added; without them, the prices on capacity of every round
-        make bounds, too.
+        make bounds as well.
     stop : callable
         Whether to look for no more inequalities.
 
@@ -206,7 +206,7 @@ class Tightening:
 
     @staticmethod
     def _restrict(program: _Matrix, there: JobColumns, first: int, last: int) -> None:
-        """Add what a node says of a job: `open` is the share that completes in a slot or later."""
+        """Add a node's limits of a job: `open` is the share that completes in a slot or later."""
         slots, is_open = there.slots, there.is_open
         if first > slots[0]:  # nothing completes before
             later = is_open[slots >= first]

@@ -30,7 +30,7 @@ from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns,
 from optsched.scheduling.oracle.schedule import new_table
 
 NODES = 5_000_000  # of the search for a best pattern; beyond it, a bound takes its place
-PENALTY = 100.0  # times the worth of all jobs: the price of not running a job that must
+PENALTY = 100.0  # times the value of all jobs: the price of not running a job that must
 
 
 class UnitBlocks:
@@ -58,7 +58,7 @@ class UnitBlocks:
         self.rhs = np.zeros(self.rows)
         self.separated: set[tuple[int, int]] = set()  # (side, slot) whose machines stand alone
         self.hosts = self._hosts()
-        # far more than all jobs are worth, so that small infeasibilities cut a node off, too
+        # far more than all jobs are worth, so that small infeasibilities cut a node off as well
         self.penalty = 1.0 + PENALTY * float(arrays.utility.max(axis=1, initial=0.0).sum())
         size = max((w for i, w in enumerate(inst.work) if self._can_finish(i)), default=1)
         self.table = new_table(self.slots + 1, size + 1)  # inf
@@ -159,7 +159,7 @@ class UnitBlocks:
         return out[0], out[1]
 
     def price(self, prices: Floats, duals: Floats) -> Pricing:
-        """Ask every oracle; see `colgen.Decomposition`."""
+        """Call every oracle; see `colgen.Decomposition`."""
         worker, ps = self.by_job(prices)
         best = np.zeros(self.copies.size)
         columns: list[Column] = []
@@ -214,7 +214,7 @@ class UnitBlocks:
         best: Floats,
         columns: list[Column],
     ) -> None:
-        """Ask for the best pattern of every host; fill ``best`` and ``columns``."""
+        """Find the best pattern of every host; fill ``best`` and ``columns``."""
         for side in SIDES:
             mine = [b for b, host in enumerate(self.hosts) if host.side == side]
             if not mine:

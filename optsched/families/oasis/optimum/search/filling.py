@@ -52,13 +52,13 @@ class Machines(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """What a job's workers (PS) ask for, and at which prices."""
+    """What a job's workers (PS) request, and at which prices."""
 
     unit: Floats  # (C, T) price of a worker
     price: Floats  # (C, R, T) price of a unit of each resource
     machines: Machines
     demand: Floats  # (R,) units of a worker
-    stranded: float  # share of the worth of what is left over that is charged
+    stranded: float  # share of the value of what is left over that is charged
 
 
 @kernel
@@ -91,8 +91,8 @@ def _keep(scratch: Scratch, size: int, held: float, enough: float) -> tuple[int,
 def _offers(t: int, s: int, asked: _Asked, limit: int, dearest: float, slot: Scratch) -> int:
     """Collect the cheapest places for ``limit`` workers in a slot; return how many machines.
 
-    A machine that is full then, but for what is left of some resource, asks ``stranded`` times the
-    worth of that, too. Who asks ``dearest`` or more is not asked.
+    A machine that is full then, but for what is left of some resource, charges ``stranded`` times
+    the value of that as well. A machine that charges ``dearest`` or more is skipped.
     """
     unit, price, machines, demand, stranded = asked
     free, size, held = machines.free[t], 0, 0.0
@@ -246,7 +246,7 @@ class Demands(NamedTuple):
 
 
 class Board(PlanBoard):
-    """A cluster that is filled: who runs where, and what is free.
+    """A cluster that is filled: which job runs where, and what is free.
 
     Parameters
     ----------

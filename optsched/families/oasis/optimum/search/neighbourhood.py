@@ -59,7 +59,7 @@ class Neighbourhood:
     prices : pair of arrays of shape (T, R, H) and (T, R, K)
         Per unit of demand, on single machines.
     guide : Guide, optional
-        What a relaxation says of the jobs; without it, all are alike, and the prices of workers
+        What a relaxation states of the jobs; without it, all are alike, and the prices of workers
         follow from ``prices``.
     packs : bool
         Whether slots may be packed anew for a job.
@@ -152,7 +152,7 @@ class Neighbourhood:
         load(self.board, plans)
 
     def complete(self, plans: Mapping[int, Plan]) -> float:
-        """Replace the state by ``plans``, and put in what finds room beside; return the value."""
+        """Replace the state by ``plans``, and put in what finds room; return the value."""
         load(self.board, plans)
         others = [i for i in self._jobs(np.argsort(-self.earned, kind="stable")) if i not in plans]
         construct(self.board, others, BESIDE)
@@ -219,7 +219,7 @@ class Neighbourhood:
 
 
 def flat_prices(inst: OasisInstance) -> tuple[Floats, Floats]:
-    """Return prices that say nothing but "use little", on worker machines and on PS machines."""
+    """Return prices that mean only "use little", on worker machines and on PS machines."""
     capacities = (inst.arrays.worker_capacity, inst.arrays.ps_capacity)
     worker, ps = (board.flat_prices(capacity, inst.horizon) for capacity in capacities)
     return worker, ps
@@ -228,7 +228,7 @@ def flat_prices(inst: OasisInstance) -> tuple[Floats, Floats]:
 def _per_worker(prices: Floats, demand: Floats, capacity: Floats) -> Floats:
     """Return the price of one worker (PS) on the cheapest machine with room for it, (I, T)."""
     out = np.zeros((demand.shape[0], prices.shape[0]))
-    alike = [  # of machines with equal capacity and prices, one says all
+    alike = [  # of machines with equal capacity and prices, one states all
         h
         for members in equal_machines(capacity.tolist())
         for k, h in enumerate(members)
@@ -243,7 +243,7 @@ def _per_worker(prices: Floats, demand: Floats, capacity: Floats) -> Floats:
 
 
 def _free_worth(prices: Floats, capacity: Floats) -> Floats:
-    """Return the worth of a free unit, (T, R, H): its price, and a little for every resource."""
+    """Return the value of a free unit, (T, R, H): its price, and a little for every resource."""
     whole = np.maximum(capacity.sum(axis=0), 1.0)
     all_of_it = np.maximum((prices * capacity.T).sum(axis=(1, 2)), 1e-9)  # (T,)
     worth: Floats = prices + 0.05 * all_of_it[:, None, None] / whole[None, :, None]

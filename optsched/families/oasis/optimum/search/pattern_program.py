@@ -133,7 +133,7 @@ class PatternProgram(Rows):
         return list(seen.values())
 
     def _machines(self) -> None:
-        """Numbers sit in patterns; a class has only so many machines."""
+        """Numbers sit in patterns; a class has only this many machines."""
         hosts: dict[tuple[int, int, int], list[int]] = {}
         hosted: dict[tuple[int, int, int], list[tuple[Key, float]]] = {}
         for k, (host, pattern) in enumerate(self.patterns):

@@ -27,7 +27,7 @@ class Side(NamedTuple):
     most: Ints  # (I,) workers in a slot
     worth: Floats  # (I, T) of one worker: what the patterns of the first try maximize
     capacity: Floats  # (H, R) in units, equal machines next to each other
-    weight: Floats  # (T, R, H) worth of a free unit, by which a job chooses among machines
+    weight: Floats  # (T, R, H) value of a free unit, by which a job chooses among machines
     free: Floats  # (T, R, H) in units
     number: Ints  # (T, I) workers that run
     hosted: Small  # (T, H, I) the same by machine
@@ -204,7 +204,7 @@ def make_room(i: int, first: int, last: int, side: Side, tries: int) -> None:
 def put(i: int, amount: Ints, side: Side) -> None:
     """Place ``amount`` (T,) workers of job i in the slots that hold them as things stand.
 
-    They go where they leave the least behind, by worth per worker placed.
+    They go where they leave the least behind, by value per worker placed.
     """
     demand, weight, free, scratch = side.demand, side.weight, side.free, side.scratch
     _, resources, machines = free.shape

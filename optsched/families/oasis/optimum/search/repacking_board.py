@@ -36,7 +36,7 @@ from optsched.scheduling.oracle.schedule import (
 USEFUL = 1e-3  # a completion that earns less than this share of the best is not sought
 CONTENT = 0.995  # share of the most it can earn with which a job is content without repacking
 TRIES = 2  # to pack a slot
-INSERTION = 0.03  # units of effort, beside the steps of kernels
+INSERTION = 0.03  # units of effort, in addition to the steps of kernels
 SLOT_STEPS = 4  # of an insertion in a slot, by machine and resource
 REPACKING = 20  # times as many where slots are packed anew
 LITTLE = 0.02  # of the highest price: what the largest worker counts for on top of its price
@@ -54,7 +54,7 @@ class PackedBoard:
     prices : pair of arrays of shape (I, T)
         Of one worker, and of one PS.
     weight : pair of arrays of shape (T, R, H) and (T, R, K)
-        Worth of a free unit, by which a job chooses among machines.
+        Value of a free unit, by which a job chooses among machines.
     factors : sequence of (multiple, repacks)
         Multiples of the prices that `insert` may use, and whether it packs slots anew.
     """
@@ -200,7 +200,7 @@ class PackedBoard:
         return plan
 
     def restore(self, i: int, plan: Plan) -> None:
-        """Put job i where ``plan`` says; the place must be free."""
+        """Put job i where ``plan`` states; the place must be free."""
         self.plans[i] = plan.completion
         self._book(i, plan, -1)
         self.value += plan.value

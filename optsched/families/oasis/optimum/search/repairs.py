@@ -35,7 +35,7 @@ class Repairs:
     seed : int
     beside : bool
         Whether they run all the time in a thread of their own, while the context is open, and not
-        only when they are asked to `work`.
+        only when `work` is called.
     params : AutoParams
     """
 
@@ -132,7 +132,7 @@ class Repairs:
         return True
 
     def _ended(self) -> bool:
-        """Whether all repairs are to end: also asked in their own thread, where nobody looks."""
+        """Whether all repairs are to end: also called in their own thread, where nobody looks."""
         return self.ended.is_set() or self.progress.left() <= 0
 
     def _share(self) -> float:

@@ -99,7 +99,7 @@ class SlotRepair:
     def postponed(self) -> dict[int, int]:
         """Return the completions with one job a slot later, or out, which costs the least.
 
-        It is a job that lacks work, or runs beside one that does.
+        It is a job that lacks work, or runs next to one that does.
         """
         utility = self.problem.arrays.utility
         missing, out = self.missing(), dict(self.due)
@@ -163,7 +163,7 @@ class SlotRepair:
             self.weight = np.maximum(self.weight / self.weight.max(), LIGHTEST)
 
     def _begin(self, span: Span, ended: Callable[[], bool]) -> bool:
-        """Plan slot by slot, each takes its share of what is missing; say whether all are."""
+        """Plan slot by slot, each takes its share of what is missing; return whether all are."""
         for k, t in list(enumerate(self.slots))[self.planned :]:
             if span.over() or ended():
                 return False
@@ -232,7 +232,7 @@ class SlotRepair:
             self.place(t, np.rint(part).astype(np.int64))
 
     def place(self, t: int, point: Ints) -> None:
-        """Take over a point of a slot's program; machines may hold more than the numbers say."""
+        """Take over a point of a slot's program; machines may hold more than the numbers mean."""
         jobs = len(self.active[t])
         cut = 2 * jobs + self.placed[0][t].size
         numbers = point[:jobs], point[jobs : 2 * jobs]

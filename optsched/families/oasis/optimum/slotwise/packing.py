@@ -38,7 +38,7 @@ class Side(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What S slots are asked, of J jobs."""
+    """What is wanted of S slots, for J jobs."""
 
     slot: Ints  # (S,)
     may: Flags  # (S, J) run
@@ -73,10 +73,10 @@ class Empty(NamedTuple):
 
 
 class Desk(NamedTuple):
-    """What is asked for, for n jobs, and what a search writes to."""
+    """What is required for n jobs, and what a search writes to."""
 
     offered: Floats  # (n,) by job: for a worker
-    most: Ints  # (n,) by job: workers that are asked for
+    most: Ints  # (n,) by job: workers that are requested
     items: Items
     levels: Levels
 
@@ -111,7 +111,7 @@ class _Emptied(NamedTuple):
 def price_slots(
     asked: Asked, work: Work, sides: tuple[Side, Side], moves: int, rng: Generator, hosted: Hosted
 ) -> None:
-    """Pack slots, each in so many moves from what is known, or from machines that are filled.
+    """Pack slots, each in this many moves from what is known, or from machines that are filled.
 
     Parameters
     ----------
@@ -186,14 +186,14 @@ def new_desk(n: int, resources: int) -> Desk:
 
 @kernel(nogil=True, counted=False)
 def fill(machines: Empty, h: int, desk: Desk, nodes: int, hosted: Small, total: Ints) -> None:
-    """Let the empty machine h host what pays most of what the desk asks for.
+    """Let the empty machine h host what pays most of what the desk requests.
 
     Parameters
     ----------
     machines : Empty
     h : int
     desk : Desk
-        Says what is offered, and for how many.
+        The offers, and the numbers of workers.
     nodes : int
         How many the search may visit.
     hosted : shape (H, n)
@@ -244,7 +244,7 @@ def refill(
     moves: int,
     rng: Generator,
 ) -> None:
-    """Improve a packing by so many moves: it never pays less.
+    """Improve a packing by this many moves: it never pays less.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def _paid(jobs: Jobs, state: _State) -> float:
 
 @kernel(nogil=True, counted=False)
 def _empty(state: _State, workers: int, servers: int, rng: Generator, out: _Emptied) -> None:
-    """Empty so many machines for workers and for PS, drawn with the order in which to fill them."""
+    """Empty this many machines for workers and for PS; draw the order in which to fill them."""
     of_workers, machine, hosted = out
     k = 0
     while k < workers + servers:

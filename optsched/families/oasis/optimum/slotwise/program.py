@@ -6,8 +6,8 @@
           sum_c x_ic <= 1                                                for all i
           s, x, z >= 0
 
-x_ic says that job i completes in slot c, one of few, of which b is the one before; s_ic is work
-that is done by then, beyond what is required; z_tp says that the machines host packing p in slot
+x_ic states that job i completes in slot c, one of few, of which b is the one before; s_ic is work
+that is done by then, beyond what is required; z_tp states that the machines host packing p in slot
 t, with n_pi workers of job i. Packings are columns (Gilmore and Gomory, 1961) that `Slots` prices
 at smoothed dual values of work (Wentges, 1997). `settle` is a diving heuristic that fixes packings
 slot by slot (Sadykov et al., 2019). The right side is slightly more than W_i, since at the end
@@ -28,7 +28,7 @@ from optsched.numbers.arrays import Floats, Ints
 MARGIN = 0.008  # of a job's work
 DEAR = 3.0  # times what a job earns: what it costs to lack all of its work
 WHOLE = 0.99  # of a packing: then the slot is settled
-AT_ONCE = 5  # slots are settled in so many steps, as a rule fewer and fewer
+AT_ONCE = 5  # slots are settled in this many steps, as a rule fewer and fewer
 DUAL, PRIMAL = 1, 4  # strategies of the simplex of HiGHS
 OPTIONS: Mapping[str, str | int | float] = {
     # rows are shares of work and of slots, which need no scaling; runs begin where one ended
@@ -219,7 +219,7 @@ class SlotProgram:
         return self.lowest[i] == self.row[i].size
 
     def forget(self, most: int) -> None:
-        """Keep at most so many packings: those in use, and those that are nearest to it."""
+        """Keep at most this many packings: those in use, and those that are nearest to it."""
         _ = self.solve()
         solution, first = self.h.getSolution(), self.first
         z, cost = (np.array(a)[first:] for a in (solution.col_value, solution.col_dual))

@@ -35,7 +35,7 @@ class DiveParams:
     likely : float
         A slot is an option of a job if this share of it completes there in the relaxation.
     after, before : ints
-        Slots after likely or known completions, and before known ones, that are options, too.
+        Slots after likely or known completions, and before known ones, that are options as well.
     levels : floats
         The last slot that earns each of these shares of the best is an option.
     few : float
@@ -91,7 +91,7 @@ class DiveParams:
 
 
 class SlotSearch:
-    """The decisions of a search, and the program that says what they earn.
+    """The decisions of a search, and the program that states what they earn.
 
     Parameters
     ----------

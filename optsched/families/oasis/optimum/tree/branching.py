@@ -31,7 +31,7 @@ PACKING_SECONDS = 5.0  # for one slot; a failure only means that a machine is sp
 class UnitTree(SlotBranching, UnitBlocks):
     """The decomposition as a problem for `branch.BranchAndPrice`.
 
-    ``limits`` says what a program may use that is given so many seconds.
+    ``limits`` states what a program may use that is given this many seconds.
     """
 
     def __init__(

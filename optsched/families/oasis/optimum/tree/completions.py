@@ -67,7 +67,7 @@ class CompletionTree:
         self.tightening, self.seconds = tightening, seconds
         guide, whole = tightening.guide, tightening.whole
         self.root = Part(whole, tightening.bound, guide.prices, tightening.completed)
-        self.gain: dict[int, float] = {}  # of the last split of a job, relative to its worth
+        self.gain: dict[int, float] = {}  # of the last split of a job, relative to its value
         # where a job does not take part in the programs, bounds are valid, if weaker
         lacks = -tightening.evaluate(guide.prices, whole)[1]
         near = lacks < REACH * tightening.blocks.arrays.utility.max(axis=1, initial=0.0)
@@ -107,7 +107,7 @@ class CompletionTree:
             yield self.bound
 
     def _splits(self, part: Part) -> list[tuple[Completion, float]]:
-        """Return one split of each job that is in parts, and its worth; the most promising first.
+        """Return one split of each job that is in parts, and its value; the most promising first.
 
         A split is worth what a part may lose: the share of the job that completes early earns more
         than the rest, and more than what the next slot earns.
