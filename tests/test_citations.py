@@ -19,29 +19,10 @@ FOLDERS = (
     "families/*/oracle",
     "families/*/certificate",
 )
-WITHOUT_TECHNIQUE = {  # formats, registries, limits, data structures
-    "engine/budget",
-    "engine/interval",
-    "engine/known",
-    "engine/progress",
+WITHOUT_TECHNIQUE = {  # parameters, clocks, scratch memory
     "engine/reserve",
-    "families/bot/optimum/interior/tree",
-    "families/bot/optimum/reports",
     "families/completion/optimum/board/notes",
-    "families/completion/optimum/board/plans",
-    "families/completion/optimum/board/servers",
-    "families/completion/optimum/board/windows",
-    "families/completion/optimum/scaling",
-    "families/dmlrs/certificate/limits",
-    "families/dmlrs/oracle/request",
-    "families/oasis/certificate/limits",
     "families/oasis/optimum/params",
-    "families/oasis/optimum/tree/nodes",
-    "proofs/limits",
-    "proofs/placements",
-    "proofs/slots",
-    "proofs/tallies",
-    "solvers/common",
 }
 NAME = r"(?:v[ao]n (?:den )?)?[A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?"
 CITATION = re.compile(rf"({NAME}(?: et al\.| and {NAME})?)(?:, | \()(\d{{4}})(?=[);])")

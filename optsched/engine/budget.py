@@ -1,7 +1,8 @@
-"""Limits of a solve: seconds on the clock, or deterministic units of work.
+"""Deterministic time: limits of a solve as seconds on the clock, or as units of work.
 
 Methods compute with seconds. Under a work limit these are derived from the work done so far (see
-`process.effort`), so that every decision is the same on any machine.
+`process.effort`), so that every decision is the same on any machine, as with the deterministic time
+of CP-SAT (Perron et al., 2023).
 """
 
 from __future__ import annotations

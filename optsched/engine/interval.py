@@ -1,4 +1,4 @@
-"""Interval of an optimum: a schedule reaches one end, a bound closes the other."""
+"""Primal-dual gap: an optimum lies between incumbent and dual bound (Land and Doig, 1960)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Schedules and certificates that are known before a search; the judge verifies each of them."""
+"""Warm start: known schedules and certificates enter a search after verification.
+
+The judge verifies every schedule and the checker every certificate, whatever their origin, as in
+Cheung et al. (2017).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Progress of a method: incumbent, dual bound with certificate, limits, and when to stop."""
+"""Incumbent and dual bound of a running method, its limits and stopping criteria.
+
+Methods report schedules and certificates as they find them; the best of both sides give the gap at
+which a search stops, as in branch and bound (Land and Doig, 1960).
+"""
 
 from __future__ import annotations
 

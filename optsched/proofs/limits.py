@@ -1,4 +1,7 @@
-"""First checks of every certificate: it belongs to the instance, and it is not too large."""
+"""Validation of certificates before they are checked: the right instance, and an admissible size.
+
+A certificate is untrusted input, as in Cheung et al. (2017).
+"""
 
 from __future__ import annotations
 

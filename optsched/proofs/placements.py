@@ -1,4 +1,7 @@
-"""Feasibility check of schedules whose jobs have workers and PS on machines, slot by slot."""
+"""Feasibility check of schedules whose jobs have workers and PS on machines, slot by slot.
+
+The primal half of a verified optimum (Cheung et al., 2017); it shares no code with a solver.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Branching restrictions on the path to a leaf, for jobs that run in slots."""
+"""Branching decisions on the path to a leaf (Land and Doig, 1960), for jobs that run in slots."""
 
 from __future__ import annotations
 

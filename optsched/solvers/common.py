@@ -1,4 +1,8 @@
-"""Shared by all solvers: the names of solution statuses, tolerances, and interruption by Ctrl-C."""
+"""Solution statuses, tolerances and interruption by Ctrl-C, common to all solvers.
+
+The solvers are HiGHS (Huangfu and Hall, 2018), CP-SAT (Perron et al., 2023) and Clarabel
+(Goulart and Chen, 2024).
+"""
 
 from __future__ import annotations
 

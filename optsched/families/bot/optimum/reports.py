@@ -1,4 +1,8 @@
-"""Reports of a method's rates and prices to the judge and the checker."""
+"""Weak duality: a method's rates and prices become a schedule and a certificate.
+
+The judge recomputes the utility of the rates and the checker the dual function of the prices
+(Boyd and Vandenberghe, 2004).
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Weights scaled by a power of ten for all methods, and results scaled back exactly.
+"""Objective scaling: weights times a power of ten for all methods, and results scaled back exactly.
 
-Solvers have absolute tolerances. So every method solves the instance with its weights multiplied
-by a power of ten, so that the greatest has four digits before the point. Results are mapped back:
-schedules unchanged, values and bounds divided, certificates with their prices divided. The base is
-ten because weights are decimals: 7e-13 is read as 7000, and nothing is rounded.
+Solvers have absolute tolerances (Gleixner et al., 2016). So every method solves the instance with
+its weights multiplied by a power of ten, so that the greatest has four digits before the point.
+Results are mapped back: schedules unchanged, values and bounds divided, certificates with their
+prices divided. The base is ten because weights are decimals: 7e-13 is read as 7000, and nothing is
+rounded.
 """
 
 from __future__ import annotations

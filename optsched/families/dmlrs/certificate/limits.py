@@ -1,8 +1,8 @@
-"""Magnitudes of the checker's integers: limits of a leaf, prices, and the grid of values.
+"""Overflow analysis of the checker's integers: limits of a leaf, prices, and the grid of values.
 
-The kernels of the checker are compiled, and count in 64 bits. This module proves that nothing
-leaves that range: `Scale` chooses the grid of values accordingly, for any instance and prices, and
-states the largest of every sum that the kernels form.
+The kernels of the checker are compiled, and count in 64 bits. Bounds on the magnitude of every sum
+(Moore, 1966) prove that nothing leaves that range: `Scale` chooses the grid of values accordingly,
+for any instance and prices.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Input of the pricing kernels: a job, the window of its schedule, and scratch arrays.
+"""Input of the label-setting algorithm (Desrochers and Soumis, 1988): job, window, scratch arrays.
 
 I: jobs; T: slots; R: resources; H: entries of a list of machines; K: the most workers of the job;
 N: the most workers of any job; O: the most options of a slot.

@@ -1,9 +1,9 @@
-"""Magnitudes of the checker's integers, and the grid on which its kernels add up.
+"""Overflow analysis of the checker's integers, and the grid on which its kernels add up.
 
-The argument is made here in Python's integers, before a kernel with 64 bits runs: prices of
-workers that would leave its range count as the highest that stays inside (different prices,
-equally valid), utilities and prices are put on a coarse enough grid, and what would need too much
-memory is refused.
+Bounds on the magnitude of every sum (Moore, 1966) are computed in Python's integers, before a
+kernel with 64 bits runs: prices of workers that would leave its range count as the highest that
+stays inside (different prices, equally valid), utilities and prices are put on a coarse enough
+grid, and what would need too much memory is refused.
 """
 
 from __future__ import annotations

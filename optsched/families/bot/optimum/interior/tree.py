@@ -1,4 +1,4 @@
-"""An instance on its tree in the layout and scale of the interior-point method.
+"""Elimination order of the Newton systems: an instance on its tree, without fill-in (Parter, 1961).
 
 Rates are in units of what equal shares give, loads in units of capacity. The limits of nodes and
 arcs are numbered as in `kernels`.

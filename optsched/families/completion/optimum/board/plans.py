@@ -1,4 +1,7 @@
-"""Plans of jobs on single servers: mode, start and places of each job."""
+"""Modes and starts: plans of jobs on single servers, with mode, start and places of each job.
+
+The modes of a job are those of multi-mode project scheduling (Sprecher et al., 1997).
+"""
 
 from __future__ import annotations
 

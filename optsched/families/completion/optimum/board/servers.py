@@ -1,5 +1,6 @@
 """Resource profiles of single servers: segments of slots in which free capacity is constant.
 
+Schedulers with backfilling keep such profiles (Mualem and Feitelson, 2001).
 Time is cut where a job starts or ends on any server. A segment holds its numbers for all servers
 next to each other, so that kernels process many servers with one instruction; the rows of segments
 stay in place, and only their order changes.

@@ -1,4 +1,7 @@
-"""Kernels: free capacity on single servers in a window of slots, and the cost of a window."""
+"""Kernels of the resource profiles: free capacity in a window of slots, and the cost of a window.
+
+A job fits where the minimum of the profile over its window suffices (Mualem and Feitelson, 2001).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Nodes of the branch-and-price tree: bounds on schedules and on patterns of single machines."""
+"""Branching decisions of branch and price: bounds on schedules and on patterns of single machines.
+
+They change the pricing subproblems, not the master (Vanderbeck, 2000).
+"""
 
 from __future__ import annotations
 
