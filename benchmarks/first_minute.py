@@ -69,7 +69,7 @@ def ratio(family: str) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         file = f"{folder}/small.json"
         spent(["-m", "optsched", "generate", family, "--preset", "small", "-o", file])
-        command = ["-m", "optsched", "ratio", file, "--time-limit", "20", "--fresh"]
+        command = ["-m", "optsched", "ratio", file, "--time-limit", "20", "--no-cache"]
         cold, warm = (spent(command, f"{folder}/cache") for _ in range(2))
     return {
         "cold_cpu": cold["cpu"],

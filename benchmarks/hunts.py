@@ -47,7 +47,7 @@ METHODS = {
     "kept if the ratio does not fall",
     "annealing": "the same moves; a ratio that falls to a part q is kept with probability "
     "exp(-(1 - q) / temperature), and the temperature falls from 0.5 to 0.02",
-    "hunt": "`optsched hunt`, before it shrinks anything",
+    "hunt": "`optsched worst-case`, before it shrinks anything",
 }
 MUST = 1.3  # times the best of the other searches
 HOT, COLD = 0.5, 0.02

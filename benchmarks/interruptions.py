@@ -155,7 +155,7 @@ BENCHMARK = Benchmark(
     methods={
         "stopped": "`optsched solve --time-limit 600 --gap 0 -o FILE`, at a random moment of its "
         "first 15 s; smallest and largest preset, half of them with nothing compiled (cold)",
-        "thousands": "the same in the first 45 s: `generate --jobs 10000 --slots 500 --machines "
+        "thousands": "the same in the first 45 s: `generate --jobs 10000 --horizon 500 --machines "
         "1000` of oasis earnable and dmlrs contended, `--jobs 5000 --machines 500` of completion",
         "with a file": "the instance had been read, so the best so far is on file, and `verify` "
         "accepts it; before, there is one line and no file",

@@ -97,9 +97,9 @@ class Bench:
         assert self.trace is not None  # or there is no such cell
         machines = self.folder / "machines.csv"
         machines.write_text(MACHINES)
-        size = ["--jobs", cell["jobs"], "--slot", cell["slot"], "--slots", cell["slots"]]
+        size = ["--jobs", cell["jobs"], "--slot-length", cell["slot"], "--horizon", cell["slots"]]
         size += ["--start", cell["start"]]
-        how = ["--family", cell["family"], "--machines", machines, "--as-is", *size]
+        how = ["--family", cell["family"], "--machines", machines, "--no-scaling", *size]
         path = self.folder / "month.json"
         watched(["trace", *map(str, [self.trace, *how, "-o", path])], self.folder)
         self.load = traces.load_of(cell["family"], path)
@@ -192,8 +192,8 @@ BENCHMARK = Benchmark(
         "online": "`optsched run FILE --policy ...`",
         "gap": '`solve(method="auto", threads=1, seed=0, check="certified")` in a fresh process; '
         "then `optsched verify` of its file",
-        "month": "`optsched trace FILE --as-is`, then the same; of the machines, 231 have 8 GPUs "
-        "and 321 have 2",
+        "month": "`optsched trace FILE --no-scaling`, then the same; of the machines, 231 have 8 "
+        "GPUs and 321 have 2",
         "limit": "the wall clock of `solve(method=..., time_limit=10)`, judge and check included; "
         "not compiling and reading the file",
         "minute": "`solve(time_limit=60)`; in `oasis` and `completion`, where all threads search, "

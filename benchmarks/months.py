@@ -27,7 +27,7 @@ HOURS = 720
 LOGS = {"philly": ["--start", "2017-11-23"], "hpc2n": []}
 """Which part of a log is taken; else from its beginning."""
 METHODS = {
-    "month": f"`optsched ratio LOG --machines LIST --as-is --slot 1h --slots {HOURS} "
+    "month": f"`optsched ratio LOG --machines LIST --no-scaling --slot-length 1h --horizon {HOURS} "
     "--time-limit S --plot FOLDER`; Philly with `--start 2017-11-23`",
     "high / low": "the certified bound over the value of the best schedule that is known",
 }
@@ -52,8 +52,17 @@ def measure(options: Namespace, cell: Row) -> Row:
             machines = folder / "machines.csv"
             machines.write_text(MACHINES)
         said, pictures = folder / "made.json", folder / "pictures"
-        how = ["--machines", machines, "--as-is", "--slot", "1h", "--slots", HOURS, *LOGS[name]]
-        limit = ["--time-limit", cell["time_limit"], "--fresh", "-q", "--json"]
+        how = [
+            "--machines",
+            machines,
+            "--no-scaling",
+            "--slot-length",
+            "1h",
+            "--horizon",
+            HOURS,
+            *LOGS[name],
+        ]
+        limit = ["--time-limit", cell["time_limit"], "--no-cache", "-q", "--json"]
         told = [log, *how, *limit, "-o", said, "--plot", pictures]
         row = watched(["ratio", *map(str, told)], folder)
         printed = (folder / "said").read_text()

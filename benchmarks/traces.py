@@ -21,13 +21,13 @@ from optsched.problem import get_family
 SLOTS = 500
 PRESETS = {"oasis": "paper", "dmlrs": "contended", "completion": "paper"}
 METHODS = {
-    "generate": "`optsched generate FAMILY --preset paper|contended --jobs J --slots 500 "
+    "generate": "`optsched generate FAMILY --preset paper|contended --jobs J --horizon 500 "
     "--machines M`",
     "at load 1": "the same with `--load 1` in place of the machines; `load` is what came out",
-    "trace": "`optsched trace jobs.csv --family F --jobs J --slots 500 --slot 1h --load L`, with "
-    "the load that takes about M machines",
-    "as is": "`optsched trace jobs.csv --machines machines.csv --as-is --jobs J --slots 500`; M "
-    "machines with 4 GPUs; what the cluster did is placed and written too",
+    "trace": "`optsched trace jobs.csv --family F --jobs J --horizon 500 --slot-length 1h "
+    "--load L`, with the load that takes about M machines",
+    "as is": "`optsched trace jobs.csv --machines machines.csv --no-scaling --jobs J "
+    "--horizon 500`; M machines with 4 GPUs; what the cluster did is placed and written too",
     "show": "`optsched show jobs.csv` with all jobs and 100 slots",
 }
 
@@ -53,17 +53,26 @@ def command_of(cell: Row, folder: Path) -> list[str]:
     if what in ("generate", "at load 1"):
         size = ["--load", "1"] if what == "at load 1" else ["--machines", str(machines)]
         drawn = ["--preset", PRESETS[family], "--jobs", str(jobs), "--seed", str(cell["seed"])]
-        slots = [] if family == "completion" else ["--slots", str(cell["slots"])]
+        slots = [] if family == "completion" else ["--horizon", str(cell["slots"])]
         return ["generate", family, *drawn, *slots, *size, *made]
     whole = max(jobs, cell["listed"])
     paths = draw_trace(folder, whole, machines, cell["seed"])
-    trace = [str(paths[0]), "--family", family, "--jobs", str(jobs), "--slot", "1h"]
+    trace = [str(paths[0]), "--family", family, "--jobs", str(jobs), "--slot-length", "1h"]
     if what == "show":
-        return ["show", *trace, "--slots", str(cell["slots"]), "-q", "--json"]
+        return ["show", *trace, "--horizon", str(cell["slots"]), "-q", "--json"]
     if what == "as is":
-        return ["trace", *trace, "--machines", str(paths[1]), "--as-is", "--slots", "500", *made]
+        return [
+            "trace",
+            *trace,
+            "--machines",
+            str(paths[1]),
+            "--no-scaling",
+            "--horizon",
+            "500",
+            *made,
+        ]
     load = str(cell["load"])
-    return ["trace", *trace, "--slots", str(cell["slots"]), "--load", load, *made]
+    return ["trace", *trace, "--horizon", str(cell["slots"]), "--load", load, *made]
 
 
 def measure(cell: Row) -> Row:
@@ -128,7 +137,7 @@ def summarize(rows: list[Row]) -> Summary:
     targets = (
         Target("`generate`, 10,000 jobs, 1000 machines", "s CPU", worst("generate"), 8, 5),
         Target("`trace` of 10,000 jobs, scaled", "s CPU", worst("trace"), 8, 5),
-        Target("`trace --as-is` of 10,000 jobs, 1000 machines", "s CPU", worst("as is"), 8, 5),
+        Target("`trace --no-scaling` of 10,000 jobs, 1000 machines", "s CPU", worst("as is"), 8, 5),
         Target("`show` of a trace of 100,000 jobs", "s CPU", worst("show"), 15, 8),
         Target("`generate --load 1`: off by", "", max(off, default=None), 0.05, 0.02),
         Target("memory", "MB", max(r["megabytes"] for r in rows), 4096, 2048),

@@ -31,7 +31,7 @@ from optsched.files.disk import write_whole
 from optsched.files.envelope import instance_of, plain, read_json
 from optsched.hunts.evaluation import Terms
 from optsched.hunts.hunt import hunt, notes_beside
-from optsched.problem import Instance, family_of, get_family
+from optsched.problem import Instance, family_of, get_family, option_name
 from optsched.results.result import part_of
 from optsched.results.reuse import load_optimum
 
@@ -71,10 +71,11 @@ class Case:
     @property
     def command(self) -> str:
         """The same hunt by hand."""
-        sizes = "".join(f" --{size} {n}" for size, n in self.sizes.items())
+        sizes = "".join(f" {option_name(size)} {n}" for size, n in self.sizes.items())
         return (
-            f"optsched hunt --family {self.family} --policy {self.policy} --box {self.preset}"
-            f"{sizes} --earns {EARNS} --evaluations {self.evaluations} -o {self.name}.json"
+            f"optsched worst-case --family {self.family} --policy {self.policy} "
+            f"--preset {self.preset}{sizes} --min-alg-fraction {EARNS} "
+            f"--evaluations {self.evaluations} -o {self.name}.json"
         )
 
 

@@ -260,17 +260,21 @@ class Window:
         given = {f.name: getattr(self, f.name) for f in fields(self)}
         for name, value in given.items():
             if value is not None and name not in defaults:
-                known = ", ".join(_option(n) for n in defaults)
-                beside = " next to --as-is" if "as_is" in defaults else ""
+                known = ", ".join(map(option_name, defaults))
+                scaled = " with --no-scaling" if "as_is" in defaults else ""
                 raise InputError(
-                    f"{_option(name)} means nothing for family {family}{beside}, expected one of: "
-                    f"{known}"
+                    f"option {option_name(name)} is not supported by family {family}{scaled}, "
+                    f"expected one of: {known}"
                 )
         return {n: default if given[n] is None else given[n] for n, default in defaults.items()}
 
 
-def _option(name: str) -> str:
-    return "--" + {"profiles": "profile"}.get(name, name).replace("_", "-")
+OPTIONS = {"as_is": "no-scaling", "profiles": "profile", "slot": "slot-length", "slots": "horizon"}
+
+
+def option_name(name: str) -> str:
+    """Return the option of the command line that sets a size or a field of :class:`Window`."""
+    return "--" + OPTIONS.get(name, name).replace("_", "-")
 
 
 def sizes_of(instance: Instance) -> dict[str, int]:

@@ -26,7 +26,7 @@ from optsched.results.result import save_schedule
 from optsched.results.reuse import load_optimum, load_run
 
 LIMIT = ["--time-limit", "2"]
-WINDOW = ["--jobs", "6", "--slots", "8", "--load", "0.4"]
+WINDOW = ["--jobs", "6", "--horizon", "8", "--load", "0.4"]
 JOBS = "submit_seconds,run_seconds,tasks\n" + "".join(
     f"{600 * k},{3600 * (1 + k % 3)},{1 + k % 4}\n" for k in range(8)
 )
@@ -66,6 +66,24 @@ def folder(tmp_path_factory):
 # --- commands ---------------------------------------------------------------------------------
 
 
+def test_old_names_of_commands_and_options_still_work(folder, call, tmp_path):
+    new, old = (
+        call("solve", folder / "small.json", f"--{name}=5", "--json")
+        for name in ("work-limit", "effort")
+    )
+    status, out, err = old
+    assert json.loads(out)["reference"]["bound"] == json.loads(new[1])["reference"]["bound"]
+    assert (status, new[2]) == (0, "")
+    assert err.splitlines()[0] == "optsched: warning: --effort is deprecated, use --work-limit"
+    _, _, err = call("generate", "oasis", "--slots", 7, "-o", tmp_path / "a.json")
+    assert "--slots is deprecated, use --horizon" in err
+    assert json.loads((tmp_path / "a.json").read_text())["instance"]["horizon"] == 7
+    for old, new in (("hunt", "worst-case"), ("weight", "max-weight")):
+        status, _, err = call(old, "--help")
+        assert (status, err) == (0, f"optsched: warning: {old} is deprecated, use {new}\n")
+    assert call("run", "--policy", "hunt", "x.json")[2].startswith("optsched: x.json")  # a value
+
+
 def test_help_of_every_command(call):
     status, out, _ = call("--help")
     assert status == 0
@@ -86,7 +104,7 @@ def test_generate_follows_the_seed(call, tmp_path):
 
 
 def test_generate_takes_sizes(call, tmp_path):
-    sizes = ("--jobs", 3, "--slots", 7, "--machines", 4)
+    sizes = ("--jobs", 3, "--horizon", 7, "--machines", 4)
     status, out, _ = call(
         "generate", "oasis", "--preset", "small", *sizes, "-o", tmp_path / "x.json"
     )
@@ -113,7 +131,7 @@ def test_trace_reads_gzip_and_the_slot(call, folder, tmp_path):
     packed = tmp_path / "jobs.csv.gz"
     packed.write_bytes(gzip.compress((folder / "jobs.csv").read_bytes()))
     target = tmp_path / "window.json"
-    assert call("trace", packed, *WINDOW, "--slot", "30min", "-o", target)[0] == 0
+    assert call("trace", packed, *WINDOW, "--slot-length", "30min", "-o", target)[0] == 0
     assert load_instance(target).slot_seconds == 1800
 
 
@@ -147,17 +165,17 @@ def test_solve_prints_json(call, folder):
 
 
 def test_solve_and_ratio_take_an_effort(call, folder):
-    _, plain, _ = call("solve", folder / "small.json", "--effort", "5", "--json")
+    _, plain, _ = call("solve", folder / "small.json", "--work-limit", "5", "--json")
     _, compared, _ = call(
-        *("ratio", folder / "small.json", "-p", "fifo", "--effort", "5", "--fresh", "--json")
+        *("ratio", folder / "small.json", "-p", "fifo", "--work-limit", "5", "--no-cache", "--json")
     )
     for out in (plain, compared):
         found = json.loads(out)["reference"]
         assert 5 <= found["effort"] < 500
         assert found["value"] <= found["bound"] * (1 + 1e-9)
-    status, _, err = call("solve", folder / "small.json", "--effort", "-1")
+    status, _, err = call("solve", folder / "small.json", "--work-limit", "-1")
     assert status == 2
-    assert "--effort" in err
+    assert "--work-limit" in err
 
 
 def test_run_says_what_was_earned(call, folder):
@@ -365,7 +383,7 @@ def test_wrong_input_is_one_line(call, folder, tmp_path, case):
     write(folder, tmp_path / name)
     before = sorted(tmp_path.iterdir())
     target = tmp_path / "out.json"
-    window = () if name.endswith(".json") else ("--jobs", 4, "--slots", 8)
+    window = () if name.endswith(".json") else ("--jobs", 4, "--horizon", 8)
     refused(call("solve", tmp_path / name, *window, "-o", target), name, *words)
     assert sorted(tmp_path.iterdir()) == before  # no partial output
 
@@ -381,14 +399,20 @@ def test_machine_list_without_machines(call, folder, tmp_path):
     [
         (["generate", "nobody", "-o", "x.json"], ["unknown family 'nobody'", "oasis"]),
         (["generate", "oasis", "--preset", "huge", "-o", "x.json"], ["preset 'huge'", "paper"]),
-        (["generate", "oasis", "--slots", "1000000", "-o", "x.json"], ["1000000 slots", "at most"]),
+        (
+            ["generate", "oasis", "--horizon", "1000000", "-o", "x.json"],
+            ["1000000 slots", "at most"],
+        ),
         (["generate", "oasis", "-o", "nowhere/x.json"], ["nowhere", "no folder"]),
         (["run", "{small}", "--policy", "nobody"], ["unknown policy 'nobody'", "fifo"]),
         (["run", "{small}", "--policy", "nowhere:P"], ["cannot be loaded"]),
         (["solve", "{small}", "--method", "magic"], ["unknown method 'magic'", "auto"]),
         (["solve", "{small}", "-o", "nowhere/x.json"], ["nowhere", "no folder"]),
-        (["trace", "{jobs}", "--slot", "long", "-o", "x.json"], ["slot 'long'", "15min"]),
-        (["trace", "{jobs}", "--slot", "-1h", "-o", "x.json"], ["slot '-1h'", "more than 0"]),
+        (["trace", "{jobs}", "--slot-length", "long", "-o", "x.json"], ["slot 'long'", "15min"]),
+        (
+            ["trace", "{jobs}", "--slot-length", "-1h", "-o", "x.json"],
+            ["slot '-1h'", "more than 0"],
+        ),
         (["trace", "{jobs}", "--jobs", "99", "-o", "x.json"], ["8 jobs", "99"]),
         (["trace", "{jobs}", *WINDOW, "--load", "-1", "-o", "x.json"], ["load", "-1"]),
         (["trace", "{small}", "-o", "x.json"], ["instance file already"]),
@@ -492,7 +516,7 @@ def test_wrong_input_of_a_process(tmp_path):
 def test_ctrl_c_prints_the_best_so_far(call, tmp_path):
     """Ctrl-C while the optimum is sought: exit status 130, and the best so far, in the file too."""
     hard, target = tmp_path / "hard.json", tmp_path / "result.json"
-    sizes = ("--jobs", 60, "--slots", 60, "--machines", 20)
+    sizes = ("--jobs", 60, "--horizon", 60, "--machines", 20)
     assert call("generate", "oasis", "--preset", "earnable", *sizes, "-o", hard)[0] == 0
     process = start("solve", hard, "--time-limit", 120, "-o", target)
     assert process.stderr is not None
@@ -566,7 +590,7 @@ def test_a_trace_in_json_is_no_instance_file(call, tmp_path, content, name):
     path, target = tmp_path / name, tmp_path / "made.json"
     data = b"\xef\xbb\xbf" + json.dumps(content, indent=2).encode()
     path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
-    options = ("--jobs", 1, "--slots", 10)
+    options = ("--jobs", 1, "--horizon", 10)
     assert call("trace", path, *options, "-o", target)[0] == 0
     assert call("show", path, *options)[0] == 0
     assert call("show", target)[0] == 0

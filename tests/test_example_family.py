@@ -88,7 +88,7 @@ def test_commands_know_the_family(command, words, said):
         ),
         (
             ("generate", "intervals", "--nodes", "3", "-o", "x.json"),
-            "--nodes means nothing for family intervals, expected --jobs, --machines",
+            "option --nodes is not supported by family intervals, expected --jobs, --machines",
         ),
     ],
 )

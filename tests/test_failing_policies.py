@@ -203,7 +203,7 @@ def endless(folder):
 @pytest.mark.usefixtures("endless")
 def test_a_decision_that_takes_too_long_is_an_error(call, name, place, sealed):
     words = ("run", "small.json", "-p", f"endless:{name}", "--decision-limit", 4, "-q")
-    status, out, err = call(*words, *(["--sealed"] if sealed else []))
+    status, out, err = call(*words, *(["--sandbox"] if sealed else []))
     assert (status, out) == (1, "")
     assert err.splitlines() == [
         f"optsched: policy {name.lower()}: {place}: has not answered within 4 s"
@@ -231,7 +231,7 @@ def test_the_table_shows_the_limit(call):
     assert "; decision limit 2 s\n" in out
     _, out, _ = call("ratio", "small.json", "-p", "fifo", "-q")
     assert "decision limit" not in out
-    _, out, _ = call("ratio", "small.json", "-p", "fifo", "-q", "--sealed")
+    _, out, _ = call("ratio", "small.json", "-p", "fifo", "-q", "--sandbox")
     assert "; decision limit 600 s\n" in out
     for wrong in ("0", "nan", "inf", "-1"):
         status, _, err = call("run", "small.json", "-p", "fifo", f"--decision-limit={wrong}")
@@ -321,7 +321,7 @@ class Loud(Fifo):
 @pytest.mark.parametrize("sealed", [False, True])
 def test_what_a_policy_prints_goes_to_stderr(folder, sealed):
     (folder / "loud.py").write_text(LOUD)
-    more = ["--sealed"] if sealed else []
+    more = ["--sandbox"] if sealed else []
     for words in (("run", "small.json"), ("ratio", "small.json", "--time-limit", "20")):
         command = [sys.executable, "-m", "optsched", *words, "-p", "loud:Loud", "--json", *more]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

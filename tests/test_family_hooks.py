@@ -96,13 +96,15 @@ def test_a_family_says_how_far_the_two_sides_are_apart(install, small):
 
 
 def test_options_that_mean_nothing_are_refused():
-    with pytest.raises(InputError, match=r"--load means nothing for family mine, expected.*--slot"):
+    with pytest.raises(
+        InputError, match=r"option --load is not supported by family mine, expected.*--slot-length"
+    ):
         Window(load=2.0).settle("mine", slot="1h")
     found = CliRunner().invoke(app, ["show", str(FILES[0]), "--load", "2"])
     assert "the options of a trace mean nothing" in str(found.exception)
     found = CliRunner().invoke(app, ["generate", "oasis", "--nodes", "3", "-o", "x.json"])
     assert isinstance(found.exception, InputError)
-    assert "--nodes means nothing for family oasis" in str(found.exception)
+    assert "option --nodes is not supported by family oasis" in str(found.exception)
 
 
 def test_a_family_without_a_sample_says_so(install):

@@ -39,7 +39,7 @@ def test_an_optimum_is_looked_for_once(ratio):
         del found["reference"]["improved_by"]  # whose schedule the search began with
     assert again["reference"] == first["reference"]
     assert [p["ratio"] for p in again["policies"]] == [p["ratio"] for p in first["policies"]]
-    assert not ratio("--fresh")[1]
+    assert not ratio("--no-cache")[1]
     assert not ratio(seed=1)[1]
 
 

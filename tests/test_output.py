@@ -15,7 +15,7 @@ from optsched.results.reuse import load_schedule
 
 pytestmark = pytest.mark.slow
 
-WINDOW = ("--jobs", 6, "--slots", 8, "--load", 0.4)
+WINDOW = ("--jobs", 6, "--horizon", 8, "--load", 0.4)
 
 
 @pytest.fixture(scope="module")

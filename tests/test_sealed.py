@@ -398,7 +398,7 @@ def test_commands_seal(folder, inst, call):
         "def horizon(instance):\n    return instance.horizon\n"
     )
     status, said, _ = call(
-        "run", "small.json", "-p", "mine:Mine", "--sealed", "--statistics", "stats"
+        "run", "small.json", "-p", "mine:Mine", "--sandbox", "--statistics", "stats"
     )
     assert status == 0
     assert "sealed" in said
@@ -406,7 +406,7 @@ def test_commands_seal(folder, inst, call):
     status, _, complaint = call("run", "small.json", "-p", "fifo", "--statistics", "nothing")
     assert status == 2
     assert "statistics 'nothing' cannot be loaded" in complaint
-    args = ("ratio", "small.json", "-p", "fifo", "--sealed", "--time-limit", 20)
+    args = ("ratio", "small.json", "-p", "fifo", "--sandbox", "--time-limit", 20)
     status, said, _ = call(*args, "-o", "result.json")
     assert status == 0
     assert "all policies: guarantee none; information after; sealed yes" in said

@@ -260,7 +260,7 @@ def test_a_sealed_policy_ends_too(folder, tmp_path_factory, times):
     home = tmp_path_factory.mktemp("homes")
     home.chmod(0o777)
     process = start(
-        folder, "run", "small.json", "-p", "bad:Stuck", "--sealed", env={"TMPDIR": str(home)}
+        folder, "run", "small.json", "-p", "bad:Stuck", "--sandbox", env={"TMPDIR": str(home)}
     )
     announced(process)
     assert at_home(home)

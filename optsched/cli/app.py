@@ -31,6 +31,7 @@ from optsched.cli.commands import (
     weighing,
 )
 from optsched.cli.options import paragraphs
+from optsched.cli.renamed import renamed
 from optsched.problem import InputError, PolicyError
 from optsched.process import talk
 from optsched.process.talk import say
@@ -57,7 +58,8 @@ for command in (
     *(looking.verify, looking.check_problem, reporting.checker, making.export, reporting.report),
     *(hunting.hunt, playing.minimax, computing.reproduce, looking.info),
 ):
-    app.command(help=paragraphs(command))(command)
+    name = {"hunt": "worst-case", "weight": "max-weight"}.get(command.__name__)
+    app.command(name, help=paragraphs(command))(command)
 app.add_typer(campaign.commands, name="campaign")
 app.add_typer(library.commands, name="library")
 
@@ -96,7 +98,7 @@ def main(args: Sequence[str] | None = None) -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     try:
         try:
-            _whole()(None if args is None else [*args], prog_name="optsched")
+            _whole()(renamed(sys.argv[1:] if args is None else args), prog_name="optsched")
         finally:
             sys.stdout.flush()
     except PolicyError as err:

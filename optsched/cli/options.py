@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from optsched.files.disk import writable
-from optsched.problem import InputError, Window, family_names, family_or_problem
+from optsched.problem import InputError, Window, family_names, family_or_problem, option_name
 from optsched.process import talk
 
 
@@ -40,10 +40,10 @@ TimeLimit = Annotated[
     typer.Option(
         min=0,
         help="Seconds of search; the best so far is kept. Compiling kernels does not count.",
-        show_default="60, or none with --effort",
+        show_default="60, or none with --work-limit",
     ),
 ]
-Effort = Annotated[
+WorkLimit = Annotated[
     float | None,
     typer.Option(
         min=0, help="Units of work, about a millisecond each; the result repeats on any machine."
@@ -61,15 +61,15 @@ StartFrom = Annotated[
 ]
 
 POLICY_HELP = "A name, MODULE:CLASS, FILE.py:NAME, or exec:COMMAND."
-Sealed = Annotated[
+Sandboxed = Annotated[
     bool,
-    typer.Option("--sealed", help="Run it in a process that receives events and nothing else."),
+    typer.Option("--sandbox", help="Run it in a process that receives events and nothing else."),
 ]
 DecisionLimit = Annotated[
     float | None,
     typer.Option(
         help="Seconds for each decision of a policy.",
-        show_default="600 for a sealed policy, else none",
+        show_default="600 for a sandboxed policy, else none",
     ),
 ]
 Statistics = Annotated[
@@ -96,9 +96,12 @@ WINDOW = {
         int | None, _window("Number of jobs; most families take 100.", min=1, max=MOST)
     ],
     "slots": Annotated[
-        int | None, _window("Number of slots; most families take 100.", min=1, max=MOST_SLOTS)
+        int | None,
+        _window("Number of slots; most families take 100.", "--horizon", min=1, max=MOST_SLOTS),
     ],
-    "slot": Annotated[str | None, _window("Length of a slot: 90s, 15min, 1h (usual), ...")],
+    "slot": Annotated[
+        str | None, _window("Length of a slot: 90s, 15min, 1h (usual), ...", "--slot-length")
+    ],
     "start": Annotated[
         str | None, _window("Where the window begins: 0 (usual), 30d, a date, or #500 (a job).")
     ],
@@ -110,7 +113,7 @@ WINDOW = {
     "draw_seed": Annotated[int | None, _window("Seed of attributes that the trace lacks.", min=0)],
     "as_is": Annotated[
         bool | None,
-        _window("Real times, exactly the machines of the list; nothing is scaled.", "--as-is"),
+        _window("Real times, exactly the machines of the list; nothing is scaled.", "--no-scaling"),
     ],
 }
 """Without them the family's own settings: most take 100 jobs, 100 slots and load 2."""
@@ -216,12 +219,15 @@ def sizes_given(family: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        One of them means nothing for the family.
+        The family does not support one of them.
     """
     given = {name: n for name, n in sizes.items() if n is not None}
     known = family_or_problem(family).sizes
     for name in given:
         if name not in known:
-            expected = ", ".join(f"--{size}" for size in known) or "none of these"
-            raise InputError(f"--{name} means nothing for family {family}, expected {expected}")
+            expected = ", ".join(map(option_name, known)) or "none"
+            raise InputError(
+                f"option {option_name(name)} is not supported by family {family}, expected one "
+                f"of: {expected}"
+            )
     return given

@@ -93,10 +93,10 @@ def of_result(file: Path, method: str, seed: int | None, runs: list[Run]) -> lis
     found = [Code("Check value and bound again, in exact arithmetic:", f"optsched verify {name}")]
     if runs:
         asked = " ".join(f"--policy {shlex.quote(run.policy)}" for run in runs)
-        sealed = " --sealed" if all(run.sealed for run in runs) else ""
+        sealed = " --sandbox" if all(run.sealed for run in runs) else ""
         words = f"optsched ratio {name} {asked} --optimum {name} --seed {seed}{sealed}"
         found.append(Code("Run the policies again, next to the optimum of the file:", words))
-        words = f"optsched ratio {name} {asked} --method {method} --seed {seed}{sealed} --fresh"
+        words = f"optsched ratio {name} {asked} --method {method} --seed {seed}{sealed} --no-cache"
         found.append(Code("Look for the optimum anew as well:", words))
     else:
         words = f"optsched solve {name} --method {method}"

@@ -290,5 +290,6 @@ def abridged(troubles: Sequence[str], jobs: int) -> list[str]:
     return [
         *troubles[:MOST_NAMED],
         f"{len(troubles)} of {jobs} jobs can never finish, the others of them are not listed; in a "
-        "trace, --slot (longer slots), --slots (more of them) or --start (another part) may help",
+        "trace, --slot-length (longer slots), --horizon (more of them) or --start (another part) "
+        "may help",
     ]

@@ -42,7 +42,7 @@ def take_window(table: pd.DataFrame, jobs: int, start: float | str, min_tasks: i
     Raises
     ------
     InputError
-        The list has no times, ``start`` means nothing, or too few jobs are left from there on.
+        The list has no times, ``start`` is malformed, or too few jobs are left from there on.
     """
     taken, first, _ = from_start(table, start, min_tasks)
     window = taken.iloc[first : first + jobs]
@@ -216,10 +216,10 @@ def must_reach(load: float, reached: Mapping[str, float], made: Instance, slots:
     if got >= NEAR * load:
         return
     fewer = math.floor(slots * got / load)
-    or_else = f", about --slots {fewer}" if fewer else ""
+    or_else = f", about --horizon {fewer}" if fewer else ""
     raise LoadError(
         f"load {load:g} cannot be reached: with the fewest machines it is {got:.3g}; expected "
-        f"--load {got:.3g} or less{or_else}, more jobs, or shorter slots; --as-is scales nothing",
+        f"--load {got:.3g} or less{or_else}, more jobs, or shorter slots; --no-scaling: none",
         made,
     )
 
@@ -231,7 +231,7 @@ def tell_scaling(window: pd.DataFrame, platform: SlottedPlatform, machines: str)
     talk.remark(
         f"arrivals of {_length(span)} {'stretched' if span < wanted else 'compressed'} to "
         f"{platform.horizon} slots of {_length(platform.slot_seconds)}; machines: {machines} "
-        "(--as-is scales nothing)"
+        "(--no-scaling scales nothing)"
     )
 
 

@@ -73,9 +73,9 @@ def test_a_problem_and_its_policy_are_named_by_their_file(folder):
 def test_instances_are_generated_exported_and_played_in_the_sandbox(folder):
     assert run("generate", "knapsack.py:knapsack", "--seed", "2", "-o", "k.json").exit_code == 0
     alone = json.loads(run("run", "k.json", "-p", "knapsack.py:threshold", "--json").stdout)
-    apart = ["run", "k.json", "-p", "knapsack.py:threshold", "--sealed", "--json"]
+    apart = ["run", "k.json", "-p", "knapsack.py:threshold", "--sandbox", "--json"]
     assert json.loads(run(*apart).stdout)["value"] == alone["value"]
-    own = ["run", "k.json", "-p", "re-solve", "--sealed", "--json"]
+    own = ["run", "k.json", "-p", "re-solve", "--sandbox", "--json"]
     assert json.loads(run(*own).stdout)["sealed"]
     assert run("export", "k.json", "-o", "k.lp").exit_code == 0
     assert "take" in (folder / "k.lp").read_text()

@@ -93,7 +93,15 @@ def test_a_campaign_is_run_and_reported(folder):
 
 @pytest.mark.slow
 def test_a_search_finds_a_bad_instance_that_both_checkers_accept(folder):
-    words = ["hunt", "--family", "paging.py:paging", "-p", "paging.py:lru", "--evaluations", "25"]
+    words = [
+        "worst-case",
+        "--family",
+        "paging.py:paging",
+        "-p",
+        "paging.py:lru",
+        "--evaluations",
+        "25",
+    ]
     found = json.loads(run(*words, "-o", "worst.json", "--json"))
     assert found["ratio"]["low"] > 1
     assert found["ratio"]["low"] == found["ratio"]["high"]
@@ -114,7 +122,7 @@ def test_a_search_finds_a_bad_instance_that_both_checkers_accept(folder):
 def test_a_policy_plays_in_the_sandbox():
     run("generate", "paging.py:paging", "--seed", "2", "-o", "p.json")
     alone = json.loads(run("run", "p.json", "-p", "paging.py:lru", "--json"))
-    sealed = json.loads(run("run", "p.json", "-p", "paging.py:lru", "--sealed", "--json"))
+    sealed = json.loads(run("run", "p.json", "-p", "paging.py:lru", "--sandbox", "--json"))
     assert sealed["sealed"]
     assert sealed["value"] == alone["value"]
 

@@ -189,7 +189,7 @@ def test_what_cannot_be_hunted_is_refused(monkeypatch):
 
 def test_the_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    asked = ["hunt", "--family", "bot", "--policy", "local-share", "--box", "small"]
+    asked = ["worst-case", "--family", "bot", "--policy", "local-share", "--preset", "small"]
     asked += ["--evaluations", "26", "-o", "worst.json", "-q"]
     done = CliRunner().invoke(app, [*asked, "--json"])
     assert done.exit_code == 0
@@ -201,8 +201,17 @@ def test_the_command(tmp_path, monkeypatch):
     plain = CliRunner().invoke(app, asked)
     assert "26 evaluations of local-share in box bot small" in plain.stdout
     assert "theory: nothing is proved of this policy on this instance" in plain.stdout
-    none = ["hunt", "--family", "bipartite", "--policy", "spreading", "--box", "small", "-q"]
-    none += ["--slots", "3", "--evaluations", "2", "--earns", "1", "-o", "none.json"]
+    none = [
+        "worst-case",
+        "--family",
+        "bipartite",
+        "--policy",
+        "spreading",
+        "--preset",
+        "small",
+        "-q",
+    ]
+    none += ["--horizon", "3", "--evaluations", "2", "--min-alg-fraction", "1", "-o", "none.json"]
     none = CliRunner().invoke(app, none)
     assert none.exit_code == 1
     assert "no instance counts" in none.stdout

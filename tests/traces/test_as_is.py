@@ -197,13 +197,25 @@ def test_machines_never_hold_more_than_they_can(seed):
 @pytest.mark.parametrize(
     ("family", "options", "message"),
     [
-        ("oasis", {"load": 2.0}, "--load means nothing for family oasis next to --as-is, expected"),
+        (
+            "oasis",
+            {"load": 2.0},
+            "option --load is not supported by family oasis with --no-scaling, expected",
+        ),
         ("oasis", {"machines": None}, "exactly the machines of a list, expected --machines FILE"),
         ("oasis", {"jobs": 6}, "has 5 jobs of at least 1 tasks, expected 6"),
         ("oasis", {"start": "9d", "slots": 3}, "no job of at least 1 tasks is submitted in the 3"),
         ("oasis", {"slot": "1s"}, None),
-        ("completion", {"machines": None}, "--as-is means nothing for family completion"),
-        ("bot", {"machines": None, "jobs": None}, "--as-is means nothing for family bot"),
+        (
+            "completion",
+            {"machines": None},
+            "option --no-scaling is not supported by family completion",
+        ),
+        (
+            "bot",
+            {"machines": None, "jobs": None},
+            "option --no-scaling is not supported by family bot",
+        ),
     ],
 )
 def test_wrong_options(own, family, options, message):
@@ -226,13 +238,13 @@ def test_a_horizon_that_is_too_long_names_one_that_is_not(own, tmp_path):
     long = tmp_path / "long.csv"
     rows = [f"{60 * k},{60 if k else 10**9},1,1" for k in range(60)]
     long.write_text("\n".join(["submit_seconds,run_seconds,tasks,gpu", *rows]))
-    with pytest.raises(InputError, match=r"expected --slots, such as 1, in which 95 %"):
+    with pytest.raises(InputError, match=r"expected --horizon, such as 1, in which 95 %"):
         open_input(long, "oasis", as_is(own, jobs=60))
 
 
 def test_the_command(own, monkeypatch):
     monkeypatch.chdir(own[0].parent)
-    command = ["trace", "jobs.csv", "--machines", "machines.csv", "--as-is", "--jobs", "5"]
+    command = ["trace", "jobs.csv", "--machines", "machines.csv", "--no-scaling", "--jobs", "5"]
     made = CliRunner().invoke(app, [*command, "-o", "month.json"])
     assert made.exit_code == 0, made.output
     assert "offered load over time: worker gpu 0.6, 1, 0.6, 0, 0, 0.8, 0.8, 0.4" in made.output

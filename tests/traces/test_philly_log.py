@@ -73,7 +73,7 @@ def test_machines_say_nothing_of_cores(write):
 
 def test_what_the_cluster_did_is_a_row(call, write):
     log, machines = write(LOG), write(MACHINES, "cluster_machine_list")
-    how = ["--machines", machines, "--as-is", "--slot", "10min", "--slots", 24]
+    how = ["--machines", machines, "--no-scaling", "--slot-length", "10min", "--horizon", 24]
     status, out, err = call("ratio", log, *how, "--time-limit", 20, "-q")
     assert status == 0, err
     assert "what your cluster did" in out
@@ -119,7 +119,7 @@ def test_as_it_is_asks_for_what_machines_do_not_say(call, write):
     jobs = write("submit_seconds,run_seconds,tasks,cpu\n0,60,1,2\n", "jobs.csv")
     machines = write(MACHINES, "cluster_machine_list")
     status, _, err = call(
-        "trace", jobs, "--machines", machines, "--as-is", "--slots", 3, "-o", "x.json"
+        "trace", jobs, "--machines", machines, "--no-scaling", "--horizon", 3, "-o", "x.json"
     )
     assert status == 2
     assert "jobs request cpu, and the list of machines (Philly machines) does not state" in err

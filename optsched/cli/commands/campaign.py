@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from optsched.campaigns.plan import Plan
 
 commands = typer.Typer(
-    help="Run, resume and summarize experiments: many policies on many instances.",
+    help="Run, resume and summarize experiments.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

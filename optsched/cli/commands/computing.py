@@ -11,18 +11,18 @@ from optsched.cli.options import (
     MOST,
     POLICY_HELP,
     DecisionLimit,
-    Effort,
     Gap,
     Json,
     Method,
     Output,
     Pictures,
-    Sealed,
+    Sandboxed,
     Seed,
     StartFrom,
     Statistics,
     Threads,
     TimeLimit,
+    WorkLimit,
     load_statistics,
     takes_input,
     talks,
@@ -53,7 +53,7 @@ def solve(
     instance: "Instance",
     method: Method = "auto",
     time_limit: TimeLimit = None,
-    effort: Effort = None,
+    work_limit: WorkLimit = None,
     gap: Gap = CLOSED,
     threads: Threads = 1,
     seed: Seed = 0,
@@ -62,16 +62,16 @@ def solve(
     output: Output = None,
     as_json: Json = False,
 ) -> None:
-    """Find the best schedule with hindsight, or how good it can be at most.
+    """Compute the offline optimum, or bounds on it.
 
     Ctrl-C and the limits leave the best schedule so far and a valid bound. With a work limit,
     the result is the same on any machine and under any load, unless a time limit ends the search
-    first. `--method relaxation` gives the value of the linear
-    relaxation, certified, and no schedule. Exit status 1: no schedule was found.
+    first. `--method relaxation` gives the value of the linear relaxation, certified, and no
+    schedule. Exit status 1: no schedule was found.
 
     Example:  optsched solve small.json --time-limit 30 -o result.json
 
-    Example:  optsched solve small.json --effort 10000
+    Example:  optsched solve small.json --work-limit 10000
 
     Example:  optsched solve small.json --start-from result.json -o better.json
     """
@@ -88,7 +88,7 @@ def solve(
                 instance,
                 method=method,
                 time_limit=time_limit,
-                effort=effort,
+                effort=work_limit,
                 gap=gap,
                 threads=threads,
                 seed=seed,
@@ -126,7 +126,7 @@ def run(
     instance: "Instance",
     policy: Annotated[str, typer.Option("--policy", "-p", help=POLICY_HELP)],
     seed: Seed = 0,
-    sealed: Sealed = False,
+    sandbox: Sandboxed = False,
     decision_limit: DecisionLimit = None,
     statistics: Statistics = None,
     output: Output = None,
@@ -149,7 +149,7 @@ def run(
             def progress(events: int) -> None:
                 ticker.say(f"{events} events")
 
-            how: dict[str, Any] = {"sealed": sealed, "decision_limit": decision_limit}
+            how: dict[str, Any] = {"sealed": sandbox, "decision_limit": decision_limit}
             found = simulate(instance, policy, seed=seed, progress=progress, **how)
         if output:
             save_run(output, instance, found)
@@ -180,15 +180,15 @@ def ratio(
         ),
     ] = None,
     start_from: StartFrom = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Solve again even if the optimum is cached.")
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Solve again even if the optimum is cached.")
     ] = False,
     reference: Annotated[
         Against, typer.Option(help="What policies are compared with.")
     ] = Against.OPTIMUM,
     method: Method = "auto",
     time_limit: TimeLimit = None,
-    effort: Effort = None,
+    work_limit: WorkLimit = None,
     gap: Gap = CLOSED,
     threads: Threads = 1,
     seed: Seed = 0,
@@ -198,14 +198,14 @@ def ratio(
             min=2, max=MOST, help="Random completions of the trace; prints means and intervals."
         ),
     ] = None,
-    sealed: Sealed = False,
+    sandbox: Sandboxed = False,
     decision_limit: DecisionLimit = None,
     statistics: Statistics = None,
     output: Output = None,
     as_json: Json = False,
     plot: Pictures = None,
 ) -> None:
-    """Compare policies with the best with hindsight: the main job.
+    """Compare policies with the offline optimum.
 
     Every ratio is an interval: a schedule proves its low end, a certified bound its high end.
     `--reference both` adds the LP relaxation, certified, and the integrality gap.
@@ -255,10 +255,10 @@ def ratio(
     folder = plot and writable_folder(plot)
     load_statistics(statistics)
     names = [name_of(p) for _, p in turns(family_of(instance), policy or None)]
-    limits: dict[str, Any] = {"method": method, "time_limit": time_limit, "effort": effort}
+    limits: dict[str, Any] = {"method": method, "time_limit": time_limit, "effort": work_limit}
     limits |= {"gap": gap, "threads": threads, "seed": seed}
     relaxed = reference is Against.RELAXATION
-    searched = not fresh and start_from is None and not relaxed
+    searched = not no_cache and start_from is None and not relaxed
     with ending_well(), Journal(instance, output, method, start) as journal:
         with Ticker("looking at what is known", journal.watch) as ticker:
             known, others = None, None
@@ -270,7 +270,7 @@ def ratio(
                 pass
             elif recalled := kept.recall(instance, limits):
                 known, others = recalled
-                ticker.print("the optimum is known from before, checked again (--fresh: look anew)")
+                ticker.print("cached optimum, checked again (--no-cache: solve again)")
             rows = Rows(instance, names, ticker)
             rows.begin()
 
@@ -286,7 +286,7 @@ def ratio(
                 schedule=outside,
                 reference=reference,
                 start=start,
-                sealed=sealed,
+                sealed=sandbox,
                 decision_limit=decision_limit,
                 watch=ticker.watch,
                 tell=tell,
@@ -327,12 +327,12 @@ def reproduce(
     workers: Annotated[
         int | None, typer.Option(min=1, max=256, help="Processes; default: all cores.")
     ] = None,
-    keep_rows: Annotated[
-        bool, typer.Option("--keep-rows", help="Take up rows that other code has made as well.")
+    ignore_code_version: Annotated[
+        bool, typer.Option("--ignore-code-version", help="Reuse rows of other code versions.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Repeat a figure of a paper, and report how far the numbers agree.
+    """Repeat a figure of a paper and compare the numbers.
 
     Writes NAME.json (every number, settings, machine, versions, command) and NAME.png. What the
     same code has stored in NAME.json is not computed again, so Ctrl-C loses nothing. With
@@ -358,7 +358,7 @@ def reproduce(
                 first_seed=first_seed,
                 time_limit=time_limit,
                 workers=workers,
-                keep_rows=keep_rows,
+                keep_rows=ignore_code_version,
                 command=command,
                 tell=ticker.say,
             )

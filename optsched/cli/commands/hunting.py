@@ -1,4 +1,4 @@
-"""`optsched hunt`: the worst instance for a policy."""
+"""`optsched worst-case`: the worst instance for a policy."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +14,7 @@ from optsched.cli.options import (
     DecisionLimit,
     Json,
     Pictures,
-    Sealed,
+    Sandboxed,
     Seed,
     Statistics,
     load_statistics,
@@ -34,11 +34,13 @@ def hunt(
         typer.Option("-o", "--output", help="Output file; a checkpoint is written next to it."),
     ],
     family: Annotated[str, typer.Option(help=FAMILY_HELP)] = "oasis",
-    box: Annotated[
+    preset: Annotated[
         str | None, typer.Option(help="Preset whose ranges count; by default the family's first.")
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, max=MOST, help="Most jobs.")] = None,
-    slots: Annotated[int | None, typer.Option(min=1, max=MOST_SLOTS, help="Slots.")] = None,
+    slots: Annotated[
+        int | None, typer.Option("--horizon", min=1, max=MOST_SLOTS, help="Slots.")
+    ] = None,
     machines: Annotated[int | None, typer.Option(min=1, max=MOST, help="Machines.")] = None,
     ports: Annotated[int | None, typer.Option(min=1, max=MOST, help="Ports (bipartite).")] = None,
     nodes: Annotated[int | None, typer.Option(min=1, max=MOST, help="Nodes (bot).")] = None,
@@ -51,28 +53,36 @@ def hunt(
     searches: Annotated[int, typer.Option(min=1, max=MOST, help="Searches, a seed each.")] = 1,
     share: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Share of all utility that the optimum reaches at least."),
+        typer.Option(
+            "--min-opt-fraction",
+            min=0,
+            max=1,
+            help="Share of all utility that the optimum reaches at least.",
+        ),
     ] = 0.2,
     earns: Annotated[
         float,
         typer.Option(
-            min=0, max=1, help="Share of all utility that the policy reaches at least, and not 0."
+            "--min-alg-fraction",
+            min=0,
+            max=1,
+            help="Share of all utility that the policy reaches at least, and not 0.",
         ),
     ] = 0.001,
-    effort: Annotated[
+    work_limit: Annotated[
         float, typer.Option(min=0, help="Units of search for a good schedule, per instance.")
     ] = 5.0,
     time_limit: Annotated[
         float, typer.Option(min=0, help="Seconds for the optimum of the worst instance.")
     ] = 60.0,
     seed: Seed = 0,
-    sealed: Sealed = False,
+    sandbox: Sandboxed = False,
     decision_limit: DecisionLimit = None,
     statistics: Statistics = None,
     as_json: Json = False,
     plot: Pictures = None,
 ) -> None:
-    """Look for an instance on which a policy is much worse than the best with hindsight.
+    """Search for the worst instance for a policy.
 
     The search tries what the preset could draw, with fewer jobs too. All utility is what the jobs
     would bring if each were alone. A schedule proves the low end of every ratio. The worst instance
@@ -83,7 +93,7 @@ def hunt(
     Ctrl-C writes the best so far. The same command goes on, and one with more evaluations too.
     Exit status 1: no instance counts.
 
-    Example:  optsched hunt --family oasis --policy oasis --box small -o worst.json
+    Example:  optsched worst-case --family oasis --policy oasis --preset small -o worst.json
     """
     from optsched.cli.ticker import Ticker
     from optsched.files.envelope import valid
@@ -96,13 +106,13 @@ def hunt(
         terms = Terms(
             family=family,
             policy=policy,
-            preset=box or family_or_problem(family).presets[0],
+            preset=preset or family_or_problem(family).presets[0],
             sizes=sizes_given(family, sizes),
-            sealed=sealed,
+            sealed=sandbox,
             decision_limit=decision_limit,
             share=share,
             earns=earns,
-            effort=effort,
+            effort=work_limit,
         )
     target = writable(output)
     folder = plot and writable_folder(plot)

@@ -11,7 +11,7 @@ from optsched.files.disk import writable, write_whole
 from optsched.process import talk
 
 commands = typer.Typer(
-    help="Instances with proofs that everybody can check: find, take, verify, improve them.",
+    help="List, download, verify and submit certified instances.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

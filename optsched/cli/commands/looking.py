@@ -34,7 +34,9 @@ def show(
     as_json: Json = False,
     plot: Pictures = None,
 ) -> None:
-    """Print what is in a file: sizes, offered load, warnings; of a result also what was found.
+    """Print what is in a file.
+
+    Sizes, offered load and warnings of an instance; of a result also value, bound and runs.
 
     The table of ratios is computed again, from the schedules and the certificate in the file.
 
@@ -122,9 +124,10 @@ def verify(
     output: Output = None,
     as_json: Json = False,
 ) -> None:
-    """Judge a schedule, or check value and bound of results again. Exit status 1: rejected.
+    """Verify a schedule, or the value and bound of results.
 
-    The judge knows no solver; a bound is recomputed from its certificate in exact arithmetic.
+    Exit status 1: rejected. The judge uses no solver; a bound is recomputed from its certificate in
+    exact arithmetic.
 
     Example:  optsched verify result.json
 
@@ -180,7 +183,7 @@ def info(
     family: Annotated[str, typer.Option(help="Family of the schema.")] = "oasis",
     as_json: Json = False,
 ) -> None:
-    """Print versions, solvers found, families with their policies and methods, and how to cite.
+    """Print versions, solvers, families, policies and methods, and how to cite.
 
     Example:  optsched info --schema instance
     """
@@ -214,7 +217,7 @@ def check_problem(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Look for what a declared problem reveals before its time.
+    """Check that a declared problem reveals nothing too early.
 
     Pairs of instances are drawn that are alike up to a time; up to it their events must be the
     same. Exit status 1: they are not; the first variable or constraint that differs is named.

@@ -37,7 +37,7 @@ def generate(
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, max=MOST, help="Number of jobs.")] = None,
     slots: Annotated[
-        int | None, typer.Option(min=1, max=MOST_SLOTS, help="Number of slots.")
+        int | None, typer.Option("--horizon", min=1, max=MOST_SLOTS, help="Number of slots.")
     ] = None,
     machines: Annotated[
         int | None, typer.Option(min=1, max=MOST, help="Number of machines.")
@@ -58,7 +58,7 @@ def generate(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Draw an instance.
+    """Draw a random instance.
 
     Example:  optsched generate oasis --preset small --seed 1 -o small.json
 
@@ -80,16 +80,16 @@ def generate(
 def trace(
     source: Path, window: Window, instance: "Instance", output: Target, as_json: Json = False
 ) -> None:
-    """Make an instance of a window of a job trace.
+    """Convert a window of a job trace into an instance.
 
     The arrivals are scaled so that they span the slots; there are as many machines as give the
-    offered load. With `--as-is` nothing is scaled: real times, exactly the machines of the list,
-    and nothing requested but what the trace names. If the trace has recorded starts, the schedule
+    offered load. With `--no-scaling`, times are real, machines are exactly those of the list, and
+    nothing is requested but what the trace names. If the trace has recorded starts, the schedule
     that was really run is written next to it.
 
     Example:  optsched trace jobs.csv --machines machines.csv --jobs 100 --load 2 -o window.json
 
-    Example:  optsched trace jobs.csv --machines machines.csv --as-is --slots 720 -o month.json
+    Example:  optsched trace jobs.csv --machines nodes.csv --no-scaling --horizon 720 -o month.json
     """
     from optsched.core import is_instance, recorded
 
@@ -123,7 +123,7 @@ def export(
         bool, typer.Option("--printed", help="The paper's own numbers, not tighter ones.")
     ] = False,
 ) -> None:
-    """Write the program, with the paper's equation numbers, for other solvers.
+    """Write the program for other solvers, with the paper's equation numbers.
 
     Example:  optsched export small.json --to mps -o small.mps
     """

@@ -35,7 +35,7 @@ def minimax(
     output: Output = None,
     as_json: Json = False,
 ) -> None:
-    """Find the best possible online algorithm on a set of instances, with a proof.
+    """Compute the best possible online algorithm on a set of instances.
 
     Printed are the best ratios of randomized and of deterministic algorithms, and the adversary's
     distribution as a tree: the probability of a history, what is revealed, and how often the best

@@ -33,7 +33,7 @@ def report(
         ),
     ] = None,
 ) -> None:
-    """Write a page to send to a colleague: answer, tables, figures, schedules, provenance.
+    """Write an HTML report: answer, tables, figures, schedules, provenance.
 
     One HTML file that needs no network and no other file. What a result states is checked again
     first. Policies from outside run only if --policy names them.
@@ -58,7 +58,7 @@ def checker(
         Path, typer.Option("-o", "--output", help="HTML page, or .js for Node, to write.")
     ] = Path("checker.html"),
 ) -> None:
-    """Write the second checker: a page that opens results, and judges what is in them.
+    """Write the second checker, an HTML page that verifies results.
 
     Plain JavaScript that shares no code with optsched verify. The page needs neither optsched nor a
     network; the same program runs in Node:  node checker.js result.json

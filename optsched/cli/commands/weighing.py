@@ -1,4 +1,4 @@
-"""`optsched weight`: the most weight that ends by a deadline, the paper's second problem."""
+"""`optsched max-weight`: the most weight that ends by a deadline, the paper's second problem."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @takes_input
 def weight(
     instance: "Instance",
-    by: Annotated[
+    deadline: Annotated[
         int, typer.Option(min=1, metavar="SLOT", help="Jobs that complete before this slot count.")
     ],
     weight_bound: Annotated[
@@ -33,13 +33,13 @@ def weight(
     ] = 5.0,
     as_json: Json = False,
 ) -> None:
-    """Schedule the most weight by a deadline, all jobs present (family completion).
+    """Schedule the most weight by a deadline (family completion; all jobs present).
 
     Compares A_maxweight, its order by density, and the greedy of Jain et al. with the best schedule
     known and a bound on all. The bound by prices is computed in floating point, and that of CP-SAT
     is a claim: no certificate is written.
 
-    Example:  optsched weight jobs.json --by 64
+    Example:  optsched max-weight jobs.json --deadline 64
     """
     from optsched.families.completion.instance import CompletionInstance
 
@@ -52,11 +52,11 @@ def weight(
     from optsched.families.completion.policies import paper
     from optsched.papers.completion.weight_bound import most_weight
 
-    with ending_well(), Ticker(f"scheduling the most weight by slot {by}"):
+    with ending_well(), Ticker(f"scheduling the most weight by slot {deadline}"):
         f = paper.weight_bound(instance) if weight_bound is None else weight_bound
         lam = paper.price_base(instance, f)
-        found = most_weight(instance, by, lam, seconds=time_limit, exact=time_limit)
-    found_by = {"by": by, "weight_bound": f, **_said(found)}
+        found = most_weight(instance, deadline, lam, seconds=time_limit, exact=time_limit)
+    found_by = {"by": deadline, "weight_bound": f, **_said(found)}
     report(found_by, None, as_json)
     if not as_json:
         _show(found, len(instance.jobs))
@@ -83,7 +83,7 @@ def _show(found: "MostWeight", jobs: int) -> None:
 
     from optsched.cli.console import out
 
-    whose = "CP-SAT's word" if found.bound_by == "cp-sat" else "by prices"
+    whose = "CP-SAT's claim" if found.bound_by == "cp-sat" else "by prices"
     word = "is the most (claimed)" if found.optimal else f"found; at most {found.bound:.6g}"
     out().print(f"weight {found.value:.6g} {word}, {whose}; {len(found.schedule)} of {jobs} jobs")
     table = Table("method", "weight", "ratio")

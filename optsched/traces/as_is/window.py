@@ -138,7 +138,9 @@ def as_it_is(
     """
     table, machines = tables.jobs, tables.machines
     if machines is None:
-        raise InputError("--as-is takes exactly the machines of a list, expected --machines FILE")
+        raise InputError(
+            "--no-scaling takes exactly the machines of a list, expected --machines FILE"
+        )
     taken, first, when = from_start(table, start, min_tasks)
     window = taken.iloc[first:]
     if when is None and len(window):
@@ -148,7 +150,7 @@ def as_it_is(
     elif len(window) < (jobs or USUAL):
         raise InputError(
             f"from start {start} on the trace has {len(window)} jobs of at least {min_tasks} "
-            f"tasks, expected {jobs or USUAL}; name --slots, {or_fewer(len(window))}"
+            f"tasks, expected {jobs or USUAL}; name --horizon, {or_fewer(len(window))}"
         )
     if jobs is not None or slots is None:
         window = window.iloc[: jobs or USUAL]
@@ -169,8 +171,8 @@ def as_it_is(
     names = [n for n in KINDS if n in window and (window[n].fillna(0.0) > 0).any()]
     if not names:
         raise InputError(
-            "the list of jobs does not state what a task requests, and --as-is invents nothing; "
-            "expected a column gpu, cpu or memory_gb"
+            "the list of jobs does not state what a task requests, and --no-scaling invents "
+            "nothing; expected a column gpu, cpu or memory_gb"
         )
     for name in names:
         if machines[name].isna().any():
@@ -213,7 +215,7 @@ def _horizon(ends: Ints) -> int:
         most = int(np.quantile(ends, 0.95, method="higher"))
         raise InputError(
             f"the last of {len(ends)} jobs ends in slot {last - 1}, and jobs times slots may be "
-            f"at most {MOST_PLACES}; expected --slots, such as {most}, in which 95 % of the jobs "
+            f"at most {MOST_PLACES}; expected --horizon, such as {most}, in which 95 % of the jobs "
             "end, or longer slots"
         )
     return last

@@ -115,7 +115,9 @@ def test_wrong_options(files, options, message):
 
 
 def test_options_of_other_families_are_refused(files):
-    with pytest.raises(InputError, match=r"--min-tasks means nothing for family bipartite"):
+    with pytest.raises(
+        InputError, match=r"option --min-tasks is not supported by family bipartite"
+    ):
         open_trace(files[0], Window(min_tasks=2))
 
 

@@ -80,7 +80,7 @@ def test_more_applications_than_profiles():
         "cpu",
         "network",
     ]
-    with pytest.raises(InputError, match="--slots means nothing for family bot"):
+    with pytest.raises(InputError, match="option --horizon is not supported by family bot"):
         open_trace(SAMPLES / "platform.csv", Window(slots=5))
     with pytest.raises(InputError, match="20 applications on 7 nodes that compute"):
         open_trace(SAMPLES / "platform.csv", Window(jobs=20))

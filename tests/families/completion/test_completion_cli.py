@@ -17,7 +17,7 @@ from optsched.papers.completion.weight_bound import most_weight
 from optsched.papers.completion.weight_optimum import weight_of
 
 LIMIT = ["--time-limit", "2"]
-WINDOW = ["--family", "completion", "--jobs", "5", "--slots", "10"]
+WINDOW = ["--family", "completion", "--jobs", "5", "--horizon", "10"]
 PROFILE = {
     kind: {
         "('ResNet-18 (batch size 32)', 1)": {"null": rate},
@@ -57,7 +57,7 @@ def test_a_program_that_is_not_finished_says_nothing(path, caplog):
 
 def test_generate_takes_sizes(call, tmp_path):
     target = tmp_path / "x.json"
-    sizes = ("--jobs", 3, "--slots", 9, "--machines", 4)
+    sizes = ("--jobs", 3, "--horizon", 9, "--machines", 4)
     status, out, _ = call("generate", "completion", "--preset", "small", *sizes, "-o", target)
     assert status == 0
     assert "3 jobs" in out
@@ -156,7 +156,7 @@ def test_a_wrong_job_is_named(call, path, tmp_path):
 
 
 def test_the_most_weight_by_a_slot(call, path):
-    args = ("weight", path, "--by", 4, "--weight-bound", 3)
+    args = ("max-weight", path, "--deadline", 4, "--weight-bound", 3)
     status, out, _ = call(*args, "--json")
     assert status == 0
     said = json.loads(out)
@@ -176,6 +176,6 @@ def test_the_most_weight_by_a_slot(call, path):
 def test_only_this_family_has_weights_by_a_slot(call, tmp_path):
     other = tmp_path / "other.json"
     call("generate", "bot", "--preset", "small", "--seed", 1, "-o", other)
-    status, _, err = call("weight", other, "--by", 4)
+    status, _, err = call("max-weight", other, "--deadline", 4)
     assert status == 2
     assert "expected one of family completion" in err

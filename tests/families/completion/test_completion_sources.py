@@ -78,7 +78,7 @@ def test_a_trace_with_measured_speeds(tmp_path):
 def test_a_trace_without_speeds_says_so():
     inst = open_trace(_sample("jobs.csv"), Window(jobs=5, slots=20))
     assert "batch_time" in inst.drawn
-    with pytest.raises(InputError, match="--shapes means nothing for family completion"):
+    with pytest.raises(InputError, match="option --shapes is not supported by family completion"):
         open_trace(_sample("jobs.csv"), Window(shapes=_sample("machines.csv")))
 
 

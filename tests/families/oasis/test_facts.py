@@ -107,4 +107,4 @@ def test_many_jobs_that_never_finish_are_counted():
         "job 2",
         "9 of 10 jobs",
     ]
-    assert "--slot" in told[3]
+    assert "--slot-length" in told[3]

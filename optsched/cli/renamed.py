@@ -1,0 +1,34 @@
+"""Old names of commands and options: they still work, with a warning."""
+
+from collections.abc import Sequence
+
+from optsched.process.talk import say
+
+RENAMED = {
+    "hunt": "worst-case",
+    "weight": "max-weight",
+    "--as-is": "--no-scaling",
+    "--box": "--preset",
+    "--by": "--deadline",
+    "--earns": "--min-alg-fraction",
+    "--effort": "--work-limit",
+    "--fresh": "--no-cache",
+    "--keep-rows": "--ignore-code-version",
+    "--sealed": "--sandbox",
+    "--share": "--min-opt-fraction",
+    "--slot": "--slot-length",
+    "--slots": "--horizon",
+}
+
+
+def renamed(args: Sequence[str]) -> list[str]:
+    """Return the arguments with today's names; warn once of each old one."""
+    found = list(args)
+    for i, arg in enumerate(args):
+        if arg == "--":  # what follows are no options
+            break
+        name, equals, value = arg.partition("=")
+        if name in RENAMED and (i == 0 or name.startswith("--")):
+            found[i] = RENAMED[name] + equals + value
+            say(f"warning: {name} is deprecated, use {RENAMED[name]}")
+    return found
