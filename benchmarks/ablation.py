@@ -51,27 +51,37 @@ class Mechanism:
 
 MECHANISMS: Mapping[str, Mechanism] = {
     ALL: Mechanism({}, ()),
-    "dives on the configuration LP": Mechanism({"dives": False}, ("slotwise",), small=False),
+    "dives on the configuration LP": Mechanism(
+        {"dives": False}, ("configuration_lp",), small=False
+    ),
     "search on single jobs before them": Mechanism({"single_share": 0.0}, (), small=False),
     "cutting planes and their tree": Mechanism(
         {"tighten_share": 0.0},
-        ("prices/tightening.py", "prices/packing_cuts.py", "tree/completions.py"),
+        (
+            "relaxations/cutting_planes.py",
+            "relaxations/knapsack_cuts.py",
+            "tree/completion_branching.py",
+        ),
         small=False,
     ),
     "first prices and schedule": Mechanism({"soon": 1.0}, (), small=False),
     "branch and price": Mechanism({"small": 0}, ("tree/branching.py", "tree/nodes.py"), small=True),
     "fix and optimize": Mechanism(
         {"repair_share": 0.0, "stuck_share": 0.0},
-        ("search/slot_repair.py", "search/repairs.py"),
+        ("search/fix_and_optimize.py", "search/repairs.py"),
         small=True,
     ),
     "restricted master": Mechanism(
-        {"pattern_share": 0.0}, ("search/pattern_program.py",), small=True
+        {"pattern_share": 0.0}, ("search/restricted_master_heuristic.py",), small=True
     ),
     "restarts in branch and price": Mechanism({"search_share": 0.0}, (), small=True),
     "fix and optimize, restricted master": Mechanism(
         {"repair_share": 0.0, "stuck_share": 0.0, "pattern_share": 0.0},
-        ("search/slot_repair.py", "search/repairs.py", "search/pattern_program.py"),
+        (
+            "search/fix_and_optimize.py",
+            "search/repairs.py",
+            "search/restricted_master_heuristic.py",
+        ),
         small=True,
     ),
 }

@@ -26,9 +26,9 @@ from typing import Any
 from render import markdown, number
 
 import optsched
-from optsched.campaigns.calls import Row, call_all, stored_rows
-from optsched.files.disk import write_whole
-from optsched.files.envelope import plain
+from optsched.experiments.map_cells import Row, call_all, stored_rows
+from optsched.files.atomic_io import write_whole
+from optsched.files.format import plain
 from optsched.files.provenance import all_versions, machine
 from optsched.problem import InputError
 from optsched.process import interrupts

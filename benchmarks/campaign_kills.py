@@ -45,8 +45,8 @@ from campaigning import (
 )
 from poison import NAMES, begun, numbers
 
-from optsched.campaigns.campaign import merge, status
-from optsched.campaigns.store import State
+from optsched.experiments.campaign import merge, status
+from optsched.experiments.store import State
 
 KILLS = (("writer", "any"), ("worker", "any"), ("group", "any"), ("group", "commit"))
 REASONS = {

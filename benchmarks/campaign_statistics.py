@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from bench import Row
 
-from optsched.campaigns.ratings import Sample
-from optsched.campaigns.statistics import pairs
 from optsched.core.intervals import mean_interval, median_interval, share_above, warning
+from optsched.experiments.ratios_by_policy import Sample
+from optsched.experiments.statistics import pairs
 from optsched.numbers.arrays import Floats
 
 SHARES = (0.0, 0.3, 0.6)  # of instances whose optimum is open

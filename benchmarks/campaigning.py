@@ -21,7 +21,7 @@ from typing import Any
 from bench import Row
 
 from optsched import campaign
-from optsched.campaigns.plan import make_plan
+from optsched.experiments.plan import make_plan
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 

@@ -20,10 +20,10 @@ from bench import Benchmark, Row, Summary, Target, parse, parser
 from campaigning import Plan, bags, cluster, command_line, in_folder, in_parts, start
 
 from optsched import campaign
-from optsched.campaigns.campaign import status
-from optsched.campaigns.cells import Task
-from optsched.campaigns.plan import make_plan
-from optsched.campaigns.store import State
+from optsched.experiments.campaign import status
+from optsched.experiments.cells import Task
+from optsched.experiments.plan import make_plan
+from optsched.experiments.store import State
 from optsched.problem import family_names
 
 METHODS = {
@@ -149,7 +149,7 @@ def many(cell: Row, folder: Path) -> Row:
 
 def _certified(store: Path) -> int:
     """Return how many cells have an optimum that is certified."""
-    from optsched.campaigns.campaign import Campaign
+    from optsched.experiments.campaign import Campaign
 
     table = Campaign(store).table()
     return int(((table["status"] == "done") & (table["bound_level"] == "certified")).sum())

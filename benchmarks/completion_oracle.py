@@ -22,7 +22,7 @@ from render import number, percent
 
 from optsched.engine.colgen import generate_columns
 from optsched.engine.interior_master import InteriorMaster
-from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks
+from optsched.families.completion.optimum.relaxations.capacity import Jobs, ServerBlocks
 from optsched.families.completion.oracle.schedule import best_schedule
 from optsched.families.completion.oracle.servers import PricedServers
 from optsched.families.completion.sources.presets import generate

@@ -22,9 +22,9 @@ from numpy.random import Generator
 from planted import WORST
 from pydantic import ValidationError
 
-from optsched.hunts.evaluation import Evaluation, Judge, Terms
-from optsched.hunts.moves import PLAIN, Hand
-from optsched.hunts.search import Search
+from optsched.adversarial.evaluation import Evaluation, Judge, Terms
+from optsched.adversarial.moves import PLAIN, Hand
+from optsched.adversarial.search import Search
 from optsched.numbers.boxes import Box, Data, copied
 from optsched.problem import Family, Instance, get_family
 

@@ -33,11 +33,11 @@ from large_tables import picture, summarize
 
 from optsched.core import solve
 from optsched.drawing import save
-from optsched.files.envelope import load_instance, save_instance
+from optsched.files.format import load_instance, save_instance
 from optsched.problem import get_family
 from optsched.process import clock
+from optsched.results.load import load_run
 from optsched.results.result import save_result
-from optsched.results.reuse import load_run
 
 PATIENCE = 5.0  # times its limit and two minutes, after which a run is stopped
 DRAWN = ("jobs", "slots", "machines", "load", "speeds")  # what `generate` is told

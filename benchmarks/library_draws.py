@@ -18,7 +18,7 @@ from typing import Any
 
 from optsched.families.bipartite.sources.traces import from_trace
 from optsched.problem import Instance, Window, get_family
-from optsched.process import talk
+from optsched.process import messages
 from optsched.traces.pods import read_arrivals
 
 SEEDS = 100  # per entry
@@ -49,7 +49,7 @@ class Plan:
         cell, seed = dict(self.cells[entry % len(self.cells)]), SEEDS * entry + attempt
         if self.origin == "drawn":
             return get_family(self.family).generate(cell.pop("preset"), seed=seed, **cell)
-        with talk.hushed():
+        with messages.hushed():
             return WINDOWS[self.family](traces, entry + 7 * attempt, seed, cell)
 
 

@@ -25,7 +25,7 @@ from optsched.engine.colgen import Master, Relaxation, RestrictedMaster, generat
 from optsched.engine.interior_master import InteriorMaster, Program
 from optsched.families.dmlrs.optimum.methods import SMOOTHING
 from optsched.families.oasis.optimum.priced_search import POINTS
-from optsched.families.oasis.optimum.prices.relaxation import compact_prices
+from optsched.families.oasis.optimum.relaxations.relaxation import compact_prices
 from optsched.numbers.arrays import Floats, Ints
 from optsched.problem import get_family
 

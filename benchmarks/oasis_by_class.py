@@ -14,8 +14,8 @@ from bench import Row, finite
 
 from optsched.engine.interval import CLOSED
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisInstance, OasisSchedule
-from optsched.families.oasis.optimum.prices.capacity import SIDES
-from optsched.families.oasis.optimum.search.pattern_program import Rows
+from optsched.families.oasis.optimum.relaxations.capacity import SIDES
+from optsched.families.oasis.optimum.search.restricted_master_heuristic import Rows
 from optsched.families.oasis.optimum.tree.branching import UnitTree, pack
 from optsched.numbers.arrays import Floats
 from optsched.scheduling.board import placed_jobs

@@ -20,8 +20,8 @@ from numba import njit
 from render import number
 
 from optsched.engine.budget import Budget
-from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
-from optsched.families.oasis.optimum.prices.relaxation import compact_prices
+from optsched.families.oasis.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.oasis.optimum.relaxations.relaxation import compact_prices
 from optsched.families.oasis.sources.traces import generate
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams

@@ -31,9 +31,9 @@ from optsched.engine.colgen import lagrangian
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import OasisInstance
-from optsched.families.oasis.optimum.certify import certify_capacity
-from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
-from optsched.families.oasis.optimum.prices.relaxation import _Matrix, compact_prices
+from optsched.families.oasis.optimum.build_certificate import certify_capacity
+from optsched.families.oasis.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.oasis.optimum.relaxations.relaxation import _Matrix, compact_prices
 from optsched.families.oasis.sources.traces import generate
 from optsched.problem import Level
 from optsched.results.result import save_result

@@ -15,7 +15,7 @@ from typing import Any
 from bench import RESULTS
 from theorems import CLAIMS, Claim
 
-from optsched.files.disk import write_whole
+from optsched.files.atomic_io import write_whole
 from optsched.papers import PAPERS, Experiment, experiments
 from optsched.papers.estimate import WIDEST
 from optsched.papers.experiment import FEWEST, Setting

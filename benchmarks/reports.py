@@ -24,7 +24,7 @@ from typing import Any
 from bench import Benchmark, Row, Summary, Target, parse, parser
 from campaigning import bags, command_line, in_folder, in_parts, start
 
-from optsched.campaigns.store import Store
+from optsched.experiments.store import Store
 
 METHODS = {
     "cells": "bags of tasks, 4 policies, 5 replications; `optsched report`, start included",

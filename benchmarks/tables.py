@@ -13,7 +13,7 @@ from pathlib import Path
 from bench import RESULTS
 from render import markdown
 
-from optsched.files.disk import write_whole
+from optsched.files.atomic_io import write_whole
 
 PAGE = RESULTS.parent.parent / "docs" / "benchmarks.md"
 ORDER = ("oasis_oracle", "oasis_online", "oasis_fig5", "oasis_scale", "oasis_large")

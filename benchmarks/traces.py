@@ -94,7 +94,7 @@ def load_of(family: str, path: Path) -> float:
 
 def load(path: Path) -> object:
     """Read an instance."""
-    from optsched.files.envelope import load_instance
+    from optsched.files.format import load_instance
 
     return load_instance(path)
 

@@ -23,17 +23,17 @@ import numpy as np
 from bench import RESULTS
 from matplotlib.figure import Figure
 
+from optsched.adversarial.evaluation import Terms
+from optsched.adversarial.worst_case import hunt, notes_beside
 from optsched.core import Optimum, Ratio, Run
 from optsched.drawing import COLOURS, HINDSIGHT, new_figure, save
 from optsched.families.bipartite.instance import BipartiteInstance
 from optsched.families.bipartite.pictures import split
-from optsched.files.disk import write_whole
-from optsched.files.envelope import instance_of, plain, read_json
-from optsched.hunts.evaluation import Terms
-from optsched.hunts.hunt import hunt, notes_beside
+from optsched.files.atomic_io import write_whole
+from optsched.files.format import instance_of, plain, read_json
 from optsched.problem import Instance, family_of, get_family, option_name
+from optsched.results.load import load_optimum
 from optsched.results.result import part_of
-from optsched.results.reuse import load_optimum
 
 FOLDER = RESULTS / "hunts"
 FOUND = "found.json"

@@ -43,7 +43,7 @@ napoleon_type_aliases = {
     "Instance": ":class:`~optsched.problem.Instance`",
     "Level": ":class:`~optsched.problem.Level`",
     "Path": ":class:`~pathlib.Path`",
-    "Plan": ":class:`~optsched.campaigns.plan.Plan`",
+    "Plan": ":class:`~optsched.experiments.plan.Plan`",
     "Policy": ":class:`~optsched.problem.Policy`",
     "Progress": ":class:`~optsched.engine.progress.Progress`",
     "callable": ":class:`~collections.abc.Callable`",

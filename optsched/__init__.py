@@ -11,11 +11,11 @@ from importlib.machinery import ModuleSpec
 
 TYPE_CHECKING = False  # `typing` alone would take longer to import than this
 if TYPE_CHECKING:
-    from optsched.campaigns.campaign import Campaign, campaign
     from optsched.core import Optimum, RatioReport, Run, compare, relax, simulate, solve
     from optsched.declared.problem import problem
     from optsched.declared.readers import online
-    from optsched.files.envelope import load_instance, save_instance
+    from optsched.experiments.campaign import Campaign, campaign
+    from optsched.files.format import load_instance, save_instance
     from optsched.minimax.game import minimax
     from optsched.minimax.menu import menu
     from optsched.pages.page import report
@@ -60,7 +60,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "campaigns.campaign": ("Campaign", "campaign"),
+    "experiments.campaign": ("Campaign", "campaign"),
     "core": ("Optimum", "RatioReport", "Run", "compare", "relax", "simulate", "solve"),
     "declared.readers": ("online",),
     "files.envelope": ("load_instance", "save_instance"),
@@ -94,20 +94,44 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, "__version__"})
 
 
+_MOVED = {name: f"core.{name}" for name in ("inputs", "intervals", "optimum", "ratios")} | {
+    "campaigns": "experiments",
+    "files.disk": "files.atomic_io",
+    "files.envelope": "files.format",
+    "hunts": "adversarial",
+    "hunts.hunt": "adversarial.worst_case",
+    "policies.plugins": "policies.loader",
+    "reports": "core.reports",
+    "results.reuse": "results.load",
+    "sealing": "sandbox",
+    "simulation": "core.simulation",
+}
+
+_PACKAGES = {name.partition(".")[0] for name in _MOVED}
+
+
 class _Moved:
     """Finds modules under their old names: `optsched.ratios` is `optsched.core.ratios`."""
 
-    names = ("inputs", "intervals", "optimum", "ratios", "reports", "simulation")
+    @staticmethod
+    def new(name: str) -> str:
+        """Return today's name of a module of the package, if it had another one, else ""."""
+        top, _, old = name.partition(".")
+        package, _, part = old.partition(".")
+        if top != "optsched" or package not in _PACKAGES:
+            return ""
+        if old in _MOVED:
+            return f"optsched.{_MOVED[old]}"
+        return f"optsched.{_MOVED[package]}.{part}" if part and package in _MOVED else ""
 
     def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
-        old = name.removeprefix("optsched.")
-        return ModuleSpec(name, self) if old in self.names and old != name else None  # type: ignore[arg-type]
+        return ModuleSpec(name, self) if self.new(name) else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> object:
-        return import_module(spec.name.replace("optsched", "optsched.core", 1))
+        return import_module(self.new(spec.name))
 
     def exec_module(self, module: object) -> None:
         """Do nothing: the module has run under its new name."""
 
 
-sys.meta_path.append(_Moved())
+sys.meta_path.insert(0, _Moved())  # before a moved package finds its parts a second time

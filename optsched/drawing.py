@@ -18,7 +18,7 @@ from matplotlib.image import imsave
 from matplotlib.typing import ColorType
 from numpy.typing import NDArray
 
-from optsched.files.disk import write_whole
+from optsched.files.atomic_io import write_whole
 
 COLOURS = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377", "#BBBBBB", "#222222")
 # Of curves, next to black. Found by search: any two stay apart (CIELAB distance 28) also without

@@ -26,7 +26,7 @@ from optsched.base import Frozen as Frozen
 from optsched.base import InputError as InputError
 from optsched.base import PolicyError as PolicyError
 from optsched.numbers.boxes import Box
-from optsched.numbers.infinite import Signed
+from optsched.numbers.json_float import Signed
 from optsched.numbers.streams import Streams
 from optsched.process.loading import is_named_in_file as is_named_in_file
 from optsched.process.loading import load_from_file

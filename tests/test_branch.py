@@ -11,7 +11,7 @@ from optsched.core import solve
 from optsched.engine.branch import BranchAndPrice
 from optsched.families.oasis.certificate.format import check
 from optsched.families.oasis.instance import OasisInstance
-from optsched.families.oasis.optimum.certify import certify_tree
+from optsched.families.oasis.optimum.build_certificate import certify_tree
 from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify

@@ -21,7 +21,7 @@ FOLDERS = (
 )
 WITHOUT_TECHNIQUE = {  # parameters, clocks, scratch memory
     "engine/reserve",
-    "families/completion/optimum/board/notes",
+    "families/completion/optimum/board/scratch",
     "families/oasis/optimum/params",
 }
 NAME = r"(?:v[ao]n (?:den )?)?[A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?"

@@ -15,17 +15,17 @@ from patience import LONG
 
 import optsched
 from optsched import compare, save_instance, solve
-from optsched.campaigns.campaign import campaign
-from optsched.campaigns.export import save_csv, save_latex
 from optsched.cli import plots
 from optsched.core.optimum import known
+from optsched.experiments.campaign import campaign
+from optsched.experiments.export import save_csv, save_latex
 from optsched.papers.experiment import Rows
 from optsched.papers.oasis import closed
 from optsched.problem import Level, Status
-from optsched.process import lastwords
+from optsched.process import crash_state
 from optsched.results.journal import Journal
+from optsched.results.load import load_optimum
 from optsched.results.result import save_result
-from optsched.results.reuse import load_optimum
 
 
 @pytest.fixture(scope="module", params=["claimed", "cross-checked"])
@@ -147,12 +147,12 @@ def test_pictures(made):
 def test_what_is_left_of_a_command_that_is_killed(made, monkeypatch):
     report, folder = made
     inst = random_instance(6)
-    monkeypatch.setattr(lastwords, "_board", lastwords.Board())
+    monkeypatch.setattr(crash_state, "_board", crash_state.Board())
     with Journal(inst, folder / "out.json", "compact", known(inst, ())) as journal:
         journal.tell(report.optimum)
         (kept,) = folder.glob(".optsched-*best")
         values_say_so(json.loads(kept.read_text()))
-        says_so(lastwords._board.get()["best"])
+        says_so(crash_state._board.get()["best"])
 
 
 def test_a_figure_counts_what_is_proved():

@@ -20,10 +20,10 @@ from typer.testing import CliRunner
 from optsched import problem, solvers
 from optsched.cli.app import app, main
 from optsched.families.oasis.instance import OasisSchedule
-from optsched.files.envelope import load_instance, save_instance
+from optsched.files.format import load_instance, save_instance
 from optsched.problem import families, get_family
+from optsched.results.load import load_optimum, load_run
 from optsched.results.result import save_schedule
-from optsched.results.reuse import load_optimum, load_run
 
 LIMIT = ["--time-limit", "2"]
 WINDOW = ["--jobs", "6", "--horizon", "8", "--load", "0.4"]

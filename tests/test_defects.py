@@ -13,9 +13,9 @@ from patience import LONG
 from typer.testing import CliRunner
 
 from optsched import problem, save_instance
-from optsched.campaigns.campaign import campaign
 from optsched.cli.app import app
 from optsched.core import solve
+from optsched.experiments.campaign import campaign
 from optsched.families.oasis import FAMILY
 from optsched.problem import Level
 from optsched.results.result import recheck, save_result

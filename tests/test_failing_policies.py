@@ -13,9 +13,9 @@ from terminal import piped
 
 import optsched
 from optsched.core import simulate
-from optsched.files.envelope import load_instance, save_instance
+from optsched.files.format import load_instance, save_instance
 from optsched.problem import InputError, PolicyError, get_family
-from optsched.process import talk
+from optsched.process import messages
 
 MINE = '''
 from optsched.families.oasis.policies import Fifo
@@ -94,7 +94,7 @@ def folder(tmp_path, monkeypatch):
     yield tmp_path
     for name in ("mine", "broken"):
         sys.modules.pop(name, None)
-    talk.settle(quiet=False, verbose=False)
+    messages.settle(quiet=False, verbose=False)
 
 
 @pytest.mark.parametrize("policy", FAILURES)

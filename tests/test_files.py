@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from independent.oasis import FILES, load
 
-from optsched.files.disk import writable, write_whole
-from optsched.files.envelope import load_instance, plain, read_json, save_instance, write_json
+from optsched.files.atomic_io import writable, write_whole
+from optsched.files.format import load_instance, plain, read_json, save_instance, write_json
 from optsched.problem import InputError
 
 

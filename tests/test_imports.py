@@ -15,7 +15,7 @@ BOTTOM = {room for floor in BELOW for room in floor}
 FLOORS = [
     *BELOW,
     {"proofs"},  # what judges share
-    {"scheduling", "solvers", "sealing"},
+    {"scheduling", "solvers", "sandbox"},
     {"engine"},
     {"families/*/instance"},
     {"families/*/verify", "families/*/certificate", "families/*/sources", "traces"},
@@ -23,7 +23,7 @@ FLOORS = [
     {"families", "families/*"},
     {"core"},
     {"results", "minimax"},
-    {"campaigns"},
+    {"experiments"},
 ]
 TOP = len(FLOORS)  # cli, pages, papers, and whatever else nobody may import
 SOURCES = {"sources", "facts", "modes"}  # where instances come from

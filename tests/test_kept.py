@@ -7,9 +7,9 @@ import json
 import pytest
 
 from optsched import get_family, solve
-from optsched.files.envelope import save_instance
+from optsched.files.format import save_instance
 from optsched.problem import Level
-from optsched.results import kept
+from optsched.results import optimum_cache
 
 KNOWN = "the optimum is known from before"
 POLICIES = ("--policy", "adaptive", "--policy", "fifo")
@@ -54,7 +54,7 @@ def test_a_closed_one_serves_other_limits_but_no_other_method(ratio):
 @pytest.mark.parametrize("damage", ["", "{", "other"])
 def test_what_does_not_hold_is_not_taken(ratio, damage):
     ratio()
-    (path,) = kept.folder().glob("*.json")
+    (path,) = optimum_cache.folder().glob("*.json")
     content = json.loads(path.read_text())
     content["optimum"]["value"] *= 1.5
     path.write_text(json.dumps(content) if damage == "other" else damage)
@@ -66,7 +66,7 @@ def test_only_what_is_certified_is_kept(tmp_path, monkeypatch, level):
     monkeypatch.setenv("OPTSCHED_CACHE", str(tmp_path))
     instance = get_family("bot").generate("small", seed=0)
     found = solve(instance).model_copy(update={"bound_level": level})
-    kept.keep(instance, {"method": "auto", "gap": 1e-6}, found, {})
+    optimum_cache.keep(instance, {"method": "auto", "gap": 1e-6}, found, {})
     assert len(list(tmp_path.iterdir())) == (level is Level.CERTIFIED)
 
 
@@ -78,17 +78,17 @@ def test_where_nothing_can_be_written_nothing_is_kept(ratio, monkeypatch, tmp_pa
 
 
 def test_old_ones_make_room(ratio, monkeypatch):
-    monkeypatch.setattr(kept, "MOST", 2)
+    monkeypatch.setattr(optimum_cache, "MOST", 2)
     for seed in range(3):
         ratio(seed=seed)
-    assert len(list(kept.folder().glob("*.json"))) == 2
+    assert len(list(optimum_cache.folder().glob("*.json"))) == 2
     assert not ratio(seed=0)[1]
 
 
 def test_a_claim_is_not_taken_from_the_folder(ratio):
     """Only what is certified is kept, so that anything else was put there by somebody."""
     first, _ = ratio()
-    for path in kept.folder().glob("*.json"):
+    for path in optimum_cache.folder().glob("*.json"):
         content = json.loads(path.read_text())
         content["optimum"] |= {"bound_level": "claimed", "status": "claimed optimal"}
         path.write_text(json.dumps(content))

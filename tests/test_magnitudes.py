@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched.numbers.magnitudes import FLOAT, INT64, Magnitude, TooLargeError, int64s, shown
+from optsched.numbers.overflow import FLOAT, INT64, Magnitude, TooLargeError, int64s, shown
 
 
 def test_a_sum_fits_up_to_the_limit_and_not_one_above():

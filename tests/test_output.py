@@ -9,9 +9,9 @@ from terminal import piped
 
 import optsched
 from optsched.problem import families, get_family
-from optsched.process import talk
+from optsched.process import messages
+from optsched.results.load import load_schedule
 from optsched.results.result import save_schedule
-from optsched.results.reuse import load_schedule
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def _as_it_was():
     yield
-    talk.settle(quiet=False, verbose=False)
+    messages.settle(quiet=False, verbose=False)
 
 
 COMMANDS = {

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.numbers.magnitudes import INT64, TooLargeError
+from optsched.numbers.overflow import INT64, TooLargeError
 from optsched.proofs.grid import (
     LARGEST_PRICE,
     capacity_worth,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched.numbers.magnitudes import INT64
+from optsched.numbers.overflow import INT64
 from optsched.proofs import knapsack
 from optsched.proofs.knapsack import NONE, best_load, by_density, multipliers, relaxed, rooms
 

@@ -13,8 +13,8 @@ from optsched.core import compare
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.numbers.resources import MachineClass
 from optsched.problem import families, family_of, get_family
+from optsched.results.load import load_report
 from optsched.results.result import recheck, save_result, save_run
-from optsched.results.reuse import load_report
 
 FAMILIES = ["bipartite", "bot", "completion", "dmlrs", "oasis"]
 

@@ -8,10 +8,10 @@ import pytest
 from terminal import refused
 
 from optsched.core import compare
-from optsched.files.envelope import load_instance
+from optsched.files.format import load_instance
 from optsched.problem import get_family
+from optsched.results.load import load_known, load_report
 from optsched.results.result import save_result
-from optsched.results.reuse import load_known, load_report
 
 
 @pytest.fixture(scope="module")

@@ -20,10 +20,10 @@ from pathlib import Path
 import pytest
 
 from optsched.core import compare, simulate
-from optsched.files.envelope import save_instance
+from optsched.files.format import save_instance
 from optsched.problem import PolicyError, get_family
+from optsched.results.load import load_run
 from optsched.results.result import save_result, save_run
-from optsched.results.reuse import load_run
 
 if not sys.platform.startswith("linux"):
     pytest.skip("the sandbox is that of Linux", allow_module_level=True)

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from optsched.core import simulate, solve
-from optsched.files.envelope import save_instance
+from optsched.files.format import save_instance
 from optsched.problem import InputError, get_family
 from optsched.results.result import save_result, save_run, save_schedule
 from optsched.results.schemas import KINDS, model, schema

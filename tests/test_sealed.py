@@ -14,7 +14,7 @@ from sweeps import sweep
 
 import optsched
 from optsched.core import compare, simulate
-from optsched.files.envelope import save_instance
+from optsched.files.format import save_instance
 from optsched.problem import InputError, PolicyError, families, get_family
 
 pytestmark = pytest.mark.slow

@@ -23,7 +23,7 @@ from patience import LONG
 
 from optsched import solvers
 from optsched.files import provenance
-from optsched.files.envelope import save_instance
+from optsched.files.format import save_instance
 from optsched.problem import InputError, get_family
 from optsched.solvers.linear import _checked
 

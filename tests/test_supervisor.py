@@ -18,7 +18,7 @@ from sweeps import sweep
 
 import optsched
 from optsched.families.oasis import FAMILY
-from optsched.files.envelope import save_instance
+from optsched.files.format import save_instance
 from optsched.problem import families
 from optsched.process import interrupts
 

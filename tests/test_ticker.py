@@ -13,14 +13,14 @@ import pytest
 from numba.core import event
 from terminal import piped
 
-from optsched.cli.ticker import Rows, Ticker
+from optsched.cli.progress_display import Rows, Ticker
 from optsched.core import compare, solve, turns
 from optsched.engine.progress import Progress
-from optsched.files.envelope import save_instance
+from optsched.files.format import save_instance
 from optsched.numbers import kernels
-from optsched.policies.plugins import name_of
+from optsched.policies.loader import name_of
 from optsched.problem import family_of, get_family
-from optsched.process import effort, talk
+from optsched.process import effort, messages
 
 pytestmark = pytest.mark.slow
 
@@ -68,7 +68,7 @@ def test_the_slow_run_last_and_the_table_keeps_its_order(report):
 
 
 def test_rows_hold_the_final_ratios(small, report, capsys):
-    talk.settle(quiet=False, verbose=False)
+    messages.settle(quiet=False, verbose=False)
     names = [run.policy for run in report.runs]
     rows = Rows(small, names, Ticker("running the policies"))
     rows.begin()
@@ -89,11 +89,11 @@ def test_rows_hold_the_final_ratios(small, report, capsys):
 
 
 def test_quiet_says_nothing_but_what_went_wrong(capsys):
-    talk.settle(quiet=True, verbose=False)
+    messages.settle(quiet=True, verbose=False)
     with Ticker("running the policies") as ticker:
         ticker.print("fifo  1")
         ticker.complain("policy mine: event 0: \x1b[2JValueError")
-    talk.settle(quiet=False, verbose=False)
+    messages.settle(quiet=False, verbose=False)
     assert capsys.readouterr().err == "optsched: policy mine: event 0: \\x1b[2JValueError\n"
 
 
@@ -189,7 +189,7 @@ def test_stdout_is_the_result_and_stderr_the_talk(small, tmp_path, call):
     args = ("ratio", tmp_path / "small.json", "-p", "fifo", "-p", "drf", "--time-limit", 5)
     loud = piped(*args)
     status, quiet, said = call(*args, "-q")
-    talk.settle(quiet=False, verbose=False)
+    messages.settle(quiet=False, verbose=False)
     assert (loud.status, status, said) == (0, 0, "")
     assert "so far" in loud.err
     assert "so far" not in loud.out

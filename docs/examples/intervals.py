@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 from scipy.optimize import linprog
 
 from optsched.numbers.streams import Streams
-from optsched.policies.wires import typed_wire
+from optsched.policies.serialization import typed_wire
 from optsched.problem import (
     Family,
     Frozen,

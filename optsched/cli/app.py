@@ -33,9 +33,9 @@ from optsched.cli.commands import (
 from optsched.cli.options import paragraphs
 from optsched.cli.renamed import renamed
 from optsched.problem import InputError, PolicyError
-from optsched.process import talk
-from optsched.process.talk import say
-from optsched.process.trouble import explain
+from optsched.process import messages
+from optsched.process.errors import explain
+from optsched.process.messages import say
 
 REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EPIPE}
 
@@ -123,14 +123,14 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _trace(err: Exception) -> None:
-    if talk.verbose:
+    if messages.verbose:
         traceback.print_exception(err)
 
 
 def _end_by_defect(err: Exception) -> NoReturn:
     """Report what went wrong in this package, or in a family from outside, and end."""
     _trace(err)
-    hint = "" if talk.verbose else "\n  a defect of optsched or of a plug-in: -v shows where"
+    hint = "" if messages.verbose else "\n  a defect of optsched or of a plug-in: -v shows where"
     say(explain(err) + hint, shown="\n")
     sys.exit(1)
 

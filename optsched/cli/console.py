@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from optsched.problem import RELAXATION, Status, get_family
-from optsched.process import talk
+from optsched.process import messages
 
 if TYPE_CHECKING:
     from optsched.core import Judged, Optimum, RatioReport  # statistics take a second to import
@@ -38,15 +38,15 @@ def facts_table(title: str, facts: Mapping[str, Any]) -> Table:
     table.add_column(style="bold", overflow="fold")
     table.add_column(overflow="fold", max_width=90)
     for name, value in facts.items():
-        table.add_row(escape(name.replace("_", " ")), escape(talk.said(value)))
+        table.add_row(escape(name.replace("_", " ")), escape(messages.said(value)))
     return table
 
 
 def show_optimum(console: Console, optimum: Optimum) -> None:
     """Print the optimum in a sentence, and what one more unit would be worth."""
     console.print(str(optimum), markup=False)
-    for price in islice(optimum.shadow_prices, None if talk.verbose else PRICES):
-        console.print(f"  shadow price: {talk.said(price)}", markup=False)
+    for price in islice(optimum.shadow_prices, None if messages.verbose else PRICES):
+        console.print(f"  shadow price: {messages.said(price)}", markup=False)
 
 
 def show_ratios(console: Console, report: RatioReport) -> None:
@@ -64,7 +64,7 @@ def show_ratios(console: Console, report: RatioReport) -> None:
     if rows and relaxed is not None and relaxed.status is Status.BOUND_ONLY:
         cells = {"policy": LP_ROW, "value": f"{relaxed.bound:.6g}", TO_LP: "1"}
         rows.append(dict.fromkeys(rows[0], "-") | cells)
-    same = {} if talk.verbose else _same(rows)
+    same = {} if messages.verbose else _same(rows)
     for table in tables([{n: c for n, c in row.items() if n not in same} for row in rows], console):
         console.print(table)
     if same:
@@ -72,7 +72,7 @@ def show_ratios(console: Console, report: RatioReport) -> None:
         console.print(f"all policies: {told}", markup=False)
     for failed in report.failed:
         why = failed.why.splitlines()[0]
-        console.print(talk.printable(f"{failed.name} has no row: {why}"), markup=False)
+        console.print(messages.printable(f"{failed.name} has no row: {why}"), markup=False)
     console.print(_legend(report), style="dim")
     if not report.facts.telling:
         console.print(

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from optsched.files.disk import writable
+from optsched.files.atomic_io import writable
 from optsched.problem import InputError, Window, family_names, family_or_problem, option_name
-from optsched.process import talk
+from optsched.process import messages
 
 
 def paragraphs(command: Callable[..., object]) -> str:
@@ -130,7 +130,7 @@ def talks(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def wrapper(*, quiet: bool, verbose: bool, **given: Any) -> None:
-        talk.settle(quiet=quiet, verbose=verbose)
+        messages.settle(quiet=quiet, verbose=verbose)
         command(**given)
 
     return _with_options(wrapper, [*own, *more])
@@ -198,7 +198,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         for name, value in (("source", source), ("window", window), ("preset", preset)):
             if name in asked:
                 given[name] = value
-        with talk.aloud(f"reading {source}"):
+        with messages.aloud(f"reading {source}"):
             instance = open_input(source, family, window, preset, given.get("seed", 0))
         command(instance=instance, **given)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from optsched.process.talk import say
+from optsched.process.messages import say
 
 RENAMED = {
     "hunt": "worst-case",

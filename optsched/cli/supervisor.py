@@ -15,7 +15,7 @@ import signal
 import sys
 from contextlib import suppress
 
-from optsched.process.lastwords import Board, leave_word, prefix, remove, watch_over_me
+from optsched.process.crash_state import Board, leave_word, prefix, remove, watch_over_me
 
 TYPE_CHECKING = False  # `typing` takes longer to import than all of this
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from optsched.core.optimum import Optimum, Search, Start, relax, shown_gap, solv
 from optsched.core.ratios import Against, compare
 from optsched.core.reports import Failed, Judged, Ratio, RatioReport, meaning, measure_of, quotient
 from optsched.core.simulation import Run, simulate
-from optsched.policies.plugins import turns
+from optsched.policies.loader import turns
 
 __all__ = [
     "Against",

@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from optsched.files.disk import read_limited
-from optsched.files.envelope import LARGEST, load_instance
+from optsched.files.atomic_io import read_limited
+from optsched.files.format import LARGEST, load_instance
 from optsched.problem import (
     Family,
     InputError,
@@ -21,7 +21,7 @@ from optsched.problem import (
     get_family,
     is_named_in_file,
 )
-from optsched.process import talk
+from optsched.process import messages
 
 OBJECT = re.compile(rb"(\xef\xbb\xbf)?\s*\{")
 LIST_OF_JOBS = re.compile(rb"(\xef\xbb\xbf)?\s*\[\s*\{")
@@ -92,15 +92,15 @@ def recorded(source: Path, window: Window, instance: Instance) -> dict[str, Sche
     if is_instance(source):
         return {}
     family = family_of(instance)
-    with talk.hushed():  # remarks on the list were printed when it became an instance
+    with messages.hushed():  # remarks on the list were printed when it became an instance
         found = family.recorded(*_meant(source, family, window), instance)
     if found is None:
         if window.as_is:
-            talk.remark(f"{source}: has no recorded starts: {REAL} is not known")
+            messages.remark(f"{source}: has no recorded starts: {REAL} is not known")
         return {}
     schedule, told = found
     for line in told:
-        talk.remark(line)
+        messages.remark(line)
     return {REAL: schedule}
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from optsched.core.reports import Ratio
 from optsched.engine.interval import CLOSED
 from optsched.numbers.arrays import Floats
-from optsched.numbers.infinite import Extended
+from optsched.numbers.json_float import Extended
 from optsched.problem import Frozen, InputError
 
 LEVEL = 0.05  # of error

@@ -15,7 +15,7 @@ from optsched.engine.interval import CLOSED, Interval
 from optsched.engine.known import Known, asked, begin
 from optsched.engine.progress import Point, Progress
 from optsched.numbers.arrays import Ints
-from optsched.numbers.infinite import Extended
+from optsched.numbers.json_float import Extended
 from optsched.problem import (
     RELAXATION,
     Frozen,

@@ -11,7 +11,7 @@ from optsched.core.optimum import Optimum, Search, known, solve
 from optsched.core.reports import Failed, Found, RatioReport, Scale, found_by
 from optsched.core.simulation import Original, Run, simulate
 from optsched.engine.known import judged
-from optsched.policies.plugins import name_of, turns
+from optsched.policies.loader import name_of, turns
 from optsched.problem import (
     RELAXATION,
     InputError,

@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 from optsched.core.optimum import Optimum
 from optsched.core.simulation import Run
 from optsched.engine.interval import CLOSED
-from optsched.numbers.infinite import Extended, Signed
+from optsched.numbers.json_float import Extended, Signed
 from optsched.problem import (
     RELAXATION,
     Family,

@@ -14,10 +14,10 @@ from typing import Any, cast
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
-from optsched.numbers.infinite import Signed
+from optsched.numbers.json_float import Signed
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import checked_prior, compute, own
-from optsched.policies.plugins import checked_policy, get_policy, is_own
+from optsched.policies.loader import checked_policy, get_policy, is_own
 from optsched.problem import (
     Family,
     Frozen,
@@ -34,10 +34,10 @@ from optsched.problem import (
     family_of,
     get_family,
 )
-from optsched.process import clock, interrupts, talk
+from optsched.process import clock, interrupts, messages
+from optsched.process.errors import Explained
 from optsched.process.limit import checked_limit, limited
-from optsched.process.trouble import Explained
-from optsched.sealing.process import SEAL, SealedPolicy, is_program
+from optsched.sandbox.process import SEAL, SealedPolicy, is_program
 
 MOST = 3  # broken equations that are told of a policy
 
@@ -184,7 +184,7 @@ def simulate(
     sealed = sealed or is_program(policy)
     checked_limit(decision_limit, sealed=sealed)
     with ExitStack() as stack:
-        stack.enter_context(talk.diverted())
+        stack.enter_context(messages.diverted())
         if sealed:
             chosen: Policy = stack.enter_context(
                 SealedPolicy(family, policy, decision_limit=decision_limit)

@@ -32,7 +32,7 @@ from optsched.declared.model import (
 )
 from optsched.numbers.resources import exact, slack
 from optsched.numbers.streams import Streams
-from optsched.policies.wires import typed_wire
+from optsched.policies.serialization import typed_wire
 from optsched.problem import (
     Frozen,
     Information,

@@ -21,7 +21,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
-from optsched.numbers.infinite import Signed
+from optsched.numbers.json_float import Signed
 from optsched.numbers.resources import exact, slack
 from optsched.problem import Frozen, Instance, Schedule, Sense
 

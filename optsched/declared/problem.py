@@ -33,7 +33,7 @@ from optsched.families import later
 from optsched.numbers.boxes import Box, Data, Part, Range, Whole
 from optsched.numbers.streams import Streams
 from optsched.problem import Family, InputError, Method, PolicyError, Sense
-from optsched.process.trouble import explain
+from optsched.process.errors import explain
 
 LARGEST_SEED = 2**31 - 1
 OPTIMUM = "optsched.declared.optimum"  # imported when something is solved

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from pydantic import ValidationError
 
 from optsched.declared.model import KINDS, Declared, Draft, index_of
-from optsched.files.envelope import first_error
+from optsched.files.format import first_error
 from optsched.numbers.resources import exact
 from optsched.problem import InputError
 

@@ -21,8 +21,8 @@ from typing import Any, BinaryIO
 
 import optsched
 from optsched.core import Optimum
-from optsched.files.disk import open_file, write_whole
-from optsched.files.envelope import LARGEST, envelope, parse_json
+from optsched.files.atomic_io import open_file, write_whole
+from optsched.files.format import LARGEST, envelope, parse_json
 from optsched.problem import InputError, Instance
 from optsched.results.result import result_content
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from optsched.core import shown_gap
-from optsched.files.disk import read_limited, write_whole
+from optsched.files.atomic_io import read_limited, write_whole
 from optsched.library.packs import Library
 from optsched.library.table import STATUSES, load_table
 from optsched.problem import InputError

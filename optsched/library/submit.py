@@ -8,7 +8,7 @@ from typing import Any
 
 from optsched.core import Optimum
 from optsched.engine.interval import CLOSED, Interval
-from optsched.files.envelope import instance_of, read_json
+from optsched.files.format import instance_of, read_json
 from optsched.library.packs import Library, read_entry, result_text
 from optsched.library.page import update_page
 from optsched.library.table import Row, derive, load_table, replace_row

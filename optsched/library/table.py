@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 
 from optsched.engine.interval import CLOSED
-from optsched.files.disk import read_limited, write_whole
-from optsched.files.envelope import instance_of
+from optsched.files.atomic_io import read_limited, write_whole
+from optsched.files.format import instance_of
 from optsched.library.packs import NAME, Library, read_entry
 from optsched.problem import InputError, Instance, agree, family_of
 from optsched.results.result import SAME, recheck_content

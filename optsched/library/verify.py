@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from optsched.campaigns.calls import call_all
+from optsched.experiments.map_cells import call_all
 from optsched.library.packs import Library, Pack
 from optsched.library.table import FILE, Row, contradictions, derive, rows_of
 from optsched.problem import InputError

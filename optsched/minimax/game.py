@@ -20,7 +20,7 @@ from optsched.minimax.policy import Optimal
 from optsched.minimax.standing import Played, Standing, standing
 from optsched.minimax.tree import Tree, titled
 from optsched.numbers import settings
-from optsched.policies.plugins import name_of
+from optsched.policies.loader import name_of
 from optsched.problem import InputError, Policy
 from optsched.process.garbage import no_garbage
 from optsched.process.loading import is_named_in_file, load_from_file
@@ -249,7 +249,7 @@ def planned(plan: Sequence[str]) -> Menu | list[Any]:
     InputError
         There is nothing of that name, or it is no menu and no list.
     """
-    from optsched.files.envelope import load_instance
+    from optsched.files.format import load_instance
 
     if len(plan) > 1 or not is_named_in_file(plan[0]):
         return [load_instance(path) for path in plan]

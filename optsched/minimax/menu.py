@@ -12,7 +12,7 @@ from optsched.declared.leaks import difference
 from optsched.declared.model import Declared
 from optsched.numbers import settings
 from optsched.problem import InputError, PolicyError
-from optsched.process.trouble import explain
+from optsched.process.errors import explain
 
 
 @dataclass

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from optsched.declared.events import Decision, Event, Online, Public
-from optsched.files.disk import writable, write_whole
+from optsched.files.atomic_io import writable, write_whole
 from optsched.minimax.certificate import Policy
 from optsched.minimax.tree import Tree
 from optsched.numbers.streams import Streams

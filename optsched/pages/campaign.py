@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from optsched.campaigns.axes import canonical, contender_of, digest_of
-from optsched.campaigns.campaign import AS_STORED, Campaign, Status
-from optsched.campaigns.plan import Plan
-from optsched.campaigns.ratings import Sample, group_of
-from optsched.campaigns.run import duration
-from optsched.campaigns.statistics import Statistics, Summary, between, statistics
-from optsched.campaigns.store import LEVELS, State, Store
 from optsched.core import meaning
+from optsched.experiments.campaign import AS_STORED, Campaign, Status
+from optsched.experiments.cell_keys import canonical, contender_of, digest_of
+from optsched.experiments.plan import Plan
+from optsched.experiments.ratios_by_policy import Sample, group_of
+from optsched.experiments.run import duration
+from optsched.experiments.statistics import Statistics, Summary, between, statistics
+from optsched.experiments.store import LEVELS, State, Store
 from optsched.pages import curves, words
 from optsched.pages.blocks import (
     Block,

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from optsched.campaigns.ratings import Sample
-from optsched.campaigns.statistics import Summary, ecdf
 from optsched.core import Judged, Optimum
 from optsched.core.intervals import UNSURE
+from optsched.experiments.ratios_by_policy import Sample
+from optsched.experiments.statistics import Summary, ecdf
 from optsched.numbers.arrays import Floats
 from optsched.pages.blocks import Bar, Bars, Curve, Plot
 from optsched.pages.scales import Scale

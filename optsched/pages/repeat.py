@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from optsched.campaigns.plan import Plan
 from optsched.core import Run
+from optsched.experiments.plan import Plan
 from optsched.pages.blocks import Code
 
 LONGEST = 20_000  # characters of a plan that a page shows
@@ -20,7 +20,7 @@ RAW = re.compile(r"[A-Za-z0-9_-]+")
 def plan_text(plan: Plan) -> str:
     """Return a plan file that is equivalent.
 
-    >>> from optsched.campaigns.plan import make_plan
+    >>> from optsched.experiments.plan import make_plan
     >>> said = {"instances": [{"family": "bot", "seeds": [3, 4, 5]}], "reference": {"effort": 9.0}}
     >>> print(plan_text(make_plan(said, Path())))
     reference = {effort = 9.0}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from optsched.campaigns.axes import digest_of
 from optsched.core import Judged, Optimum, RatioReport, meaning, shown_gap
 from optsched.drawing import HINDSIGHT
 from optsched.files.envelope import load_instance
@@ -26,8 +25,8 @@ from optsched.pages.blocks import (
 from optsched.pages.repeat import of_result
 from optsched.pages.schedules import pictures_of
 from optsched.problem import RELAXATION, InputError, Instance, Status, family_of, get_family
-from optsched.process import interrupts, talk
-from optsched.results.reuse import load_known, load_report
+from optsched.process import interrupts, messages
+from optsched.results.load import load_known, load_report
 
 LONG = 400  # characters of a fact
 TIMES = "as the run states; not checked"
@@ -179,7 +178,7 @@ def _optimum(optimum: Optimum, report: RatioReport | None) -> list[Block]:
 def _about(instance: Instance) -> Section:
     facts = family_of(instance).describe(instance)
     shown = [
-        (name.replace("_", " "), talk.said(value, ", ")[:LONG]) for name, value in facts.items()
+        (name.replace("_", " "), messages.said(value, ", ")[:LONG]) for name, value in facts.items()
     ]
     return Section("The instance", [Facts("instance", shown)])
 

@@ -14,11 +14,11 @@ from typing import Any
 
 from matplotlib import rc_context
 
-from optsched.campaigns.axes import Contender, Reference, Source, canonical, contender_of
-from optsched.campaigns.cells import fingerprint
-from optsched.campaigns.plan import Plan
-from optsched.campaigns.store import Store
 from optsched.drawing import HINDSIGHT, rendered
+from optsched.experiments.cell_keys import Contender, Reference, Source, canonical, contender_of
+from optsched.experiments.cells import fingerprint
+from optsched.experiments.plan import Plan
+from optsched.experiments.store import Store
 from optsched.pages.blocks import Picture
 from optsched.problem import (
     Family,

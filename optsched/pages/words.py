@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from optsched.campaigns.statistics import Statistics, Summary
 from optsched.core import Optimum, RatioReport, meaning, shown_gap
+from optsched.experiments.statistics import Statistics, Summary
 from optsched.problem import Family, Level, Status
 
 SPOKEN = 8  # groups of which each has sentences of its own; of more the policies are counted

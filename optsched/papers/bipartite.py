@@ -42,7 +42,7 @@ from optsched.papers.experiment import (
     whisker,
 )
 from optsched.papers.verdict import Finding, counted, effect, shown, untestable, within
-from optsched.policies.plugins import get_policy
+from optsched.policies.loader import get_policy
 from optsched.problem import Information, Instance, Policy, get_family
 
 OURS = "ogasched"  # with the paper's step, eta 25 and decay 0.9999

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from optsched.campaigns.calls import call_all, stored_rows
 from optsched.drawing import save
-from optsched.files.envelope import read_json, write_json
+from optsched.experiments.map_cells import call_all, stored_rows
+from optsched.files.format import read_json, write_json
 from optsched.files.provenance import machine, versions
 from optsched.papers import PAPERS, Experiment, experiments
 from optsched.papers.digest import code_digest

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from optsched.files.envelope import must_be_printable, plain
+from optsched.files.format import must_be_printable, plain
 from optsched.problem import Family, InputError, Instance, get_family
 
 OWN = "own:"

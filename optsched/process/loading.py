@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from optsched.base import InputError, PolicyError
-from optsched.process import talk
-from optsched.process.trouble import Explained
+from optsched.process import messages
+from optsched.process.errors import Explained
 
 
 def is_named_in_file(name: str) -> bool:
@@ -39,8 +39,8 @@ def import_beside(module: str, what: str) -> Any:
     if here not in sys.path:
         sys.path.insert(0, here)
     if module not in sys.modules and PathFinder.find_spec(module.partition(".")[0]) is not None:
-        talk.remark(f"{what}: importing module {module}")
-    with loading(what), talk.diverted():
+        messages.remark(f"{what}: importing module {module}")
+    with loading(what), messages.diverted():
         try:
             return importlib.import_module(module)
         except (ImportError, SyntaxError) as err:
@@ -70,8 +70,8 @@ def load_from_file(name: str, what: str) -> Any:
         if folder not in sys.path:
             sys.path.insert(0, folder)
         try:
-            talk.remark(f"{what}: running {file}")
-            with loading(what), talk.diverted():
+            messages.remark(f"{what}: running {file}")
+            with loading(what), messages.diverted():
                 spec.loader.exec_module(made)
         except BaseException:
             del sys.modules[module]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.numbers.arrays import Floats, Ints
-from optsched.numbers.magnitudes import Magnitude, TooLargeError
+from optsched.numbers.overflow import Magnitude, TooLargeError
 from optsched.proofs.limits import inside
 
 LARGEST_PRICE = 2**62  # from here on, prices are Python's integers

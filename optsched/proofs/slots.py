@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from optsched.numbers.arrays import Flags, Ints
-from optsched.numbers.magnitudes import INT64
+from optsched.numbers.overflow import INT64
 from optsched.problem import Frozen
 from optsched.proofs.limits import inside
 from optsched.proofs.tree import Change, change

@@ -13,7 +13,7 @@ from itertools import chain
 import numpy as np
 
 from optsched.numbers.arrays import Ints
-from optsched.numbers.magnitudes import INT64
+from optsched.numbers.overflow import INT64
 
 
 def rows_of(parts: Sequence[Sequence[tuple[int, int, int]]]) -> Ints | None:

@@ -8,7 +8,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from optsched.files.disk import write_whole
+from optsched.files.atomic_io import write_whole
 from optsched.problem import Family, InputError, Instance, family_of
 
 

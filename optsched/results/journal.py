@@ -17,10 +17,10 @@ from optsched.core.optimum import settle
 from optsched.engine.interval import CLOSED
 from optsched.engine.known import Known, begin
 from optsched.engine.progress import Progress
-from optsched.files.disk import is_stream, write_whole
-from optsched.files.envelope import envelope, plain
+from optsched.files.atomic_io import is_stream, write_whole
+from optsched.files.format import envelope, plain
 from optsched.problem import InputError, Instance, family_of
-from optsched.process import lastwords
+from optsched.process import crash_state
 
 SHARE = 0.05  # of the time may be spent on it
 LONGEST = 1000  # characters of the sentence
@@ -48,10 +48,10 @@ class Journal:
         self._closed = False
 
     def __enter__(self) -> Self:
-        if lastwords.is_watched():
+        if crash_state.is_watched():
             begin(self._first, self._start, self._method)
             self._write(settle(*self._first.so_far(), self._method))
-        lastwords.listen_to_signals()
+        crash_state.listen_to_signals()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
@@ -61,11 +61,11 @@ class Journal:
             self._closed = True
             if self._target is not None:
                 self._snapshot.unlink(missing_ok=True)
-            lastwords.leave_word(snapshot=None, target=None, best=None)
+            crash_state.leave_word(snapshot=None, target=None, best=None)
 
     def watch(self, progress: Progress) -> None:
         """Look at what a method knows; write it down if it is better and there is time."""
-        if self._optimum is not None or not lastwords.is_watched():
+        if self._optimum is not None or not crash_state.is_watched():
             return  # this looks for a reference, or nothing reads it
         first, sign = self._first, progress.sign
         if (first.bound is not None and progress.bound is None) or (
@@ -80,7 +80,7 @@ class Journal:
 
     def tell(self, found: Run | Failed | Optimum) -> None:
         """Take down a policy's run, or the optimum; what is found after it are references."""
-        if not lastwords.is_watched() or isinstance(found, Failed):
+        if not crash_state.is_watched() or isinstance(found, Failed):
             return
         if isinstance(found, Optimum):
             if self._optimum is None:
@@ -115,12 +115,12 @@ class Journal:
             text = f'{self._head}, "optimum": {_text(optimum)}{runs}}}\n'
             write_whole(self._snapshot, text, like=Path(self._target))
             words |= {"snapshot": str(self._snapshot), "target": self._target}
-        lastwords.leave_word(**words)
+        crash_state.leave_word(**words)
 
     @property
     def _snapshot(self) -> Path:
         assert self._target is not None  # requested only then
-        return Path(self._target).with_name(f"{lastwords.prefix(os.getpid())}best")
+        return Path(self._target).with_name(f"{crash_state.prefix(os.getpid())}best")
 
     @cached_property
     def _head(self) -> str:

@@ -17,8 +17,8 @@ from pydantic import Field
 
 from optsched.core import Optimum, Run, shown_gap
 from optsched.engine.interval import CLOSED
-from optsched.files.envelope import checked, instance_of, read_json, short, write_json
-from optsched.numbers.infinite import Extended, Signed
+from optsched.files.format import checked, instance_of, read_json, short, write_json
+from optsched.numbers.json_float import Extended, Signed
 from optsched.problem import (
     Family,
     Frozen,

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from optsched.core import Optimum, Run
-from optsched.files.envelope import FORMAT
+from optsched.files.format import FORMAT
 from optsched.problem import InputError, get_family
 
 KINDS = ("instance", "schedule", "run", "result")

@@ -11,7 +11,7 @@ import pandas as pd
 
 from optsched.numbers.arrays import Flags, Floats
 from optsched.problem import InputError
-from optsched.process import talk
+from optsched.process import messages
 from optsched.traces.lines import MOST_ROWS, Row, is_number, read_csv, separator
 
 SECONDS = 1e11  # above any date in Unix time
@@ -167,9 +167,9 @@ class Columns:
         """
         unread = [name for name in self.cells if name and name not in {*self.read, *known}]
         if unread:
-            talk.remark(f"{self.path} ({kind}): columns that are not used: {', '.join(unread)}")
+            messages.remark(f"{self.path} ({kind}): columns that are not used: {', '.join(unread)}")
         if self.with_commas:
-            talk.remark(f"{self.path}: decimal commas are in {', '.join(self.with_commas)}")
+            messages.remark(f"{self.path}: decimal commas are in {', '.join(self.with_commas)}")
 
     def refuse(self, name: str, bad: Flags, expected: str) -> None:
         """Report the first row where ``bad`` holds, if any."""

@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 
 from optsched.problem import InputError
-from optsched.process import talk
+from optsched.process import messages
 from optsched.traces.columns import (
     BEGIN,
     DEMAND,
@@ -165,7 +165,7 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
             "expected at least one"
         )
     if dropped:
-        talk.remark(
+        messages.remark(
             f"{path}: {dropped} of {len(known)} jobs are left out, since their time of "
             "submission, running time or number of tasks is not known"
         )

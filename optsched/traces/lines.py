@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from optsched.files.disk import open_file
+from optsched.files.atomic_io import open_file
 from optsched.problem import InputError
 
 LONGEST_LINE = 1 << 20  # bytes

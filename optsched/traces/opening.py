@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pandas as pd
 from pydantic import ValidationError
 
-from optsched.files.envelope import first_error
+from optsched.files.format import first_error
 from optsched.numbers import settings
 from optsched.problem import InputError
 from optsched.process.garbage import no_garbage

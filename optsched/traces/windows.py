@@ -13,7 +13,7 @@ import pandas as pd
 from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import MachineClass, ceil_ratio, exact
 from optsched.problem import InputError, Instance
-from optsched.process import talk
+from optsched.process import messages
 from optsched.scheduling.platform import SlottedPlatform
 
 MOST_MACHINES = 100_000
@@ -176,7 +176,7 @@ def sensible(
     except LoadError as err:
         if asked:
             raise
-        talk.remark(str(err))
+        messages.remark(str(err))
         made: Made = err.made
         return made
 
@@ -192,7 +192,7 @@ def _of_usual_length(window: pd.DataFrame, slots: int, make: Callable[[float], M
             if fit[0] == HOUR:
                 raise
     why = "the load cannot be reached" if HOUR in fit else "many jobs could never finish"
-    talk.remark(f"slots of {_length(fit[0])}: in those of 1 h {why}")
+    messages.remark(f"slots of {_length(fit[0])}: in those of 1 h {why}")
     return make(fit[0])
 
 
@@ -228,7 +228,7 @@ def tell_scaling(window: pd.DataFrame, platform: SlottedPlatform, machines: str)
     """Report what became of the times and of the machines."""
     submit = window["submit_seconds"].to_numpy(dtype=np.float64)
     span, wanted = float(submit[-1] - submit[0]), platform.horizon * platform.slot_seconds
-    talk.remark(
+    messages.remark(
         f"arrivals of {_length(span)} {'stretched' if span < wanted else 'compressed'} to "
         f"{platform.horizon} slots of {_length(platform.slot_seconds)}; machines: {machines} "
         "(--no-scaling scales nothing)"

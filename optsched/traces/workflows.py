@@ -17,9 +17,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field, ValidationError
 
-from optsched.files.envelope import first_error
+from optsched.files.format import first_error
 from optsched.problem import InputError
-from optsched.process import talk
+from optsched.process import messages
 from optsched.traces.columns import RUN, Number, missing_columns, read_columns, shown
 from optsched.traces.formats.swf import is_swf
 from optsched.traces.jobs import read_jobs
@@ -160,7 +160,7 @@ def _workflow(path: Path) -> Bag:
     back = statistics.median(sum(sizes[f] for f in tasks[t.id].outputs) for t in mine)
     if seconds <= 0:
         raise InputError(f"{path}: tasks of {kind} take no time, expected running times above 0")
-    talk.remark(f"{path}: the bag is {kind}, {count} of {len(kinds)} tasks")
+    messages.remark(f"{path}: the bag is {kind}, {count} of {len(kinds)} tasks")
     return Bag(Path(path.name).stem.split(".")[0], None, seconds, sent, back, 1.0, count)
 
 

@@ -14,7 +14,7 @@ from optsched.families.completion.instance import (
     WorkerType,
 )
 from optsched.families.completion.verify import verify
-from optsched.files.envelope import save_instance
+from optsched.files.format import save_instance
 from optsched.numbers.resources import MachineClass
 from optsched.results.result import save_schedule
 

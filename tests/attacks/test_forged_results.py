@@ -12,8 +12,8 @@ from independent.cases import AXES, case
 from optsched import simulate, solve
 from optsched.pages.page import report
 from optsched.problem import InputError, family_of, get_family
+from optsched.results.load import load_known, load_optimum
 from optsched.results.result import save_result
-from optsched.results.reuse import load_known, load_optimum
 
 
 class Solved:

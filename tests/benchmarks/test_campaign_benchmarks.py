@@ -10,7 +10,7 @@ import campaigns
 import pytest
 from campaigning import calm, write_plan
 
-from optsched.campaigns.plan import read_plan
+from optsched.experiments.plan import read_plan
 
 pytestmark = pytest.mark.slow
 

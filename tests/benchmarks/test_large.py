@@ -10,7 +10,7 @@ import large_tables
 import pytest
 from large_rows import GAPS, LADDER, cells
 
-from optsched.files.envelope import save_instance
+from optsched.files.format import save_instance
 from optsched.problem import get_family
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ import papers
 import pytest
 
 import optsched
-from optsched.files.envelope import read_json
+from optsched.files.format import read_json
 from optsched.papers import PAPERS, experiments
 from optsched.papers.reproduce import experiment
 

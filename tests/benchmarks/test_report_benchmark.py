@@ -6,7 +6,7 @@ import pytest
 import reports
 from stores import made_up
 
-from optsched.campaigns.campaign import Campaign
+from optsched.experiments.campaign import Campaign
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ from sweeps import sweep
 
 from optsched.core import solve
 from optsched.engine.interval import CLOSED, Interval
-from optsched.families.completion.optimum.opening import one_by_one
+from optsched.families.completion.optimum.initial_bounds import one_by_one
 from optsched.problem import Level, Status, family_of
 from optsched.results.result import recheck_optimum
 

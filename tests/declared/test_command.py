@@ -11,13 +11,13 @@ import pytest
 from blocks import read
 from typer.testing import CliRunner
 
-from optsched.campaigns.campaign import campaign
+from optsched.adversarial.evaluation import Terms
+from optsched.adversarial.worst_case import hunt
 from optsched.cli.app import app
-from optsched.files.envelope import load_instance
-from optsched.hunts.evaluation import Terms
-from optsched.hunts.hunt import hunt
+from optsched.experiments.campaign import campaign
+from optsched.files.format import load_instance
 from optsched.problem import InputError, PolicyError, get_family
-from optsched.results.reuse import load_report
+from optsched.results.load import load_report
 
 PAGE = Path(__file__).parents[2] / "docs" / "declared.md"
 (FILE,) = [b.body for b in read(PAGE.read_text("utf-8")) if b.file == "knapsack.py"]

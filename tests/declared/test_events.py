@@ -15,7 +15,7 @@ from optsched.declared.events import WIRE, FunctionPolicy, events, public
 from optsched.declared.model import Maximization, Minimization
 from optsched.declared.policies import Lookahead, Posted, Rolling
 from optsched.declared.problem import FAMILIES, Draws
-from optsched.policies.plugins import get_policy
+from optsched.policies.loader import get_policy
 from optsched.problem import InputError, PolicyError
 
 

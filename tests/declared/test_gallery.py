@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from optsched.cli.app import app
 from optsched.core import simulate, solve
 from optsched.declared.leaks import check_problem
-from optsched.files.envelope import load_instance
+from optsched.files.format import load_instance
 from optsched.library.packs import Library, Pack, result_text
 from optsched.library.table import derive, write_table
 from optsched.problem import InputError, Status, get_family

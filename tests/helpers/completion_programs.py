@@ -20,7 +20,7 @@ from optsched.families.completion.instance import (
     WorkerType,
 )
 from optsched.families.completion.optimum.exact import Exact
-from optsched.families.completion.optimum.prices.priced_search import Search
+from optsched.families.completion.optimum.relaxations.priced_search import Search
 from optsched.families.completion.optimum.timeline.prover import Prover
 from optsched.numbers.resources import MachineClass
 

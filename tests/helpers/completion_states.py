@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.capacity import Jobs
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
 from optsched.families.completion.oracle.servers import MOST_ROOM
 from optsched.families.completion.sources.presets import generate

@@ -22,9 +22,9 @@ from typing import Any
 from damages import damage
 from hostile import damaged
 
-from optsched.campaigns.campaign import campaign
 from optsched.cli.app import main
 from optsched.core import compare, solve
+from optsched.experiments.campaign import campaign
 from optsched.families.oasis.sources.presets import generate
 from optsched.library.packs import Library, Pack, result_text
 from optsched.library.table import write_table

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from optsched.campaigns.plan import make_plan
+from optsched.experiments.plan import make_plan
 from optsched.families.bot.policies.baselines import Fifo
 
 NAMES = ("Leaves", "Faults", "Hangs", "Devours", "Raises")
@@ -113,7 +113,7 @@ def small(seeds=3, policies=("fifo",), **more):
 
 def numbers(path):
     """Return what must be the same however often a run was killed: all but times and versions."""
-    from optsched.campaigns.ratings import COLUMNS, cells
+    from optsched.experiments.ratios_by_policy import COLUMNS, cells
 
     left = {"seconds", "optimum_seconds", "versions", "optimum_versions"}
     return [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from optsched.campaigns.store import Best, Row, State, Store
+from optsched.experiments.store import Best, Row, State, Store
 from optsched.problem import Level
 
 REFERENCE = {"check": "certified", "effort": 100.0, "gap": 1e-6, "method": "auto", "seed": 0}

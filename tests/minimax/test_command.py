@@ -10,7 +10,7 @@ import pytest
 from blocks import read
 from games import skiing
 
-from optsched.files.envelope import save_instance
+from optsched.files.format import save_instance
 
 PAGE = Path(__file__).parents[2] / "docs" / "minimax.md"
 (FILE,) = [b.body for b in read(PAGE.read_text("utf-8")) if b.file == "ski.py"]

@@ -10,7 +10,7 @@ from sweeps import sweep
 from optsched.families.bipartite.instance import BipartiteInstance, Machine, Port
 from optsched.families.bipartite.instance_utilities import KINDS
 from optsched.families.bipartite.optimum.decision import Solver
-from optsched.families.bipartite.optimum.declared import conic_optimum
+from optsched.families.bipartite.optimum.monolithic_conic import conic_optimum
 from optsched.families.bipartite.sources.presets import generate
 from optsched.models.bipartite import bipartite_program
 from optsched.solvers import solve_cvxpy

@@ -12,7 +12,7 @@ from optsched.families.completion.instance import (
     PsType,
     WorkerType,
 )
-from optsched.families.completion.optimum.declared import schedule_of
+from optsched.families.completion.optimum.monolithic_mip import schedule_of
 from optsched.families.completion.verify import verify
 from optsched.models.completion import completion_ilp, modes_by_job
 from optsched.numbers.resources import MachineClass

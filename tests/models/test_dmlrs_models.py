@@ -6,7 +6,7 @@ from independent.dmlrs import FILES, load, optimum, tiny
 from sweeps import sweep
 
 from optsched.families.dmlrs.instance import DmlrsInstance
-from optsched.families.dmlrs.optimum.declared import schedule_of
+from optsched.families.dmlrs.optimum.monolithic_mip import schedule_of
 from optsched.families.dmlrs.verify import verify
 from optsched.models.dmlrs import dmlrs_ilp, work_row
 from optsched.solvers import solve_pyomo

@@ -148,7 +148,7 @@ def test_a_comparison_has_the_row_both_columns_and_survives_its_file(tmp_path):
     path = tmp_path / "both.json"
     save_result(path, instance, made.optimum, made.runs, made.references)
     assert all(part.accepted for part in recheck(path))
-    from optsched.results.reuse import load_report
+    from optsched.results.load import load_report
 
     again = load_report(path, instance)
     assert again.integrality_gap == made.integrality_gap

@@ -18,11 +18,11 @@ from pages import Page
 from stores import made_up
 
 import optsched
-from optsched.campaigns.campaign import Campaign, campaign
-from optsched.campaigns.export import save_csv
-from optsched.campaigns.plan import make_plan
-from optsched.campaigns.store import Store
 from optsched.drawing import contrast
+from optsched.experiments.campaign import Campaign, campaign
+from optsched.experiments.export import save_csv
+from optsched.experiments.plan import make_plan
+from optsched.experiments.store import Store
 from optsched.pages.page import DARK
 from optsched.pages.repeat import plan_text
 from optsched.problem import InputError

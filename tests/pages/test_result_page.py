@@ -9,8 +9,8 @@ from pages import Page
 
 import optsched
 from optsched.pages.scales import Scale
+from optsched.results.load import load_report
 from optsched.results.result import save_result
-from optsched.results.reuse import load_report
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from optsched.process import talk
+from optsched.process import messages
 
 
 @pytest.fixture
@@ -30,5 +30,5 @@ def write(tmp_path):
 def remarks(monkeypatch):
     """Return what is remarked, as it comes."""
     told = []
-    monkeypatch.setattr(talk, "remark", told.append)
+    monkeypatch.setattr(messages, "remark", told.append)
     return told

@@ -10,13 +10,13 @@ import typer
 
 from optsched.cli.commands.ending import ending_well, report
 from optsched.cli.options import Json, paragraphs, talks
-from optsched.files.disk import writable, writable_folder
+from optsched.files.atomic_io import writable, writable_folder
 from optsched.problem import InputError, Window, is_named_in_file
-from optsched.process import interrupts, lastwords, talk
+from optsched.process import crash_state, interrupts, messages
 
 if TYPE_CHECKING:
-    from optsched.campaigns.campaign import Campaign
-    from optsched.campaigns.plan import Plan
+    from optsched.experiments.campaign import Campaign
+    from optsched.experiments.plan import Plan
 
 commands = typer.Typer(
     help="Run, resume and summarize experiments.",
@@ -74,8 +74,8 @@ def run(
 
     Example:  optsched campaign run plan.toml
     """
-    from optsched.campaigns.campaign import forecast
-    from optsched.campaigns.plan import read_plan
+    from optsched.experiments.campaign import forecast
+    from optsched.experiments.plan import read_plan
 
     part = _part(shard)
     asked = read_plan(plan, trust or policy or False)
@@ -116,7 +116,7 @@ def resume(
 
 def _resolved(store: Path, trust: bool | list[str]) -> "Plan":
     """Return the plan of a store with its names looked up here: a trace may have been changed."""
-    from optsched.campaigns.campaign import Campaign
+    from optsched.experiments.campaign import Campaign
 
     plan = Campaign(store).plan()
     plan.refuse_code(trust, store)
@@ -127,12 +127,12 @@ def _run(
     plan: "Plan", store: Path, how: dict[str, Any], *, as_json: bool, kept: bool = True
 ) -> None:
     """Run a campaign and show what came of it; ``kept``: the store stays."""
-    from optsched.campaigns.campaign import campaign
-    from optsched.campaigns.run import Progress
-    from optsched.cli.ticker import Ticker
+    from optsched.cli.progress_display import Ticker
+    from optsched.experiments.campaign import campaign
+    from optsched.experiments.run import Progress
 
     with ending_well():
-        lastwords.finish_what_is_begun()
+        crash_state.finish_what_is_begun()
         with Ticker(f"campaign {plan.name}") as ticker:
 
             def tell(progress: Progress) -> None:
@@ -144,12 +144,12 @@ def _run(
     if number is not None:
         trusted = " --trust" if any(":" in block.name for block in plan.policies) else ""
         further = f"; `optsched campaign resume {store}{trusted}` goes on" if kept else ""
-        talk.say(f"ended: {made.progress}{further}")
-        lastwords.leave_word(said=True)
+        messages.say(f"ended: {made.progress}{further}")
+        crash_state.leave_word(said=True)
         raise typer.Exit(128 + number)
     _show(made, as_json)
     if kept:
-        talk.remark(f"the cells are in {store}")
+        messages.remark(f"the cells are in {store}")
     raise typer.Exit(1 if made.progress is not None and made.progress.errors else 0)
 
 
@@ -159,8 +159,8 @@ def status(store: StoreFile, as_json: Json = False) -> None:
 
     Example:  optsched campaign status plan.sqlite
     """
-    from optsched.campaigns.campaign import AS_STORED
-    from optsched.campaigns.campaign import status as look
+    from optsched.experiments.campaign import AS_STORED
+    from optsched.experiments.campaign import status as look
 
     found = look(store)
     report(found.summary(), None, as_json)
@@ -168,9 +168,9 @@ def status(store: StoreFile, as_json: Json = False) -> None:
         print(found.head)
         for name, by in found.by_source.items():
             said = ", ".join(f"{n} {state.name.lower()}" for state, n in by.items())
-            print(talk.printable(f"  {name}: {said}"))
+            print(messages.printable(f"  {name}: {said}"))
         for remark in [*found.remarks(), AS_STORED]:
-            print(talk.printable(remark))
+            print(messages.printable(remark))
 
 
 @talks
@@ -196,8 +196,8 @@ def verify(
 
     Example:  optsched campaign verify plan.sqlite --sample 10
     """
-    from optsched.campaigns.verify import verify as look
-    from optsched.cli.ticker import Ticker
+    from optsched.cli.progress_display import Ticker
+    from optsched.experiments.verify import verify as look
 
     plan = _resolved(store, trust or policy or False)
     with ending_well(), Ticker(f"verifying {store}") as ticker:
@@ -205,7 +205,7 @@ def verify(
     report(found.summary(), None, as_json)
     if not as_json:
         for line in found.lines():
-            print(talk.printable(line))
+            print(messages.printable(line))
     raise typer.Exit(0 if found.accepted else 1)
 
 
@@ -219,7 +219,7 @@ def merge(
 
     Example:  optsched campaign merge all.sqlite plan-1of2.sqlite plan-2of2.sqlite
     """
-    from optsched.campaigns.campaign import merge as together
+    from optsched.experiments.campaign import merge as together
 
     found = together(output, parts).status()
     report(found.summary(), None, as_json)
@@ -243,8 +243,8 @@ def export(
 
     Example:  optsched campaign export plan.sqlite --csv cells.csv --latex table.tex
     """
-    from optsched.campaigns import export as files
-    from optsched.campaigns.campaign import AS_STORED, Campaign
+    from optsched.experiments import export as files
+    from optsched.experiments.campaign import AS_STORED, Campaign
 
     for target, save in (
         (csv, files.save_csv),
@@ -254,12 +254,12 @@ def export(
     ):
         if target is not None:
             save(store, writable(target))
-            talk.remark(f"{target} written")
+            messages.remark(f"{target} written")
     if worst is not None:
         for path in files.save_worst(store, writable_folder(worst)):
-            talk.remark(f"{path} written")
+            messages.remark(f"{path} written")
     _show(Campaign(store), as_json)
-    talk.remark(AS_STORED)
+    messages.remark(AS_STORED)
 
 
 for command in (run, resume, status, verify, merge, export):
@@ -300,7 +300,7 @@ def _plain(value: Any) -> Any:
 
 def ratio_over_seeds(plan: dict[str, Any], output: Path | None, as_json: bool) -> None:
     """Run a campaign that has no file: its store is ``output``, or gone when it is shown."""
-    from optsched.campaigns.plan import make_plan
+    from optsched.experiments.plan import make_plan
 
     with tempfile.TemporaryDirectory(prefix="optsched-") as folder:
         store = output or Path(folder) / "ratio.sqlite"
@@ -343,13 +343,13 @@ def _show(made: "Campaign", as_json: bool) -> None:
         }
         for s in found.summaries
     ]
-    if not talk.verbose:
+    if not messages.verbose:
         empty = [n for n in ("open", "errors", "inf") if all(row[n] == "0" for row in rows)]
         rows = [{n: cell for n, cell in row.items() if n not in empty} for row in rows]
     for table in tables(rows, console):
         console.print(table)
     for line in [*found.flags(), *state.remarks()]:
-        console.print(talk.printable(line), markup=False)
-    if talk.verbose:
+        console.print(messages.printable(line), markup=False)
+    if messages.verbose:
         for pair in found.pairs:
             console.print(str(pair), markup=False)

@@ -29,7 +29,7 @@ from optsched.cli.options import (
 )
 from optsched.core import Against
 from optsched.engine.interval import CLOSED
-from optsched.files.disk import writable_folder
+from optsched.files.atomic_io import writable_folder
 from optsched.problem import (
     RELAXATION,
     InputError,
@@ -39,7 +39,7 @@ from optsched.problem import (
     family_of,
     is_named_in_file,
 )
-from optsched.process import interrupts, lastwords, talk
+from optsched.process import crash_state, interrupts, messages
 
 if TYPE_CHECKING:
     from optsched.core import Failed, Run
@@ -76,7 +76,7 @@ def solve(
     Example:  optsched solve small.json --start-from result.json -o better.json
     """
     from optsched.cli.console import out, show_optimum
-    from optsched.cli.ticker import Ticker
+    from optsched.cli.progress_display import Ticker
     from optsched.core import solve
     from optsched.results.journal import Journal
     from optsched.results.result import save_result
@@ -98,7 +98,7 @@ def solve(
             )
         try:
             if output:
-                with talk.aloud(f"writing {output}"):
+                with messages.aloud(f"writing {output}"):
                     save_result(output, instance, found)
         finally:  # a full disk is no reason not to state what was found
             if as_json:
@@ -111,9 +111,9 @@ def solve(
 
 def _start(path: Path | None, instance: "Instance") -> "Known":
     """Return what a search is to start from, judged."""
-    from optsched.cli.ticker import Ticker
+    from optsched.cli.progress_display import Ticker
     from optsched.core.optimum import known
-    from optsched.results.reuse import load_start
+    from optsched.results.load import load_start
 
     if path is None:
         return known(instance, ())
@@ -137,13 +137,13 @@ def run(
     Example:  optsched run small.json --policy oasis -o run.json
     """
     from optsched.cli.console import out
-    from optsched.cli.ticker import Ticker
+    from optsched.cli.progress_display import Ticker
     from optsched.core import simulate
     from optsched.results.result import save_run
 
     load_statistics(statistics)
     with ending_well():
-        lastwords.listen_to_signals()
+        crash_state.listen_to_signals()
         with Ticker(f"running {policy}") as ticker:
 
             def progress(events: int) -> None:
@@ -239,13 +239,13 @@ def ratio(
         plan = {"instances": blocks, "policies": policies, "reference": search}
         ratio_over_seeds(plan, output, as_json)
     from optsched.cli.console import out, show_ratios
-    from optsched.cli.ticker import Rows, Ticker
+    from optsched.cli.progress_display import Rows, Ticker
     from optsched.core import compare, recorded, turns
-    from optsched.policies.plugins import name_of
-    from optsched.results import kept
+    from optsched.policies.loader import name_of
+    from optsched.results import optimum_cache
     from optsched.results.journal import Journal
+    from optsched.results.load import load_known, load_schedule
     from optsched.results.result import save_result
-    from optsched.results.reuse import load_known, load_schedule
 
     if optimum is not None and start_from is not None:
         raise InputError("--start-from is about the search, expected it without --optimum")
@@ -268,7 +268,7 @@ def ratio(
                 ticker.print(f"the optimum is that of {optimum}, checked again")
             elif not searched:
                 pass
-            elif recalled := kept.recall(instance, limits):
+            elif recalled := optimum_cache.recall(instance, limits):
                 known, others = recalled
                 ticker.print("cached optimum, checked again (--no-cache: solve again)")
             rows = Rows(instance, names, ticker)
@@ -293,11 +293,11 @@ def ratio(
                 **limits,
             )
         if known is None and start_from is None and not relaxed and interrupts.asked() is None:
-            kept.keep(instance, limits, made.optimum, made.references)
+            optimum_cache.keep(instance, limits, made.optimum, made.references)
         try:
             if output:
                 parts = (made.runs, made.references, made.outside)
-                with talk.aloud(f"writing {output}"):
+                with messages.aloud(f"writing {output}"):
                     save_result(output, instance, made.optimum, *parts)
         finally:
             if as_json:
@@ -307,7 +307,7 @@ def ratio(
     if folder is not None and interrupts.asked() is None:
         from optsched.cli import plots
 
-        with talk.aloud("drawing the pictures"):
+        with messages.aloud("drawing the pictures"):
             pictures = plots.save_report(instance, made, folder)
         report_pictures(pictures)
     leave(found=made.optimum.value is not None and not made.failed)
@@ -340,7 +340,7 @@ def reproduce(
 
     Example:  optsched reproduce completion-fig9 --first-seed 1000 -o results
     """
-    from optsched.cli.ticker import Ticker
+    from optsched.cli.progress_display import Ticker
     from optsched.files.provenance import portable
     from optsched.papers.reproduce import experiment
     from optsched.papers.reproduce import reproduce as repeat
@@ -349,7 +349,7 @@ def reproduce(
     folder = writable_folder(output)
     command = " ".join(["optsched", *map(portable, sys.argv[1:])])
     with ending_well():
-        lastwords.listen_to_signals()
+        crash_state.listen_to_signals()
         with Ticker(f"reproducing {name}") as ticker:
             result = repeat(
                 chosen,

@@ -11,20 +11,20 @@ from typing import Any
 
 import typer
 
-from optsched.process import interrupts, lastwords, talk
+from optsched.process import crash_state, interrupts, messages
 
 
 def report(content: Mapping[str, Any], output: Path | None, as_json: bool) -> None:
     """Write ``content`` as JSON into the file ``output``, and print it, as far as was requested."""
     if output is None and not as_json:
         return
-    from optsched.files.envelope import plain
+    from optsched.files.format import plain
 
     text = json.dumps(plain(content), allow_nan=False, indent=2)
     if as_json:
         print(text)
     if output is not None:
-        from optsched.files.disk import write_whole
+        from optsched.files.atomic_io import write_whole
 
         write_whole(output, f"{text}\n")
 
@@ -32,7 +32,7 @@ def report(content: Mapping[str, Any], output: Path | None, as_json: bool) -> No
 def report_pictures(made: Sequence[Path]) -> None:
     """Print which pictures there are now."""
     for path in made:
-        talk.remark(f"{path} drawn")
+        messages.remark(f"{path} drawn")
 
 
 @contextmanager
@@ -42,8 +42,8 @@ def ending_well() -> Iterator[None]:
         try:
             yield
         except KeyboardInterrupt:
-            if not lastwords.is_watched():
-                talk.say("interrupted")
+            if not crash_state.is_watched():
+                messages.say("interrupted")
             raise typer.Exit(_status(interrupts.asked())) from None
 
 
@@ -51,8 +51,8 @@ def leave(*, found: bool) -> None:
     """End with the exit status that states how it went."""
     number = interrupts.asked()
     if number is not None:
-        talk.say("interrupted; this is the best so far")
-        lastwords.leave_word(said=True)
+        messages.say("interrupted; this is the best so far")
+        crash_state.leave_word(said=True)
         raise typer.Exit(_status(number))
     raise typer.Exit(0 if found else 1)
 

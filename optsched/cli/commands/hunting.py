@@ -21,9 +21,9 @@ from optsched.cli.options import (
     sizes_given,
     talks,
 )
-from optsched.files.disk import writable, writable_folder
+from optsched.files.atomic_io import writable, writable_folder
 from optsched.problem import family_or_problem
-from optsched.process import lastwords, talk
+from optsched.process import crash_state, messages
 
 
 @talks
@@ -95,10 +95,10 @@ def hunt(
 
     Example:  optsched worst-case --family oasis --policy oasis --preset small -o worst.json
     """
-    from optsched.cli.ticker import Ticker
-    from optsched.files.envelope import valid
-    from optsched.hunts.evaluation import Terms
-    from optsched.hunts.hunt import hunt as look
+    from optsched.adversarial.evaluation import Terms
+    from optsched.adversarial.worst_case import hunt as look
+    from optsched.cli.progress_display import Ticker
+    from optsched.files.format import valid
 
     sizes = {"jobs": jobs, "slots": slots, "machines": machines, "ports": ports}
     sizes |= {"nodes": nodes, "applications": applications}
@@ -118,7 +118,7 @@ def hunt(
     folder = plot and writable_folder(plot)
     load_statistics(statistics)
     with ending_well():
-        lastwords.finish_what_is_begun()
+        crash_state.finish_what_is_begun()
         with Ticker(f"hunting {policy}") as ticker:
             found = look(
                 terms,
@@ -133,9 +133,9 @@ def hunt(
         report(found.summary(), None, as_json)
     else:
         for line in found.lines():
-            print(talk.printable(line))
+            print(messages.printable(line))
     if found.trophy is not None:
-        talk.remark(f"{target} written")
+        messages.remark(f"{target} written")
     if folder is not None and found.trophy is not None and found.report is not None:
         from optsched.cli import plots
 

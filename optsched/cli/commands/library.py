@@ -7,8 +7,8 @@ import typer
 
 from optsched.cli.commands.ending import ending_well, report
 from optsched.cli.options import Json, paragraphs, talks
-from optsched.files.disk import writable, write_whole
-from optsched.process import talk
+from optsched.files.atomic_io import writable, write_whole
+from optsched.process import messages
 
 commands = typer.Typer(
     help="List, download, verify and submit certified instances.",
@@ -64,8 +64,10 @@ def list_(
     for row in rows:
         value, bound = (format(row[n], ".7g") for n in ("value", "bound"))
         gap = f", gap {shown_gap(row.get('gap'))}" if row["status"] != "easy" else ""
-        print(talk.printable(f"{row['name']}  {row['status']}  value {value}, bound {bound}{gap}"))
-    talk.remark(f"{len(rows)} entries")
+        print(
+            messages.printable(f"{row['name']}  {row['status']}  value {value}, bound {bound}{gap}")
+        )
+    messages.remark(f"{len(rows)} entries")
 
 
 def _plain(row: dict[str, str]) -> dict[str, Any]:
@@ -111,7 +113,7 @@ def get(
     text = open_library(library).text(name)
     target = writable(output or Path(f"{name}.json"))
     write_whole(target, text)
-    talk.remark(f"{target} written")
+    messages.remark(f"{target} written")
 
 
 @talks
@@ -132,7 +134,7 @@ def verify(
 
     Example:  optsched library verify --workers 2
     """
-    from optsched.cli.ticker import Ticker
+    from optsched.cli.progress_display import Ticker
     from optsched.library.packs import open_library
     from optsched.library.verify import verify as look
 
@@ -145,7 +147,7 @@ def verify(
         report(said.summary(), None, as_json)
     else:
         for line in said.lines():
-            print(talk.printable(line))
+            print(messages.printable(line))
     raise typer.Exit(0 if said.accepted else 1)
 
 
@@ -164,7 +166,7 @@ def submit(
 
     Example:  optsched library submit better.json
     """
-    from optsched.cli.ticker import Ticker
+    from optsched.cli.progress_display import Ticker
     from optsched.library.packs import open_library
     from optsched.library.submit import submit as take
 
@@ -175,7 +177,7 @@ def submit(
         report(taken.summary(), None, as_json)
     else:
         for line in taken.lines():
-            print(talk.printable(line))
+            print(messages.printable(line))
     raise typer.Exit(0 if taken.better else 1)
 
 

@@ -9,7 +9,7 @@ import typer
 
 from optsched.cli.commands.ending import leave, report, report_pictures
 from optsched.cli.options import MOST, Json, Output, Pictures, Seed, takes_input, talks
-from optsched.files.disk import writable, writable_folder
+from optsched.files.atomic_io import writable, writable_folder
 from optsched.problem import (
     Family,
     InputError,
@@ -19,7 +19,7 @@ from optsched.problem import (
     get_family,
     is_named_in_file,
 )
-from optsched.process import talk
+from optsched.process import messages
 
 if TYPE_CHECKING:
     from optsched.core import Optimum, RatioReport, Run
@@ -44,7 +44,7 @@ def show(
     """
     from optsched.cli.console import facts_table, out, show_ratios
     from optsched.core import is_instance
-    from optsched.files.envelope import read_json
+    from optsched.files.format import read_json
 
     family, console = family_of(instance), out()
     folder = plot and writable_folder(plot)
@@ -52,7 +52,7 @@ def show(
     kind: Any = "problem" if is_named_in_file(str(source)) else "trace"
     if is_file:
         kind = read_json(source, "instance", "run", "result")["kind"]
-    with talk.aloud(f"looking at {source}"):
+    with messages.aloud(f"looking at {source}"):
         warnings = list(family.warnings(instance))
     compared, found = None, None
     try:
@@ -61,7 +61,7 @@ def show(
         warnings.append(f"not to be relied on: {err}")
     if getattr(found, "bound_level", None) is Level.CLAIMED:
         warnings.append("not checked: what is called claimed; only a certificate could prove it")
-    with talk.aloud(f"looking at {source}"):
+    with messages.aloud(f"looking at {source}"):
         facts = family.describe(instance)
     said = {"file": str(source), "kind": kind, "family": family.name, "facts": facts}
     said |= {"warnings": warnings, "found": None if found is None else found.summary()}
@@ -83,7 +83,7 @@ def show(
         else:
             made = plots.save_show(instance, _schedules(found), folder)
         if not made:
-            talk.remark(f"family {family.name} draws no pictures")
+            messages.remark(f"family {family.name} draws no pictures")
         report_pictures(made)
 
 
@@ -91,8 +91,8 @@ def _checked(
     source: Path, kind: str, instance: "Instance"
 ) -> "tuple[RatioReport | None, Optimum | Run | None]":
     """Return the comparison and what was found, as derived again from what is in a file."""
-    from optsched.cli.ticker import Ticker
-    from optsched.results.reuse import load_optimum, load_report, load_run
+    from optsched.cli.progress_display import Ticker
+    from optsched.results.load import load_optimum, load_report, load_run
 
     if kind not in ("run", "result"):
         return None, None
@@ -133,11 +133,11 @@ def verify(
 
     Example:  optsched verify small.json schedule.json
     """
-    from optsched.cli.ticker import Ticker
-    from optsched.files.envelope import load_instance, read_json
+    from optsched.cli.progress_display import Ticker
+    from optsched.files.format import load_instance, read_json
     from optsched.minimax.files import recheck as recheck_game
+    from optsched.results.load import load_schedule
     from optsched.results.result import recheck
-    from optsched.results.reuse import load_schedule
 
     if output is not None:
         writable(output)  # or else nobody need begin
@@ -234,7 +234,7 @@ def check_problem(
     made = load_from_file(problem, what)
     if not isinstance(made, Problem):
         raise InputError(f"{what} is {made!r:.60}, expected an optsched.problem")
-    with talk.aloud(f"comparing pairs of {made.name}"):
+    with messages.aloud(f"comparing pairs of {made.name}"):
         found = check(made, preset, pairs=pairs, seed=seed)
     leak = None if found.leak is None else str(found.leak)
     said = {"problem": found.problem, "pairs": found.pairs, "leak": leak}

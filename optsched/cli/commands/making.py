@@ -16,9 +16,9 @@ from optsched.cli.options import (
     takes_input,
     talks,
 )
-from optsched.files.disk import is_stdout, writable
+from optsched.files.atomic_io import is_stdout, writable
 from optsched.problem import InputError, Window, family_of, family_or_problem
-from optsched.process import talk
+from optsched.process import messages
 from optsched.results.export import Format
 
 if TYPE_CHECKING:
@@ -68,10 +68,10 @@ def generate(
     sizes: dict[str, float | None] = {"jobs": jobs, "slots": slots, "machines": machines}
     sizes |= {"ports": ports, "nodes": nodes, "applications": applications, "load": load}
     given = sizes_given(family, sizes)
-    from optsched.files.envelope import valid
+    from optsched.files.format import valid
 
     target = writable(output)
-    with valid(f"generate {family}"), talk.aloud(f"drawing an instance of {family}"):
+    with valid(f"generate {family}"), messages.aloud(f"drawing an instance of {family}"):
         instance = made.generate(preset or made.presets[0], seed=seed, **given)
     _save_made(instance, target, as_json)
 
@@ -100,11 +100,11 @@ def trace(
     _save_made(instance, writable(output), as_json)
     for schedule in recorded(source, window, instance).values():
         if is_stdout(output):
-            talk.remark("what your cluster did is not written, expected -o FILE for that")
+            messages.remark("what your cluster did is not written, expected -o FILE for that")
             continue
         beside = output.with_name(f"{output.name.partition('.')[0]}-recorded.json")
         save_schedule(writable(beside), instance, schedule)
-        talk.remark(f"{beside} written: what your cluster did, for `ratio --schedule`")
+        messages.remark(f"{beside} written: what your cluster did, for `ratio --schedule`")
 
 
 @takes_input
@@ -130,17 +130,17 @@ def export(
     from optsched.results.export import write_program
 
     target = writable(output or Path(f"{source.name.partition('.')[0]}.{to}"))
-    tell = talk.remark if is_stdout(target) else print
+    tell = messages.remark if is_stdout(target) else print
     for line in write_program(instance, target, to, relaxed=relaxed, printed=printed):
         tell(line)
     tell(f"{target} written")
 
 
 def _save_made(instance: "Instance", target: Path, as_json: bool) -> None:
-    from optsched.files.envelope import save_instance
+    from optsched.files.format import save_instance
 
     family = family_of(instance)
-    with talk.aloud(f"writing {target}"):
+    with messages.aloud(f"writing {target}"):
         save_instance(instance, target)
         warnings, described = family.warnings(instance), family.describe(instance)
     if as_json:
@@ -148,7 +148,7 @@ def _save_made(instance: "Instance", target: Path, as_json: bool) -> None:
         facts = {"facts": described, "warnings": warnings}
         report(said | facts, None, as_json)
         return
-    tell = talk.remark if is_stdout(target) else print
+    tell = messages.remark if is_stdout(target) else print
     tell(f"{target} written: {family.headline(instance)}")
     for name, loads in described.get(LOADS, {}).items():
         tell(f"{LOADS}: {name} {', '.join(f'{x:g}' for x in loads)}")

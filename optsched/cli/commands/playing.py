@@ -8,8 +8,8 @@ import typer
 
 from optsched.cli.commands.ending import ending_well, leave, report
 from optsched.cli.options import MOST, POLICY_HELP, Json, Output, Seed, talks
-from optsched.files.disk import writable
-from optsched.process import talk
+from optsched.files.atomic_io import writable
+from optsched.process import messages
 
 LINES = 40  # of the tree that are shown
 
@@ -43,7 +43,7 @@ def minimax(
 
     Example:  optsched minimax ski.py:skiing --policy re-solve -o game.json
     """
-    from optsched.cli.ticker import Ticker
+    from optsched.cli.progress_display import Ticker
     from optsched.minimax.game import minimax as play
     from optsched.minimax.game import planned
 
@@ -53,7 +53,7 @@ def minimax(
     with ending_well():
         with Ticker("looking for the best online algorithm"):
             game = play(planned(plan))
-        with talk.aloud("running policies"):
+        with messages.aloud("running policies"):
             found = [game.standing(name, runs=runs, seed=seed) for name in policy or ()]
         if output is not None:
             game.save(output, found)
@@ -67,8 +67,8 @@ def minimax(
         for standing in found:
             print(f"  {standing}")
         lines = game.lines()
-        for depth, text in islice(lines, None if talk.verbose else LINES):
-            print("  " * (depth + 1) + talk.printable(text))
+        for depth, text in islice(lines, None if messages.verbose else LINES):
+            print("  " * (depth + 1) + messages.printable(text))
         if next(lines, None) is not None:
             print(f"  only {LINES} histories are shown, -v shows all")
     leave(found=True)

@@ -7,8 +7,8 @@ import typer
 
 from optsched.cli.commands.ending import ending_well
 from optsched.cli.options import talks
-from optsched.files.disk import writable
-from optsched.process import lastwords, talk
+from optsched.files.atomic_io import writable
+from optsched.process import crash_state, messages
 
 
 @talks
@@ -40,16 +40,16 @@ def report(
 
     Example:  optsched report load.sqlite -o load.html
     """
-    from optsched.cli.ticker import Ticker
+    from optsched.cli.progress_display import Ticker
 
     writable(output)  # or else nobody need begin
     with ending_well():
-        lastwords.listen_to_signals()
+        crash_state.listen_to_signals()
         with Ticker(f"reading {source}") as ticker:
             from optsched.pages.page import report as write
 
             write(source, output, policies=policy or (), tell=ticker.say)
-    talk.remark(f"{output} written")
+    messages.remark(f"{output} written")
 
 
 @talks
@@ -68,4 +68,4 @@ def checker(
     from optsched.pages.checker import save_checker
 
     save_checker(output)
-    talk.remark(f"{output} written")
+    messages.remark(f"{output} written")

@@ -48,7 +48,7 @@ def weight(
             f"an instance of family {instance.family} has no weights by a deadline, expected one "
             "of family completion"
         )
-    from optsched.cli.ticker import Ticker
+    from optsched.cli.progress_display import Ticker
     from optsched.families.completion.policies import paper
     from optsched.papers.completion.weight_bound import most_weight
 

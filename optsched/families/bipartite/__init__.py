@@ -7,8 +7,8 @@ from optsched.families.bipartite.certificate.format import BipartiteCertificate,
 from optsched.families.bipartite.facts import describe, headline, warnings
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
 from optsched.families.bipartite.online import POLICIES, WIRE, Recorder, assemble, events, verify
+from optsched.families.bipartite.optimum.initial_bounds import empty, opening
 from optsched.families.bipartite.optimum.methods import METHODS
-from optsched.families.bipartite.optimum.opening import empty, opening
 from optsched.families.bipartite.optimum.shadow import shadow_prices
 from optsched.families.bipartite.policies.paper import KNOWLEDGE
 from optsched.families.bipartite.sources.presets import PRESETS, generate

@@ -26,7 +26,7 @@ from optsched.drawing import (
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
 from optsched.families.bipartite.instance_utilities import gain
 from optsched.families.bipartite.online import repeat
-from optsched.families.bipartite.optimum.opening import gains_of
+from optsched.families.bipartite.optimum.initial_bounds import gains_of
 from optsched.families.bipartite.verify import Judge, row_sums
 from optsched.numbers.arrays import Flags, Floats
 

@@ -9,8 +9,8 @@ from optsched.families.bot.fairness import measure
 from optsched.families.bot.gaps import distance
 from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.online import WIRE, assemble, events
+from optsched.families.bot.optimum.initial_bounds import modest, opening
 from optsched.families.bot.optimum.methods import METHODS
-from optsched.families.bot.optimum.opening import modest, opening
 from optsched.families.bot.policies.baselines import BASELINES
 from optsched.families.bot.policies.paper import KNOWLEDGE, Adaptive, Naive
 from optsched.families.bot.sources.presets import PRESETS, generate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from optsched.families.bot.instance import Application, BotInstance, BotPlatform, BotSchedule
-from optsched.policies.wires import typed_wire
+from optsched.policies.serialization import typed_wire
 from optsched.problem import Frozen, Information, InputError
 
 

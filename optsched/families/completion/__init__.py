@@ -11,9 +11,9 @@ from optsched.families.completion.facts import describe, headline, warnings
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.online import WIRE, assemble, events
 from optsched.families.completion.optimum.horizon import latest_ends
+from optsched.families.completion.optimum.initial_bounds import opening
 from optsched.families.completion.optimum.methods import METHODS
-from optsched.families.completion.optimum.opening import opening
-from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.capacity import Jobs
 from optsched.families.completion.optimum.shadow import shadow_prices
 from optsched.families.completion.policies.baselines import BASELINES
 from optsched.families.completion.policies.paper import KNOWLEDGE, AOnline, guarantee, must_run

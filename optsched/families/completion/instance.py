@@ -37,7 +37,7 @@ from pydantic import (
 )
 
 from optsched.numbers.arrays import Floats, Ints
-from optsched.numbers.magnitudes import shown
+from optsched.numbers.overflow import shown
 from optsched.numbers.resources import (
     Amount,
     Closed,

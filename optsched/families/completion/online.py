@@ -15,7 +15,7 @@ from optsched.families.completion.instance import (
     Piece,
     Platform,
 )
-from optsched.files.envelope import first_error
+from optsched.files.format import first_error
 from optsched.problem import Information, Wire
 from optsched.scheduling.jobs import Arrivals, arrivals_by_slot
 from optsched.scheduling.wire import by_job, must_have_arrived, read_arrivals, write_arrivals

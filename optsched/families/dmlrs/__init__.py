@@ -14,8 +14,8 @@ from optsched.families.dmlrs.instance import (
     JobSchedule,
     Platform,
 )
+from optsched.families.dmlrs.optimum.initial_bounds import empty, opening, trim
 from optsched.families.dmlrs.optimum.methods import METHODS
-from optsched.families.dmlrs.optimum.opening import empty, opening, trim
 from optsched.families.dmlrs.optimum.shadow import shadow_prices
 from optsched.families.dmlrs.policies import BASELINES
 from optsched.families.dmlrs.policies.oasis import KNOWLEDGE as HALVES

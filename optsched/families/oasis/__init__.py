@@ -14,8 +14,8 @@ from optsched.families.oasis.instance import (
     OasisSchedule,
     Platform,
 )
+from optsched.families.oasis.optimum.initial_bounds import empty, opening, trim
 from optsched.families.oasis.optimum.methods import METHODS
-from optsched.families.oasis.optimum.opening import empty, opening, trim
 from optsched.families.oasis.optimum.shadow import shadow_prices
 from optsched.families.oasis.policies import BASELINES
 from optsched.families.oasis.policies.paper import KNOWLEDGE, Oasis, guarantee

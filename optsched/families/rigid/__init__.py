@@ -13,8 +13,8 @@ from optsched.families.rigid.facts import (
 )
 from optsched.families.rigid.instance import RigidInstance, RigidSchedule
 from optsched.families.rigid.online import WIRE, assemble, events
+from optsched.families.rigid.optimum.initial_bounds import opening
 from optsched.families.rigid.optimum.methods import METHODS
-from optsched.families.rigid.optimum.opening import opening
 from optsched.families.rigid.policies.orders import POLICIES
 from optsched.families.rigid.policies.queue import RUN_TIMES
 from optsched.families.rigid.sources.presets import PRESETS, generate

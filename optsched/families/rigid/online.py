@@ -21,7 +21,7 @@ from optsched.families.rigid.instance import (
 )
 from optsched.families.rigid.profile import holds
 from optsched.numbers.arrays import Ints
-from optsched.policies.wires import typed_wire
+from optsched.policies.serialization import typed_wire
 from optsched.problem import Frozen, Information, InputError
 
 Decision: TypeAlias = tuple[int, ...]

@@ -14,7 +14,7 @@ from importlib import metadata
 from importlib.resources import files
 from pathlib import Path
 
-from optsched.files.disk import writable, write_whole
+from optsched.files.atomic_io import writable, write_whole
 from optsched.problem import InputError
 
 SHARED = ("numbers", "text", "fields", "training", "tree", "knapsack", "result")

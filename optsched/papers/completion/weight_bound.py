@@ -17,7 +17,7 @@ from optsched.engine.colgen import Column, Pricing, Relaxation, generate_columns
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.interval import CLOSED
 from optsched.families.completion.instance import CompletionInstance
-from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks
+from optsched.families.completion.optimum.relaxations.capacity import Jobs, ServerBlocks
 from optsched.families.completion.oracle.schedule import best_schedule, placement
 from optsched.families.completion.policies.max_weight import jain, max_weight
 from optsched.numbers.arrays import Floats

@@ -10,7 +10,7 @@ from typing import Any
 from optsched.engine.interval import CLOSED
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
 from optsched.families.completion.optimum.cpsat import Program, all_choices
-from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.capacity import Jobs
 from optsched.families.completion.verify import verify
 from optsched.solvers import cp_bound, cp_solver, run_cp
 

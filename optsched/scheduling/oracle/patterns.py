@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optsched.numbers.argsort import rank
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-from optsched.numbers.ranking import rank
 
 STEPS = 60  # of the search for surrogate weights
 ELEMENTARY = 300  # steps of a search for a pattern, for every job

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, Field, ValidationError
 
-from optsched.files.envelope import first_error
+from optsched.files.format import first_error
 from optsched.problem import InputError
 from optsched.traces.columns import RUN, SUBMIT, TASKS
 from optsched.traces.lines import begins, read_bytes

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from optsched.files.envelope import first_error
+from optsched.files.format import first_error
 from optsched.numbers.arrays import Floats
 from optsched.problem import InputError
 from optsched.traces.columns import UNKNOWN, Columns, Number

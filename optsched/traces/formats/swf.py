@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.process import talk
+from optsched.process import messages
 from optsched.traces.columns import SECONDS, SUBMIT, TASKS, Columns, Number
 from optsched.traces.lines import Row, is_number, read_fields
 
@@ -73,14 +73,14 @@ def read_swf(path: Path) -> Table:
     if parts:
         lost = len(in_parts - {*columns.text("job")})
         without = f"; {lost} jobs have no line with their totals and are left out" if lost else ""
-        talk.remark(
+        messages.remark(
             f"{path}: {parts} lines are parts of interrupted jobs (status 2, 3 or 4); a job counts "
             f"once, with its totals{without}"
         )
     named = columns.numbers("preceding job", ANY)
     dependent = int(((named > 0) & (columns.numbers("job", ANY) != named)).sum())
     if dependent:
-        talk.remark(
+        messages.remark(
             f"{path}: {dependent} of {len(columns)} jobs name a preceding job (column 17); "
             "dependencies are not modelled"
         )

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from optsched.numbers.arrays import Flags
-from optsched.process import talk
+from optsched.process import messages
 from optsched.traces.columns import BEGIN, Columns, Number, missing_columns
 from optsched.traces.formats.declared import Format, Table
 
@@ -32,7 +32,7 @@ def first_list(columns: Columns, *keys: str) -> Flags:
         return np.ones(len(columns), dtype=np.bool_)
     names = list(zip(*present, strict=True))
     if len({*names}) > 1:
-        talk.remark(
+        messages.remark(
             f"{columns.path} holds {len({*names})} lists of jobs, each with a clock of its own; "
             f"the first, {' '.join(names[0])}, is read (keep only the lines of another for that)"
         )

@@ -26,7 +26,7 @@ from optsched.families.bipartite.certificate.format import (
 from optsched.families.bipartite.instance_utilities import KINDS
 from optsched.families.bipartite.online import verify
 from optsched.families.bipartite.optimum.decision import Solver
-from optsched.families.bipartite.optimum.opening import opening
+from optsched.families.bipartite.optimum.initial_bounds import opening
 from optsched.families.bipartite.sources.presets import generate
 from optsched.numbers.resources import EPS, exact
 

@@ -17,7 +17,7 @@ from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSch
 from optsched.families.bipartite.instance_utilities import KINDS
 from optsched.families.bipartite.online import verify
 from optsched.families.bipartite.optimum.decision import Solver
-from optsched.families.bipartite.optimum.opening import always, empty, opening
+from optsched.families.bipartite.optimum.initial_bounds import always, empty, opening
 from optsched.families.bipartite.sources.presets import generate
 from optsched.families.bipartite.verify import Judge, is_stationary
 from optsched.results.result import recheck, save_result

@@ -7,7 +7,7 @@ from independent.bipartite import FILES, load
 from optsched.core import solve
 from optsched.families.bipartite.instance import BipartiteInstance
 from optsched.families.bipartite.optimum.decision import Solver
-from optsched.families.bipartite.optimum.opening import opening
+from optsched.families.bipartite.optimum.initial_bounds import opening
 from optsched.families.bipartite.sources.presets import generate
 from optsched.families.bipartite.verify import Judge
 from optsched.problem import Level, Status

@@ -13,7 +13,7 @@ from optsched.families.bipartite import FAMILY
 from optsched.families.bipartite.certificate.format import check
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
 from optsched.families.bipartite.online import verify
-from optsched.families.bipartite.optimum.opening import empty, opening
+from optsched.families.bipartite.optimum.initial_bounds import empty, opening
 from optsched.families.bipartite.sources.presets import generate
 from optsched.results.export import Format, write_program
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from optsched.cli.app import app
 from optsched.families.bot.sources.presets import generate
-from optsched.files.envelope import load_instance
+from optsched.files.format import load_instance
 
 
 def call(*args, status=0):

@@ -16,7 +16,7 @@ from optsched.families.bot.certificate.format import BotCertificate, Prices, che
 from optsched.families.bot.fairness import log_mean_rate, measure
 from optsched.families.bot.gaps import distance
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
-from optsched.families.bot.optimum.opening import modest, opening
+from optsched.families.bot.optimum.initial_bounds import modest, opening
 from optsched.families.bot.sources.presets import generate
 from optsched.families.bot.verify import totals, verify
 from optsched.results.result import recheck, save_result

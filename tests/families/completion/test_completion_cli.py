@@ -10,9 +10,9 @@ from optsched.cli.app import main
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
 from optsched.families.completion.instance import Piece
-from optsched.families.completion.optimum.declared import compact
+from optsched.families.completion.optimum.monolithic_mip import compact
 from optsched.families.completion.policies.paper import price_base
-from optsched.files.envelope import load_instance
+from optsched.files.format import load_instance
 from optsched.papers.completion.weight_bound import most_weight
 from optsched.papers.completion.weight_optimum import weight_of
 

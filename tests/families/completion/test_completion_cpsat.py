@@ -7,7 +7,7 @@ from independent.completion import optimum, tiny
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
 from optsched.families.completion.optimum.cpsat import Program, all_choices
-from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.capacity import Jobs
 
 
 def test_a_gap_that_is_allowed_is_no_proof():

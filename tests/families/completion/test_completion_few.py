@@ -7,9 +7,9 @@ import sys
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
+from optsched.families.completion.optimum.initial_bounds import one_by_one
 from optsched.families.completion.optimum.methods import best_of_few
-from optsched.families.completion.optimum.opening import one_by_one
-from optsched.families.completion.optimum.prices.priced_search import Search
+from optsched.families.completion.optimum.relaxations.priced_search import Search
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
 

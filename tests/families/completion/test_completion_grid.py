@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from optsched.engine.colgen import generate_columns, lagrangian
 from optsched.engine.progress import Progress
 from optsched.families.completion.optimum.large import Dispatching
-from optsched.families.completion.optimum.prices import priced_search
-from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks
+from optsched.families.completion.optimum.relaxations import priced_search
+from optsched.families.completion.optimum.relaxations.capacity import Jobs, ServerBlocks
 from optsched.numbers.arrays import Floats
 from optsched.problem import get_family
 

@@ -22,11 +22,11 @@ from optsched.families.completion.optimum.board.servers import (
     empty_servers,
     end_move,
 )
-from optsched.families.completion.optimum.prices.capacity import Jobs
-from optsched.families.completion.optimum.prices.priced_search import Search
+from optsched.families.completion.optimum.relaxations.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.priced_search import Search
 from optsched.families.completion.optimum.search.annealing import anneal, draw
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood, schedule_of
-from optsched.families.completion.optimum.search.together import adopt, search_together
+from optsched.families.completion.optimum.search.parallel_annealing import adopt, search_together
 from optsched.families.completion.oracle.schedule import best_schedule
 from optsched.families.completion.oracle.servers import PricedServers, State
 from optsched.families.completion.sources.presets import generate

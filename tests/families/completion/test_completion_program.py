@@ -21,7 +21,7 @@ from optsched.families.completion.certificate.format import check
 from optsched.families.completion.certificate.timeline import Timeline, UnfinishedError, Units
 from optsched.families.completion.instance import PsType
 from optsched.families.completion.optimum.cpsat import Choices, Program
-from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.capacity import Jobs
 from optsched.families.completion.optimum.scaling import power_of, scaled, unscaled
 from optsched.families.completion.optimum.timeline.packing import conflict_in_time, conflict_of
 from optsched.families.completion.sources.presets import generate

@@ -16,15 +16,15 @@ from optsched.families.completion.certificate.format import check
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
 from optsched.families.completion.optimum.exact import Exact
 from optsched.families.completion.optimum.horizon import greedy
-from optsched.families.completion.optimum.opening import one_by_one, opening
-from optsched.families.completion.optimum.prices.capacity import Jobs
-from optsched.families.completion.optimum.prices.priced_search import Search
+from optsched.families.completion.optimum.initial_bounds import one_by_one, opening
+from optsched.families.completion.optimum.relaxations.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.priced_search import Search
 from optsched.families.completion.optimum.scaling import power_of, scaled, unscaled
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
 from optsched.families.completion.optimum.tree.branching import certify_tree
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
-from optsched.policies.plugins import get_policy
+from optsched.policies.loader import get_policy
 from optsched.problem import Level, Status
 from optsched.results.result import recheck, save_result
 

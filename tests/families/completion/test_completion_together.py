@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
 from optsched.families.completion.optimum.board.plans import no_plans, sums_of
-from optsched.families.completion.optimum.prices.priced_search import Search
+from optsched.families.completion.optimum.relaxations.priced_search import Search
 from optsched.families.completion.optimum.search.neighbourhood import schedule_of
-from optsched.families.completion.optimum.search.together import (
+from optsched.families.completion.optimum.search.parallel_annealing import (
     MEETINGS,
     Chain,
     Common,

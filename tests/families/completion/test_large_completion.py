@@ -17,8 +17,8 @@ from optsched.families.completion.certificate.format import CompletionCertificat
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.optimum import cpsat, large
-from optsched.families.completion.optimum.prices.blockwise import BlockwisePrices
-from optsched.families.completion.optimum.prices.offers import joined, offers_of_job, tables_of
+from optsched.families.completion.optimum.relaxations.offers import joined, offers_of_job, tables_of
+from optsched.families.completion.optimum.relaxations.piecewise_prices import BlockwisePrices
 from optsched.families.completion.optimum.search.orders import Orders
 from optsched.families.completion.oracle.schedule import best_schedule
 from optsched.families.completion.oracle.servers import PricedServers

@@ -21,9 +21,9 @@ from optsched.families.dmlrs.certificate.format import (
     check,
     leaf_bounds,
 )
-from optsched.families.dmlrs.optimum.certify import certify_capacity
-from optsched.families.dmlrs.optimum.opening import opening
-from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
+from optsched.families.dmlrs.optimum.build_certificate import certify_capacity
+from optsched.families.dmlrs.optimum.initial_bounds import opening
+from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityBlocks
 
 LOCALITY = st.sampled_from(["job", "link"])
 

@@ -8,8 +8,8 @@ import pytest
 from optsched.families.dmlrs import FAMILY
 from optsched.families.dmlrs.certificate import bound
 from optsched.families.dmlrs.certificate.format import check
-from optsched.families.dmlrs.optimum.certify import certify_capacity
-from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
+from optsched.families.dmlrs.optimum.build_certificate import certify_capacity
+from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityBlocks
 
 
 @pytest.mark.parametrize("seed", range(4))

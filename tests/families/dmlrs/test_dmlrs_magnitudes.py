@@ -31,8 +31,8 @@ from optsched.families.dmlrs.instance import (
     DmlrsInstance,
 )
 from optsched.families.dmlrs.instance_work import MOST_WORKER_SLOTS
-from optsched.families.dmlrs.optimum.opening import opening
-from optsched.numbers.magnitudes import INT64, TooLargeError
+from optsched.families.dmlrs.optimum.initial_bounds import opening
+from optsched.numbers.overflow import INT64, TooLargeError
 from optsched.proofs.grid import charged
 from optsched.proofs.knapsack import best_load
 from optsched.scheduling.platform import MOST_FREE

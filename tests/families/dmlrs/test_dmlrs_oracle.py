@@ -19,7 +19,7 @@ from optsched.families.dmlrs.oracle.request import NOTHING_KEPT, Labels, Scratch
 from optsched.families.dmlrs.oracle.schedule import Oracle
 from optsched.families.dmlrs.oracle.slot_placements import open_slot
 from optsched.families.dmlrs.verify import verify
-from optsched.numbers.ranking import rank
+from optsched.numbers.argsort import rank
 from optsched.scheduling.oracle.schedule import Machines
 
 EVERYTHING = -1e18

@@ -20,9 +20,9 @@ from optsched.families.dmlrs.certificate.format import (
 )
 from optsched.families.dmlrs.certificate.kernels import NONE
 from optsched.families.dmlrs.certificate.slots import best_packing
-from optsched.families.dmlrs.optimum.certify import certify_tree
-from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
-from optsched.families.dmlrs.optimum.prices.slot_packing import Slots, pack_slot
+from optsched.families.dmlrs.optimum.build_certificate import certify_tree
+from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.dmlrs.optimum.relaxations.slot_packing import Slots, pack_slot
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree
 from optsched.families.dmlrs.sources.presets import generate
 

@@ -10,10 +10,10 @@ from patience import LONG
 from optsched.engine.progress import Progress
 from optsched.families.dmlrs import FAMILY
 from optsched.families.dmlrs.certificate.bound import LeafBounds
-from optsched.families.dmlrs.optimum import certify, methods
-from optsched.families.dmlrs.optimum.certify import check_seconds
+from optsched.families.dmlrs.optimum import build_certificate, methods
+from optsched.families.dmlrs.optimum.build_certificate import check_seconds
 from optsched.families.dmlrs.optimum.methods import DEARER, _Search
-from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
+from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityBlocks
 from optsched.families.dmlrs.sources.presets import generate
 
 
@@ -35,7 +35,7 @@ def report(search):
 def test_a_check_takes_as_long_as_that_of_some_jobs_times_all(sample, monkeypatch):
     """Every payoff takes a second: this many are computed as there are jobs in the certificate."""
     asked = []
-    monkeypatch.setattr(certify, "busy", lambda: float(len(asked)))
+    monkeypatch.setattr(build_certificate, "busy", lambda: float(len(asked)))
     monkeypatch.setattr(LeafBounds, "payoff", lambda *words: asked.append(words[1]))
     blocks = CapacityBlocks(generate("contended", seed=0, jobs=10, machines=4))
     assert check_seconds(blocks, np.zeros(blocks.rhs.size), sample) == 10
@@ -50,7 +50,7 @@ def test_the_sample_computes_what_the_checker_does(monkeypatch):
     found: dict[str, list[int | None]] = {"check": [], "sample": []}
     payoff = LeafBounds.payoff
     for name, ask in (
-        ("check", lambda: FAMILY.check(inst, certify.certify_capacity(blocks, prices))),
+        ("check", lambda: FAMILY.check(inst, build_certificate.certify_capacity(blocks, prices))),
         ("sample", lambda: check_seconds(blocks, prices, len(inst.jobs))),
     ):
 

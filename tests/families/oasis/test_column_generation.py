@@ -9,7 +9,7 @@ from patience import LONG
 from optsched import solve
 from optsched.engine.colgen import Master, generate_columns
 from optsched.families.oasis.optimum.priced_search import CONVERGED
-from optsched.families.oasis.optimum.prices.capacity import Around, CapacityBlocks
+from optsched.families.oasis.optimum.relaxations.capacity import Around, CapacityBlocks
 from optsched.families.oasis.sources.traces import generate
 from optsched.problem import Level
 

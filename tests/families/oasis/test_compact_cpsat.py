@@ -9,7 +9,7 @@ from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.cpsat import cpsat
-from optsched.families.oasis.optimum.declared import compact, schedule_of
+from optsched.families.oasis.optimum.monolithic_mip import compact, schedule_of
 from optsched.families.oasis.verify import verify
 from optsched.models.oasis import oasis_ilp
 from optsched.problem import Implementation

@@ -11,12 +11,12 @@ from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.certificate.format import CompletionSplit, check
 from optsched.families.oasis.optimum import methods, priced_search
-from optsched.families.oasis.optimum.certify import certify_parts
+from optsched.families.oasis.optimum.build_certificate import certify_parts
 from optsched.families.oasis.optimum.params import AutoParams
-from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
-from optsched.families.oasis.optimum.prices.tightening import Tightening
+from optsched.families.oasis.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.oasis.optimum.relaxations.cutting_planes import Tightening
 from optsched.families.oasis.optimum.shadow import shadow_prices
-from optsched.families.oasis.optimum.tree.completions import MOST_LEAVES, CompletionTree
+from optsched.families.oasis.optimum.tree.completion_branching import MOST_LEAVES, CompletionTree
 from optsched.families.oasis.sources.traces import generate
 
 LOADS = 1e-3  # relatively: what the searches for the dearest load of a machine may differ by

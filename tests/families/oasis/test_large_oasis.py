@@ -16,9 +16,9 @@ from optsched.families.oasis.certificate.bound import LeafBounds
 from optsched.families.oasis.certificate.format import CapacityPrices, OasisCertificate, check
 from optsched.families.oasis.certificate.kernels import NONE, cheapest, slot_costs
 from optsched.families.oasis.certificate.relaxed import best_payoff, least_costs, minorant
-from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
-from optsched.families.oasis.optimum.prices.relaxed import RelaxedBlocks
-from optsched.families.oasis.optimum.search.filling import Board
+from optsched.families.oasis.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.oasis.optimum.relaxations.convexified import RelaxedBlocks
+from optsched.families.oasis.optimum.search.greedy_schedule import Board
 from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import _at_once, verify
 from optsched.problem import Level

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from optsched.families.oasis.optimum.prices.packing_cuts import packing_cut
+from optsched.families.oasis.optimum.relaxations.knapsack_cuts import packing_cut
 from optsched.families.oasis.optimum.search import repacking
 from optsched.families.oasis.optimum.search.repacking import Side, hoped, make_room, put, slot_rooms
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from small_requests import request
 
-from optsched.families.oasis.optimum.search.repacking_board import PackedBoard
+from optsched.families.oasis.optimum.search.repacking_state import PackedBoard
 
 
 def board(*requests, workers=(2.0, 2.0), ps=(8.0,), repacks=True):

@@ -11,7 +11,7 @@ from optsched import solve
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.certificate.format import check
 from optsched.families.oasis.instance import OasisInstance
-from optsched.families.oasis.optimum.opening import opening
+from optsched.families.oasis.optimum.initial_bounds import opening
 from optsched.problem import Level, Status
 from optsched.scheduling.units import InUnits, times_two_to
 

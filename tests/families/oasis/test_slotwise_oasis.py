@@ -13,12 +13,9 @@ from optsched.core import solve
 from optsched.engine.budget import Budget
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
-from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
-from optsched.families.oasis.optimum.prices.tightening import Tightening
-from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
-from optsched.families.oasis.optimum.slotwise import search as slotwise
-from optsched.families.oasis.optimum.slotwise import slots as whole_slots
-from optsched.families.oasis.optimum.slotwise.packing import (
+from optsched.families.oasis.optimum.configuration_lp import search as configuration_lp
+from optsched.families.oasis.optimum.configuration_lp import slots as whole_slots
+from optsched.families.oasis.optimum.configuration_lp.packing import (
     Jobs,
     Side,
     _State,
@@ -27,9 +24,12 @@ from optsched.families.oasis.optimum.slotwise.packing import (
     new_desk,
     refill,
 )
-from optsched.families.oasis.optimum.slotwise.program import MARGIN, SlotProgram
-from optsched.families.oasis.optimum.slotwise.search import SlotSearch
-from optsched.families.oasis.optimum.slotwise.slots import Slots
+from optsched.families.oasis.optimum.configuration_lp.program import MARGIN, SlotProgram
+from optsched.families.oasis.optimum.configuration_lp.search import SlotSearch
+from optsched.families.oasis.optimum.configuration_lp.slots import Slots
+from optsched.families.oasis.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.oasis.optimum.relaxations.cutting_planes import Tightening
+from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
 from optsched.families.oasis.sources.presets import generate
 from optsched.scheduling.board import planned_jobs
 from optsched.scheduling.oracle.patterns import Knapsacks, best_patterns
@@ -192,7 +192,7 @@ def test_the_program_knows_the_schedule_and_stays_below_the_bound(tightened):
     tightening, schedule = tightened
     inst = tightening.problem.inst
     slots = Slots(tightening.blocks, tightening.guide.prices, np.random.default_rng(0))
-    ends = slotwise._completions(schedule)
+    ends = configuration_lp._completions(schedule)
     options = {i: np.array([c]) for i, c in ends.items()}
     program = SlotProgram(slots, options)
     program.add(slots.of(schedule))
@@ -215,7 +215,7 @@ def test_the_program_knows_the_schedule_and_stays_below_the_bound(tightened):
 def test_completions_are_put_off_where_an_option_is_closed(tightened):
     tightening, schedule = tightened
     slots = Slots(tightening.blocks, tightening.guide.prices, np.random.default_rng(0))
-    i, c = next(iter(slotwise._completions(schedule).items()))
+    i, c = next(iter(configuration_lp._completions(schedule).items()))
     later = min(c + 2, tightening.problem.slots - 1)
     program = SlotProgram(slots, {i: np.unique([c, later])})
     program.add(slots.of(schedule))

@@ -8,9 +8,9 @@ from independent.oasis import optimum, random_instance
 
 from optsched.engine.budget import Budget
 from optsched.families.oasis.certificate.format import check
-from optsched.families.oasis.optimum.certify import certify_slots
-from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
-from optsched.families.oasis.optimum.prices.tightening import (
+from optsched.families.oasis.optimum.build_certificate import certify_slots
+from optsched.families.oasis.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.oasis.optimum.relaxations.cutting_planes import (
     ALIKE,
     CLEARLY,
     SHARED,

@@ -5,7 +5,7 @@ from independent.oasis import FILES, load, schedule
 from pydantic import ValidationError
 
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisJob, OasisSchedule
-from optsched.families.oasis.optimum.opening import empty, trim
+from optsched.families.oasis.optimum.initial_bounds import empty, trim
 from optsched.families.oasis.verify import verify
 from optsched.numbers.resources import MachineClass
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.families.oasis.optimum.prices.windows import (
+from optsched.families.oasis.optimum.relaxations.windows import (
     Window,
     windowed_backtrack,
     windowed_costs,

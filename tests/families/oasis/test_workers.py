@@ -11,10 +11,10 @@ from scipy.optimize import linprog
 
 from optsched.engine.colgen import Master, generate_columns, lagrangian
 from optsched.families.oasis.certificate.format import check
-from optsched.families.oasis.optimum.certify import certify_capacity
-from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
-from optsched.families.oasis.optimum.prices.relaxation import compact_prices
-from optsched.families.oasis.optimum.prices.workers import UnitBlocks
+from optsched.families.oasis.optimum.build_certificate import certify_capacity
+from optsched.families.oasis.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.oasis.optimum.relaxations.relaxation import compact_prices
+from optsched.families.oasis.optimum.relaxations.unit_price import UnitBlocks
 
 SEEDS = range(15)
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from optsched.families.bipartite.certificate.format import BITS
 from optsched.families.bipartite.instance import BipartiteArrays, Platform
 from optsched.families.bipartite.instance_utilities import POLY, RECIPROCAL
+from optsched.families.bipartite.optimum.initial_bounds import CURVED
 from optsched.families.bipartite.optimum.interior import MOST_ITERATIONS, Whole, maximize
-from optsched.families.bipartite.optimum.opening import CURVED
 from optsched.families.bipartite.policies.projection import Live
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import effort

@@ -32,7 +32,7 @@ from optsched.families.bipartite.certificate.format import (
 )
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
 from optsched.families.bipartite.optimum.decision import Solved, Solver
-from optsched.families.bipartite.optimum.opening import always
+from optsched.families.bipartite.optimum.initial_bounds import always
 from optsched.families.bipartite.verify import Judge
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import RELAXATION, Implementation, Method
@@ -40,7 +40,7 @@ from optsched.process import effort
 from optsched.process.background import supervised
 
 if TYPE_CHECKING:
-    from optsched.families.bipartite.optimum.declared import Conic, SumSolver
+    from optsched.families.bipartite.optimum.monolithic_conic import Conic, SumSolver
 
 FINEST, COARSEST = 1e-9, 1e-4  # relative gaps that the interior point is requested
 SHARE = 0.5  # of the gap that is requested; the rest is for rounding
@@ -73,7 +73,9 @@ def _solver(inst: BipartiteInstance) -> Solver | SumSolver:
     """Return what finds the best decision for given numbers of jobs."""
     if not inst.arrays.summed:
         return Solver(inst)
-    from optsched.families.bipartite.optimum.declared import SumSolver  # loads CVXPY, slowly
+    from optsched.families.bipartite.optimum.monolithic_conic import (
+        SumSolver,  # loads CVXPY, slowly
+    )
 
     return SumSolver(inst)
 
@@ -215,7 +217,7 @@ def stationary(inst: BipartiteInstance, progress: Progress, *, threads: int, see
 
 def conic(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Solve every pattern by the declared model; claims, proves nothing."""
-    from optsched.families.bipartite.optimum.declared import (
+    from optsched.families.bipartite.optimum.monolithic_conic import (
         conic_optimum,  # here, since CVXPY loads slowly
     )
 

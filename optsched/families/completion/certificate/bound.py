@@ -25,7 +25,7 @@ from optsched.families.completion.certificate.kernels import (
 )
 from optsched.families.completion.instance import CompletionInstance
 from optsched.numbers.arrays import Flags, Ints
-from optsched.numbers.magnitudes import INT64, Magnitude, TooLargeError, int64s
+from optsched.numbers.overflow import INT64, Magnitude, TooLargeError, int64s
 from optsched.numbers.resources import exact
 from optsched.proofs.grid import LARGEST_PRICE, capacity_worth, dense
 

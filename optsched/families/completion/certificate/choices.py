@@ -20,7 +20,7 @@ from optsched.families.completion.certificate.bound import Evaluation
 from optsched.families.completion.certificate.kernels import Platform, placeable
 from optsched.families.completion.instance import CompletionInstance
 from optsched.numbers.arrays import Flags, Ints
-from optsched.numbers.magnitudes import Magnitude, TooLargeError
+from optsched.numbers.overflow import Magnitude, TooLargeError
 
 MOST_MODES = 4096  # of a job, of those that are short enough
 MOST_WORK = 2**35  # of looking for places: modes times workers times classes squared

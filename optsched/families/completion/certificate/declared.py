@@ -23,7 +23,7 @@ from optsched.families.completion.certificate.bound import Evaluation, Priced
 from optsched.families.completion.certificate.kernels import FAR, Costs
 from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
-from optsched.numbers.magnitudes import INT64
+from optsched.numbers.overflow import INT64
 
 
 class Starts(NamedTuple):

@@ -41,7 +41,7 @@ from optsched.families.completion.certificate.timeline import (
 )
 from optsched.families.completion.instance import LATEST, MOST_PS_TYPES, MOST_WORKERS
 from optsched.numbers.arrays import Ints
-from optsched.numbers.magnitudes import TooLargeError
+from optsched.numbers.overflow import TooLargeError
 from optsched.problem import Frozen
 from optsched.proofs.grid import LARGEST_PRICE
 

@@ -32,7 +32,7 @@ from optsched.families.completion.certificate.states import (
     least_costs,
 )
 from optsched.numbers.arrays import Ints
-from optsched.numbers.magnitudes import Magnitude, int64s
+from optsched.numbers.overflow import Magnitude, int64s
 from optsched.proofs.grid import LARGEST_PRICE, capacity_worth, dense
 
 MOST_CELLS = 2**25  # of the table of rents

@@ -24,7 +24,7 @@ from optsched.families.completion.instance import (
     Piece,
 )
 from optsched.families.completion.optimum.horizon import latest_ends
-from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.capacity import Jobs
 from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import exact
 from optsched.problem import Implementation

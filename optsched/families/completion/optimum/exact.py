@@ -16,7 +16,7 @@ from optsched.engine.colgen import Relaxation
 from optsched.families.completion.certificate.bound import value_step
 from optsched.families.completion.certificate.format import latest_cost, round_up
 from optsched.families.completion.optimum.board.plans import FACTORS
-from optsched.families.completion.optimum.prices.priced_search import Search
+from optsched.families.completion.optimum.relaxations.priced_search import Search
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
 from optsched.families.completion.optimum.timeline.prover import Prover
 from optsched.families.completion.optimum.tree.branching import (

@@ -11,7 +11,7 @@ import numpy as np
 
 from optsched.engine.progress import Progress
 from optsched.families.completion.instance import CompletionInstance
-from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.capacity import Jobs
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
 
 MOST_DOUBLINGS = 12

@@ -19,14 +19,14 @@ from optsched.families.completion.certificate.bound import MOST_CELLS
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.optimum.horizon import LARGE, size
-from optsched.families.completion.optimum.prices.blockwise import BlockwisePrices
-from optsched.families.completion.optimum.prices.offers import (
+from optsched.families.completion.optimum.relaxations.offers import (
     Offers,
     joined,
     offers_of_job,
     tables_of,
 )
-from optsched.families.completion.optimum.prices.priced_search import certify
+from optsched.families.completion.optimum.relaxations.piecewise_prices import BlockwisePrices
+from optsched.families.completion.optimum.relaxations.priced_search import certify
 from optsched.families.completion.optimum.search.orders import Dispatched, Orders
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams

@@ -21,12 +21,12 @@ from collections.abc import Mapping
 from optsched.engine.progress import Progress
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.optimum.cpsat import Program, all_choices, cpsat
-from optsched.families.completion.optimum.declared import compact
 from optsched.families.completion.optimum.exact import Exact
 from optsched.families.completion.optimum.horizon import ends_below
 from optsched.families.completion.optimum.large import Dispatching, large, solve_large, whole
-from optsched.families.completion.optimum.prices.priced_search import RESTART_SECONDS, Search
+from optsched.families.completion.optimum.monolithic_mip import compact
 from optsched.families.completion.optimum.relaxation import relaxation
+from optsched.families.completion.optimum.relaxations.priced_search import RESTART_SECONDS, Search
 from optsched.families.completion.optimum.scaling import at_any_scale
 from optsched.problem import RELAXATION, Method
 

@@ -24,9 +24,9 @@ from optsched.families.completion.certificate.declared import (
 from optsched.families.completion.certificate.format import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.optimum.horizon import latest_ends
-from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks
+from optsched.families.completion.optimum.relaxations.capacity import Jobs, ServerBlocks
 from optsched.numbers.arrays import Floats, Ints
-from optsched.numbers.magnitudes import INT64
+from optsched.numbers.overflow import INT64
 from optsched.process import effort
 
 INTERIOR = 2000  # rows from which on an interior point comes first

@@ -16,8 +16,8 @@ from fractions import Fraction
 from optsched.engine.progress import Progress
 from optsched.families.completion.certificate.format import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance, CompletionJob
+from optsched.families.completion.optimum.initial_bounds import one_by_one
 from optsched.families.completion.optimum.large import large
-from optsched.families.completion.optimum.opening import one_by_one
 from optsched.numbers.resources import exact
 from optsched.problem import Frozen, Method
 

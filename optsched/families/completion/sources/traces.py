@@ -26,7 +26,7 @@ from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError, Window
-from optsched.process import talk
+from optsched.process import messages
 from optsched.traces.opening import read_tables, reading, seconds
 from optsched.traces.throughputs import read_throughputs
 from optsched.traces.windows import (
@@ -183,7 +183,7 @@ def _classes(path: Path, machines: pd.DataFrame) -> Classes:
             "(measured speeds are of these)"
         )
     if left_out:
-        talk.remark(f"machines without K80, P100 or V100 are left out: {left_out}")
+        messages.remark(f"machines without K80, P100 or V100 are left out: {left_out}")
     return tuple(found)
 
 

@@ -62,7 +62,7 @@ from optsched.families.dmlrs.certificate.limits import (
 from optsched.families.dmlrs.certificate.program import check_program
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.numbers.arrays import Ints
-from optsched.numbers.magnitudes import INT64
+from optsched.numbers.overflow import INT64
 from optsched.problem import Frozen
 from optsched.proofs.grid import LARGEST_PRICE, Exact, dense, sparse
 from optsched.proofs.limits import check_owner, inside

@@ -22,7 +22,7 @@ import numpy as np
 from optsched.families.dmlrs.certificate.forced import INNER_ONLY, OUTER_ONLY
 from optsched.families.dmlrs.instance import IMPOSSIBLE, LARGEST_UNITS, DmlrsInstance
 from optsched.numbers.arrays import Flags, Ints
-from optsched.numbers.magnitudes import Magnitude, TooLargeError
+from optsched.numbers.overflow import Magnitude, TooLargeError
 
 MOST_MACHINES = 2**10
 MOST_COMBINED = 2**22  # vectors, whether they are possible or not

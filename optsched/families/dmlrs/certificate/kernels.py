@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optsched.numbers.argsort import rank
 from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
-from optsched.numbers.ranking import rank
 
 NONE = 2**62  # the cost of a schedule that does not exist
 INNER_ONLY, OUTER_ONLY = 1, 2

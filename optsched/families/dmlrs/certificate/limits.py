@@ -15,7 +15,7 @@ import numpy as np
 from optsched.families.dmlrs.certificate.kernels import COARSE, NONE, STEEPEST, SURROGATE
 from optsched.families.dmlrs.instance import LARGEST_UNITS, DmlrsInstance
 from optsched.numbers.arrays import Ints
-from optsched.numbers.magnitudes import Magnitude
+from optsched.numbers.overflow import Magnitude
 from optsched.proofs.grid import ceil_log2
 from optsched.proofs.slots import Limits
 

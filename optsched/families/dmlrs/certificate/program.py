@@ -40,7 +40,7 @@ from optsched.families.dmlrs.certificate.joint import (
 from optsched.families.dmlrs.certificate.limits import demands
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.numbers.arrays import Flags, Ints
-from optsched.numbers.magnitudes import Magnitude
+from optsched.numbers.overflow import Magnitude
 from optsched.proofs.grid import charged
 from optsched.proofs.limits import inside
 

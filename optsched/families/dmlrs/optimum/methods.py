@@ -26,14 +26,18 @@ from optsched.engine.progress import Progress
 from optsched.engine.reserve import Pace, Reserve
 from optsched.engine.search import short_search
 from optsched.families.dmlrs.instance import DmlrsInstance
-from optsched.families.dmlrs.optimum.certify import certify_capacity, certify_tree, check_seconds
+from optsched.families.dmlrs.optimum.build_certificate import (
+    certify_capacity,
+    certify_tree,
+    check_seconds,
+)
 from optsched.families.dmlrs.optimum.cpsat import cpsat
-from optsched.families.dmlrs.optimum.declared import compact
-from optsched.families.dmlrs.optimum.opening import in_units
-from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
-from optsched.families.dmlrs.optimum.prices.slot_packing import MOST_JOBS
+from optsched.families.dmlrs.optimum.initial_bounds import in_units
+from optsched.families.dmlrs.optimum.monolithic_mip import compact
 from optsched.families.dmlrs.optimum.program import slot_program
 from optsched.families.dmlrs.optimum.relaxation import relaxation
+from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.dmlrs.optimum.relaxations.slot_packing import MOST_JOBS
 from optsched.families.dmlrs.optimum.search.neighbourhood import (
     Neighbourhood,
     SharedBoard,

@@ -31,11 +31,11 @@ from optsched.families.dmlrs.certificate.program import (
     refuted,
 )
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, Entry, JobSchedule
-from optsched.families.dmlrs.optimum.prices.at_nodes import OUTER_ONLY
+from optsched.families.dmlrs.optimum.relaxations.at_nodes import OUTER_ONLY
 from optsched.families.dmlrs.optimum.tree.placing import Wish, pack
 from optsched.families.dmlrs.verify import verify
 from optsched.numbers.arrays import Floats
-from optsched.numbers.magnitudes import TooLargeError
+from optsched.numbers.overflow import TooLargeError
 from optsched.problem import Schedule
 from optsched.process import effort
 from optsched.proofs.grid import float_above, to_grid

@@ -14,9 +14,9 @@ from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.oracle.request import Offers, Request
 from optsched.families.dmlrs.oracle.schedule import Best, Oracle
 from optsched.families.dmlrs.oracle.work_over_slots import join_hull, possible_ends
+from optsched.numbers.argsort import rank
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-from optsched.numbers.ranking import rank
 from optsched.process import interrupts
 from optsched.scheduling.oracle.schedule import Machines
 from optsched.scheduling.oracle.slots import charge_leftovers, plain_int, rooms, unit_prices

@@ -19,7 +19,7 @@ from optsched.families.oasis.certificate.limits import CELLS, Range, cells, rich
 from optsched.families.oasis.certificate.relaxed import best_payoff, least_costs
 from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
 from optsched.numbers.arrays import Ints
-from optsched.numbers.magnitudes import int64s
+from optsched.numbers.overflow import int64s
 from optsched.numbers.utility import Utility, compare, log_of
 from optsched.process import interrupts
 from optsched.proofs.grid import capacity_worth, charged, lowered

@@ -50,7 +50,7 @@ from optsched.families.oasis.certificate.declared import relaxed_bound
 from optsched.families.oasis.certificate.limits import CELLS, large
 from optsched.families.oasis.instance import OasisInstance
 from optsched.numbers.arrays import Floats, Ints
-from optsched.numbers.magnitudes import INT64
+from optsched.numbers.overflow import INT64
 from optsched.problem import Frozen
 from optsched.proofs.grid import LARGEST_PRICE, Exact, dense, sparse
 from optsched.proofs.limits import check_owner, inside

@@ -15,7 +15,7 @@ from typing import Self
 
 from optsched.families.oasis.certificate.kernels import NONE
 from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
-from optsched.numbers.magnitudes import Magnitude
+from optsched.numbers.overflow import Magnitude
 from optsched.numbers.utility import richest
 from optsched.proofs.grid import ceil_log2
 from optsched.proofs.knapsack import SCALE

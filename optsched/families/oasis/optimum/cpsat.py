@@ -15,7 +15,7 @@ import numpy as np
 
 from optsched.engine.progress import Progress
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
-from optsched.families.oasis.optimum.declared import variables
+from optsched.families.oasis.optimum.monolithic_mip import variables
 from optsched.numbers.arrays import Ints
 from optsched.process.interrupts import leave_if_abandoned
 from optsched.scheduling.declared import affordable, unless_stopped

@@ -18,9 +18,9 @@ from optsched.engine.reserve import Reserve, busy
 from optsched.families.oasis.certificate import limits
 from optsched.families.oasis.certificate.format import OasisCertificate
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
-from optsched.families.oasis.optimum.certify import certify_prices
-from optsched.families.oasis.optimum.prices.relaxed import RelaxedBlocks
-from optsched.families.oasis.optimum.search.filling import Board, Improvement
+from optsched.families.oasis.optimum.build_certificate import certify_prices
+from optsched.families.oasis.optimum.relaxations.convexified import RelaxedBlocks
+from optsched.families.oasis.optimum.search.greedy_schedule import Board, Improvement
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 from optsched.scheduling.board import Plan, planned_jobs

@@ -22,19 +22,19 @@ from optsched.engine.branch import BranchAndPrice, Tree
 from optsched.engine.colgen import Relaxation
 from optsched.engine.progress import Progress
 from optsched.families.oasis.instance import OasisInstance
-from optsched.families.oasis.optimum.certify import (
+from optsched.families.oasis.optimum.build_certificate import (
     certify_tree,
 )
 from optsched.families.oasis.optimum.cpsat import cpsat
-from optsched.families.oasis.optimum.declared import compact
+from optsched.families.oasis.optimum.initial_bounds import in_units
 from optsched.families.oasis.optimum.large import large, solve_large
-from optsched.families.oasis.optimum.opening import in_units
+from optsched.families.oasis.optimum.monolithic_mip import compact
 from optsched.families.oasis.optimum.params import DEFAULT, AutoParams
 from optsched.families.oasis.optimum.priced_search import Search
-from optsched.families.oasis.optimum.prices.capacity import SIDES
 from optsched.families.oasis.optimum.relaxation import relaxation
-from optsched.families.oasis.optimum.search.pattern_program import PatternProgram
+from optsched.families.oasis.optimum.relaxations.capacity import SIDES
 from optsched.families.oasis.optimum.search.repairs import Repairs
+from optsched.families.oasis.optimum.search.restricted_master_heuristic import PatternProgram
 from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.problem import RELAXATION, Method
 

@@ -20,16 +20,20 @@ from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
 from optsched.engine.search import short_search
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
-from optsched.families.oasis.optimum.certify import certify_capacity, certify_parts, certify_slots
+from optsched.families.oasis.optimum.build_certificate import (
+    certify_capacity,
+    certify_parts,
+    certify_slots,
+)
+from optsched.families.oasis.optimum.configuration_lp.search import SlotSearch
 from optsched.families.oasis.optimum.large import Filling, on_capacity
 from optsched.families.oasis.optimum.params import DEFAULT, AutoParams
-from optsched.families.oasis.optimum.prices.capacity import Around, CapacityBlocks
-from optsched.families.oasis.optimum.prices.relaxation import compact_prices
-from optsched.families.oasis.optimum.prices.tightening import Guide, Tightening
-from optsched.families.oasis.optimum.prices.workers import UnitBlocks
+from optsched.families.oasis.optimum.relaxations.capacity import Around, CapacityBlocks
+from optsched.families.oasis.optimum.relaxations.cutting_planes import Guide, Tightening
+from optsched.families.oasis.optimum.relaxations.relaxation import compact_prices
+from optsched.families.oasis.optimum.relaxations.unit_price import UnitBlocks
 from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
-from optsched.families.oasis.optimum.slotwise.search import SlotSearch
-from optsched.families.oasis.optimum.tree.completions import MOST_LEAVES, CompletionTree
+from optsched.families.oasis.optimum.tree.completion_branching import MOST_LEAVES, CompletionTree
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.problem import Schedule
@@ -252,7 +256,7 @@ class Search:
         assert self.guide is not None  # the caller has seen to it
         assert isinstance(known, OasisSchedule)
         progress.offer(known)
-        rng, span = Streams(self.seed)("slotwise", start), self.progress.span()
+        rng, span = Streams(self.seed)("configuration_lp", start), self.progress.span()
         blocks, area = UnitBlocks(self.inst), self._area()
 
         def found(plans: dict[int, Plan]) -> float:

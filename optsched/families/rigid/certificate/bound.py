@@ -19,7 +19,7 @@ import numpy as np
 from optsched.families.rigid.instance import Cost, RigidInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
-from optsched.numbers.magnitudes import Magnitude
+from optsched.numbers.overflow import Magnitude
 
 NEVER = 2**61  # the end of a window that has none
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob, RigidSchedule
 from optsched.problem import InputError, Window
-from optsched.process import talk
+from optsched.process import messages
 from optsched.traces.opening import Tables, read_tables
 from optsched.traces.windows import take_window
 
@@ -76,7 +76,7 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         starts = _starts(taken, jobs)
         machines: tuple[Machine, ...] = (_most_used(jobs, starts),)
         shown = zip(machines[0].capacity, (f"{NAMES[n]} / {units[n]}" for n in names), strict=True)
-        talk.remark(
+        messages.remark(
             "no list of machines: a pool with as much as the recorded schedule used at once: "
             + ", ".join(f"{c} {name}".removesuffix(" / 1") for c, name in shown)
         )

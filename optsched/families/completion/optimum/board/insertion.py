@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.completion.optimum.board.notes import Notes
-from optsched.families.completion.optimum.board.placing import on_many, on_one
+from optsched.families.completion.optimum.board.find_servers import on_many, on_one
 from optsched.families.completion.optimum.board.plans import Plans, Tables
+from optsched.families.completion.optimum.board.scratch import Notes
 from optsched.families.completion.optimum.board.servers import TAKE, Servers, occupy
 from optsched.families.completion.optimum.board.windows import open_window, widen
 from optsched.numbers.kernels import kernel

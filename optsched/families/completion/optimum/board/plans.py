@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from optsched.families.completion.instance import CompletionSchedule, Piece
-from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.capacity import Jobs
 from optsched.families.completion.oracle.servers import prefix_sums
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel

@@ -12,9 +12,9 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from optsched.families.completion.optimum.board.notes import Notes
 from optsched.families.completion.optimum.board.plans import Plans, Tables
-from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.optimum.board.scratch import Notes
+from optsched.families.completion.optimum.relaxations.capacity import Jobs
 from optsched.families.completion.oracle.servers import MOST_ROOM, rooms
 from optsched.numbers.arrays import Ints, Small, Units
 from optsched.numbers.kernels import kernel

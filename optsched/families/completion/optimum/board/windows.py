@@ -5,8 +5,8 @@ A job fits where the minimum of the profile over its window suffices (Mualem and
 
 from __future__ import annotations
 
-from optsched.families.completion.optimum.board.notes import Notes
 from optsched.families.completion.optimum.board.plans import Tables
+from optsched.families.completion.optimum.board.scratch import Notes
 from optsched.families.completion.optimum.board.servers import Servers
 from optsched.numbers.arrays import Floats, Units
 from optsched.numbers.kernels import kernel

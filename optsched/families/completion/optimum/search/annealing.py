@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.families.completion.optimum.board.insertion import insert
-from optsched.families.completion.optimum.board.notes import Notes
 from optsched.families.completion.optimum.board.plans import (
     Copies,
     Plans,
@@ -22,6 +21,7 @@ from optsched.families.completion.optimum.board.plans import (
     most_worth,
     worth,
 )
+from optsched.families.completion.optimum.board.scratch import Notes
 from optsched.families.completion.optimum.board.servers import (
     GIVE,
     Servers,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.completion.optimum.prices.offers import Offers
+from optsched.families.completion.optimum.relaxations.offers import Offers
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.kernels import kernel
 

@@ -13,7 +13,6 @@ import numpy as np
 from optsched.engine.progress import Progress
 from optsched.families.completion.instance import CompletionSchedule, Piece
 from optsched.families.completion.optimum.board.insertion import insert
-from optsched.families.completion.optimum.board.notes import notes_of
 from optsched.families.completion.optimum.board.plans import (
     Plans,
     no_plans,
@@ -23,6 +22,7 @@ from optsched.families.completion.optimum.board.plans import (
     tables_of,
     worth,
 )
+from optsched.families.completion.optimum.board.scratch import notes_of
 from optsched.families.completion.optimum.board.servers import (
     GIVE,
     TAKE,
@@ -30,7 +30,7 @@ from optsched.families.completion.optimum.board.servers import (
     occupy,
     unit_of,
 )
-from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.capacity import Jobs
 from optsched.numbers.arrays import Floats
 from optsched.process import effort, interrupts
 

@@ -17,7 +17,7 @@ import numpy as np
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.modes import Types
 from optsched.families.completion.optimum.board.plans import pieces_of, schedule_of
-from optsched.families.completion.optimum.prices.offers import Offers
+from optsched.families.completion.optimum.relaxations.offers import Offers
 from optsched.families.completion.optimum.search.dispatch import (
     Placed,
     Platform,

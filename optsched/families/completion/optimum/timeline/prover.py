@@ -39,12 +39,12 @@ from optsched.families.completion.certificate.timeline import (
 from optsched.families.completion.instance import CompletionSchedule
 from optsched.families.completion.optimum.cpsat import Choices, unmasked
 from optsched.families.completion.optimum.cpsat import Program as Declared
-from optsched.families.completion.optimum.prices.priced_search import Search, certify
-from optsched.families.completion.optimum.prices.repricing import Listed, Repricing
+from optsched.families.completion.optimum.relaxations.priced_search import Search, certify
+from optsched.families.completion.optimum.relaxations.repricing import Listed, Repricing
 from optsched.families.completion.optimum.timeline.packing import conflict_in_time, conflict_of
 from optsched.families.completion.optimum.tree.branching import WindowBlocks
 from optsched.numbers.arrays import Floats, Ints
-from optsched.numbers.magnitudes import TooLargeError
+from optsched.numbers.overflow import TooLargeError
 from optsched.numbers.resources import exact
 from optsched.problem import Implementation
 from optsched.process import effort

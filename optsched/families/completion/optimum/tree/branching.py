@@ -24,7 +24,7 @@ from optsched.families.completion.certificate.format import (
 from optsched.families.completion.certificate.format import Split as SplitNode
 from optsched.families.completion.instance import Piece
 from optsched.families.completion.modes import Modes
-from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks
+from optsched.families.completion.optimum.relaxations.capacity import Jobs, ServerBlocks
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.proofs.grid import sparse, to_grid
 from optsched.proofs.limits import LARGEST

@@ -14,7 +14,7 @@ from optsched.engine.colgen import Column
 from optsched.engine.progress import Progress
 from optsched.engine.search import construct, improve
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
-from optsched.families.dmlrs.optimum.prices.capacity import (
+from optsched.families.dmlrs.optimum.relaxations.capacity import (
     NEGLIGIBLE,
     CapacityBlocks,
     oracle_steps,

@@ -18,16 +18,16 @@ from optsched.engine.budget import Budget, Limits
 from optsched.engine.colgen import Relaxation
 from optsched.engine.slot_tree import INTEGRAL, MOST_SPLITS, SlotBranching, Used
 from optsched.families.dmlrs.instance import DmlrsSchedule, Entry, JobSchedule
-from optsched.families.dmlrs.optimum.prices.at_nodes import (
+from optsched.families.dmlrs.optimum.relaxations.at_nodes import (
     ANY,
     INNER_ONLY,
     OUTER_ONLY,
     Mode,
     NodeBlocks,
 )
-from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
-from optsched.families.dmlrs.optimum.prices.slots import SlotBlocks
-from optsched.families.dmlrs.optimum.prices.workers import UnitBlocks
+from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.dmlrs.optimum.relaxations.slots import SlotBlocks
+from optsched.families.dmlrs.optimum.relaxations.unit_price import UnitBlocks
 from optsched.families.dmlrs.optimum.tree.placing import Placed, Wish, pack
 from optsched.numbers.arrays import Ints
 from optsched.scheduling.board import placed_jobs

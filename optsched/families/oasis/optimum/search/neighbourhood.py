@@ -15,9 +15,9 @@ from numpy.random import Generator
 from optsched.engine.progress import Progress
 from optsched.engine.search import MOVE, construct, improve
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
-from optsched.families.oasis.optimum.prices.capacity import requests
-from optsched.families.oasis.optimum.prices.tightening import Guide
-from optsched.families.oasis.optimum.search.repacking_board import PackedBoard
+from optsched.families.oasis.optimum.relaxations.capacity import requests
+from optsched.families.oasis.optimum.relaxations.cutting_planes import Guide
+from optsched.families.oasis.optimum.search.repacking_state import PackedBoard
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import equal_machines
 from optsched.numbers.streams import Streams

@@ -15,7 +15,7 @@ from optsched.engine.budget import Span
 from optsched.engine.progress import Progress
 from optsched.families.oasis.instance import OasisSchedule
 from optsched.families.oasis.optimum.params import DEFAULT, AutoParams
-from optsched.families.oasis.optimum.search.slot_repair import SlotRepair
+from optsched.families.oasis.optimum.search.fix_and_optimize import SlotRepair
 from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.numbers.streams import Streams
 

@@ -19,8 +19,8 @@ from optsched.engine.budget import Budget, Limits
 from optsched.engine.colgen import Relaxation
 from optsched.engine.slot_tree import INTEGRAL, SlotBranching, Used
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisInstance, OasisSchedule
-from optsched.families.oasis.optimum.prices.capacity import SIDES
-from optsched.families.oasis.optimum.prices.workers import UnitBlocks
+from optsched.families.oasis.optimum.relaxations.capacity import SIDES
+from optsched.families.oasis.optimum.relaxations.unit_price import UnitBlocks
 from optsched.families.oasis.optimum.tree.nodes import Machine
 from optsched.numbers.arrays import Ints
 from optsched.scheduling.board import placed_jobs

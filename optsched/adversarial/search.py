@@ -1,0 +1,157 @@
+"""The search: a small population of bad instances, which moves make worse.
+
+The best few of all that was evaluated have children; a move that has made better children is
+chosen more often. Where nothing gets better for long, it restarts near the best. It is a
+function of its seed: evaluations that are known from before need not be made again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from pydantic import ValidationError
+
+from optsched.adversarial.evaluation import Evaluation, Terms
+from optsched.adversarial.moves import PLAIN, STRUCTURAL, Hand, Known, Move
+from optsched.adversarial.targeted_moves import AIMED
+from optsched.numbers.boxes import Box, Data, copied
+from optsched.problem import Family, InputError, Instance
+
+FIRST = 20  # instances that are drawn before the first child
+ELITE = 6  # that have children
+BEST = 0.5  # of the children, those of the best one
+STARVING = 4  # that would be good if the policy earned a little
+PATIENCE = 120  # evaluations without a better instance, until it begins anew
+TRIES = 60  # of a child that is none, or is known
+MORE = 0.45  # chance of one more move
+WON, LOST = 4.0, 0.1  # what a move is worth that has made a better child, or another one
+NEW, NEW_AIMED = 0.5, 1.2  # and what one is that was not tried yet
+LEARN = 0.15  # weight of the last child in what is thought of a move
+
+Ask = Callable[[Instance, Data], Evaluation]
+
+
+@dataclass
+class Search:
+    """One search; `steps` yields after every evaluation."""
+
+    family: Family
+    box: Box
+    terms: Terms
+    seed: int
+    ask: Ask
+    best: Known | None = None
+    count: int = 0
+    _seen: set[str] = field(default_factory=set)
+    _elite: list[Known] = field(default_factory=list)
+    _starving: list[Known] = field(default_factory=list)
+    _moves: tuple[Move, ...] = (*PLAIN, *STRUCTURAL, *AIMED)
+
+    def __post_init__(self) -> None:
+        self._rng = np.random.default_rng([self.seed, 0x40B7])
+        self._worth = np.array([NEW_AIMED if move in AIMED else NEW for move in self._moves])
+
+    def steps(self) -> Iterator[Known]:
+        """Yield every instance that is evaluated, without end."""
+        while True:
+            self._elite, self._starving = [], []
+            for _ in range(FIRST):
+                yield self._take(*self._drawn(), parent=None)
+            still = 0
+            while self._elite and still < PATIENCE:  # none: the policy failed in all of them
+                before = self._elite[0].height
+                yield self._child()
+                still = 0 if self._elite[0].height > before + 1e-3 else still + 1
+
+    def _drawn(self) -> tuple[Data, Instance]:
+        """Draw an instance, often with fewer jobs."""
+        hand = Hand(self.box, self._rng)
+        for _ in range(TRIES):
+            data = hand.drawn()
+            entries = data[self.box.jobs.name]
+            size = int(self._rng.integers(self.box.jobs.least, len(entries) + 1))
+            if hand.chance(0.5) and not self.box.jobs.numbers:
+                del entries[size:]
+            found = self._fresh(data)
+            if found is not None:
+                return found
+        raise InputError("the box holds next to nothing, expected a larger one")
+
+    def _fresh(self, data: Data | None) -> tuple[Data, Instance] | None:
+        """Return data as an instance that was not seen before, None if there is none."""
+        if data is None:
+            return None
+        try:
+            settled = self.box.settle(data)
+            if settled is None:
+                return None
+            instance = self.box.instance(self.family.instance, settled)
+        except (ValidationError, ValueError):
+            return None
+        digest = instance.digest()
+        if digest in self._seen:
+            return None
+        self._seen.add(digest)
+        return settled, instance
+
+    def _child(self) -> Known:
+        for _ in range(TRIES):
+            parent = self._parent()
+            hand = Hand(self.box, self._rng, self._elite)
+            used = self._chosen(hand)
+            data: Data | None = copied(parent.data)
+            found = parent.found
+            for move in used:
+                data = None if data is None else self._moves[move](hand, data, found)
+                found = Evaluation(low=1, share=0, earned=0)  # it is known about the parent alone
+            fresh = self._fresh(data)
+            if fresh is not None:
+                return self._take(*fresh, parent=parent, used=used)
+        return self._take(*self._drawn(), parent=None)
+
+    def _chosen(self, hand: Hand) -> list[int]:
+        """Return the moves of a child; those that look at what came of its parent come first."""
+        chances = self._worth / self._worth.sum()
+        chosen = [int(self._rng.choice(len(self._moves), p=chances))]
+        while hand.chance(MORE):
+            chosen.append(int(self._rng.choice(len(self._moves), p=chances)))
+        return sorted(chosen, key=lambda move: self._moves[move] not in AIMED)
+
+    def _parent(self) -> Known:
+        """Return an instance that is to have a child: the better, the more often."""
+        if self._starving and self._rng.random() < 0.15:
+            return self._starving[int(self._rng.integers(len(self._starving)))]
+        if self._rng.random() < BEST:
+            return self._elite[0]
+        return self._elite[int(self._rng.integers(len(self._elite)))]
+
+    def _take(
+        self, data: Data, instance: Instance, *, parent: Known | None, used: list[int] | None = None
+    ) -> Known:
+        found = self.ask(instance, data)
+        known = Known(data, found, found.height(self.terms))
+        self.count += 1
+        if parent is not None:
+            won = known.height > parent.height + 1e-3
+            for move in used or ():
+                self._worth[move] += LEARN * ((WON if won else LOST) - self._worth[move])
+        self._keep(self._elite, known, known.height, ELITE)
+        if not found.admitted(self.terms):
+            promise = found.promise(self.terms)
+            if promise > max([0.0, *(k.height for k in self._elite[:1])]):
+                self._starving.append(known)
+                self._starving.sort(key=lambda k: -k.found.promise(self.terms))
+                del self._starving[STARVING:]
+        if found.admitted(self.terms) and (self.best is None or known.height > self.best.height):
+            self.best = known
+        return known
+
+    def _keep(self, kept: list[Known], known: Known, height: float, most: int) -> None:
+        if math.isinf(height):
+            return
+        kept.insert(0, known)
+        kept.sort(key=lambda k: -k.height)  # of equals the last one first: plateaus are crossed
+        del kept[most:]

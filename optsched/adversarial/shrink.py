@@ -1,0 +1,77 @@
+"""Shrinking: what does not matter is left out, until every job does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pydantic import ValidationError
+
+from optsched.adversarial.evaluation import Judge, Trophy
+from optsched.numbers.boxes import Box, Data, copied
+from optsched.problem import PolicyError
+from optsched.process import interrupts
+
+LOSS = 0.01  # of the ratio, that a job must be worth to stay
+EFFORT = 1000.0  # of the search for each optimum
+
+
+def shrink(
+    judge: Judge, box: Box, trophy: Trophy, tell: Callable[[str], None] | None = None
+) -> Trophy:
+    """Leave out jobs until leaving out any one of the others loses a hundredth of the ratio.
+
+    Of all that can be left out, what raises the ratio most, or lowers it least, goes first. Other
+    entries of the instance stay. What was known by then is returned if an end is requested; at once
+    an instance that no theorem allows.
+    """
+    if box.make is not None:  # what a generator draws has no jobs that could be left out
+        return trophy
+    best = _look(judge, box, trophy.instance.model_dump(mode="json")) or trophy
+    while interrupts.asked() is None:
+        data = best.instance.model_dump(mode="json")
+        if tell is not None:
+            jobs = len(data[box.jobs.name])
+            tell(f"shrinking {jobs} {box.jobs.name}, ratio at least {best.found.low:.4g}")
+        looked = [_look(judge, box, smaller) for smaller in lighter(box, data)]
+        excess = next((t for t in looked if t is not None and t.excess), None)
+        if excess is not None:
+            return excess
+        made = [t for t in looked if t is not None and t.found.admitted(judge.terms)]
+        found = max(made, key=lambda t: t.found.low, default=None)
+        ended = interrupts.asked() is not None
+        if ended or found is None or found.found.low < (1 - LOSS) * best.found.low:
+            break
+        best = found
+    return best
+
+
+def lighter(box: Box, data: Data) -> Iterator[Data]:
+    """Yield the data without each job; where entries are slots, also without each whole slot."""
+    part = box.jobs
+    entries: list[Any] = data[part.name]
+    for k, entry in enumerate(entries):
+        if len(entries) > part.least:
+            smaller = copied(data)
+            del smaller[part.name][k]
+            yield smaller
+        if not part.numbers:
+            continue
+        for place, number in enumerate(entry):
+            if number > 0:
+                smaller = copied(data)
+                smaller[part.name][k][place] -= 1
+                yield smaller
+
+
+def _look(judge: Judge, box: Box, data: Data) -> Trophy | None:
+    """Return what an instance is, its optimum looked for with more effort than in the search."""
+    settled = box.settle(data)
+    if settled is None:
+        return None
+    try:
+        instance = judge.family.instance.model_validate(settled)
+        run = judge.terms.contender.play(instance, 0)
+    except (ValidationError, PolicyError, KeyboardInterrupt):
+        return None
+    return judge.compared(instance, run, effort=EFFORT)

@@ -1,0 +1,279 @@
+"""The front door of a hunt."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from optsched.adversarial.checkpoint import KEY, Notebook
+from optsched.adversarial.evaluation import Evaluation, Judge, Terms, TheoremError, Trophy
+from optsched.adversarial.search import Search
+from optsched.adversarial.shrink import shrink
+from optsched.core import Judged, RatioReport, compare
+from optsched.experiments.cell_keys import digest_of, file_of_policy
+from optsched.files.provenance import all_versions
+from optsched.numbers import settings
+from optsched.numbers.boxes import Box
+from optsched.policies.loader import get_policy, known_or_refused
+from optsched.problem import Family, InputError, Instance, Policy, family_or_problem
+from optsched.process import blas, interrupts
+from optsched.results.result import save_result
+
+EVALUATIONS = 300
+
+
+@dataclass(frozen=True)
+class Hunt:
+    """What a hunt has found."""
+
+    terms: Terms
+    evaluations: int
+    failed: int  # evaluations in which the policy failed
+    complaint: str  # of the first of them
+    ended: bool  # by Ctrl-C, before all was done
+    trophy: Trophy | None  # the worst instance; None: nothing counts
+    when: int = 0  # the evaluation that has found it
+    jobs: int = 0  # that it had before it was shrunk
+    report: RatioReport | None = None  # the policy next to the closed optimum; None: it was ended
+
+    @property
+    def row(self) -> Judged | None:
+        """The policy's row in the report."""
+        return None if self.report is None else self.report.policies[0]
+
+    def summary(self) -> dict[str, Any]:
+        """Return the object that ``--json`` prints."""
+        found = self.trophy
+        row = self.row
+        return {
+            "family": self.terms.family,
+            "policy": self.terms.policy,
+            "terms": self.terms.model_dump(mode="json"),
+            "evaluations": self.evaluations,
+            "failed": self.failed,
+            "ended": self.ended,
+            "evaluation": None if found is None else self.when,
+            "instance_sha256": None if found is None else found.instance.digest(),
+            "low": None if found is None else found.found.low,
+            "share": None if found is None else found.found.share,
+            "earned": None if found is None else found.found.earned,
+            "jobs_before": self.jobs or None,
+            "ratio": None if row is None else row.ratio.model_dump(mode="json"),
+            "guarantee": None if row is None else row.ratio.guarantee,
+        }
+
+    def lines(self) -> list[str]:
+        """Return what was found, in words."""
+        said = [f"{self.evaluations} evaluations of {self.terms.policy} in box {self._box}"]
+        if self.failed:
+            said.append(f"the policy failed in {self.failed} of them: {self.complaint}")
+        found, family = self.trophy, family_or_problem(self.terms.family)
+        if found is None:
+            return [
+                *said,
+                "no instance counts: all have an optimum or a policy that earns too little",
+            ]
+        row = self.row
+        ratio = f"at least {found.found.low:.4g}" if row is None else str(row.ratio)
+        size = family.headline(found.instance)
+        said.append(f"worst instance: ratio {ratio}, {size}, found by evaluation {self.when}")
+        said.append(
+            f"of all utility the best schedule reaches {found.found.share:.3g}, "
+            f"the policy {found.found.earned:.3g}"
+        )
+        if row is not None:
+            promised = row.ratio.guarantee
+            said.append(
+                "theory: nothing is proved of this policy on this instance"
+                if promised is None
+                else f"theory: at most {promised:.4g} on this instance"
+            )
+        return said
+
+    @property
+    def _box(self) -> str:
+        sizes = "".join(f" {name}={n}" for name, n in self.terms.sizes.items())
+        return f"{self.terms.family} {self.terms.preset}{sizes}"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+@interrupts.remembered()
+def hunt(
+    terms: Terms,
+    *,
+    evaluations: int = EVALUATIONS,
+    searches: int = 1,
+    seed: int = 0,
+    time_limit: float = 60.0,
+    path: Path | str | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Hunt:
+    """Look for an instance on which a policy is much worse than the best with hindsight.
+
+    Parameters
+    ----------
+    terms : optsched.adversarial.evaluation.Terms
+        Family, policy and box, and which instances count.
+    evaluations : int
+        Of each search.
+    searches, seed : int
+        How many searches, and the seed of the first one.
+    time_limit : float
+        Seconds for the optimum of the instance that was found.
+    path : path, optional
+        The result file to be written. A notebook is written next to it, from which the same hunt,
+        or one of more evaluations, goes on.
+    tell : callable, optional
+        Called with words that state how far it is.
+
+    Returns
+    -------
+    Hunt
+        After Ctrl-C, the best so far.
+
+    Raises
+    ------
+    InputError
+        Unknown family, policy or preset, a family that declares no box, or another hunt's notebook.
+    optsched.adversarial.evaluation.TheoremError
+        A ratio exceeds what theory guarantees for its instance; that is in the file.
+    """
+    made = family_or_problem(terms.family)
+    terms = _settled(made, terms)
+    settings.whole(evaluations=evaluations, searches=searches)
+    settings.whole(0, seed=seed)
+    target = None if path is None else Path(path)
+    notebook = Notebook(target and notes_beside(target), terms, all_versions())
+    say = tell or (lambda _text: None)
+    assert made.box is not None  # it is among the terms that were settled
+    hunting = _Hunting(made, made.box(terms.preset, **terms.sizes), notebook, say)
+    try:
+        with suppress(KeyboardInterrupt), blas.one_thread():
+            for each in range(seed, seed + searches):
+                hunting.search(each, evaluations, evaluations * searches)
+    except TheoremError:
+        if target is not None and hunting.best is not None:
+            hunting.best.save(target)
+        raise
+    finally:
+        notebook.write()
+    return hunting.finished(target, time_limit)
+
+
+class _Hunting:
+    """Searches of one hunt, one after the other, and the worst instance so far."""
+
+    def __init__(
+        self, family: Family, box: Box, notebook: Notebook, say: Callable[[str], None]
+    ) -> None:
+        self.box, self.say = box, say
+        self.judge, self.notebook = Judge(family, notebook.terms), notebook
+        self.best: Trophy | None = None
+        self.done = self.when = 0
+        self._low = -math.inf  # of the worst instance
+        self._worst: Instance | None = None
+        self._asked: Instance | None = None
+
+    def _ask(self, instance: Instance, _data: object) -> Evaluation:
+        """Return an evaluation that is known, or make it."""
+        self._asked, self.judge.last = instance, None
+        key = instance.digest()[:KEY]
+        found = self.notebook.rows.get(key) or self.judge(instance)
+        interrupts.raise_if_asked()  # what a signal has cut short does not count
+        self.notebook.add({key: found})
+        return found
+
+    def search(self, seed: int, evaluations: int, whole: int) -> None:
+        """Search with a seed.
+
+        Raises
+        ------
+        TheoremError
+            A ratio exceeds what theory guarantees for its instance.
+        """
+        search = Search(self.judge.family, self.box, self.notebook.terms, seed, self._ask)
+        for _ in islice(search.steps(), evaluations):
+            self.done += 1
+            last, better = self.judge.last, search.best
+            if last is not None and last.excess:
+                self.best = last
+                raise TheoremError(last.excess)
+            if better is not None and better.found.low > self._low:
+                self._low, self.when = better.found.low, search.count
+                self.best, self._worst = last, self._asked
+            best = "none counts yet" if self._worst is None else f"ratio at least {self._low:.4g}"
+            self.say(f"evaluation {self.done} of {whole}, {best}")
+
+    def finished(self, target: Path | None, time_limit: float) -> Hunt:
+        """Shrink what was found, close it, and save it."""
+        terms, rows = self.notebook.terms, self.notebook.rows.values()
+        failed = [row.failed for row in rows if row.failed]
+        shared: dict[str, Any] = {"terms": terms, "evaluations": self.done, "failed": len(failed)}
+        shared |= {"complaint": failed[0] if failed else "", "when": self.when}
+        if self.best is None and self._worst is not None:  # its schedules are not known any more
+            self.judge(self._worst)
+            self.best = self.judge.last
+        best = self.best
+        if best is None:
+            return Hunt(**shared, ended=interrupts.asked() is not None, trophy=None)
+        if target is not None:
+            best.save(target)
+        shared["jobs"] = len(getattr(best.instance, self.box.jobs.name, ()))
+        report = None
+        with suppress(KeyboardInterrupt):
+            interrupts.raise_if_asked()
+            best = shrink(self.judge, self.box, best, self.say)
+            self.say("looking for the optimum of the worst instance")
+            if target is not None:
+                best.save(target)
+            if best.excess:
+                raise TheoremError(best.excess)
+            chosen: str | Policy = terms.policy
+            if terms.parameters:
+                chosen = get_policy(self.judge.family, terms.policy, **terms.parameters)
+            report = compare(
+                best.instance,
+                [chosen],
+                start=best.optimum,
+                sealed=terms.sealed,
+                decision_limit=terms.decision_limit,
+                time_limit=time_limit,
+            )
+            if target is not None:
+                save_result(target, best.instance, report.optimum, report.runs, report.references)
+        return Hunt(**shared, ended=interrupts.asked() is not None, trophy=best, report=report)
+
+
+def notes_beside(target: Path) -> Path:
+    """Return where the notebook of a result stands.
+
+    >>> notes_beside(Path("found/worst.json")).name
+    'worst.hunt.json'
+    """
+    return target.with_name(f"{target.name.removesuffix('.json')}.hunt.json")
+
+
+def _settled(family: Family, terms: Terms) -> Terms:
+    """Return the terms with the digest of an own policy.
+
+    Raises
+    ------
+    InputError
+        The family declares no box, or has no such policy, preset or size.
+    """
+    if family.box is None:
+        raise InputError(f"family {family.name} declares no box, expected one that does")
+    settings.one_of("box", terms.preset, family.presets)
+    for name in terms.sizes:
+        settings.one_of("size", name, family.sizes)
+    known_or_refused(family, terms.policy)
+    file = file_of_policy(terms.policy, Path.cwd())
+    digest = None if file is None else digest_of(file)
+    return terms.model_copy(update={"policy_sha256": digest})

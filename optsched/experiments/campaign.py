@@ -1,0 +1,328 @@
+"""The front door: run a campaign, look at one, put parts of one together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from optsched.experiments.cell_keys import Reference, contender_of, source_of
+from optsched.experiments.plan import Plan, difference, make_plan, read_plan, stored_plan
+from optsched.experiments.ratios_by_policy import COLUMNS, Cells, Sample, cells, samples
+from optsched.experiments.run import Progress, agree, duration, run
+from optsched.experiments.statistics import Statistics, statistics
+from optsched.experiments.store import LEVELS, State, Store
+from optsched.files.atomic_io import writing
+from optsched.problem import InputError, Level
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+AS_STORED = (
+    "values, bounds and levels are those of the store; `optsched campaign verify` runs cells again "
+    "and checks certificates"
+)
+MESSAGES = 5  # reasons of errors that are told
+
+
+def campaign(
+    plan: Plan | Mapping[str, Any] | Path | str,
+    store: Path | str,
+    *,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    dask: str | None = None,
+    shard: tuple[int, int] | None = None,
+    retry_errors: bool = False,
+    trust: bool | Collection[str] = False,
+    tell: Callable[[Progress], None] | None = None,
+) -> Campaign:
+    """Run the cells of a plan that the store does not hold yet.
+
+    Parameters
+    ----------
+    plan : Plan, mapping, Path or str
+        A plan, what a plan file states as a mapping, or a plan file.
+    store : Path or str
+        One SQLite file; made where there is none. It may grow: more seeds or more policies.
+    workers : int, optional
+        Processes, by default one per core. Their number changes no result.
+    executor : Executor, optional
+        Any of `concurrent.futures`, instead of own processes.
+    dask : str, optional
+        Address of a Dask scheduler, instead of own processes.
+    shard : tuple of int, optional
+        Run part k of n only, from 1; `merge` puts the parts together.
+    retry_errors : bool
+        Run cells again that ended in an error.
+    trust : bool, or sequence of str
+        Which policies from outside (``MODULE:CLASS``, ``exec:COMMAND``) a plan file may run; True:
+        all that it names. What is no file comes from the caller, and is trusted.
+    tell : callable, optional
+        Called twice a second.
+
+    Returns
+    -------
+    Campaign
+        After Ctrl-C, with what was done; the same call goes on from there.
+
+    Raises
+    ------
+    InputError
+        The plan or the store is wrong; one line states what is wrong, where, and what would be
+        right.
+    """
+    if isinstance(plan, Path | str):
+        asked = read_plan(Path(plan), trust)
+        asked.refuse_code(trust, plan)
+    else:
+        asked = plan if isinstance(plan, Plan) else make_plan(plan, Path.cwd())
+    how = run(
+        asked,
+        Path(store),
+        workers=workers,
+        executor=executor,
+        cluster=dask,
+        shard=shard,
+        retry_errors=retry_errors,
+        tell=tell,
+    )
+    return Campaign(Path(store), how)
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """What is in a store."""
+
+    path: Path
+    progress: Progress | None = None  # of the run that has just ended
+
+    def plan(self) -> Plan:
+        """Return the plan that is stored.
+
+        Raises
+        ------
+        InputError
+            There is no store, or no plan in it.
+        """
+        with Store.open(self.path) as store:
+            said = store.facts().get("plan")
+        if said is None:
+            raise InputError(f"{self.path}: holds no plan yet, expected `campaign run` to begin it")
+        return stored_plan(said, self.path)
+
+    def samples(self) -> list[Sample]:
+        """Return the ratios by source and policy."""
+        with Store.open(self.path) as store:
+            return samples(Cells.read(store))
+
+    def statistics(self, *, seed: int = 0) -> Statistics:
+        """Return means with intervals, and what policies can be told apart.
+
+        Parameters
+        ----------
+        seed : int
+            Of the bootstrap.
+        """
+        return statistics(self.samples(), seed=seed)
+
+    def table(self) -> DataFrame:
+        """Return a row per cell."""
+        from pandas import DataFrame
+
+        return DataFrame(cells(self.path), columns=COLUMNS)
+
+    def status(self) -> Status:
+        """Return how much is done."""
+        return status(self.path)
+
+    def __repr__(self) -> str:
+        return f"<Campaign {self.path}: {self.status().head}>"
+
+    def __str__(self) -> str:
+        found = self.statistics()
+        lines = [self.status().head]
+        for s in found.summaries:
+            inside = "" if s.interval is None else f" (95 %: {s.inside.replace('..', 'to')})"
+            lines.append(
+                f"  {s.group}: {s.policy}: mean ratio {s.mean}{inside} over {s.instances} "
+                f"instances, {s.open} open"
+            )
+        return "\n".join([*lines, *found.flags()])
+
+
+@dataclass(frozen=True)
+class Status:
+    """How much of a campaign is done."""
+
+    cells: int  # of the plan
+    by_source: Mapping[str, Mapping[State, int]]
+    limits: tuple[str, ...]  # what ends the search for optima
+    messages: Mapping[str, int]  # of errors, the most frequent ones
+    versions: int  # sets of versions that rows were computed with
+    claimed: int  # optima that count as closed by the word of solvers
+
+    def count(self, *states: State) -> int:
+        """Return how many cells have one of the states."""
+        return sum(by.get(state, 0) for by in self.by_source.values() for state in states)
+
+    @property
+    def done(self) -> int:
+        """How many cells are stored."""
+        return self.count(*State)
+
+    @property
+    def head(self) -> str:
+        """All in a sentence."""
+        open_, errors = self.count(State.LIMIT), self.count(State.ERROR)
+        parts = [f"{self.done} of {self.cells} cells done"]
+        if open_:
+            parts.append(f"{open_} with an open optimum")
+        if self.claimed:
+            parts.append(f"{self.claimed} optima only claimed")
+        if errors:
+            parts.append(f"{errors} errors")
+        return ", ".join(parts)
+
+    def remarks(self) -> list[str]:
+        """Return what must be reported with the numbers."""
+        found = []
+        if self.count(State.LIMIT) and "seconds" in self.limits:
+            found.append("open optima were ended by the clock: a repetition may find others")
+        if self.versions > 1:
+            found.append(f"cells were computed with {self.versions} different sets of versions")
+        return found + [f"{n} times: {text}" for text, n in self.messages.items()]
+
+    def summary(self) -> dict[str, Any]:
+        """Return the object that ``--json`` prints."""
+        return {
+            "cells": self.cells,
+            "done": self.count(State.DONE),
+            "limit": self.count(State.LIMIT),
+            "error": self.count(State.ERROR),
+            "missing": self.cells - self.done,
+            "sources": {
+                name: {state.name.lower(): by.get(state, 0) for state in State}
+                for name, by in self.by_source.items()
+            },
+            "messages": dict(self.messages),
+            "versions": self.versions,
+            "claimed": self.claimed,
+        }
+
+
+def status(path: Path) -> Status:
+    """Return how much of the campaign in a store is done.
+
+    Raises
+    ------
+    InputError
+        There is no store.
+    """
+    with Store.open(path) as store:
+        by_source: dict[str, dict[State, int]] = {}
+        for content, state, n in store.counts():
+            by_source.setdefault(source_of(content)[1], {})[State(state)] = n
+        references = store.rows("SELECT DISTINCT w.text FROM optimum JOIN word w ON w.id=reference")
+        versions = store.rows("SELECT versions FROM cell UNION SELECT versions FROM optimum")
+        messages = store.rows(
+            "SELECT w.text, count(*) FROM (SELECT message FROM cell UNION ALL SELECT message FROM "
+            "optimum) JOIN word w ON w.id = message GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?",
+            (MESSAGES,),
+        )
+        claimed = store.rows(
+            "SELECT count(*) FROM optimum WHERE status = ? AND value IS NOT NULL AND level <> ?",
+            (State.DONE, LEVELS.index(Level.CERTIFIED)),
+        )
+        return Status(
+            cells=int(store.facts().get("cells", 0)),
+            by_source=dict(sorted(by_source.items())),
+            limits=tuple(sorted({Reference(**json.loads(text)).limit for (text,) in references})),
+            messages=dict(messages),
+            versions=len(versions),
+            claimed=claimed[0][0],
+        )
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a plan requests, and how long it will take by the cells that are done."""
+
+    cells: int
+    instances: int
+    done: int
+    seconds: float | None  # of one process; None: nothing is known
+
+    def __str__(self) -> str:
+        head = f"{self.cells} cells on {self.instances} instances, {self.done} of them done"
+        if self.done >= self.cells:
+            return head
+        if self.seconds is None:
+            return f"{head}; nobody knows yet how long the others take"
+        return f"{head}; the others take about {duration(self.seconds)} of one process"
+
+
+def forecast(plan: Plan, path: Path) -> Forecast:
+    """Count the cells of a plan; nothing is computed."""
+    cases = list(plan.cases())
+    cells = sum(len(case.cells) for case in cases)
+    if not path.is_file():
+        return Forecast(cells, len(cases), 0, None)
+    with Store.open(path) as store:
+        there = store.cell_keys()
+        usual = {
+            (source_of(source)[0], contender_of(policy)): micros / 1e6
+            for source, policy, micros in store.rows(
+                "SELECT s.text, p.text, avg(c.wall) FROM cell c JOIN instance i ON i.id=c.instance "
+                "JOIN word s ON s.id = i.source JOIN word p ON p.id = c.policy GROUP BY 1, 2"
+            )
+        }
+        best = {
+            source_of(source)[0]: micros / 1e6
+            for source, micros in store.rows(
+                "SELECT s.text, avg(o.wall) FROM optimum o JOIN instance i ON i.digest = o.digest "
+                "JOIN word s ON s.id = i.source GROUP BY 1"
+            )
+        }
+    seconds, done = 0.0, 0
+    for case in cases:
+        missing = [cell for cell in case.cells if cell.key not in there]
+        done += len(case.cells) - len(missing)
+        family = case.source.family
+        if len(missing) == len(case.cells):
+            seconds += best.get(family, 0.0)
+        seconds += sum(usual.get((family, cell.contender.label), 0.0) for cell in missing)
+    return Forecast(cells, len(cases), done, seconds if usual else None)
+
+
+def merge(into: Path, parts: Sequence[Path]) -> Campaign:
+    """Put the rows of several stores of one plan into one; in any order, also twice.
+
+    Where two have the same cell, the one that is further along counts: done before limit before
+    error, then the smaller numbers of a fixed order, so that the order of the parts does not
+    matter.
+
+    Raises
+    ------
+    InputError
+        A store holds another plan; the message names the key.
+    """
+    for part in parts:
+        if part.resolve() == into.resolve():
+            raise InputError(f"{part}: is the store to be made, expected the parts next to it")
+    plans = [Campaign(part).plan() for part in parts]
+    for part, plan in zip(parts, plans, strict=True):
+        differs = difference(plans[0].content(), plan.content())
+        if differs is not None:
+            said = differs.replace("in the store", f"in {parts[0]}")
+            raise InputError(f"{part}: holds another plan: {said}; expected parts of one campaign")
+    with writing(into), Store.create(into) as store:
+        agree(store, plans[0])
+        for part in parts:
+            with Store.open(part):  # what a killed run has left is undone, and the format checked
+                pass
+            store.take(part)
+    return Campaign(into)

@@ -1,0 +1,413 @@
+"""What a campaign's cells are made of: instances, policies, references, and their keys.
+
+A key is the beginning of the SHA-256 of a content's canonical JSON. It depends on the content
+alone: not on the order of a plan, the folder, the machine, or the other cells.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from importlib.machinery import PathFinder
+from itertools import product
+from pathlib import Path, PurePath
+from typing import Any
+
+from optsched.core import Optimum, Run, open_input, simulate, solve
+from optsched.core.inputs import SAMPLE
+from optsched.files.atomic_io import open_file
+from optsched.files.format import load_instance
+from optsched.policies.loader import get_policy
+from optsched.problem import (
+    Family,
+    InputError,
+    Instance,
+    Level,
+    Policy,
+    Window,
+    family_of,
+    get_family,
+    is_named_in_file,
+)
+from optsched.process import messages
+
+KEY = 16  # bytes of a key
+FILES = ("machines", "profiles", "shapes")  # fields of Window that name files
+Content = dict[str, Any]
+
+
+def key_of(content: Any) -> bytes:
+    """Return the key of what JSON can hold.
+
+    >>> key_of({"a": 1, "b": [2]}) == key_of({"b": (2,), "a": 1}) != key_of({"a": 1})
+    True
+    """
+    return hashlib.sha256(canonical(content).encode()).digest()[:KEY]
+
+
+def canonical(content: Any) -> str:
+    """Return the one JSON text of a content."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def grid(axes: Mapping[str, Sequence[Any]]) -> Iterator[Content]:
+    """Yield every point of a grid, the last axis first.
+
+    >>> list(grid({"jobs": [5, 10], "slots": [8]}))
+    [{'jobs': 5, 'slots': 8}, {'jobs': 10, 'slots': 8}]
+    """
+    for point in product(*axes.values()):
+        yield dict(zip(axes, point, strict=True))
+
+
+def tuples(value: Any) -> Any:
+    """Return ``value`` with tuples instead of lists: what generators take."""
+    return tuple(map(tuples, value)) if isinstance(value, list | tuple) else value
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where instances come from, but for the seed: a generator, a window of a trace, or files."""
+
+    family: str
+    parameters: Content  # of the generator (its preset included), or of the window
+    trace: str | None = None  # a file, as the plan names it
+    folder: str = "."  # where files are looked for
+    digests: Mapping[str, str] | None = None  # SHA-256 of the files, by name
+    pattern: str | None = None  # of the names of instance files
+
+    @cached_property
+    def content(self) -> Content:
+        """What the key is made of: files count by what is in them."""
+        said: Content = {"family": self.family, "parameters": self.parameters}
+        if self.pattern is not None:
+            return {"family": self.family, "instances": self.pattern}
+        if is_named_in_file(self.family):
+            said["file_sha256"] = (self.digests or {}).get(self.family)
+        if self.trace is not None:
+            named = {
+                name: (self.digests or {}).get(str(file), file)
+                for name, file in [("trace", self.trace), *self._files()]
+            }
+            rest = {k: v for k, v in self.parameters.items() if k not in FILES}
+            said = {"family": self.family, "files": named, "window": rest}
+        return said
+
+    @cached_property
+    def key(self) -> bytes:
+        """The key of the content."""
+        return key_of(self.content)
+
+    @property
+    def label(self) -> str:
+        """The source in a phrase, as in tables.
+
+        >>> Source("oasis", {"preset": "small", "jobs": 4}).label
+        'oasis small jobs=4'
+        """
+        said = {k: v for k, v in self.parameters.items() if k != "preset"}
+        words = [self.family, self.pattern or self.trace or self.parameters.get("preset")]
+        return " ".join([*filter(None, words), *(f"{k}={_short(v)}" for k, v in said.items())])
+
+    def _files(self) -> Iterator[tuple[str, str]]:
+        for name in FILES:
+            found = self.parameters.get(name)
+            if isinstance(found, list | tuple):
+                yield from ((f"{name} {k}", file) for k, file in enumerate(found))
+            elif found is not None:
+                yield name, found
+
+    def files(self) -> list[str]:
+        """Return all files that it reads, as the plan names them; not the samples."""
+        if self.trace is None or self.trace == SAMPLE:
+            return []
+        return [self.trace, *(file for _, file in self._files())]
+
+    def check(self, seed: int) -> None:
+        """Refuse a parameter that the generator, or the window, does not have.
+
+        ``seed`` is one for which a generator is tried that states itself what it takes.
+
+        Raises
+        ------
+        InputError
+            Names the parameter and those that there are.
+        """
+        family = get_family(self.family)
+        if self.pattern is not None:
+            self.make(seed)
+            return
+        taken = inspect.signature(family.generate).parameters.values()
+        if self.trace is not None:
+            known = [f.name for f in fields(Window) if f.name != "draw_seed"]
+        elif any(p.kind is p.VAR_KEYWORD for p in taken):
+            self.make(seed)
+            return
+        else:
+            known = [p.name for p in taken if p.name != "seed"]
+            preset = self.parameters["preset"]
+            if preset not in family.presets:
+                raise InputError(
+                    f"{self.family}: unknown preset {preset!r}, "
+                    f"expected one of: {', '.join(family.presets)}"
+                )
+        for name, file in self._files() if self.trace is not None else ():
+            if not isinstance(file, str):
+                raise InputError(f"{self.family}: {name} is {file!r}, expected the name of a file")
+        for name in self.parameters:
+            if name not in known:
+                raise InputError(
+                    f"{self.family}: unknown parameter {name!r}, "
+                    f"expected one of: {', '.join(known)}"
+                )
+
+    def make(self, seed: int) -> Instance:
+        """Return the instance of a seed.
+
+        Raises
+        ------
+        InputError
+            A parameter has a value that is none, or a file is another one by now.
+        """
+        if self.pattern is not None:
+            return self._read(seed)
+        given = {name: tuples(value) for name, value in self.parameters.items()}
+        if self.trace is None:
+            return get_family(self.family).generate(**given, seed=seed)
+        folder = Path(self.folder)
+        for name in FILES:
+            if name in given:
+                found = given[name]
+                single = isinstance(found, str)
+                given[name] = folder / found if single else tuple(folder / f for f in found)
+        path = Path(self.trace) if self.trace == SAMPLE else folder / self.trace
+        with messages.hushed():
+            return open_input(path, self.family, Window(**given, draw_seed=seed))
+
+    def file(self, seed: int) -> str | None:
+        """Return the name of the instance file whose number is ``seed``; None: there is none."""
+        there = self.digests or {}
+        named = () if self.pattern is None else matching(self.pattern, there)
+        return next((name for name in named if number_of(there[name]) == seed), None)
+
+    def drawn_by(self, seed: int) -> str:
+        """Report which instance of the source a seed stands for: a file has a name."""
+        return self.file(seed) or f"seed {seed}"
+
+    def _read(self, seed: int) -> Instance:
+        name = self.file(seed)
+        if name is None:
+            raise InputError(f"{self.label}: no file has the number {seed}, expected one")
+        path = Path(self.folder) / name
+        if digest_of(path) != (self.digests or {})[name]:
+            raise InputError(f"{path}: is another file than when the campaign began")
+        found = load_instance(path)
+        if family_of(found).name != self.family:
+            raise InputError(
+                f"{path}: is of family {family_of(found).name}, expected {self.family}; "
+                "other families have an [[instances]] of their own"
+            )
+        return found
+
+
+def number_of(digest: str) -> int:
+    """Return the number of an instance file, its seed: 48 bits of what is in it.
+
+    >>> number_of("00000000002a" + 52 * "f")
+    42
+    """
+    return int(digest[:12], 16)
+
+
+def matching(pattern: str, names: Iterable[str]) -> list[str]:
+    """Return the names that match a pattern, in order.
+
+    >>> matching("small/*.json", ["small/b.json", "small/a.json", "large/a.json", "policy:Mine"])
+    ['small/a.json', 'small/b.json']
+    """
+    parts = len(PurePath(pattern).parts)
+    return sorted(
+        name
+        for name in names
+        if len(PurePath(name).parts) == parts and PurePath(name).match(pattern)
+    )
+
+
+def _short(value: Any) -> str:
+    return ":".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A policy with its parameters."""
+
+    name: str
+    parameters: Content
+    sealed: bool = False
+    digest: str | None = None  # of the file of a policy from outside
+    decision_limit: float | None = None  # seconds
+
+    @cached_property
+    def content(self) -> Content:
+        """What the key is made of."""
+        said: Content = {"policy": self.name}
+        if self.parameters:
+            said["parameters"] = self.parameters
+        if self.sealed:
+            said["sealed"] = True
+        if self.digest is not None:
+            said["file_sha256"] = self.digest
+        if self.decision_limit is not None:
+            said["decision_limit"] = self.decision_limit
+        return said
+
+    @cached_property
+    def key(self) -> bytes:
+        """The key of the content."""
+        return key_of(self.content)
+
+    @property
+    def label(self) -> str:
+        """The policy in a phrase, as in tables.
+
+        >>> Contender("fifo", {"workers": 3}).label
+        'fifo(workers=3)'
+        """
+        said = ", ".join(f"{k}={_short(v)}" for k, v in self.parameters.items())
+        return f"{self.name}({said})" if said else self.name
+
+    def play(self, instance: Instance, seed: int) -> Run:
+        """Run the policy on an instance."""
+        chosen: Policy | str = self.name
+        if self.parameters:
+            chosen = get_policy(family_of(instance), self.name, **self.parameters)
+        how: dict[str, Any] = {"sealed": self.sealed, "decision_limit": self.decision_limit}
+        return simulate(instance, chosen, seed=seed, **how)
+
+    def serves(self, family: Family) -> bool:
+        """Whether the family has a policy of this name, or it comes from outside."""
+        return ":" in self.name or self.name in family.policies
+
+
+def file_of_policy(name: str, folder: Path) -> Path | None:
+    """Return the file in which MODULE:CLASS is written, None where there is none to read.
+
+    ``folder`` is looked into first, as when a command is run there. Nothing is imported.
+    """
+    if ":" not in name or name.startswith("exec:"):
+        return None
+    places, module, found = [str(folder), *sys.path], "", None
+    for part in name.partition(":")[0].split("."):  # `importlib.util` would import packages
+        module = f"{module}.{part}" if module else part
+        found = PathFinder.find_spec(module, places)
+        places = [] if found is None else [*(found.submodule_search_locations or ())]
+    if found is None or found.origin is None or not Path(found.origin).is_file():
+        return None
+    return Path(found.origin)
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file.
+
+    Raises
+    ------
+    InputError
+        It cannot be read.
+    """
+    with open_file(path) as f:
+        return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+@dataclass(frozen=True)
+class Reference:
+    """How the optimum is looked for."""
+
+    method: str = "auto"
+    time_limit: float | None = None
+    effort: float | None = None
+    gap: float = 1e-6
+    seed: int = 0
+    check: str = Level.CERTIFIED
+
+    @cached_property
+    def content(self) -> Content:
+        """What the key is made of."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    @cached_property
+    def key(self) -> bytes:
+        """The key of the content."""
+        return key_of(self.content)
+
+    @property
+    def limit(self) -> str:
+        """What ends the search for an open optimum: only work repeats."""
+        return "seconds" if self.effort is None else "effort"
+
+    def solve(self, instance: Instance) -> Optimum:
+        """Look for the optimum of an instance."""
+        return solve(instance, **self.content)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One policy on one instance with one seed."""
+
+    key: bytes
+    contender: Contender
+    seed: int  # of the policy: the same for all policies of an instance
+    replication: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """One instance, its reference and its cells."""
+
+    key: bytes  # of the instance
+    source: Source
+    seed: int
+    reference: Reference
+    cells: tuple[Cell, ...]
+
+
+def instance_key(source: Source, seed: int) -> bytes:
+    """Return the key of an instance."""
+    return hashlib.sha256(source.key + str(seed).encode()).digest()[:KEY]
+
+
+def cells_of(
+    instance: bytes, reference: Reference, contenders: Sequence[Contender], replications: int
+) -> Iterator[Cell]:
+    """Yield the cells of an instance; all policies get the same random numbers."""
+    for replication in range(replications):
+        drawn = hashlib.sha256(instance + str(replication).encode()).digest()
+        seed = int.from_bytes(drawn[:4], "big") >> 1
+        for contender in contenders:
+            whole = instance + reference.key + contender.key + str(replication).encode()
+            yield Cell(hashlib.sha256(whole).digest()[:KEY], contender, seed, replication)
+
+
+def source_of(content: str) -> tuple[str, str]:
+    """Return family and label of a source as it is stored."""
+    said = json.loads(content)
+    if "window" in said:
+        trace = str(said["files"]["trace"])
+        short = trace if len(trace) < 64 else f"trace {trace[:8]}"
+        label = Source(said["family"], said["window"], short).label
+    elif "instances" in said:
+        label = Source(said["family"], {}, pattern=said["instances"]).label
+    else:
+        label = Source(said["family"], said["parameters"]).label
+    return said["family"], label
+
+
+def contender_of(content: str) -> str:
+    """Return the label of a policy as it is stored."""
+    said = json.loads(content)
+    label = Contender(said["policy"], said.get("parameters", {})).label
+    return f"{label} sealed" if said.get("sealed") else label

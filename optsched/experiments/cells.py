@@ -1,0 +1,223 @@
+"""Computing one cell, or the optimum of one instance: a pure function of its input.
+
+So the optimum starts from nothing that a policy has found: one more policy in the plan must not
+change it. What policies find is taken into account when the ratios are read (see `statistics`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from optsched.core import Ratio, Run, measure_of
+from optsched.engine.interval import CLOSED, Interval
+from optsched.experiments.cell_keys import KEY, Contender, Reference, Source
+from optsched.experiments.store import Best, Row, State
+from optsched.files.format import first_error
+from optsched.problem import (
+    RELAXATION,
+    Family,
+    Frozen,
+    InputError,
+    Instance,
+    Level,
+    Status,
+    get_family,
+)
+from optsched.process import blas, interrupts
+from optsched.process.errors import explain
+
+LONGEST = 600  # characters of a message
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a worker computes: an optimum, or a cell."""
+
+    instance: bytes  # key
+    source: Source
+    seed: int
+    reference: Reference
+    cell: bytes | None = None  # key; None: the optimum
+    contender: Contender | None = None
+    policy_seed: int = 0
+    replication: int = 0
+    best: Best | None = None  # what is known about the optimum, where it is known already
+    solved: Mapping[bytes, Best] | None = None  # optima by digest: the instance may be among them
+
+    @property
+    def kind(self) -> tuple[bytes, bytes]:
+        """What takes about as long: tasks of one source and policy."""
+        return self.source.key, b"" if self.contender is None else self.contender.key
+
+    @property
+    def mark(self) -> tuple[bytes, bytes, bytes | None]:
+        """Which task it is."""
+        return self.instance, self.reference.key, self.cell
+
+    def compute(self) -> Best | Row:
+        """Return what comes of it; whatever goes wrong is a result too.
+
+        Raises
+        ------
+        MemoryError
+            The limit is reached: this process is of no further use.
+        KeyboardInterrupt
+            What is half done is no result.
+        """
+        with blas.one_thread():  # sums must not depend on the number of cores
+            return _compute(self)
+
+
+class _Memory(threading.local):
+    """What a worker remembers: the instance it works on, and its optimum."""
+
+    instance: tuple[bytes, Instance] | None = None
+    best: tuple[tuple[bytes, bytes], Best] | None = None
+
+
+_memory = _Memory()
+
+
+def _compute(task: Task) -> Best | Row:
+    began, digest = time.perf_counter(), None
+    kind = Best if task.contender is None else Row
+    try:
+        instance, digest = _instance(task)
+        if task.contender is not None:
+            found: Best | Row = _row(task, instance)
+        else:
+            found = (task.solved or {}).get(digest) or _best(task, instance)
+        interrupts.raise_if_asked()
+    except (Exception, SystemExit) as err:
+        _memory.instance = None
+        if _out_of_memory(err):
+            raise MemoryError from err
+        return kind(digest, State.ERROR, message=told(err), wall=time.perf_counter() - began)
+    fields: dict[str, Any] = {name: getattr(found, name) for name in kind.__slots__}
+    made = kind(**fields | {"digest": digest, "wall": time.perf_counter() - began})
+    if isinstance(made, Best):
+        _memory.best = (task.instance, task.reference.key), made
+    return made
+
+
+def _out_of_memory(err: BaseException | None) -> bool:
+    """Whether memory was missing, in whatever words it was reported since."""
+    while err is not None and not isinstance(err, MemoryError):
+        err = err.__cause__
+    return err is not None
+
+
+def told(err: BaseException) -> str:
+    """Return what went wrong in one line."""
+    if isinstance(err, ValidationError):
+        said = first_error(err)
+    else:
+        said = str(err) if isinstance(err, InputError) else explain(err)
+    return " ".join(said.split())[:LONGEST]
+
+
+def _instance(task: Task) -> tuple[Instance, bytes]:
+    if _memory.instance is None or _memory.instance[0] != task.instance:
+        _memory.instance = task.instance, task.source.make(task.seed)
+    made = _memory.instance[1]
+    return made, bytes.fromhex(made.digest())
+
+
+def _best(task: Task, instance: Instance) -> Best:
+    """Look for the optimum."""
+    asked, found = task.reference, task.reference.solve(instance)
+    # a claim is enough only if no more is requested
+    sworn = asked.check != Level.CERTIFIED
+    gap = found.gap if sworn else found.certified_gap
+    settled = (
+        found.status in (Status.OPTIMAL, Status.INFEASIBLE, Status.BOUND_ONLY)
+        or (sworn and found.status.closed)
+        or (gap is not None and gap <= asked.gap)
+    )
+    return Best(
+        digest=None,
+        status=State.DONE if settled else State.LIMIT,
+        value=found.value,
+        bound=found.bound,
+        level=found.bound_level,
+        certified=found.proved,
+        effort=found.effort,
+        seconds=found.seconds,
+        schedule=fingerprint(found.schedule),
+        certificate=fingerprint(found.certificate),
+        message="; ".join(f"defect, please report: {what}" for what in found.defects)[:LONGEST]
+        or None,
+    )
+
+
+def _row(task: Task, instance: Instance) -> Row:
+    """Run a policy and compare it with the value and bound of the optimum.
+
+    Raises
+    ------
+    RuntimeError
+        It beats a certified bound, or what theory guarantees: a defect of this package.
+    """
+    assert task.contender is not None
+    family = get_family(task.source.family)
+    run = task.contender.play(instance, task.policy_seed)
+    known = family.strictly(instance, run.schedule)[1].value if run.obeys else None
+    best = task.best
+    if best is None and _memory.best is not None:
+        key, found = _memory.best
+        best = found if key == (task.instance, task.reference.key) else None
+    low, high = (None, None) if best is None else _ends(family, instance, run, known, best)
+    if best is not None and task.reference.method == RELAXATION:  # which has no schedule
+        low = high = _to_relaxation(family, instance, run, best)
+    promised = None if task.contender.parameters else run.guarantee
+    if promised is not None and run.obeys and low is not None and low > promised * (1 + CLOSED):
+        raise RuntimeError(
+            f"policy {run.policy} has ratio {low}, beyond the {promised} that theory guarantees"
+        )
+    return Row(
+        digest=None,
+        status=State.DONE,
+        value=run.value,
+        known=known,
+        low=low,
+        high=high,
+        seconds=run.seconds,
+        schedule=fingerprint(run.schedule),
+    )
+
+
+def _to_relaxation(family: Family, instance: Instance, run: Run, best: Best) -> float | None:
+    """Return the ratio to the value of the relaxation; None where that is not known."""
+    if best.proved is None or best.status is not State.DONE:
+        return None
+    return measure_of(family, instance)(run.value, best.proved)
+
+
+def _ends(
+    family: Family, instance: Instance, run: Run, known: float | None, best: Best
+) -> tuple[float | None, float | None]:
+    """Return the ends of the ratio to the interval of the optimum; None where nothing is."""
+    bound = best.proved
+    if Interval(family, instance, known, bound).refuted:
+        if best.certified is not None:
+            raise RuntimeError(f"policy {run.policy} reaches {known}, beyond the certified {bound}")
+        bound = None
+    if best.value is None:
+        return None, None
+    measure = measure_of(family, instance)
+    ratio = Ratio.of(family.sense, run.value, best.value, bound, None, measure)
+    return ratio.low, ratio.high
+
+
+def fingerprint(data: Frozen | None) -> bytes | None:
+    """Return the beginning of the SHA-256 of a schedule or a certificate."""
+    if data is None:
+        return None
+    return hashlib.sha256(data.model_dump_json().encode()).digest()[:KEY]

@@ -1,0 +1,183 @@
+"""Executors of others: any of `concurrent.futures`, and a running Dask cluster.
+
+They report a chunk only when all of it is over. So when one comes to nothing, its tasks are tried
+again one by one.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from optsched.experiments.pool import Done, Event, Lost, Task
+from optsched.files.provenance import all_versions
+from optsched.problem import InputError
+
+PATIENCE = 10.0  # seconds for a scheduler to answer
+LOGS = ("distributed", "distributed.client", "distributed.utils", "concurrent.futures")
+
+
+def compute_all(tasks: Sequence[Task]) -> list[Any]:
+    """Return what comes of several tasks."""
+    return [task.compute() for task in tasks]
+
+
+class Futures:
+    """An executor of `concurrent.futures`.
+
+    Parameters
+    ----------
+    executor : Executor
+        It stays open: its creator closes it.
+    size : int
+        How many chunks are handed in at a time.
+    trouble : callable, optional
+        Returns why nothing more will come, None as long as something may.
+    """
+
+    def __init__(
+        self, executor: Executor, size: int, trouble: Callable[[], str | None] = lambda: None
+    ) -> None:
+        self.size = size
+        self._executor, self._trouble = executor, trouble
+        self._running: dict[Future[Any], Sequence[Task]] = {}
+        self._over: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
+        self._finishing = False
+
+    def room(self) -> bool:
+        """Whether fewer chunks are handed in than there should be."""
+        return not self._finishing and len(self._running) < self.size
+
+    def busy(self) -> bool:
+        """Whether a chunk has not come back."""
+        return bool(self._running)
+
+    def submit(self, tasks: Sequence[Task]) -> None:
+        """Hand in a chunk.
+
+        Raises
+        ------
+        InputError
+            The executor takes no more.
+        """
+        try:
+            future = self._executor.submit(compute_all, list(tasks))
+        except RuntimeError as err:  # it is broken, or was shut down
+            raise InputError(f"the executor takes no more work: {err}") from err
+        self._running[future] = tasks
+        future.add_done_callback(self._over.put)
+
+    def poll(self, seconds: float) -> list[Event]:
+        """Return what has happened; wait at most this long.
+
+        Raises
+        ------
+        InputError
+            Nothing more will come.
+        """
+        gone = self._trouble()
+        if gone is not None:
+            self._running.clear()  # there is nobody who could take them back
+            raise InputError(gone)
+        found: list[Event] = []
+        with suppress(queue.Empty):
+            found += self._hear(self._over.get(timeout=seconds))
+            while True:
+                found += self._hear(self._over.get_nowait())
+        return found
+
+    def finish(self) -> None:
+        """Take back what has not begun."""
+        self._finishing = True
+        for future in list(self._running):
+            future.cancel()
+
+    def close(self) -> None:
+        """Wait for nothing more."""
+        self.finish()
+
+    def _hear(self, future: Future[Any]) -> list[Event]:
+        tasks = self._running.pop(future)
+        if future.cancelled():
+            return [Lost((), tasks, "")]
+        err = future.exception()
+        if err is not None:
+            said = " ".join(f"{type(err).__name__}: {err}".split())
+            return [Lost(tasks, (), said[:600])]
+        return [Done(task, found) for task, found in zip(tasks, future.result(), strict=True)]
+
+
+@contextmanager
+def dask(address: str) -> Iterator[Futures]:
+    """Connect to a Dask cluster whose workers have the same versions as this process.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler: tcp://HOST:PORT.
+
+    Raises
+    ------
+    InputError
+        Dask is not installed, nobody answers, there is no worker, or one has other versions.
+    """
+    try:
+        from distributed import Client
+    except ImportError as err:
+        raise InputError("Dask is not installed, expected: pip install 'optsched[dask]'") from err
+    try:
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as err:
+        raise InputError(f"{address}: no Dask scheduler answers: {err}") from err
+    with _silent(*LOGS), client:
+        found = client.run(all_versions)
+        if not found:
+            raise InputError(f"{address}: the Dask cluster has no workers, expected at least one")
+        for worker, there in found.items():
+            must_be_alike(worker, there)
+        threads = sum(client.nthreads().values())
+
+        def trouble() -> str | None:
+            if client.status == "running":
+                return None
+            return (
+                f"{address}: the Dask scheduler is gone, expected it to stay; what was done is "
+                "stored, and the same command goes on from there"
+            )
+
+        yield Futures(client.get_executor(pure=False, retries=0), 2 * threads, trouble)
+
+
+@contextmanager
+def _silent(*names: str) -> Iterator[None]:
+    """Silence the logs of libraries: what matters is logged in a line of our own."""
+    loggers = [logging.getLogger(name) for name in names]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
+
+
+def must_be_alike(worker: str, there: dict[str, str]) -> None:
+    """Refuse a worker that computes with other versions than this process.
+
+    Raises
+    ------
+    InputError
+        Names the worker and the first package that differs.
+    """
+    here = all_versions()
+    for name in sorted({*here, *there}):
+        if here.get(name) != there.get(name):
+            raise InputError(
+                f"worker {worker} has {name} {there.get(name, 'not at all')}, "
+                f"expected {here.get(name, 'none')} as here"
+            )

@@ -1,0 +1,144 @@
+"""What leaves a store: a row per cell, a table for a paper, the worst instances."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+from optsched.experiments.campaign import AS_STORED, Campaign
+from optsched.experiments.cell_keys import canonical
+from optsched.experiments.ratios_by_policy import COLUMNS, cells
+from optsched.experiments.statistics import MARK, Statistics, ecdf
+from optsched.experiments.store import Store
+from optsched.files.atomic_io import write_whole
+from optsched.files.format import save_instance
+from optsched.problem import InputError
+
+
+def save_csv(path: Path, target: Path) -> None:
+    """Write a row per cell; infinite ratios are "inf"."""
+    _write_csv(target, COLUMNS, cells(path))
+
+
+def save_parquet(path: Path, target: Path) -> None:
+    """Write a row per cell.
+
+    Raises
+    ------
+    InputError
+        pyarrow is not installed.
+    """
+    table = Campaign(path).table()
+    try:
+        data = table.to_parquet(None, engine="pyarrow", index=False)
+    except ImportError as err:
+        raise InputError(
+            "Parquet needs pyarrow, expected: pip install 'optsched[parquet]'"
+        ) from err
+    write_whole(target, data)
+
+
+def save_ecdf(path: Path, target: Path) -> None:
+    """Write the distribution of the ratios of every policy as a table of its steps."""
+    rows = [
+        [sample.group, sample.policy, *map(float, step)]
+        for sample in Campaign(path).samples()
+        for step in zip(*ecdf(sample).values(), strict=True)
+    ]
+    _write_csv(target, ["source", "policy", "ratio", "share_at_least", "share_at_most"], rows)
+
+
+def _write_csv(target: Path, head: list[str], rows: list[list[Any]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    write_whole(target, text.getvalue())
+
+
+def save_latex(path: Path, target: Path) -> None:
+    """Write the table of the means, to be used with the package booktabs."""
+    found = Campaign(path)
+    claimed = found.status().claimed
+    said = f"% {claimed} optima are only claimed: no certificate proves them\n" if claimed else ""
+    write_whole(target, f"{latex(found.statistics())}{said}% {AS_STORED}\n")
+
+
+def latex(found: Statistics) -> str:
+    """Return the means as a table of LaTeX; what cannot be told apart stands below it."""
+    lines = [
+        r"\begin{tabular}{llrrrrrrr}",
+        r"\toprule",
+        r"instances & policy & $n$ & open & mean ratio & 95\,\% interval & median & 95\,\% & worst"
+        r" \\",
+        r"\midrule",
+    ]
+    for s in found.summaries:
+        inside = _tex_interval(s.interval) + (MARK if s.warning else "")
+        ends = _tex_number(s.low)
+        if s.high > s.low * (1 + 1e-6):
+            ends += f"--{_tex_number(s.high)}"
+        numbers = [str(s.instances), str(s.open), ends, inside]
+        numbers += [_tex_number(s.median), _tex_interval(s.median_interval), _tex_number(s.worst)]
+        lines.append(" & ".join([_tex(s.group), _tex(s.policy), *numbers]) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [f"% {flag}" for flag in found.flags()]
+    lines += [
+        f"% {s.group}, {s.policy}: {s.errors} cells have no ratio"
+        for s in found.summaries
+        if s.errors
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _tex_interval(ends: tuple[float, float] | None) -> str:
+    return "--" if ends is None else "{}--{}".format(*map(_tex_number, ends))
+
+
+def _tex_number(value: float) -> str:
+    return r"$\infty$" if value == float("inf") else f"{value:.4g}"
+
+
+def _tex(text: str) -> str:
+    special = {c: f"\\{c}" for c in "&%$#_{}"}
+    special |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(special.get(c, c) for c in text)
+
+
+def save_worst(path: Path, folder: Path) -> list[Path]:
+    """Write the instance on which each policy is worst, to be replayed; return the files.
+
+    Raises
+    ------
+    InputError
+        It cannot be made again: a file of its trace, or a version, has changed.
+    """
+    with Store.open(path) as store:
+        by_digest = dict(
+            store.rows(
+                "SELECT lower(hex(digest)), text FROM instance JOIN word ON word.id = source "
+                "WHERE digest IS NOT NULL"
+            )
+        )
+    found = Campaign(path)
+    plan = found.plan()
+    sources = {canonical(case.source.content): case.source for case in plan.cases()}
+    made = []
+    for k, s in enumerate(found.statistics().summaries):
+        source = sources.get(by_digest.get(s.worst_sha256, ""))
+        if source is None:
+            raise InputError(f"{path}: the plan has no source of the instance {s.worst_sha256!r}")
+        instance = source.make(s.worst_seed)
+        if instance.digest() != s.worst_sha256:
+            raise InputError(
+                f"{source.drawn_by(s.worst_seed)} of {source.label} makes another instance than "
+                "when it was computed; have versions changed?"
+            )
+        file = Path(source.file(s.worst_seed) or "").stem
+        said = f"{s.group} {s.policy} {file}".rstrip()
+        name = "".join(c if c.isalnum() else "-" for c in said)[:80]
+        made.append(folder / f"{k:02}-{name}.json")
+        save_instance(instance, made[-1])
+    return made

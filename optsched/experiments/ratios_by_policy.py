@@ -1,0 +1,289 @@
+"""From cells to ratios: to the best known schedule of each instance.
+
+All cells of a store are rated at once, column by column: a million of them take some seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from optsched.core import quotient
+from optsched.experiments.cell_keys import Reference, contender_of, source_of
+from optsched.experiments.store import LEVELS, State, Store
+from optsched.numbers.arrays import Flags, Floats, Ints
+from optsched.problem import RELAXATION, Family, get_family
+from optsched.process.messages import printable
+
+Cell = dict[str, Any]
+NUMBERS = ("value", "known", "low", "high")  # of a cell
+COLUMNS = [
+    *("key", "family", "source", "instance_seed", "instance_sha256", "policy", "replication"),
+    *("seed", "status", "value", "ratio_low", "ratio_high", "best", "optimum", "bound"),
+    *("bound_level", "certified_bound", "method", "limit", "limited_to", "effort", "seconds"),
+    *("optimum_seconds", "schedule_sha256", "optimum_schedule_sha256", "certificate_sha256"),
+    *("versions", "optimum_versions", "message"),
+]
+KNOWN = ("optimum", "bound", "certified_bound")  # of its optimum
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Cells with their optima, column by column: arrays of shape (n,), or one entry per case.
+
+    A case is an instance with a reference. A number that is NaN is unknown.
+    """
+
+    case: Ints  # of each cell
+    policy: Ints  # of each cell: its number among ``policies``
+    status: Ints  # of each cell, as far as its optimum ended too
+    numbers: dict[str, Floats]  # `NUMBERS` of each cell, `KNOWN` of each case
+    policies: list[str]  # as they are stored
+    cases: list[tuple[Any, str, str]]  # instance, source and reference, as they are stored
+    instances: dict[Any, tuple[int, str]]  # seed and digest
+
+    @classmethod
+    def read(cls, store: Store) -> Self:
+        """Read all cells of a store, in the order of their keys."""
+        words = dict(store.rows("SELECT id, text FROM word"))
+        cells = np.array(
+            store.rows(
+                "SELECT instance, reference, policy, status, value, known, low, high FROM cell "
+                "ORDER BY key"
+            ),
+            dtype=float,
+        ).reshape(-1, 8)
+        instance, reference, policy, status = cells[:, :4].astype(np.int64).T
+        cases, case = np.unique(np.column_stack((instance, reference)), axis=0, return_inverse=True)
+        policies, policy = np.unique(policy, return_inverse=True)
+        known = {
+            number: (key if digest is None else digest, source, seed, digest)
+            for number, key, source, seed, digest in store.rows(
+                "SELECT id, key, source, seed, digest FROM instance"
+            )
+        }
+        optima = {
+            (digest, reference): numbers
+            for digest, reference, *numbers in store.rows(
+                "SELECT digest, reference, status, value, bound, certified FROM optimum"
+            )
+        }
+        missing = [int(State.LIMIT), None, None, None]
+        pairs = [(number, asked) for number, asked in cases.tolist()]
+        found = [optima.get((known[i][0], r), missing) for i, r in pairs]
+        best = np.array(found, dtype=float).reshape(-1, 4)
+        case = case.reshape(-1)
+        return cls(
+            case,
+            policy,
+            np.maximum(status, best[case, 0].astype(np.int64)),
+            dict(zip(NUMBERS, cells[:, 4:].T, strict=True))
+            | dict(zip(KNOWN, best[:, 1:].T, strict=True)),
+            [words[number] for number in policies.tolist()],
+            [(i, words[known[i][1]], words[r]) for i, r in pairs],
+            {i: (row[2], "" if row[3] is None else row[3].hex()) for i, row in known.items()},
+        )
+
+    def groups(self) -> list[tuple[Family, str]]:
+        """Return family and group of every case."""
+        references = {reference for *_, reference in self.cases}
+        found = {
+            (source, reference): (
+                get_family(source_of(source)[0]),
+                group_of(source, reference, references),
+            )
+            for source, reference in {case[1:] for case in self.cases}
+        }
+        return [found[case[1:]] for case in self.cases]
+
+
+def _numbered(values: Sequence[Any]) -> tuple[list[Any], Ints, Ints]:
+    """Return what there is, the number of each value in that, and where each comes first."""
+    place = {value: k for k, value in enumerate(dict.fromkeys(values))}
+    numbers = np.array([place[value] for value in values], dtype=np.int64)
+    return list(place), numbers, np.unique(numbers, return_index=True)[1]
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """What comes of the cells: arrays of shape (n,); cells without a ratio have NaN."""
+
+    best: Floats  # the best known schedule of the instance
+    low: Floats
+    high: Floats
+
+
+def rate(cells: Cells) -> Ratings:
+    """Return the ratio of every cell.
+
+    Where a policy has found more than the search, the low ends are those to its schedule; a
+    relaxation is no search, and its value stays what policies are compared with.
+    """
+    n, case = len(cells.cases), cells.case
+    families = [family for family, _ in cells.groups()]
+    value, known, low, high = (cells.numbers[name] for name in NUMBERS)
+    optimum, bound, certified = (cells.numbers[name] for name in KNOWN)
+    sign = np.array([family.sign for family in families], dtype=float)
+    measured = np.array([family.measure is not None for family in families], dtype=bool)
+
+    has = ~np.isnan(known)
+    top = np.full(n, -math.inf)
+    np.maximum.at(top, case[has], sign[case[has]] * known[has])
+    found = np.zeros(n, dtype=bool)
+    found[case[has]] = True
+    found &= ~np.array([is_relaxation(reference) for *_, reference in cells.cases], dtype=bool)
+    with np.errstate(invalid="ignore"):
+        ahead = found & (np.isnan(optimum) | (top - sign * optimum > 0))
+        best = np.where(ahead, sign * top, optimum)[case]
+
+    refuted = np.zeros(n, dtype=bool)
+    refuted[case[~np.isnan(low) & np.isnan(high)]] = True
+    # where ratios are no quotients: how much nearer to the best the best policy is
+    factor = np.ones(n)
+    nearer = has & ~np.isnan(low) & (low != 0)
+    np.minimum.at(factor, case[nearer], low[nearer])
+
+    low = low.copy()
+    passed = ahead[case]
+    low[passed & measured[case]] /= factor[case[passed & measured[case]]]
+    for k in np.flatnonzero(passed & ~measured[case] & ~np.isnan(value)).tolist():
+        low[k] = quotient(families[case[k]].sense, float(value[k]), float(best[k]))
+    low[np.isnan(value)] = math.nan
+    unbounded = refuted | np.isnan(np.where(np.isnan(certified), bound, certified))
+    ends = np.where(unbounded[case] | np.isnan(high), math.inf, high)
+    return Ratings(best, low, np.where(np.isnan(low), math.nan, np.maximum(low, ends)))
+
+
+def is_relaxation(reference: str) -> bool:
+    """Return whether a reference, as it is stored, is the relaxation."""
+    return bool(json.loads(reference)["method"] == RELAXATION)
+
+
+def rated(store: Store) -> Iterator[Cell]:
+    """Yield the cells of `Store.view` with ``best``, ``ratio`` (low, high) or None, ``group``."""
+    cells, (columns, rows) = Cells.read(store), store.view()  # both by key
+    found, groups = rate(cells), cells.groups()
+    ends = zip(*(x.tolist() for x in (cells.case, found.best, found.low, found.high)), strict=True)
+    for row, (case, best, low, high) in zip(rows, ends, strict=True):
+        cell = dict(zip(columns, row, strict=True))
+        cell["best"] = None if math.isnan(best) else best
+        cell["ratio"] = None if math.isnan(low) else (low, high)
+        yield cell | {"group": groups[case][1]}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The ratios of one policy on the instances of one source (averaged over its seeds)."""
+
+    group: str
+    policy: str
+    instances: tuple[tuple[int, str], ...]  # seed and digest of each
+    low: Floats  # (n,)
+    high: Floats  # (n,), infinite where there is no bound
+    open: int  # instances whose optimum is not closed
+    errors: int  # cells without a ratio
+    nothing: int  # ratios 0/0
+    least: float = 0.0  # no ratio is below: 1 where the policy keeps to the model
+    drawn: bool = False  # all instances are the same window of a trace: seeds draw attributes only
+
+    @property
+    def count(self) -> int:
+        """How many instances have a ratio."""
+        return len(self.low)
+
+
+def samples(cells: Cells) -> list[Sample]:
+    """Return the ratios by source and policy, in a fixed order."""
+    found, groups = rate(cells), [group for _, group in cells.groups()]
+    labels = [contender_of(content) for content in cells.policies]
+    names, case_group, _ = _numbered(groups)
+    said, policy_label, _ = _numbered(labels)
+    of = case_group[cells.case] * len(said) + policy_label[cells.policy]
+    order = np.argsort(of, kind="stable")
+    starts = np.flatnonzero(np.diff(of[order], prepend=-1))
+    made = []
+    for inside in np.split(order, starts[1:]) if len(order) else []:
+        group, label = divmod(int(of[inside[0]]), len(said))
+        made.append(_sample(names[group], said[label], cells, found, inside))
+    return sorted(made, key=lambda s: (s.group, s.policy))
+
+
+def _sample(group: str, policy: str, cells: Cells, found: Ratings, inside: Ints) -> Sample:
+    """Average over the seeds of a policy on each instance; ``inside`` are its cells."""
+    case = cells.case[inside].tolist()
+    instances, of, first = _numbered([cells.cases[k][0] for k in case])
+    low, high, has = found.low[inside], found.high[inside], ~np.isnan(found.low[inside])
+    count = np.bincount(of[has], minlength=len(instances))
+    kept = np.flatnonzero(count)
+    names = [cells.instances[instances[k]] for k in kept.tolist()]
+    order = sorted(range(len(names)), key=names.__getitem__)
+
+    def mean(ends: Floats) -> Floats:
+        total = np.bincount(of[has], weights=ends[has], minlength=len(instances))
+        averages: Floats = (total[kept] / count[kept])[order]
+        return averages
+
+    status, known = cells.status[inside], cells.numbers["known"][inside]
+    zero: Flags = has & (cells.numbers["value"][inside] == 0) & (found.best[inside] == 0)
+    return Sample(
+        group=group,
+        policy=policy,
+        instances=tuple(names[k] for k in order),
+        low=mean(low),
+        high=mean(high),
+        open=int((status[first] == State.LIMIT).sum()),
+        errors=int((~has | (status == State.ERROR)).sum()),
+        nothing=int(zero.sum()),
+        least=float(not np.isnan(known[has]).any()),
+        drawn=all("window" in json.loads(source) for source in {cells.cases[c][1] for c in case}),
+    )
+
+
+def group_of(source: str, reference: str, references: set[str]) -> str:
+    """Name a group as it is stored; with its reference where the source alone is ambiguous."""
+    _, label = source_of(source)
+    if len(references) == 1:
+        return label
+    if is_relaxation(reference):
+        return f"{label} [LP relaxation]"
+    asked = json.loads(reference)
+    limit = (
+        f"{asked['time_limit']:g} s" if asked["effort"] is None else f"{asked['effort']:g} units"
+    )
+    return f"{label} [{asked['method']}, {limit}]"
+
+
+def cells(path: Path) -> list[list[Any]]:
+    """Return the rows of the table, in the order of `COLUMNS`, by key.
+
+    Digests of schedules and certificates are the first 16 bytes. Ratios are those of the
+    statistics: to the best schedule that is known.
+    """
+    with Store.open(path) as store:
+        return [_row(cell) for cell in rated(store)]
+
+
+def _row(cell: Cell) -> list[Any]:
+    family, label = source_of(cell["source"])
+    asked = Reference(**json.loads(cell["reference"]))
+    low, high = cell["ratio"] or (None, None)
+    level = cell["bound_level"]
+    spent = cell["optimum_micros"]
+    return [
+        *(cell["key"].hex(), family, label, cell["instance_seed"], cell["instance_sha256"]),
+        *(contender_of(cell["policy"]), cell["replication"], cell["seed"]),
+        *(State(cell["status"]).name.lower(), cell["value"], low, high, cell["best"]),
+        *(cell["optimum"], cell["bound"], None if level is None else str(LEVELS[level])),
+        *(cell["certified_bound"], asked.method, asked.limit),
+        *(asked.time_limit if asked.effort is None else asked.effort, cell["effort"]),
+        *(cell["micros"] / 1e6, None if spent is None else spent / 1e6),
+        *(cell["schedule"], cell["optimum_schedule"], cell["certificate"]),
+        *(cell["versions"], cell["optimum_versions"]),
+        cell["message"] and printable(cell["message"]),
+    ]

@@ -1,0 +1,174 @@
+"""What a store must be before anything in it is used: its tables, and in them what belongs there.
+
+A file that somebody sends may hold views that never end, triggers, or texts instead of
+numbers. All of it is refused in one line, before the first query that would run into it.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from optsched.experiments.cell_keys import Reference, contender_of, source_of
+from optsched.experiments.store.schema import APPLICATION, FORMAT, LINKS, RANGES, TABLES
+from optsched.files.atomic_io import open_file
+from optsched.files.format import must_be_printable, short
+from optsched.problem import InputError, get_family
+
+STORE = "expected a store of `campaign run`"
+LARGEST = 1 << 27  # bytes of one value
+DIGEST = 32  # bytes of the longest digest
+PATIENCE = 5.0  # seconds of processor time that a query may take, and
+PACE = 10e6  # bytes of the file for which it may take a second more
+STEPS = 50_000  # of SQLite's machine between two looks at the clock
+HEAD = b"SQLite format 3\0"
+ROLLBACK = b"\1\1"  # bytes 18 and 19: no write-ahead log
+
+
+class Patience:
+    """Ends a query that takes longer than any query of a store of this size."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._until = path, float("inf")
+
+    def __call__(self) -> bool:
+        """Whether the query that runs has had its time."""
+        return time.thread_time() > self._until
+
+    @contextmanager
+    def limited(self) -> Iterator[None]:
+        """Limit the queries inside."""
+        self._until = time.thread_time() + PATIENCE + self._path.stat().st_size / PACE
+        try:
+            yield
+        finally:
+            self._until = float("inf")
+
+
+def begins_well(path: Path) -> None:
+    """Refuse what is no database, or would be one with further files next to it.
+
+    Raises
+    ------
+    InputError
+        It is another file, or has a write-ahead log, which no store has.
+    """
+    with open_file(path) as f:
+        head = f.read(20)
+    if head and (head[:16] != HEAD or head[18:] != ROLLBACK):
+        raise InputError(f"{path}: is no store of a campaign, {STORE}")
+
+
+def check(path: Path, db: sqlite3.Connection) -> None:
+    """Refuse a database that is no store, or in which something cannot be.
+
+    Raises
+    ------
+    InputError
+        The message states what is wrong, and in which table.
+    sqlite3.Error
+        The file is damaged.
+    """
+    found = tuple(
+        db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+    )
+    if found != (APPLICATION, FORMAT):
+        raise InputError(f"{path}: is no store of a campaign of format {FORMAT}, {STORE}")
+    objects, columns = _expected()
+    there = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchmany(1000)
+    if {*there} != objects:
+        names = {str(row[1]) for row in {*there} ^ objects}
+        raise InputError(
+            f"{path}: has other tables, views or triggers: {short(min(names))}; {STORE}"
+        )
+    for table, conditions in columns.items():
+        sums = ", ".join(f"sum({wrong})" for wrong in conditions.values())
+        counts = db.execute(f"SELECT {sums} FROM {table}").fetchone()
+        for name, n in zip(conditions, counts, strict=True):
+            if n:
+                raise InputError(
+                    f"{path}: table {table}, column {name}: {n} rows hold what "
+                    f"cannot be there; {STORE}"
+                )
+    _words(path, db)
+
+
+@cache
+def _expected() -> tuple[set[Any], dict[str, dict[str, str]]]:
+    """Return the tables as SQLite lists them, and of every column when it is wrong, in SQL."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(TABLES)
+        objects = {*db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")}
+        tables = [name for kind, name, *_ in objects if kind == "table"]
+        columns = {
+            table: {
+                name: _wrong(table, name, kind, nullable=not (required or key))
+                for _, name, kind, required, _, key in db.execute(f"PRAGMA table_info({table})")
+            }
+            for table in sorted(tables)
+        }
+    return objects, columns
+
+
+def _wrong(table: str, name: str, kind: str, *, nullable: bool) -> str:
+    wrong = f"typeof({name}) <> '{kind.lower()}'"
+    if kind == "BLOB":
+        wrong += f" OR length({name}) > {DIGEST}"
+    if name in RANGES:
+        wrong += f" OR {name} NOT BETWEEN {RANGES[name][0]} AND {RANGES[name][1]}"
+    if name in LINKS and table != LINKS[name]:
+        wrong += f" OR {name} NOT IN (SELECT id FROM {LINKS[name]})"
+    return f"({name} IS NOT NULL AND ({wrong}))" if nullable else f"({wrong})"
+
+
+def _words(path: Path, db: sqlite3.Connection) -> None:
+    """Refuse texts that are none of what they stand for."""
+
+    def source(text: str) -> None:
+        get_family(source_of(text)[0])
+
+    def policy(text: str) -> None:
+        if not (isinstance(json.loads(text)["policy"], str) and contender_of(text)):
+            raise TypeError("a name is no text")
+
+    kinds: dict[str, Callable[[str], object]] = {
+        "SELECT source FROM instance": source,
+        "SELECT policy FROM cell": policy,
+        "SELECT reference FROM cell UNION SELECT reference FROM optimum": _reference,
+        "SELECT versions FROM cell UNION SELECT versions FROM optimum": _versions,
+    }
+    for query, read in kinds.items():
+        for (text,) in db.execute(f"SELECT text FROM word WHERE id IN ({query})"):
+            try:
+                must_be_printable(json.loads(text))
+                read(text)
+            except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as err:
+                what = query.split()[1]
+                raise InputError(f"{path}: {short(text)} is no {what} of a cell; {STORE}") from err
+    cells = db.execute("SELECT value FROM fact WHERE name = 'cells'").fetchone()
+    if cells is not None and not (cells[0].isascii() and cells[0].isdigit() and len(cells[0]) < 19):
+        raise InputError(f"{path}: the number of cells is {short(cells[0])}; {STORE}")
+
+
+def _reference(text: str) -> None:
+    said = Reference(**json.loads(text))
+    limits = [x for x in (said.effort, said.time_limit) if x is not None]
+    if not limits or not all(_is_number(x) for x in (*limits, said.gap, said.seed)):
+        raise TypeError("a limit is no number")
+    if not (isinstance(said.method, str) and isinstance(said.check, str)):
+        raise TypeError("a name is no text")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _versions(text: str) -> None:
+    if not all(isinstance(version, str) for version in dict(json.loads(text)).values()):
+        raise TypeError("a version is no text")

@@ -1,0 +1,286 @@
+"""A store is looked at again: cells are run and optima solved anew, and compared with its rows."""
+
+from __future__ import annotations
+
+import math
+import random
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from optsched.engine.interval import Interval
+from optsched.experiments.cell_keys import Case, canonical
+from optsched.experiments.cells import Task
+from optsched.experiments.map_cells import call_all
+from optsched.experiments.plan import Plan
+from optsched.experiments.store import LEVELS, Best, Row, State, Store
+from optsched.files.provenance import all_versions
+from optsched.problem import agree, get_family
+from optsched.results.result import SAME
+
+PARTS = 100  # into which the instances are divided
+MOST = 20  # complaints that are printed
+Cell = dict[str, Any]
+
+
+@dataclass
+class Verified:
+    """What was computed again, and what is wrong."""
+
+    cells: int  # in the store
+    planned: int
+    seed: int | None = None  # that has drawn the instances; None: all were looked at
+    runs: int = 0  # policies that were run again
+    optima: int = 0  # that were solved again
+    certificates: int = 0  # of them, checked in exact arithmetic
+    unsure: int = 0  # rows of other versions, or ended by the clock, that were not found again
+    errors: int = 0  # rows that state an error: there is nothing to compare
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether something was computed again, and nothing is wrong."""
+        return not self.wrong and self.runs + self.optima > 0
+
+    def summary(self) -> dict[str, Any]:
+        """Return what ``--json`` states."""
+        return {"accepted": self.accepted} | vars(self)
+
+    def lines(self) -> list[str]:
+        """Return what a reader sees: what is wrong, and the sum."""
+        found = self.wrong[:MOST]
+        if len(self.wrong) > MOST:
+            found.append(f"and {len(self.wrong) - MOST} more")
+        done = (
+            f"{self.runs} of {self.cells} cells run again, {self.optima} optima solved again, "
+            f"{self.certificates} of their certificates checked"
+        )
+        if self.seed is not None:
+            done += f"; drawn with --seed {self.seed}"
+        if self.cells < self.planned:
+            done += f"; {self.planned - self.cells} cells of the plan are not there yet"
+        if self.unsure:
+            done += f"; {self.unsure} rows of other versions or limits of time were not found again"
+        if self.errors:
+            done += f"; {self.errors} cells state an error"
+        said = "accepted" if self.accepted else f"rejected, {len(self.wrong)} wrong"
+        return [*found, f"{said}: {done}"]
+
+
+def verify(
+    path: Path,
+    plan: Plan,
+    *,
+    sample: int = 1,
+    seed: int | None = None,
+    workers: int = 1,
+    tell: Callable[[str], None] = lambda _text: None,
+) -> Verified:
+    """Run the cells of a store again, and solve its optima again.
+
+    Parameters
+    ----------
+    path : Path
+    plan : Plan
+        That of the store, with its names resolved.
+    sample : int
+        Of how many instances one is looked at; 1: all.
+    seed : int, optional
+        Draws them. By default a fresh one, so that nobody who edits a store knows them.
+    workers : int
+        Processes.
+    tell : callable
+        Called now and again with how far it is.
+
+    Raises
+    ------
+    InputError
+        It is no store.
+    KeyboardInterrupt
+        An end was requested.
+    """
+    keys, cases = set(), 0
+    for case in plan.cases():
+        keys |= {cell.key for cell in case.cells}
+        cases += 1
+    with Store.open(path) as store:
+        there = store.cell_keys()
+        strays = store.rows(
+            "SELECT (SELECT count(*) FROM optimum WHERE digest NOT IN "
+            "(SELECT coalesce(digest, key) FROM instance))"
+        )[0][0]
+    drawn: Sequence[int] = range(cases)
+    if sample > 1:
+        seed = secrets.randbits(32) if seed is None else seed
+        drawn = sorted(random.Random(seed).sample(drawn, -(-cases // sample)))
+    found = Verified(len(there), len(keys), seed if sample > 1 else None)
+    if there - keys:
+        found.wrong.append(f"{len(there - keys)} cells are not of the plan")
+    if strays:
+        found.wrong.append(f"{strays} optima belong to no instance")
+    size = -(-len(drawn) // PARTS)
+    parts = {
+        k: {"drawn": list(drawn[first : first + size])}
+        for k, first in enumerate(range(0, len(drawn), size))
+    }
+
+    def keep(_k: int, answer: Mapping[str, Any]) -> None:
+        for name in ("runs", "optima", "certificates", "unsure", "errors"):
+            setattr(found, name, getattr(found, name) + answer[name])
+        found.wrong += answer["wrong"]
+        tell(f"{found.runs} of {found.cells // sample} cells, {len(found.wrong)} wrong")
+
+    call_all(look, parts, str(path), plan.model_dump(mode="json"), keep=keep, workers=workers)
+    return found
+
+
+def look(part: Mapping[str, Any], path: str, plan: Any) -> dict[str, Any]:
+    """Verify some instances; a function of its own for other processes."""
+    found = Verified(0, 0)
+    drawn = set(part["drawn"])
+    with Store.open(Path(path)) as store:
+        for k, case in enumerate(Plan.model_validate(plan).cases()):
+            if k not in drawn:
+                continue
+            columns, rows = store.view([cell.key for cell in case.cells])
+            cells = [dict(zip(columns, row, strict=True)) for row in rows]
+            if cells:
+                _look(case, {cell["key"]: cell for cell in cells}, found)
+    return vars(found)
+
+
+def _look(case: Case, rows: Mapping[bytes, Cell], found: Verified) -> None:
+    """Verify the cells of an instance."""
+    first = next(iter(rows.values()))
+    place = f"{case.source.label}, {case.source.drawn_by(case.seed)}"
+    task = Task(case.key, case.source, case.seed, case.reference)
+    fresh, stored = task.compute(), _best(first)
+    assert isinstance(fresh, Best)  # that of a task without a policy
+    if fresh.digest is None:
+        found.wrong.append(f"{place}: cannot be made again: {fresh.message}")
+        return
+    if fresh.digest.hex() != first["instance_sha256"]:
+        found.wrong.append(f"{place}: is another instance than the store states")
+        return
+    if stored is None:
+        found.wrong.append(f"{place}: its optimum is missing")
+    elif stored.status is State.ERROR:
+        found.errors += 1
+    else:
+        found.optima += 1
+        found.certificates += fresh.certified is not None
+        repeats = case.reference.time_limit is None and _is_ours(first["optimum_versions"])
+        wrong = _contradiction(case, stored, fresh)
+        if wrong is None and repeats:
+            wrong = _other(stored, fresh)
+        elif wrong is None and _is_less(case, stored, fresh):
+            found.unsure += 1
+        if wrong is not None:
+            found.wrong.append(f"{place}: optimum: {wrong}")
+    for cell in case.cells:
+        row = rows.get(cell.key)
+        if row is None:
+            continue
+        name = f"{place}: {cell.contender.label}"
+        said = {
+            **{"source": canonical(case.source.content), "instance_seed": case.seed},
+            **{"policy": canonical(cell.contender.content), "replication": cell.replication},
+            **{"seed": cell.seed, "reference": canonical(case.reference.content)},
+        }
+        if not said.items() <= row.items():
+            found.wrong.append(f"{name}: the row states that it is of something else")
+            continue
+        if row["cell_status"] == State.ERROR:
+            found.errors += 1
+            continue
+        again = Task(
+            *(case.key, case.source, case.seed, case.reference, cell.key, cell.contender),
+            *(cell.seed, cell.replication, stored),
+        ).compute()
+        assert isinstance(again, Row)  # that of a task with a policy
+        found.runs += 1
+        wrong = _differs(row, again)
+        if wrong is not None and not _is_ours(row["versions"]) and again.status is not State.ERROR:
+            found.unsure += 1
+        elif wrong is not None:
+            found.wrong.append(f"{name}: {wrong}")
+
+
+def _best(row: Cell) -> Best | None:
+    """Return the optimum next to a cell as it is stored; None: there is none."""
+    if row["optimum_status"] is None:
+        return None
+    level = row["bound_level"]
+    return Best(
+        digest=None,
+        status=State(row["optimum_status"]),
+        value=row["optimum"],
+        bound=row["bound"],
+        level=None if level is None else LEVELS[level],
+        certified=row["certified_bound"],
+        schedule=_bytes(row["optimum_schedule"]),
+        certificate=_bytes(row["certificate"]),
+    )
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return bytes.fromhex(text) if text else None
+
+
+def _is_ours(versions: str | None) -> bool:
+    """Return whether a row was computed with the versions that run here."""
+    return versions == canonical(all_versions())
+
+
+def _contradiction(case: Case, stored: Best, fresh: Best) -> str | None:
+    """Return what cannot be true of what is stored, whatever found it."""
+    family, instance = get_family(case.source.family), case.source.make(case.seed)
+    if Interval(family, instance, stored.value, fresh.certified).refuted:
+        return f"value {stored.value} is beyond the certified bound {fresh.certified}"
+    if Interval(family, instance, fresh.value, stored.proved).refuted:
+        return f"bound {stored.proved} is refuted by a schedule that reaches {fresh.value}"
+    return None
+
+
+NUMBERS = ("value", "bound", "certified")
+
+
+def _other(stored: Best, fresh: Best) -> str | None:
+    """Return in what two optima differ that ought to be the same."""
+    for name in (*NUMBERS, "status", "level", "schedule", "certificate"):
+        old, new = getattr(stored, name), getattr(fresh, name)
+        if not (_same(old, new) if name in NUMBERS else old == new):
+            if isinstance(old, bytes) or isinstance(new, bytes):
+                return f"it has another {name}"
+            return f"{name} is {new}, the store states {old}"
+    return None
+
+
+def _is_less(case: Case, stored: Best, fresh: Best) -> bool:
+    """Return whether less was found than is stored: a worse value, bound, status or level."""
+    sign = get_family(case.source.family).sign
+    for name, way in zip(NUMBERS, (1, -1, -1), strict=True):
+        old, new = getattr(stored, name), getattr(fresh, name)
+        found = _same(old, new) or (new is not None and way * sign * (old - new) <= 0)
+        if old is not None and not found:
+            return True
+    ranks = [-1 if best.level is None else LEVELS.index(best.level) for best in (stored, fresh)]
+    return stored.status < fresh.status or ranks[0] > ranks[1]
+
+
+def _differs(row: Cell, again: Row) -> str | None:
+    """Return in what a cell differs from the one that was computed again."""
+    if again.status is State.ERROR:
+        return f"cannot be run again: {again.message}"
+    for name in ("value", "known", "low", "high"):
+        if not _same(row[name], getattr(again, name)):
+            return f"{name} is {getattr(again, name)}, the store states {row[name]}"
+    return None if _bytes(row["schedule"]) == again.schedule else "it has another schedule"
+
+
+def _same(a: float | None, b: float | None) -> bool:
+    if a is None or b is None or math.isnan(a) or math.isnan(b):
+        return a is b
+    return agree(a, b, SAME)

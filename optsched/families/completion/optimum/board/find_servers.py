@@ -1,0 +1,218 @@
+"""Kernels: cheapest servers for the workers and PS of one job in a window of slots.
+
+Workers fill servers by increasing price (Dantzig, 1957); then the cheapest host for the parameter
+servers (PS) is chosen. `insertion` uses it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.families.completion.optimum.board.plans import Tables
+from optsched.families.completion.optimum.board.scratch import Notes
+from optsched.families.completion.optimum.board.servers import Servers
+from optsched.families.completion.optimum.board.windows import find_left, fits, price_of
+from optsched.numbers.kernels import kernel
+from optsched.scheduling.oracle.slots import plain_int
+
+
+@kernel(nogil=True, counted=False, forceinline=True)
+def on_one(
+    tables: Tables,
+    servers: Servers,
+    notes: Notes,
+    k: int,
+    end: int,
+    first: int,
+    last: int,
+    factor: float,
+    limit: float,
+    tried: int,
+) -> float:
+    """Find the cheapest server for a whole job; return its cost, ``limit`` if that is not less.
+
+    The window of the job's mode k ends before slot ``end``, and has segments ``first`` to ``last``;
+    the notes hold the capacities in it. What is found goes into ``notes.spots`` and ``notes.outs``,
+    into row ``tried``.
+    """
+    m, n = tables.type_of[k], tables.workers[k]
+    begin = end - tables.duration[k]
+    rooms, left, spots, outs = notes.rooms, notes.left, notes.spots, notes.outs
+    best, chosen, known = limit, plain_int(-1), False
+    for h in range(rooms.size):
+        outs[tried, h] = 0
+    for h in range(rooms.size):
+        if rooms[h] < n:
+            continue
+        g = tables.class_of[h]
+        cost = factor * n * price_of(tables.worker_cost, m, begin, end, g)
+        if cost >= best:
+            continue
+        if tables.ring:
+            best, chosen = cost, h
+            spots[tried, 0], spots[tried, 1], spots[tried, 2] = -1, 0, 0
+            continue
+        if not known:
+            find_left(servers, first, last, notes)
+            known = True
+        for p in range(tables.z.shape[0]):
+            if not (tables.mask[k] >> p) & 1:
+                continue
+            s = tables.needed[m, p, 0]
+            full = cost + factor * s * price_of(tables.ps_cost, p, begin, end, g)
+            if full < best and fits(tables, m, n, p, s, left, h):
+                best, chosen = full, h
+                spots[tried, 0], spots[tried, 1], spots[tried, 2] = h, p, s
+    if chosen >= 0:
+        outs[tried, chosen] = n
+    return best
+
+
+@kernel(nogil=True, counted=False, forceinline=True)
+def _fill(tables: Tables, notes: Notes, n: int, most: int, skip: int, limit: float) -> float:
+    """Put n workers on servers with room, on cheap classes first, at most ``most`` on each.
+
+    Return their cost, infinity if they do not fit, or if it is not below ``limit``; ``notes.fill``
+    are the workers on each server.
+    """
+    rooms, ranks, fill = notes.rooms, notes.ranks, notes.fill
+    by_class, bounds = tables.by_class, tables.bounds
+    cost = 0.0
+    for h in range(fill.size):
+        fill[h] = 0
+    for g in ranks:
+        if cost + n * notes.unit[g] >= limit:
+            break  # the others are not cheaper
+        before = n
+        for y in range(bounds[g], bounds[g + 1]):
+            h = by_class[y]
+            if h == skip:
+                continue
+            take = min(n, min(rooms[h], most))
+            fill[h] = take
+            n -= take
+            if n == 0:
+                break
+        cost += (before - n) * notes.unit[g]
+        if n == 0:
+            return float(cost)
+    return float(np.inf)
+
+
+@kernel(nogil=True, counted=False, forceinline=True)
+def _find_most(notes: Notes) -> None:
+    """Let ``notes.most`` be the most that is left of each resource, not always on one server."""
+    left, most = notes.left, notes.most
+    for r in range(most.size):
+        there = left[r]
+        for y in range(r, left.size, most.size):
+            there = max(there, left[y])
+        most[r] = there
+
+
+@kernel(nogil=True, counted=False)
+def _somewhere(tables: Tables, notes: Notes, p: int, s: int) -> bool:
+    """Whether enough of every resource is left for s PS, not always on the same server."""
+    enough = True
+    for r in range(notes.most.size):
+        enough &= s * tables.z[p, r] <= notes.most[r]
+    return enough
+
+
+@kernel(nogil=True, counted=False, forceinline=True)
+def on_many(
+    tables: Tables,
+    servers: Servers,
+    notes: Notes,
+    k: int,
+    end: int,
+    first: int,
+    last: int,
+    factor: float,
+    limit: float,
+    tried: int,
+) -> float:
+    """Find servers for workers and PS; return their cost, ``limit`` if that is not less.
+
+    The arguments are those of `on_one`.
+    """
+    m, n, kinds = tables.type_of[k], tables.workers[k], tables.z.shape[0]
+    begin, mask = end - tables.duration[k], tables.mask[k]
+    classes, count = tables.worker_cost.shape[2], notes.rooms.size
+    rooms, left, spots, outs = notes.rooms, notes.left, notes.spots, notes.outs
+    unit, ranks, price, fill = notes.unit, notes.ranks, notes.rent, notes.fill
+    of = tables.class_of
+    for g in range(classes):
+        unit[g] = factor * price_of(tables.worker_cost, m, begin, end, g)
+        x = g
+        while x > 0 and unit[ranks[x - 1]] > unit[g]:
+            ranks[x] = ranks[x - 1]
+            x -= 1
+        ranks[x] = g
+    # the literal has a kernel of its own, without the server to skip: a tenth of the time in rings
+    cost = _fill(tables, notes, n, n - 1 if tables.ring else n, -1, limit)
+    if cost >= limit:
+        return limit
+    for h in range(count):
+        outs[tried, h] = fill[h]
+    spots[tried, 0], spots[tried, 1], spots[tried, 2] = -1, 0, 0
+    if tables.ring:
+        return cost
+    for g in range(classes):
+        for p in range(kinds):
+            price[g, p] = factor * price_of(tables.ps_cost, p, begin, end, g)
+    find_left(servers, first, last, notes)
+    best = limit
+    for h in range(count):  # hosts of workers need the fewest PS
+        here, g = fill[h], of[h]
+        if here == 0 or here == n:
+            continue
+        for p in range(kinds):
+            s = tables.needed[m, p, n - here]
+            full = cost + s * price[g, p]
+            if (mask >> p) & 1 and full < best and fits(tables, m, here, p, s, left, h):
+                best = full
+                spots[tried, 0], spots[tried, 1], spots[tried, 2] = h, p, s
+    _find_most(notes)
+    for p in range(kinds):
+        if best <= cost:
+            break
+        s = tables.needed[m, p, n]
+        if not (mask >> p) & 1 or not _somewhere(tables, notes, p, s):
+            continue
+        for h in range(count):
+            full = cost + s * price[of[h], p]
+            if full < best and fill[h] == 0 and fits(tables, m, 0, p, s, left, h):
+                best = full
+                spots[tried, 0], spots[tried, 1], spots[tried, 2] = h, p, s
+    if best < limit:
+        return best
+    there = 0
+    for h in range(count):
+        there += rooms[h]
+    for h in range(count):
+        if rooms[h] == 0:  # without workers it was tried above
+            continue
+        others, most = there - rooms[h], min(n - 1, rooms[h])
+        for p in range(kinds):
+            if not (mask >> p) & 1:
+                continue
+            if not fits(tables, m, 0, p, tables.needed[m, p, n - most], left, h):
+                continue
+            for here in range(most, -1, -1):
+                s = tables.needed[m, p, n - here]
+                ps = s * price[of[h], p]
+                if others < n - here or cost + ps >= best:
+                    break
+                if not fits(tables, m, here, p, s, left, h):
+                    continue
+                rest = here * unit[of[h]] + ps
+                full = _fill(tables, notes, n - here, n, h, best - rest) + rest
+                if full < best:
+                    best = full
+                    fill[h] = here
+                    spots[tried, 0], spots[tried, 1], spots[tried, 2] = h, p, s
+                    for x in range(count):
+                        outs[tried, x] = fill[x]
+                break
+    return best

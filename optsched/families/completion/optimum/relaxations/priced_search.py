@@ -1,0 +1,269 @@
+"""Column generation and LP-guided large neighborhood search, for instances of any size.
+
+Prices come from column generation on capacity (Lübbecke and Desrosiers, 2005). Searches start from
+list schedules in the order of the jobs' mean starts in the relaxation (Hall et al., 1997), and
+continue by parallel large neighborhood search at the dual prices (Shaw, 1998).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from optsched.engine.colgen import Master, Relaxation, generate_columns
+from optsched.engine.interior_master import InteriorMaster
+from optsched.engine.progress import Progress
+from optsched.engine.reserve import Pace
+from optsched.engine.search import short_search
+from optsched.families.completion.certificate.bound import Evaluation
+from optsched.families.completion.certificate.format import CompletionCertificate
+from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
+from optsched.families.completion.optimum.board.plans import FACTORS, Plans
+from optsched.families.completion.optimum.horizon import greedy, makespan
+from optsched.families.completion.optimum.relaxations.capacity import (
+    Jobs,
+    ServerBlocks,
+    StoppedError,
+)
+from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
+from optsched.families.completion.optimum.search.parallel_annealing import search_together
+from optsched.families.completion.optimum.tree.branching import attributes
+from optsched.numbers.arrays import Floats
+from optsched.numbers.streams import Streams
+from optsched.problem import Frozen
+from optsched.proofs.limits import LARGEST
+
+CONVERGED = 1e-4
+INTERIOR = 2000  # rows from which on an interior point solves the master
+SHORT_SEARCH = 0.005  # seconds per job and slot of a first search for schedules
+ORDER_SHARE = 0.03  # of a search goes into finding the best order to begin with
+ORDER_NOISE = 0.08  # of the spread of the starts: how far orders are from the relaxation's
+MOST_ORDERS = 40
+GRID_BITS = 28
+RESTART_SECONDS = 60.0  # of a search
+
+
+class Search:
+    """The best prices and schedules so far."""
+
+    def __init__(
+        self, inst: CompletionInstance, progress: Progress, threads: int, seed: int
+    ) -> None:
+        self.inst, self.progress = inst, progress
+        self.threads, self.seed = threads, seed
+        self.jobs = Jobs(inst)
+        self.prices: Floats = np.zeros((1, *self.jobs.class_capacity.shape))  # (L, C, R)
+        self.bound = 0.0
+        self.plans: Plans | None = None
+        self.order = self.jobs.arrival.astype(float)  # when the relaxation starts the jobs
+        self.rounds = 0  # of the search
+        self.slots = 0  # of the board
+        self.short = short_search(len(inst.jobs), inst.horizon, rate=SHORT_SEARCH, most=2.0)
+
+    def begin(self) -> bool:
+        """Make a first schedule; False if none can exist."""
+        if self.jobs.impossible() is not None:
+            self.progress.infeasible = True
+            nothing = np.zeros_like(self.prices)
+            self.progress.proved(np.inf, lambda: certify(self.inst, nothing))
+            return False
+        area = greedy(self.jobs, self.progress)
+        if area is None:  # a deadline that is too tight for the simplest schedule
+            assert self.inst.deadline is not None
+            self.slots = self.inst.deadline
+        else:
+            self.plans = area.snapshot()
+            self.slots = self.inst.deadline or makespan(area)
+        self._start(area)
+        return True
+
+    def begin_with_known(self) -> None:
+        """Begin with the best schedule that is known, without a search for another one."""
+        known = self.progress.schedule
+        assert isinstance(known, CompletionSchedule)  # the caller has seen to it
+        self.slots = self.inst.deadline or max(p.end for pieces in known.jobs for p in pieces)
+        self._start(None)
+
+    def _start(self, area: Neighbourhood | None) -> None:
+        """Begin with the schedule that is known, if it is better and has modes of the search."""
+        known = self.progress.schedule
+        if not isinstance(known, CompletionSchedule):
+            return
+        last = max((piece.end for pieces in known.jobs for piece in pieces), default=0)
+        if area is None or last > area.slots:
+            area = Neighbourhood(self.jobs, self.prices, max(last, self.slots))
+        plans = area.plans_of(known)
+        if plans is not None and (self.plans is None or area.cost(plans) < area.cost(self.plans)):
+            self.plans = plans
+            self.slots = self.inst.deadline or max(self.slots, last)
+
+    def take(self, prices: Floats, bound: float) -> None:
+        """Go on from prices of slots (L, C, R) with a bound, and the best schedule known."""
+        self.prices, self.bound = prices, bound
+        self._start(self._area())
+
+    def prove(self, bound: float, prices: Floats) -> None:
+        """Report the bound of prices of slots (L, C, R)."""
+        if bound > self.bound:
+            self.bound, self.prices = bound, prices
+            self.progress.proved(bound, lambda: certify(self.inst, prices))
+
+    def generate(self, span: int, seconds: float) -> bool:
+        """Improve the prices on a grid; return whether that has converged."""
+        time, pace = self.progress.span(seconds), Pace(self.progress)
+        length = self.inst.deadline or self.slots + max(2, self.slots // 10)
+        whole = self.jobs.class_capacity * self.jobs.count[:, None]
+        worth = (self.prices * whole).sum(axis=(1, 2))
+        problem = ServerBlocks(self.jobs, length, span, worth)
+        large = problem.rhs.size > INTERIOR // span**0.5
+        master = (InteriorMaster if large else Master)(problem, threads=self.threads)
+        if self.plans is not None:
+            area = Neighbourhood(self.jobs, self.prices, 1)
+            master.add(problem.columns_of(list(enumerate(area.pieces(self.plans)))))
+
+        def stop(relaxation: Relaxation) -> bool:
+            self.prove(-relaxation.bound, problem.per_slot(relaxation.prices))
+            return self.progress.stop() or time.over() or pace.short()
+
+        problem.stop = self.progress.stop
+        try:
+            relaxation = generate_columns(
+                problem,
+                master,
+                stop=stop,
+                center=problem.coarsen(self.prices),
+                tolerance=lambda _: CONVERGED if problem.rhs.size > INTERIOR else 1e-7,
+                smoothing=0.8 if large else 0.7,
+            )
+        except StoppedError:
+            return False
+        stop(relaxation)  # the last iteration, after which no oracle was called, may be the best
+        self.order = mean_starts(relaxation, len(self.jobs.modes))
+        return relaxation.converged
+
+    def generate_beside(self, spans: Sequence[int], seconds: float) -> None:
+        """Improve prices on grids in one thread; search in the others, and in all of them then.
+
+        ``seconds`` are those of the prices at most.
+        """
+        news: deque[tuple[float, Callable[[], Frozen]]] = deque(maxlen=1)
+
+        def note(other: Progress) -> None:
+            if other.bound is not None and other.certificate is not None:
+                news.append((other.bound, other.certificate))
+
+        family = self.progress.family
+        other = Progress(family, self.inst, gap=0.0, time_limit=seconds, watch=note)
+        apart = Search(self.inst, other, 1, self.seed)
+        apart.prices, apart.bound, apart.order = self.prices, self.bound, self.order
+        apart.plans, apart.slots = self.plans, self.slots
+
+        def listen() -> Floats | None:
+            while news:
+                self.progress.proved(*news.pop())
+            return apart.prices if task.done() else None
+
+        def generate() -> None:
+            for span in spans:
+                apart.generate(span, other.left())
+
+        with ThreadPoolExecutor(1) as pool:
+            task = pool.submit(generate)
+            try:
+                self.improve(max(seconds, RESTART_SECONDS), listen)
+            finally:  # after Ctrl-C as well
+                other.end()
+        task.result()
+        listen()
+        if apart.bound > self.bound:
+            self.prices, self.bound, self.order = apart.prices, apart.bound, apart.order
+
+    def improve(self, seconds: float, late: Callable[[], Floats | None] | None = None) -> None:
+        """Search for schedules at the best prices, in all threads together.
+
+        It begins with the best of some orders; in every other round with the best schedule so far,
+        if that is better. Where ``late`` is given, one thread takes part only once that returns
+        better prices.
+        """
+        time = self.progress.span(seconds)
+
+        def done() -> float:
+            return 1.0 if self.progress.stop() else time.share()
+
+        start, again = self.rounds * self.threads, self.rounds % 2 == 0
+        self.rounds += 1
+        areas = [self._area() for _ in range(self.threads)]
+        begin = areas if late is None else areas[:-1]
+        with ThreadPoolExecutor(self.threads) as pool:
+            others = [
+                pool.submit(self._begin, area, start + k, time.share)
+                for k, area in enumerate(begin[1:], start=1)
+            ]
+            begun = [self._begin(begin[0], start, done), *(other.result() for other in others)]
+        known = [plans for plans in (self.plans if again else None, *begun) if plans is not None]
+        best = min(known, key=areas[0].cost) if known else begin[0].snapshot()
+        areas[0].load(best)
+        plans = search_together(
+            areas, self.progress, seed=self.seed, start=start, done=done, late=late
+        )
+        if self.plans is None or areas[0].cost(plans) < areas[0].cost(self.plans):
+            self.keep(areas[0], plans)
+
+    def keep(self, area: Neighbourhood, plans: Plans) -> None:
+        """Keep the plans of a schedule, which is better than what is known."""
+        if (plans.mode >= 0).all():
+            self.plans = plans
+            area.report(self.progress, plans)
+
+    def _area(self) -> Neighbourhood:
+        slots = self.inst.deadline or self.slots + self.slots // 4 + 8
+        return Neighbourhood(self.jobs, self.prices, slots)
+
+    def _begin(self, area: Neighbourhood, start: int, done: Callable[[], float]) -> Plans | None:
+        """Return the best of some starts, if any holds all jobs."""
+        best: Plans | None = None
+        for factor, order in self._orders(start):
+            area.construct(order, factor)
+            if area.complete() and (best is None or area.cost(area.plans) < area.cost(best)):
+                best = area.snapshot()
+            if done() > ORDER_SHARE:
+                break
+        return best
+
+    def _orders(self, start: int) -> Iterator[tuple[float, list[int]]]:
+        """Yield multiples of prices, and orders of the jobs: by density, as the relaxation does."""
+        density = np.array([-task.density for task in self.jobs.tasks])
+        rng = Streams(self.seed)("orders", start)
+        noise = 0.0
+        for _ in range(MOST_ORDERS):
+            for factor in FACTORS[1:]:
+                shifted = self.order + noise * rng.standard_normal(len(self.order))
+                yield factor, np.argsort(shifted, kind="stable").tolist()
+            if noise == 0.0:
+                for factor in FACTORS:
+                    yield factor, np.argsort(density, kind="stable").tolist()
+            noise = ORDER_NOISE * max(1.0, float(self.order.std()))
+
+
+def mean_starts(relaxation: Relaxation, jobs: int) -> Floats:
+    """Return when the relaxation starts each job, on average."""
+    starts = np.zeros(jobs)
+    for k in np.flatnonzero(relaxation.x > 0):
+        column = relaxation.columns[k]
+        starts[column.block] += relaxation.x[k] * attributes(column)[0]
+    return starts
+
+
+def certify(inst: CompletionInstance, prices: Floats) -> CompletionCertificate:
+    """Certify by one set of prices, in as many bits as fit."""
+    heaviest = max((job.weight for job in inst.jobs), default=1.0)
+    bits = int(np.clip(40 - np.ceil(np.log2(max(heaviest, 1e-9))), 0, GRID_BITS))
+    keep = prices[: Evaluation(inst).slots]
+    while True:
+        made = CompletionCertificate.root(inst, keep, bits)
+        if len(made.model_dump_json()) <= LARGEST:
+            return made
+        keep = np.where(keep >= np.quantile(keep[keep > 0], 0.2), keep, 0.0)

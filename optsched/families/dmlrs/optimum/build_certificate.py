@@ -1,0 +1,116 @@
+"""Certificates from dual values: prices and trees in floats are rounded to a grid of integers.
+
+Rounding to the safe side keeps every bound valid (Neumaier and Shcherbina, 2004); a branching tree
+becomes a tree of splits with prices at its leaves (Cheung et al., 2017).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from optsched.engine.branch import Tree, TreeNode
+from optsched.engine.reserve import busy
+from optsched.engine.slot_tree import Completion, Workers
+from optsched.families.dmlrs.certificate.bound import LeafBounds
+from optsched.families.dmlrs.certificate.format import (
+    CapacityPrices,
+    CompletionSplit,
+    DmlrsCertificate,
+    Leaf,
+    ModeSplit,
+    PackingPrices,
+    Split,
+    UnitPrices,
+    WorkersSplit,
+)
+from optsched.families.dmlrs.certificate.limits import CapacityPriced
+from optsched.families.dmlrs.optimum.relaxations.at_nodes import Mode
+from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitTree
+from optsched.numbers.arrays import Floats, Ints
+from optsched.proofs.grid import to_grid
+
+UNIT_BITS = 40  # the grid of prices per worker, at the finest
+CAPACITY_BITS = 36  # the same for the price of all capacity of a class
+
+
+def certify_capacity(problem: CapacityBlocks, prices: Floats) -> DmlrsCertificate:
+    """Certify by one set of prices on capacity."""
+    whole, bits = _on_grid(problem, prices)
+    return DmlrsCertificate.root(problem.inst, CapacityPrices.of(whole), bits)
+
+
+def check_seconds(problem: CapacityBlocks, prices: Floats, sample: int) -> float:
+    """Return about how many seconds of a processor it takes to check prices on capacity.
+
+    That depends on the prices: the less jobs earn, the more slots are looked at. So the payoffs of
+    about ``sample`` jobs are computed as the checker computes all.
+    """
+    whole, bits = _on_grid(problem, prices)
+    bounds = LeafBounds(problem.inst, bits)
+    limits, priced = bounds.unrestricted(), CapacityPriced(0, whole)
+    some = range(0, problem.jobs, max(1, problem.jobs // sample))
+    began = busy()
+    for i in some:
+        bounds.payoff(i, limits, priced)
+    return (busy() - began) * problem.jobs / max(1, len(some))
+
+
+def _on_grid(problem: CapacityBlocks, prices: Floats) -> tuple[Ints, int]:
+    """Return prices as integers, shape (T, C, R), and the bits of their grid."""
+    # a demand unit may be tiny, so the grid is as fine as the largest capacity requires
+    largest = max(float(problem.rhs.max(initial=1.0)), 1.0)
+    bits = int(np.clip(round(math.log2(largest)) + CAPACITY_BITS, 40, 90))
+    by_class = np.ascontiguousarray(prices.reshape(problem.shape).transpose(0, 2, 1))
+    return to_grid(by_class, bits), bits
+
+
+def certify_tree(problem: UnitTree | SlotTree, tree: Tree) -> DmlrsCertificate:
+    """Certify by a branching tree whose leaves price workers and PS, or packings."""
+    inst = problem.inst
+    # a job that must complete may have to pay a lot: the whole schedule stays below 2**59
+    dearest = max(float(node.prices.max(initial=0.0)) for node in tree.nodes)
+    most = max((job.chunks for job in inst.jobs), default=1)
+    room = 59 - math.ceil(math.log2(max(1.0, 4.0 * inst.horizon * most * dearest)))
+    bits = max(0, min(UNIT_BITS, room))
+    nodes: list[Leaf | Split] = []
+    held: dict[int, bytes] = {}  # prices that a node inherits from above, by node
+    here = problem.node
+    for k, node in enumerate(tree.nodes):
+        key = node.prices.tobytes()
+        prices: UnitPrices | PackingPrices | None = None
+        if held.get(k) != key:
+            prices = _prices(problem, node.prices, bits)
+        for child in node.children or ():
+            held[child] = key
+        nodes.append(_node(problem, node, prices))
+    problem.at(here)
+    return DmlrsCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
+
+
+def _prices(problem: UnitTree | SlotTree, prices: Floats, bits: int) -> UnitPrices | PackingPrices:
+    if isinstance(problem, UnitTree):
+        return UnitPrices.of(to_grid(problem.by_job(prices), bits))
+    together = np.diff(problem.by_job(prices), axis=2)
+    capacity = np.ascontiguousarray(problem.by_class(prices).transpose(0, 2, 1))
+    return PackingPrices.of(to_grid(together, bits), to_grid(capacity, bits))
+
+
+SPLITS: dict[type, Callable[..., Split]] = {
+    Completion: CompletionSplit,
+    Workers: WorkersSplit,
+    Mode: ModeSplit,
+}
+
+
+def _node(
+    problem: UnitTree | SlotTree, node: TreeNode, prices: UnitPrices | PackingPrices | None
+) -> Leaf | Split:
+    if node.children is None:
+        slot = problem.at(node.restrictions).unpackable_slot()
+        return Leaf(unpackable=slot) if slot is not None else Leaf(prices=prices)
+    left, right = node.children
+    return SPLITS[type(node.split)](**vars(node.split), left=left, right=right, prices=prices)

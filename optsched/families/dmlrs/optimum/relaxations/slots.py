@@ -1,0 +1,174 @@
+"""Dantzig-Wolfe decomposition of `dmlrs` with prices per worker and slot: packings of whole slots.
+
+Where the inner rate is far above the outer one, nearly all workers sit on the machine of their
+parameter servers (PS). So rows count the workers that a job has on one machine in a slot, wherever
+that is, and blocks are the slots, with *packings* as columns: how many workers of each job sit
+together on one machine. The linking rows state that jobs and slots agree, as in Lagrangian
+decomposition (Guignard and Kim, 1987). Outer placements share the capacity that the packings
+leave, as in `prices/capacity`. Blocks of jobs have their schedules as columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from optsched.engine.colgen import Column, Pricing
+from optsched.families.dmlrs.optimum.relaxations.at_nodes import INNER_ONLY, OUTER_ONLY, NodeBlocks
+from optsched.families.dmlrs.optimum.relaxations.capacity import NEGLIGIBLE, CapacityBlocks
+from optsched.families.dmlrs.optimum.relaxations.slot_packing import Slots, pack_slots
+from optsched.families.dmlrs.oracle.schedule import Best
+from optsched.numbers.arrays import Floats, Ints
+from optsched.process import effort
+from optsched.scheduling.board import Plan
+from optsched.scheduling.oracle.schedule import Machines
+
+PACKING_STEPS = 2_000  # elementary ones of a packing, for every job and slot
+
+
+class SlotBlocks(NodeBlocks):
+    """The blocks and their oracles, at one node.
+
+    Parameters
+    ----------
+    capacity : CapacityBlocks
+        The same instance by prices on capacity, whose data are shared; at most `MOST_JOBS` jobs.
+    """
+
+    def __init__(self, capacity: CapacityBlocks) -> None:
+        super().__init__(capacity)
+        self.by_capacity = capacity
+        self.free = capacity.free
+        self.load = self._loads()  # (I, N + 1, R)
+        holds = (self.load[:, :, None, :] <= self.capacity).all(axis=3)
+        holds &= self.load[:, :, :1] >= 0
+        self.room = holds[:, 1:].sum(axis=1)  # (I, C) workers on the machine of their PS
+        utility = self.inst.arrays.utility
+        least = NEGLIGIBLE * utility.max(initial=0.0)
+        most = self.load.shape[1]
+        self.row = np.full((self.jobs, self.slots, most), -1)
+        k = 0
+        for i, end in enumerate(self.inst.earliest):
+            if end is None or not self.room[i].any():
+                continue
+            for t in range(self.inst.jobs[i].arrival, self.slots):
+                if utility[i, max(t, end)] > least:
+                    n = int(self.room[i].max())
+                    self.row[i, t, 1 : n + 1] = np.arange(k, k + n)
+                    k += n
+        self.workers = k
+        self.rows = self.workers + self.free.size
+        self.rhs = np.concatenate([np.zeros(self.workers), capacity.rhs])
+        self.copies = np.ones(self.jobs + self.slots)
+        self.at(self.root())
+
+    def _loads(self) -> Floats:
+        """Return the load of n workers on the machine of their PS, -1 where that is impossible."""
+        most = max((job.chunks for job in self.inst.jobs), default=1)
+        load = np.full((self.jobs, most + 1, self.capacity.shape[1]), -1.0)
+        for i, q in enumerate(self.requests):
+            n = np.flatnonzero(q.ps_inner >= 0)
+            load[i, n] = n[:, None] * q.worker_demand + q.ps_inner[n][:, None] * q.ps_demand
+        return load
+
+    def _limits(self) -> tuple[Ints, Ints]:
+        """Return the fewest and most workers on one machine in every slot, (T, I)."""
+        node, slots = self.node, np.arange(self.slots)
+        runs = (self.row[:, :, 1] >= 0) & (slots[None, :] <= node.last[:, None])
+        most = np.minimum(node.upper, self.room.max(axis=1, initial=0)[:, None])
+        upper = np.where(runs & (node.mode != OUTER_ONLY), most, 0)
+        lower = np.where(node.mode == INNER_ONLY, node.lower, 0)
+        return np.ascontiguousarray(lower.T), np.ascontiguousarray(upper.T)
+
+    def by_job(self, prices: Floats) -> Floats:
+        """Return prices of n workers on the machine of their PS, shape (I, T, N + 1)."""
+        known = np.append(prices[: self.workers], 0.0)
+        return np.ascontiguousarray(known[self.row].cumsum(axis=2))  # -1: the last
+
+    def by_class(self, prices: Floats) -> Floats:
+        """Return prices of capacity, shape (T, R, C)."""
+        return np.ascontiguousarray(prices[self.workers :].reshape(self.free.shape))
+
+    def from_capacity(self, prices: Floats) -> Floats:
+        """Return prices on capacity, shape (T, R, C), and what they request a worker, at least."""
+        out = np.concatenate([np.zeros(self.workers), prices.ravel()])
+        for i in np.flatnonzero(self.room.any(axis=1)).tolist():
+            c = np.flatnonzero(self.room[i])
+            n = self.room[i, c]
+            each = np.einsum("cr,trc->tc", self.load[i, n] / n[:, None], prices[:, :, c])
+            for t in np.flatnonzero(self.row[i, :, 1] >= 0).tolist():
+                out[self.row[i, t, 1 : self.room[i].max() + 1]] = each[t].min()
+        return out
+
+    def price(self, prices: Floats, duals: Floats) -> Pricing:
+        """Call every oracle; see `colgen.Decomposition`."""
+        best = np.full(self.copies.size, -np.inf)
+        columns: list[Column] = []
+        if self.impossible:
+            return Pricing(best, columns)
+        worker, charged = self.by_job(prices), self.by_class(prices)
+        machines = Machines(charged, self.free, self.count)
+        for i, request in enumerate(self.requests):
+            most = int(self.room[i].max(initial=0))
+            best[i], found = self.best_schedule(
+                i, request, machines, float(duals[i]), worker[i], most
+            )
+            if found is not None:
+                outer = np.where(found.amount % 2 == 1, found.amount, 0)
+                spread = Best(found.payoff, found.completion, outer)
+                entries = self.oracle.places(request, machines, spread)
+                columns.append(self.job_column(i, found.completion, found.amount, entries))
+        self._packings(worker, charged, duals, best, columns)
+        return Pricing(best, columns)
+
+    def job_column(self, i: int, completion: int, amount: Ints, entries: Ints) -> Column:
+        """Return the column of a schedule, placed by rows [side, slot, class, number]."""
+        entries = entries[amount[entries[:, 1]] % 2 == 1]  # outer placements only
+        use = np.zeros(self.rows)
+        for t in np.flatnonzero((amount > 0) & (amount % 2 == 0)).tolist():
+            use[self.row[i, t, 1 : amount[t] // 2 + 1]] = 1.0
+        spread = self.by_capacity.placed_column(i, completion, amount, entries)
+        use[self.workers + spread.rows] = spread.usage
+        rows = np.flatnonzero(use)
+        value = float(self.requests[i].utility[completion])
+        return Column(i, value, rows, use[rows], (completion, amount), amount.tobytes())
+
+    def _packings(
+        self, worker: Floats, charged: Floats, duals: Floats, best: Floats, columns: list[Column]
+    ) -> None:
+        """Find the best packing of every slot; fill ``best`` and ``columns``."""
+        number, group = np.zeros((2, self.slots, self.jobs), np.int64)
+        value = np.ascontiguousarray(worker.transpose(1, 0, 2))
+        machines = (self.load, self.capacity, self.count)
+        slots = Slots(value, charged, *machines, self.lower, self.upper)
+        pack_slots(slots, best[self.jobs :], number, group)
+        effort.steps(PACKING_STEPS * int(np.count_nonzero(self.upper)))
+        for t in np.flatnonzero(best[self.jobs :] > duals[self.jobs :]).tolist():
+            if number[t].any():
+                columns.append(self.slot_column(t, number[t], group[t]))
+
+    def slot_column(self, t: int, number: Ints, group: Ints) -> Column:
+        """Return the column of a slot where ``number`` workers of each job sit on one machine."""
+        used = np.zeros(self.free.shape[1:])
+        for i in np.flatnonzero(number).tolist():
+            used[:, group[i]] += self.load[i, number[i]]
+        use = np.zeros(self.rows)
+        for i in np.flatnonzero(number).tolist():
+            use[self.row[i, t, 1 : number[i] + 1]] = -1.0
+        use[self.workers :].reshape(self.free.shape)[t] = used
+        rows = np.flatnonzero(use)
+        return Column(self.jobs + t, 0.0, rows, use[rows], number.copy())
+
+    def patterns_of(self, plans: Mapping[int, Plan]) -> list[Column]:
+        """Return what sits together in ``plans``, as columns."""
+        number, group = np.zeros((2, self.slots, self.jobs), np.int64)
+        for i, plan in plans.items():
+            used: dict[int, set[int]] = {}
+            for _, t, h, _ in plan.entries.tolist():
+                used.setdefault(t, set()).add(h)
+            for side, t, h, n in plan.entries.tolist():
+                if side == 0 and len(used[t]) == 1 and self.row[i, t, 1] >= 0:
+                    number[t, i] += n
+                    group[t, i] = self.group[h]
+        return [self.slot_column(t, number[t], group[t]) for t in range(self.slots)]

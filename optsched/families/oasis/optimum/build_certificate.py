@@ -1,0 +1,127 @@
+"""Certificates from dual values: prices and trees in floats are rounded to a grid of integers.
+
+Rounding to the safe side keeps every bound valid (Neumaier and Shcherbina, 2004); a branching tree
+becomes a tree of splits with prices at its leaves (Cheung et al., 2017).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from optsched.engine.branch import Tree, TreeNode
+from optsched.engine.slot_tree import Completion, Workers
+from optsched.families.oasis.certificate.format import (
+    CapacityPrices,
+    CompletionSplit,
+    Leaf,
+    MachineSplit,
+    Node,
+    OasisCertificate,
+    SlotPrices,
+    WorkersSplit,
+    to_fine_grid,
+)
+from optsched.families.oasis.certificate.limits import Range, richest_end
+from optsched.families.oasis.instance import OasisInstance
+from optsched.families.oasis.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.oasis.optimum.relaxations.unit_price import UnitBlocks
+from optsched.families.oasis.optimum.tree.completion_branching import Part
+from optsched.families.oasis.optimum.tree.nodes import Machine
+from optsched.numbers.arrays import Floats
+from optsched.proofs.grid import to_grid
+
+SLOT_BITS = 40  # the grid of prices per worker, at the finest
+CAPACITY_BITS = 36  # the same for the price of all capacity of a class
+
+
+def certify_capacity(problem: CapacityBlocks, prices: Floats) -> OasisCertificate:
+    """Certify by one set of prices on capacity."""
+    worker, ps = (
+        p.reshape(shape).transpose(0, 2, 1)
+        for p, shape in zip(np.split(prices, [problem.sizes[0]]), problem.shapes, strict=True)
+    )
+    return certify_prices(problem.inst, worker, ps, float(problem.rhs.max(initial=1.0)))
+
+
+def certify_prices(
+    inst: OasisInstance, worker: Floats, ps: Floats, most: float
+) -> OasisCertificate:
+    """Certify by prices of units of capacity, (T, C, R) each; ``most`` units of one class."""
+    # a demand unit may be tiny, so the grid is as fine as the largest capacity requires
+    bits = max(40, round(math.log2(max(most, 1.0))) + CAPACITY_BITS)
+    prices = (to_fine_grid(np.ascontiguousarray(p), bits) for p in (worker, ps))
+    return OasisCertificate.root(inst, CapacityPrices.of(*prices), bits)
+
+
+def certify_slots(inst: OasisInstance, prices: tuple[Floats, Floats]) -> OasisCertificate:
+    """Certify by one set of prices of workers and PS, (I, T) each."""
+    bits = _slot_bits(inst, max(float(p.max(initial=0.0)) for p in prices))
+    worker, ps = (to_grid(p, bits) for p in prices)
+    return OasisCertificate.root(inst, SlotPrices.of(worker, ps), bits)
+
+
+def _slot_bits(inst: OasisInstance, dearest: float) -> int:
+    """Return a grid on which the checker counts such prices as they are."""
+    most = Range.of(inst, SLOT_BITS, richest_end(inst)).dearest
+    return min(SLOT_BITS, math.frexp(most)[1] - 1 - math.frexp(max(dearest, 2.0**-60))[1])
+
+
+def certify_tree(problem: UnitBlocks, tree: Tree) -> OasisCertificate:
+    """Certify by a branching tree whose leaves price workers and PS."""
+    inst = problem.inst
+    # a job that must complete may have to pay a lot: the whole schedule stays below 2**60
+    bits = _slot_bits(inst, max(float(node.prices.max(initial=0.0)) for node in tree.nodes))
+    nodes: list[Node] = []
+    held: dict[int, bytes] = {}  # prices that a node inherits from above, by node
+    for k, node in enumerate(tree.nodes):
+        key = node.prices.tobytes()
+        prices = None
+        if held.get(k) != key:
+            prices = SlotPrices.of(*(to_grid(p, bits) for p in problem.by_job(node.prices)))
+        for child in node.children or ():
+            held[child] = key
+        nodes.append(_node(node, prices))
+    return OasisCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
+
+
+def certify_parts(inst: OasisInstance, root: Part) -> OasisCertificate:
+    """Certify by a tree over completions: prices of workers and PS at its leaves.
+
+    The root has its prices as well: they are the shadow prices, and no leaf needs them.
+    """
+    priced = [root, *root.leaves()]
+    bits = _slot_bits(inst, max(float(p.max(initial=0.0)) for x in priced for p in x.prices))
+    nodes: list[Node] = []
+
+    def add(part: Part) -> int:
+        index, prices = len(nodes), None
+        if part is root or part.split is None:
+            worker, ps = (to_grid(p, bits) for p in part.prices)
+            prices = SlotPrices.of(worker, ps)
+        nodes.append(Leaf(prices=prices))
+        if part.split is not None:
+            what, left, right = part.split
+            nodes[index] = CompletionSplit(
+                job=what.job, slot=what.slot, left=add(left), right=add(right), prices=prices
+            )
+        return index
+
+    add(root)
+    return OasisCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
+
+
+SPLITS: dict[type, Callable[..., Node]] = {
+    Completion: CompletionSplit,
+    Workers: WorkersSplit,
+    Machine: MachineSplit,
+}
+
+
+def _node(node: TreeNode, prices: SlotPrices | None) -> Node:
+    if node.children is None:
+        return Leaf(prices=prices)
+    left, right = node.children
+    return SPLITS[type(node.split)](**vars(node.split), left=left, right=right, prices=prices)

@@ -1,0 +1,395 @@
+"""Cutting-plane algorithm for the linear relaxation of the compact program.
+
+Violated inequalities are added to the linear relaxation in rounds (Crowder et al., 1983):
+
+- *packing*: what the machines of a class host in a slot is a mixture of patterns of one machine;
+  Fenchel cuts (Boyd, 1994), see `packing_cuts`;
+- *speed*: the share of a job that is completed by slot t cannot use more workers in a slot than
+  that share of N_i; these have the form of the (l, S) inequalities of lot sizing and are separated
+  like them (Barany et al., 1984).
+
+The dual values become prices per worker and slot, whose bound `certificate` evaluates again. The
+solution guides the search for schedules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.engine.budget import Limits, Span
+from optsched.families.oasis.optimum.relaxations.capacity import SIDES, CapacityBlocks
+from optsched.families.oasis.optimum.relaxations.knapsack_cuts import packing_cut
+from optsched.families.oasis.optimum.relaxations.relaxation import (
+    ACCURACY,
+    LEAST_UTILITY,
+    JobColumns,
+    _Matrix,
+    solve_program,
+)
+from optsched.families.oasis.optimum.relaxations.unit_price import UnitBlocks
+from optsched.families.oasis.optimum.relaxations.windows import Window, window_steps, windowed_costs
+from optsched.families.oasis.optimum.tree.nodes import Node
+from optsched.numbers.arrays import Flags, Floats, Ints
+from optsched.process import effort
+from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
+
+VIOLATED = 1e-3  # a packing inequality counts if it is violated by this, relatively
+TOO_FAST = 1e-2  # the same for speed, relative to the job's work
+SHARE = 1e-3  # fewer workers, or a smaller share of a job, do not count
+LEAST_WEIGHT = 2e-3  # smaller weights are left out: they are noise, and valid without
+ACTIVE = 1e-6  # an inequality of smaller dual is dropped
+REACH = 0.15  # a job takes part if it lacks at most this share of its utility to earn something
+SHARED = 2  # packing inequalities of other slots, at most, that a slot and class has in a round
+CLEARLY = 5e-3  # such a one is violated by that, relatively
+ALIKE = 0.98  # cosine of the weights of two inequalities: one of them is enough
+ROUGH = 3e-4  # accuracy of the interior point, while inequalities come: it costs a fifth less
+CUTTING = 10_000  # steps of `packing_cut` for a job
+ROUNDS, NODES = 300, 2000  # limits of `packing_cut`, and of the search for a best pattern
+
+
+Prices = tuple[Floats, Floats]  # of a worker, of a PS: (I, T) each
+
+
+@dataclass(frozen=True)
+class Guide:
+    """What a relaxation provides to a search for schedules."""
+
+    prices: Prices
+    share: Floats  # (I,) of each job that is completed
+    value: Floats  # (I,) what it earns
+    completed: Floats  # (I, T) share of each job that completes in each slot
+    near: Flags  # (I,) the jobs that earn something, or nearly, at these prices
+
+
+@dataclass(frozen=True)
+class Relaxed:
+    """A solution of the program, and the bound of its prices."""
+
+    program: _Matrix
+    rows: Ints  # of the packings
+    duals: Floats
+    completed: Floats  # (I, T) share of each job that completes in each slot
+    x: Floats
+    sound: bool  # whether the solver has not given up
+    prices: Prices
+    payoffs: Floats  # (I,) what each job earns at most, which may be less than nothing
+    bound: float
+
+
+@dataclass(frozen=True)
+class _Packing:
+    side: int
+    slot: int
+    group: int
+    weight: Floats  # (I,)
+
+
+@dataclass(frozen=True)
+class _Speed:
+    """Work within the slots ``inside``, and N times the share elsewhere, make up for the share."""
+
+    job: int
+    last: int  # the share is what is completed by this slot
+    inside: Ints  # slots
+
+
+class Tightening:
+    """Rounds of solving and adding inequalities.
+
+    Parameters
+    ----------
+    problem : CapacityBlocks
+    threads : int
+    packing : bool
+        Whether packing inequalities are added; without them, the prices on capacity of every round
+        make bounds as well.
+    stop : callable
+        Whether to look for no more inequalities.
+
+    Attributes
+    ----------
+    bound : float
+        The best so far; inf before the first round.
+    guide : Guide
+        The best prices, and the last solution.
+    completed : array of shape (I, T)
+        The last solution: the share of each job that completes in each slot.
+    whole : Node
+        Without restrictions.
+    capacity_prices : array of shape (rows,)
+        Prices on capacity, from the last round without packing inequalities.
+    """
+
+    def __init__(
+        self,
+        problem: CapacityBlocks,
+        *,
+        threads: int,
+        packing: bool = True,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.problem, self.threads, self.packing, self.stop = problem, threads, packing, stop
+        self.blocks = UnitBlocks(problem.inst)
+        self.whole = self.blocks.root()
+        self.jobs: set[int] | None = None
+        self.packings: list[_Packing] = []
+        self.speeds: list[_Speed] = []
+        most_ps = [int(n[m]) for n, m in zip(self.blocks.needed, self.blocks.most, strict=True)]
+        self.most = (self.blocks.most, np.array(most_ps, np.int64))
+        self.bound = np.inf
+        self.guide: Guide | None = None
+        self.completed = np.zeros((problem.jobs, problem.slots))
+        self.capacity_prices: Floats | None = None
+        self.done = False
+        self.level = 0  # of `LEAST_UTILITY`
+
+    def round(self, span: Span) -> None:
+        """Solve, evaluate the bound, look for violated inequalities; sets ``done`` if none."""
+        while True:
+            found = self.relax(self.whole, span.limits(), self.jobs)
+            if found is None:
+                self.done = True
+                return
+            last = self.level == len(LEAST_UTILITY) - 1
+            if found.sound or last or span.over():
+                break
+            self.level += 1
+        program, x = found.program, found.x
+        if not self.packings:
+            self.capacity_prices = program.prices(found.duals)
+        former = self.guide
+        best = found.prices if former is None or found.bound < self.bound else former.prices
+        self.bound = min(self.bound, found.bound)
+        self.completed = found.completed
+        value = (found.completed * self.blocks.arrays.utility).sum(axis=1)
+        close = found.payoffs > -REACH * program.earned
+        self.guide = Guide(best, found.completed.sum(axis=1), value, found.completed, close)
+        near = set(np.flatnonzero(close).tolist())
+        known = set(program.where)
+        self.jobs = near if self.jobs is None else known | near
+        self.packings = [
+            p for p, row in zip(self.packings, found.rows, strict=True) if found.duals[row] > ACTIVE
+        ]
+        packings = self._packings(program, x) if self.packing else []
+        speeds = self._speeds(program, x)
+        self.packings += packings
+        self.speeds += speeds
+        self.done = not packings and not speeds and near <= known
+
+    def relax(self, node: Node, limits: Limits, jobs: set[int] | None = None) -> Relaxed | None:
+        """Solve the program with all inequalities for the completions that ``node`` allows.
+
+        ``jobs`` are those that take part, by default all that can earn something; None if none is
+        left, or if it is to stop.
+        """
+        if jobs is not None:
+            jobs = {i for i in jobs if node.first[i] < self.problem.slots}
+        program = _Matrix(self.problem, jobs, least=LEAST_UTILITY[self.level])
+        if not program.columns:
+            return None
+        rows = self._add(program)
+        for i, there in program.where.items():
+            self._restrict(program, there, int(node.first[i]), int(node.last[i]))
+        accuracy = ROUGH if node is self.whole else ACCURACY
+        duals, x, sound = solve_program(
+            program, threads=self.threads, limits=limits, stop=self.stop, accuracy=accuracy
+        )
+        if self.stop():  # what comes takes a second or two
+            return None
+        prices = self.within(self._prices(program, duals, rows), node)
+        bound, payoffs = self.evaluate(prices, node)
+        completed = self._completed(program, x)
+        return Relaxed(program, rows, duals, completed, x, sound, prices, payoffs, bound)
+
+    @staticmethod
+    def _restrict(program: _Matrix, there: JobColumns, first: int, last: int) -> None:
+        """Add a node's limits of a job: `open` is the share that completes in a slot or later."""
+        slots, is_open = there.slots, there.is_open
+        if first > slots[0]:  # nothing completes before
+            later = is_open[slots >= first]
+            row = program.new_rows(np.zeros(1))
+            program.put(row, is_open[:1], 1.0)
+            program.put(row, later[:1], -1.0)
+        if last < program.problem.slots:  # all of it completes by then
+            later = is_open[slots > last]
+            row = program.new_rows(-np.ones(1))
+            program.put(row, is_open[:1], -1.0)
+            program.put(row, later[:1], 1.0)
+
+    def within(self, prices: Prices, node: Node) -> Prices:
+        """Return prices of which no machine earns where the job cannot run, or for nothing."""
+        slots = np.arange(self.problem.slots)[None, :]
+        runs = (slots <= node.last[:, None]) & (node.first < self.problem.slots)[:, None]
+        runs &= self.blocks.row[0] >= 0
+        return np.where(runs, prices[0], 0.0), np.where(runs, prices[1], 0.0)
+
+    def evaluate(self, prices: Prices, node: Node) -> tuple[float, Floats]:
+        """Return the bound of prices for the completions that ``node`` allows, and the payoffs."""
+        payoffs = self._payoffs(prices, node)
+        must = node.last < self.problem.slots
+        earned = float(np.where(must, payoffs, np.maximum(payoffs, 0.0)).sum())
+        return earned + sum(self._machines(side, prices[side]) for side in SIDES), payoffs
+
+    def _add(self, program: _Matrix) -> Ints:
+        """Add the inequalities to the program; return the rows of the packings."""
+        rows = program.new_rows(np.ones(len(self.packings)))
+        for row, p in zip(rows, self.packings, strict=True):
+            count = float(self.problem.count[p.side][p.group])
+            for i in np.flatnonzero(p.weight).tolist():
+                there = program.where.get(i)
+                if there is not None and there.slots[0] <= p.slot <= there.slots[-1]:
+                    col = there.hosted[p.side][p.slot - there.slots[0], p.group]
+                    program.put(row, col, p.weight[i] / count)
+        for speed in self.speeds:
+            if speed.job in program.where:
+                self._add_speed(program, speed)
+        return rows
+
+    def _add_speed(self, program: _Matrix, speed: _Speed) -> None:
+        i, there = speed.job, program.where[speed.job]
+        work, most = self.problem.inst.work[i], float(self.blocks.most[i])
+        n = int(speed.last - there.slots[0]) + 1
+        inside = speed.inside - there.slots[0]
+        share = np.zeros(there.slots.size + 1)  # coefficients of open; the last is never open
+        share[0] += work
+        share[n] -= work
+        outside = np.setdiff1d(np.arange(n), inside)
+        share[outside] -= most
+        share[n] += most * outside.size
+        row = program.new_rows(np.zeros(1))
+        used = np.flatnonzero(share[:-1])
+        program.put(row, there.is_open[used], share[used] / work)
+        program.put(row, there.hosted[0][inside].ravel(), -1.0 / work)
+
+    def _prices(self, program: _Matrix, duals: Floats, rows: Ints) -> Prices:
+        """Return what a worker (PS) costs on the cheapest class with room for it: (I, T) each."""
+        more: list[list[tuple[_Packing, float]]] = [[], []]
+        for row, p in zip(rows, self.packings, strict=True):
+            more[p.side].append((p, float(duals[row])))
+        problem, out = self.problem, []
+        parts = np.split(program.prices(duals), [problem.sizes[0]])
+        for side in SIDES:
+            demand, capacity = self.blocks.demand[side], self.blocks.capacity[side]
+            price = parts[side].reshape(problem.shapes[side])  # (T, R, C)
+            cost = np.einsum("trc,ir->itc", price, demand)
+            for p, dual in more[side]:
+                cost[:, p.slot, p.group] += dual * p.weight / problem.count[side][p.group]
+            room = np.all(demand[:, None, :] <= capacity[None, :, :], axis=2)  # (I, C)
+            cheapest = np.where(np.expand_dims(room, 1), cost, np.inf).min(axis=2)
+            out.append(np.where(np.isfinite(cheapest), cheapest, 0.0))
+        return out[0], out[1]
+
+    def _payoffs(self, prices: Prices, node: Node) -> Floats:
+        """Return what every job earns at most, which may be less than nothing."""
+        blocks, out = self.blocks, np.full(self.problem.jobs, -np.inf)
+        for i, job in enumerate(self.problem.inst.jobs):
+            upper = blocks.node.upper[i]
+            useful = np.flatnonzero(upper[: node.last[i] + 1])
+            a, first = job.arrival, int(node.first[i])
+            if useful.size == 0 or first > useful[-1]:
+                continue
+            last = int(useful[-1])
+            work, lower = self.problem.inst.work[i], blocks.node.lower[i]
+            worker, ps = (np.ascontiguousarray(p[i]) for p in prices)
+            window = Window(worker, ps, blocks.needed[i], lower, upper, work)
+            windowed_costs(window, a, last, blocks.table, blocks.ending)
+            effort.steps(window_steps(a, last, work))
+            utility = blocks.arrays.utility[i, first : last + 1]
+            out[i] = (utility - blocks.ending[first : last + 1]).max()
+        return out
+
+    def _machines(self, side: int, prices: Floats) -> float:
+        """Return what all machines of a side are worth at prices of what they host, (I, T)."""
+        blocks, problem = self.blocks, self.problem
+        slots, classes = problem.slots, len(problem.count[side])
+        value = np.repeat(np.ascontiguousarray(prices.T), classes, axis=0)
+        capacity = np.tile(blocks.capacity[side], (slots, 1))
+        most = np.where(blocks.row[side] >= 0, self.most[side][:, None], 0)  # (I, T)
+        upper = np.repeat(np.ascontiguousarray(most.T), classes, axis=0)
+        best, out = np.empty(len(value)), np.zeros(upper.shape, np.int64)
+        asked = Knapsacks(value, blocks.demand[side], capacity, np.zeros_like(upper), upper)
+        best_patterns(asked, best, out, NODES, STEPS)
+        effort.steps(pattern_steps(upper))
+        return float(np.tile(problem.count[side], slots) @ best)
+
+    def _completed(self, program: _Matrix, x: Floats) -> Floats:
+        out = np.zeros((self.problem.jobs, self.problem.slots))
+        for i, there in program.where.items():
+            out[i, there.slots] = -np.diff(x[there.is_open], append=0.0)
+        return out
+
+    def _packings(self, program: _Matrix, x: Floats) -> list[_Packing]:
+        """Return violated packing inequalities."""
+        found: list[_Packing] = []
+        for side in SIDES:
+            count = self.problem.count[side]
+            hosted = np.zeros((self.problem.slots, count.size, self.problem.jobs))
+            for i, there in program.where.items():
+                hosted[there.slots, :, i] = x[there.hosted[side]]
+            hosted[hosted < SHARE] = 0.0
+            for t, c in np.ndindex(*hosted.shape[:2]):
+                if self.stop():
+                    return found
+                weight = np.zeros(self.problem.jobs)
+                effort.steps(CUTTING * int(np.count_nonzero(hosted[t, c])))
+                packing_cut(
+                    hosted[t, c],
+                    self.blocks.demand[side],
+                    self.blocks.capacity[side][c],
+                    self.most[side],
+                    int(count[c]),
+                    ROUNDS,
+                    NODES,
+                    weight,
+                )
+                weight[weight < LEAST_WEIGHT] = 0.0
+                if weight @ hosted[t, c] > count[c] * (1 + VIOLATED):
+                    found.append(_Packing(side, t, c, weight))
+            for c, n in enumerate(count.tolist()):
+                known = [p for p in self.packings + found if (p.side, p.group) == (side, c)]
+                if known:
+                    found += self._shared(known, hosted[:, c] / n)
+        return found
+
+    @staticmethod
+    def _shared(known: list[_Packing], hosted: Floats) -> list[_Packing]:
+        """Return inequalities of one slot that others violate: machines do not change.
+
+        ``hosted`` (T, I) on a machine, on average.
+        """
+        weights, place = np.unique([p.weight for p in known], axis=0, return_inverse=True)
+        direction = weights / np.linalg.norm(weights, axis=1, keepdims=True)  # (P, I)
+        alike = direction @ direction.T > ALIKE
+        new = np.ones((len(hosted), len(weights)), bool)
+        for p, k in zip(known, place.ravel().tolist(), strict=True):
+            new[p.slot] &= ~alike[k]
+        excess = hosted @ weights.T - 1.0  # (T, P)
+        found = []
+        for t in range(len(hosted)):
+            for _ in range(SHARED):
+                k = int(np.where(new[t], excess[t], 0.0).argmax())
+                if not new[t, k] or excess[t, k] < CLEARLY:
+                    break
+                found.append(_Packing(known[0].side, t, known[0].group, weights[k]))
+                new[t] &= ~alike[k]
+        return found
+
+    def _speeds(self, program: _Matrix, x: Floats) -> list[_Speed]:
+        """Return violated speed inequalities."""
+        found: list[_Speed] = []
+        for i, there in program.where.items():
+            if self.stop():
+                return found
+            still = np.append(x[there.is_open], 0.0)
+            workers = x[there.hosted[0]].sum(axis=1)
+            work, most = self.problem.inst.work[i], self.blocks.most[i]
+            for k in np.flatnonzero(still[:-1] - still[1:] > SHARE).tolist():
+                fastest = most * (still[: k + 1] - still[k + 1])
+                done = np.minimum(workers[: k + 1], fastest).sum()
+                if work * (still[0] - still[k + 1]) > done + TOO_FAST * work:
+                    inside = there.slots[: k + 1][workers[: k + 1] < fastest]
+                    found.append(_Speed(i, int(there.slots[k]), inside))
+        return found

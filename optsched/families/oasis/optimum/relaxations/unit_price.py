@@ -1,0 +1,247 @@
+"""Dantzig-Wolfe decomposition of `oasis` with prices per worker and slot.
+
+Workers that jobs run and workers that machines host are copies of the same variables; the linking
+rows state that they agree, which is Lagrangian decomposition (Guignard and Kim, 1987). Blocks are
+the jobs, with their schedules as columns, and every class of machines in every slot, with
+*patterns* as columns (Gilmore and Gomory, 1961): what one machine hosts. The bound is at least as
+tight as that of prices on capacity where packing matters. Branch and price uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from optsched.engine.colgen import Column, Pricing
+from optsched.families.oasis.instance import OasisInstance
+from optsched.families.oasis.optimum.relaxations.capacity import NEGLIGIBLE, SIDES
+from optsched.families.oasis.optimum.relaxations.windows import (
+    Window,
+    window_steps,
+    windowed_backtrack,
+    windowed_costs,
+)
+from optsched.families.oasis.optimum.tree.nodes import Book, Host, Node
+from optsched.numbers.arrays import Flags, Floats, Ints
+from optsched.process import effort
+from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
+from optsched.scheduling.oracle.schedule import new_table
+
+NODES = 5_000_000  # of the search for a best pattern; beyond it, a bound takes its place
+PENALTY = 100.0  # times the value of all jobs: the price of not running a job that must
+
+
+class UnitBlocks:
+    """The blocks and their oracles, at one node."""
+
+    def __init__(self, inst: OasisInstance) -> None:
+        self.inst, self.arrays = inst, inst.arrays
+        arrays = self.arrays
+        self.jobs = len(inst.jobs)
+        self.slots = inst.horizon
+        self.demand = [arrays.worker_demand.astype(float), arrays.ps_demand.astype(float)]
+        capacity = [arrays.worker_capacity.astype(float), arrays.ps_capacity.astype(float)]
+        self.classes = [arrays.worker_classes, arrays.ps_classes]
+        self.capacity = [
+            np.array([c[members[0]] for members in classes])
+            for c, classes in zip(capacity, self.classes, strict=True)
+        ]
+        self.needed = [np.array(inst.ps_needed(i), np.int64) for i in range(self.jobs)]
+        self.most = np.array(inst.most, np.int64)
+        self.row = np.full((2, self.jobs, self.slots), -1)
+        useful = self._useful()
+        pairs = int(useful.sum())
+        self.row[:, useful] = np.arange(2 * pairs).reshape(2, pairs)
+        self.rows = 2 * pairs
+        self.rhs = np.zeros(self.rows)
+        self.separated: set[tuple[int, int]] = set()  # (side, slot) whose machines stand alone
+        self.hosts = self._hosts()
+        # far more than all jobs are worth, so that small infeasibilities cut a node off as well
+        self.penalty = 1.0 + PENALTY * float(arrays.utility.max(axis=1, initial=0.0).sum())
+        size = max((w for i, w in enumerate(inst.work) if self._can_finish(i)), default=1)
+        self.table = new_table(self.slots + 1, size + 1)  # inf
+        self.ending = np.full(self.slots, np.inf)
+        self.book = Book(self.jobs, self.slots)
+        self.at(self.root())
+
+    def _can_finish(self, i: int) -> bool:
+        return self.inst.work[i] <= int(self.most[i]) * (self.slots - self.inst.jobs[i].arrival)
+
+    def _useful(self) -> Flags:
+        """Return where a worker can matter, (I, T): the job can finish, and earns something."""
+        useful = np.zeros((self.jobs, self.slots), bool)
+        least = NEGLIGIBLE * float(self.arrays.utility.max(initial=0.0))
+        for i, job in enumerate(self.inst.jobs):
+            if self._can_finish(i):
+                useful[i, job.arrival :] = self.arrays.utility[i, job.arrival :] > least
+        return useful
+
+    def _hosts(self) -> list[Host]:
+        """Return the blocks that follow the jobs."""
+        return [
+            Host(side, t, c, machine)
+            for side in SIDES
+            for t in range(self.slots)
+            if (self.row[side, :, t] >= 0).any()
+            for c, members in enumerate(self.classes[side])
+            for machine in (members if (side, t) in self.separated else [None])
+        ]
+
+    def root(self) -> Node:
+        """Return the node without restrictions."""
+        first = self.arrays.arrival.copy()
+        upper = np.repeat(self.most[:, None], self.slots, axis=1)
+        upper[self.row[0] < 0] = 0
+        return Node(first, np.full(self.jobs, self.slots), np.zeros_like(upper), upper, machines={})
+
+    def at(self, node: Node) -> Self:
+        """Move to ``node``; blocks change if it restricts a machine that does not stand alone."""
+        self.node = node
+        missing = {(side, t) for side, t, _ in node.machines} - self.separated
+        if missing:
+            self.separated |= missing
+            self.hosts = self._hosts()
+        self.equality = np.zeros(self.jobs + len(self.hosts), bool)
+        self.equality[: self.jobs] = node.last < self.slots
+        self.copies = np.ones(self.equality.size)
+        for b, host in enumerate(self.hosts):
+            if host.machine is None:
+                self.copies[self.jobs + b] = len(self.classes[host.side][host.group])
+            elif host.place in node.machines and node.machines[host.place][0].any():
+                self.equality[self.jobs + b] = True  # the empty pattern is not allowed
+        return self
+
+    def translate(self, columns: Sequence[Column]) -> list[Column]:
+        """Return known columns in the blocks as they are now."""
+        blocks: dict[tuple[int, int, int], list[int]] = {}
+        for b, host in enumerate(self.hosts):
+            blocks.setdefault((host.side, host.slot, host.group), []).append(b)
+        out = []
+        for column in columns:
+            if column.block < self.jobs:
+                out.append(self.job_column(column.block, *column.choice))
+                continue
+            host, pattern = column.choice
+            for b in blocks[host.side, host.slot, host.group]:
+                out.append(self.host_column(b, pattern))
+        return out
+
+    def allowed(self, columns: Sequence[Column]) -> Flags:
+        """Return which columns the node permits; see `branch.BranchProblem`."""
+        node, book = self.node, self.book
+        book.read(columns)
+        job, amount = book.job, book.amount
+        out = np.ones(len(columns), bool)
+        out[book.place] = (
+            (node.first[job] <= book.completion)
+            & (book.completion <= node.last[job])
+            & (node.lower[job] <= amount).all(axis=1)
+            & (amount <= node.upper[job]).all(axis=1)
+        )
+        if node.machines:
+            for k, column in enumerate(columns):
+                if column.block >= self.jobs and column.choice[0].place in node.machines:
+                    lower, upper = node.machines[column.choice[0].place]
+                    pattern = column.choice[1]
+                    out[k] = (pattern >= lower).all() and (pattern <= upper).all()
+        return out
+
+    def by_job(self, prices: Floats) -> tuple[Floats, Floats]:
+        """Return prices of workers and PS by job and slot, each (I, T)."""
+        out = []
+        for side in SIDES:
+            p = np.zeros((self.jobs, self.slots))
+            there = self.row[side] >= 0
+            p[there] = prices[self.row[side][there]]
+            out.append(p)
+        return out[0], out[1]
+
+    def price(self, prices: Floats, duals: Floats) -> Pricing:
+        """Call every oracle; see `colgen.Decomposition`."""
+        worker, ps = self.by_job(prices)
+        best = np.zeros(self.copies.size)
+        columns: list[Column] = []
+        for i in range(self.jobs):
+            best[i], column = self._job(i, worker[i], ps[i], duals[i])
+            if column is not None:
+                columns.append(column)
+        self._patterns((worker, ps), duals, best, columns)
+        return Pricing(best, columns)
+
+    def _job(self, i: int, lam: Floats, sig: Floats, dual: float) -> tuple[float, Column | None]:
+        node, inst = self.node, self.inst
+        arrival = inst.jobs[i].arrival
+        first, last = int(max(node.first[i], arrival)), int(min(node.last[i], self.slots - 1))
+        stay_out = node.last[i] == self.slots and not node.lower[i].any()
+        forced = np.flatnonzero(node.lower[i])
+        if forced.size:
+            first = max(first, int(forced[-1]))
+        useful = np.flatnonzero(node.upper[i, : last + 1])
+        last = min(last, int(useful[-1])) if useful.size else -1
+        if first > last:
+            return (0.0 if stay_out else -np.inf), None
+        utility = self.arrays.utility[i]
+        job = Window(lam, sig, self.needed[i], node.lower[i], node.upper[i], inst.work[i])
+        windowed_costs(job, arrival, last, self.table, self.ending)
+        effort.steps(window_steps(arrival, last, inst.work[i]))
+        payoff = utility[first : last + 1] - self.ending[first : last + 1]
+        best = float(payoff.max())
+        if not np.isfinite(best):
+            return (0.0 if stay_out else -np.inf), None
+        column = None
+        if best > dual:
+            completion = first + int(payoff.argmax())
+            amount = np.zeros(self.slots, np.int64)
+            windowed_backtrack(job, arrival, completion, self.table, self.ending, amount)
+            column = self.job_column(i, completion, amount)
+        return (max(best, 0.0) if stay_out else best), column
+
+    def job_column(self, i: int, completion: int, amount: Ints) -> Column:
+        """Return the column of a schedule of job i with ``amount`` workers by slot, shape (T,)."""
+        t = np.flatnonzero(amount)
+        rows = np.concatenate([self.row[0, i, t], self.row[1, i, t]])
+        usage = np.concatenate([amount[t], self.needed[i][amount[t]]]).astype(float)
+        keep = usage > 0
+        value = float(self.arrays.utility[i, completion])
+        return Column(i, value, rows[keep], usage[keep], (completion, amount))
+
+    def _patterns(
+        self,
+        prices: tuple[Floats, Floats],
+        duals: Floats,
+        best: Floats,
+        columns: list[Column],
+    ) -> None:
+        """Find the best pattern of every host; fill ``best`` and ``columns``."""
+        for side in SIDES:
+            mine = [b for b, host in enumerate(self.hosts) if host.side == side]
+            if not mine:
+                continue
+            slots = [self.hosts[b].slot for b in mine]
+            value = np.ascontiguousarray(prices[side][:, slots].T)
+            upper = np.where((self.row[side][:, slots] >= 0).T, self.most[None, :], 0)
+            lower = np.zeros_like(upper)
+            for k, b in enumerate(mine):
+                if self.hosts[b].place in self.node.machines:
+                    lower[k], most = self.node.machines[self.hosts[b].place]
+                    upper[k] = np.minimum(upper[k], most)
+            capacity = self.capacity[side][[self.hosts[b].group for b in mine]]
+            out = np.zeros((len(mine), self.jobs), np.int64)
+            top = np.zeros(len(mine))
+            asked = Knapsacks(value, self.demand[side], capacity, lower, upper)
+            best_patterns(asked, top, out, NODES, STEPS)
+            effort.steps(pattern_steps(upper))
+            for k, b in enumerate(mine):
+                block = self.jobs + b
+                best[block] = top[k]
+                if np.isfinite(top[k]) and top[k] > duals[block]:
+                    columns.append(self.host_column(b, out[k]))
+
+    def host_column(self, b: int, pattern: Ints) -> Column:
+        """Return the column of a machine of host block b that hosts ``pattern``, shape (I,)."""
+        host = self.hosts[b]
+        i = np.flatnonzero(pattern)
+        rows = self.row[host.side, i, host.slot]
+        return Column(self.jobs + b, 0.0, rows, -pattern[i].astype(float), (host, pattern))

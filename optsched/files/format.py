@@ -1,0 +1,272 @@
+"""Files: one envelope for everything.
+
+    {"format": 1, "kind": "instance", "family": "oasis", "instance_sha256": "...", ...}
+
+Numbers that are not finite are strings ("inf"). A result carries its instance, so that it can be
+checked alone. No file is trusted: texts that do something to a terminal, or are no texts at all,
+are refused here, since names are printed everywhere.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import reprlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from optsched.files.atomic_io import read_limited, write_whole
+from optsched.problem import Family, Frozen, InputError, Instance, get_family
+
+Record = TypeVar("Record", bound=Frozen)
+
+FORMAT = 1
+LARGEST = 1 << 28  # bytes of a file that is read
+REPEATED = 4096  # whole numbers of a file, of which each is one object in memory
+NUMBERS = frozenset((int, float, type(None)))
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, marks that turn the direction of a line, and halves of characters."""
+SUSPECT = re.compile(rb"\\[bfnrtu]|\x7f|[\xc2\xe2]")
+"""Where a JSON text may hold one of them; most texts have nothing of the kind."""
+
+
+def plain(value: Any) -> Any:
+    """Return ``value`` with infinities as strings, ready for strict JSON."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    return value
+
+
+def write_json(path: Path, kind: str, family: str, content: Mapping[str, Any]) -> None:
+    """Write ``content`` in the envelope."""
+    write_whole(path, envelope(kind, family, content))
+
+
+def envelope(kind: str, family: str, content: Mapping[str, Any]) -> str:
+    """Return the text of a file."""
+    full = {"format": FORMAT, "kind": kind, "family": family, **plain(content)}
+    return json.dumps(full, allow_nan=False) + "\n"
+
+
+def read_json(path: Path, *kinds: str) -> dict[str, Any]:
+    """Read an envelope of one of ``kinds``.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, is no JSON, or holds something else.
+    """
+    return parse_json(read_limited(path, LARGEST), path, *kinds)
+
+
+def parse_json(data: bytes, path: Path, *kinds: str) -> dict[str, Any]:
+    """Return the envelope of one of ``kinds`` that is written in ``data``; ``path`` names it.
+
+    Raises
+    ------
+    InputError
+        It is no JSON, or holds something else.
+    """
+    try:
+        content = json.loads(
+            data.decode("utf-8"),
+            parse_int=lru_cache(REPEATED)(int),
+            parse_constant=_no_constant,
+            object_pairs_hook=_unique,
+        )
+        if SUSPECT.search(data):
+            must_be_printable(content)
+    except (UnicodeDecodeError, RecursionError) as err:
+        raise InputError(f"{path}: is no JSON text: {err}") from err
+    except json.JSONDecodeError as err:
+        raise InputError(
+            f"{path}, line {err.lineno}, column {err.colno}: is no JSON: {err.msg}"
+        ) from err
+    except ValueError as err:
+        raise InputError(f"{path}: {err}") from err
+    if not isinstance(content, dict) or "kind" not in content:
+        raise InputError(f'{path}: expected an object with "format", "kind" and "family"')
+    if content.get("format") != FORMAT or isinstance(content["format"], bool):
+        raise InputError(f'{path}: "format" is {short(content.get("format"))}, expected {FORMAT}')
+    if content["kind"] not in kinds:
+        raise InputError(
+            f"{path}: holds {short(content['kind'])}, expected {' or '.join(map(repr, kinds))}"
+        )
+    return content
+
+
+def short(value: Any) -> str:
+    r"""Write a value from a file for a message: its beginning, and nothing that a terminal obeys.
+
+    >>> short("x" * 100), short("\x1b[31m")
+    ("'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...", "'\\x1b[31m'")
+    """
+    if isinstance(value, str):
+        shown = repr(value[:60])
+    else:
+        shown = reprlib.repr(value) if isinstance(value, list | dict | tuple) else repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(
+        f"{name} is no number of JSON, expected a finite number, "
+        'or the string "inf" where it is allowed'
+    )
+
+
+def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)
+        raise ValueError(f"{short(twice)} is given twice, expected once")
+    return found
+
+
+def must_be_printable(content: Any) -> None:
+    """Raise ValueError if a text in ``content`` cannot be shown as it is: no file may hold it."""
+    for text in _texts(content):
+        if UNPRINTABLE.search(text):
+            raise ValueError(
+                f"{short(text)} holds a control character, expected text that can be shown"
+            )
+
+
+def _texts(content: Any) -> Iterator[str]:
+    left = [content]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            left += [*value, *value.values()]
+        elif isinstance(value, list):
+            left += value
+
+
+def save_instance(instance: Instance, path: Path | str) -> None:
+    """Write ``instance`` to ``path``."""
+    content = {"instance_sha256": instance.digest(), "instance": instance.model_dump(mode="json")}
+    write_json(Path(path), "instance", instance.family, content)
+
+
+def load_instance(path: Path | str) -> Instance:
+    """Read the instance of an instance file, a run or a result.
+
+    Raises
+    ------
+    InputError
+        The file is malformed; the message names file, field, value and what would be right.
+    """
+    path = Path(path)
+    return instance_of(read_json(path, "instance", "run", "result"), path)
+
+
+def instance_of(content: Mapping[str, Any], path: Path) -> Instance:
+    """Return the instance inside an envelope, checked against its own digest."""
+    family = family_in(content, path)
+    if "instance" not in content:
+        raise InputError(f'{path}: lacks "instance"')
+    instance = checked(family.instance, content["instance"], str(path))
+    digest = content.get("instance_sha256")
+    if digest is not None and digest != instance.digest():
+        raise InputError(
+            f"{path}: instance_sha256 does not belong to this instance, "
+            f"expected {instance.digest()}"
+        )
+    return instance
+
+
+def family_in(content: Mapping[str, Any], path: Path) -> Family:
+    """Return the family that an envelope names."""
+    name = content.get("family")
+    if not isinstance(name, str):
+        raise InputError(f'{path}: "family" is {short(name)}, expected the name of a family')
+    try:
+        return get_family(name)
+    except InputError as err:
+        raise InputError(f"{path}: {err}") from err
+
+
+def checked(kind: type[Record], content: Any, place: str) -> Record:
+    """Return ``content`` as a record; where it is none, ``place`` and the first complaint."""
+    try:
+        with valid(place):
+            made = kind.model_validate(content)
+        wrong = _taken_for(content, made)
+    except RecursionError as err:
+        raise InputError(f"{place}: is nested too deeply") from err
+    if wrong is not None:
+        raise InputError(f"{place}: {wrong}")
+    return made
+
+
+def _taken_for(content: Any, made: Any) -> str | None:
+    """Return where a text or a truth value was taken for a number, or a number for a truth value.
+
+    Numbers are what the file means them to be: other programs that check it do not guess.
+    """
+    if isinstance(content, dict):
+        pairs = (
+            (k, x, made.get(k) if isinstance(made, Mapping) else getattr(made, str(k), None))
+            for k, x in content.items()
+        )
+    elif isinstance(content, list) and isinstance(made, list | tuple):
+        if NUMBERS.issuperset(map(type, content)) and bool not in map(type, made):
+            return None
+        pairs = ((k, *both) for k, both in enumerate(zip(content, made, strict=False)))
+    else:
+        return _guessed(content, made)
+    for key, inner, there in pairs:
+        found = _taken_for(inner, there)
+        if found is not None:
+            between = "" if found.startswith(":") else "."
+            return f"{key}{between}{found}"
+    return None
+
+
+def _guessed(content: Any, made: Any) -> str | None:
+    number, flag = isinstance(made, int | float), isinstance(made, bool)
+    if isinstance(content, bool):
+        wrong = number and not flag
+    elif isinstance(content, str):
+        wrong = number and not (content in ("inf", "-inf") and math.isinf(made))
+    else:
+        wrong = flag
+    if not wrong:
+        return None
+    return f": is {short(content)}, expected {'true or false' if flag else 'a number'}"
+
+
+@contextmanager
+def valid(place: str) -> Iterator[None]:
+    """Turn the complaints of a record that is made inside into one line."""
+    try:
+        yield
+    except ValidationError as err:
+        raise InputError(f"{place}: {first_error(err)}") from err
+    except ArithmeticError as err:  # what is computed of it leaves the range of numbers
+        raise InputError(f"{place}: a number is too large or too small: {err}") from err
+
+
+def first_error(err: ValidationError) -> str:
+    """Turn pydantic's first complaint into one line: place, what is there, what would be right."""
+    first = err.errors()[0]
+    place = ".".join(str(x) for x in first["loc"])
+    message = first["msg"].removeprefix("Value error, ")
+    if not place or first["type"] == "value_error":
+        return f"{place + ': ' if place else ''}{message}"
+    if first["type"] == "missing":
+        return f"{place}: {message}"
+    return f"{place}: is {short(first['input'])}; {message}"

@@ -1,0 +1,240 @@
+"""Policies found by name: a family's own, entry points, and modules next to the command."""
+
+from __future__ import annotations
+
+import inspect
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import entry_points
+from typing import Any, get_args
+
+from optsched.problem import (
+    Family,
+    Information,
+    InputError,
+    Policy,
+)
+from optsched.process import messages
+from optsched.process.loading import import_beside, is_named_in_file, load_from_file, loading
+
+MEMBERS = ("name", "information", "knows", "start", "step")
+LONGEST_NAME = 100  # characters of a policy's name
+FILLERS = "\u115f\u1160"  # letters that nobody sees
+LONGEST_KNOWN, MOST_KNOWN = 200, 100  # characters of a piece of knowledge, and pieces
+
+
+def get_policy(family: Family, name: str, **parameters: Any) -> Policy:
+    """Return a new policy: one of the family's own, an entry point, or ``module:Class``.
+
+    It is made with the ``parameters``. The class of a module has to implement the protocol, which
+    is checked before it is called.
+
+    Raises
+    ------
+    InputError
+        No such policy, its module cannot be imported, or it is no class of a policy.
+    PolicyError
+        Its own code fails.
+    """
+    if name in family.policies:
+        return _with(family.policies[name], name, parameters)
+    known_or_refused(family, name)
+    plugged = {e.name: e for e in entry_points(group="optsched.policies")}
+    if name in plugged:
+        with loading(f"policy {name!r}"), messages.diverted():
+            factory = plugged[name].load()
+        return _made(family, factory, name, parameters)
+    with loading(f"policy {name!r}"):
+        made = _class_of_policy(_found(name), name)
+    return _made(family, made, name, parameters)
+
+
+def _found(name: str) -> Any:
+    """Return what MODULE:CLASS, FILE.py:CLASS or FILE.py:FUNCTION names.
+
+    Raises
+    ------
+    InputError
+        There is nothing of this name.
+    """
+    if is_named_in_file(name):
+        return load_from_file(name, f"policy {name!r}")
+    module, _, attribute = name.partition(":")
+    if not attribute.isidentifier():
+        raise InputError(f"policy {name!r}: {attribute!r} is no name of a class")
+    found = import_beside(module, f"policy {name!r}")
+    if not hasattr(found, attribute):
+        raise InputError(
+            f"policy {name!r} cannot be loaded: module {module!r} has no {attribute!r}"
+        )
+    return getattr(found, attribute)
+
+
+def _class_of_policy(found: Any, name: str) -> Callable[..., Policy]:
+    """Return ``found`` if it is a class that has all members of the protocol; nothing is called.
+
+    Data may also be declared only, for ``__init__`` to set. A policy that is made of a function
+    returns a new one of itself when it is called, and so serves as its class.
+
+    Raises
+    ------
+    InputError
+        It is something else.
+    """
+    if callable(found) and all(hasattr(found, member) for member in MEMBERS):
+        made: Callable[..., Policy] = found
+        return made
+    if not isinstance(found, type):
+        raise InputError(f"policy {name!r} is a {type(found).__name__}, expected a class")
+    declared = {n for kind in found.__mro__ for n in inspect.get_annotations(kind)}
+    there = {n for kind in found.__mro__ for n in vars(kind)} | declared - {"start", "step"}
+    _complain([n for n in MEMBERS if n not in there], name)
+    return found
+
+
+def known_or_refused(family: Family, policy: Policy | str) -> None:
+    """Refuse a name that no policy has, before anything runs.
+
+    Raises
+    ------
+    InputError
+        No such policy.
+    """
+    if isinstance(policy, str) and ":" not in policy and policy not in family.policies:
+        plugged = [e.name for e in entry_points(group="optsched.policies")]
+        if policy not in plugged:
+            known = ", ".join([*family.policies, *plugged])
+            raise InputError(
+                f"unknown policy {policy!r}, expected one of: {known}, MODULE:CLASS or FILE.py:NAME"
+            )
+
+
+def turns(
+    family: Family, policies: Sequence[str | Policy] | None = None
+) -> list[tuple[int, str | Policy]]:
+    """Return policies in the order in which they run: nobody waits for one that is slow.
+
+    First those that need no thought (`Family.trivial`), last those that are slow (`Family.slow`),
+    else as they are listed. Trivial ones run even if they were not requested.
+
+    Returns
+    -------
+    list of tuple of int and str or Policy
+        A policy and its place in the table; places behind the table are not shown.
+
+    Raises
+    ------
+    InputError
+        Unknown policy.
+    """
+    asked = family.compared if policies is None else list(policies)
+    for policy in asked:
+        known_or_refused(family, policy)
+    names = {name_of(policy) for policy in asked}
+    asked += [p for p in family.trivial if p in family.policies and p not in names]
+
+    def rank(policy: str | Policy) -> int:
+        return (name_of(policy) in family.slow) - (name_of(policy) in family.trivial)
+
+    return sorted(enumerate(asked), key=lambda turn: rank(turn[1]))
+
+
+def name_of(policy: str | Policy) -> str:
+    """Return a policy's name; of one that is to be loaded, the name by which that is requested."""
+    return policy if isinstance(policy, str) else policy.name
+
+
+def _with(factory: Callable[..., Policy], name: str, parameters: Mapping[str, Any]) -> Policy:
+    """Make a policy, and refuse parameters that it does not have."""
+    try:
+        inspect.signature(factory).bind(**parameters)
+    except TypeError as err:
+        raise InputError(f"policy {name!r}: {err}") from err
+    return factory(**parameters)
+
+
+def _made(
+    family: Family, factory: Callable[..., Policy], name: str, parameters: Mapping[str, Any]
+) -> Policy:
+    if not callable(factory):
+        raise InputError(f"policy {name!r} is {factory!r:.60}, expected a class or a function")
+    with loading(f"policy {name!r}"), messages.diverted():
+        policy = _with(factory, name, parameters)
+        return checked_policy(family, policy, name, own=is_own(family, policy))
+
+
+def _complain(missing: Sequence[str], name: str) -> None:
+    if missing:
+        raise InputError(
+            f"policy {name!r} lacks {', '.join(missing)}, expected the protocol optsched.Policy"
+        )
+
+
+def is_own(family: Family, policy: Any) -> bool:
+    """Whether a policy is one of the family's own: theorems are about these only."""
+    return type(policy) in {type(make()) for make in family.policies.values()}
+
+
+def checked_policy(family: Family, policy: Any, called: str, *, own: bool) -> Policy:
+    """Return ``policy`` if it has all that the protocol requires.
+
+    Parameters
+    ----------
+    family : Family
+        The names of its own policies are taken.
+    policy : object
+    called : str
+        The name by which the policy was requested.
+    own : bool
+        Whether it is one of the family's own.
+
+    Raises
+    ------
+    InputError
+        Something is missing, is no knowledge or information, or cannot be shown in a table.
+    """
+    name = called if called.isprintable() else ascii(called)[1:-1]
+    name = name[:LONGEST_NAME]
+    _complain([m for m in MEMBERS if not hasattr(policy, m)], name)
+    if type(policy.name) is not str or not _shown(policy.name, LONGEST_NAME):
+        raise InputError(
+            f"policy {name!r}: its name is {policy.name!a:.80}, expected 1 to "
+            f"{LONGEST_NAME} characters that can be printed"
+        )
+    taken = {_folded(own) for own in family.policies}
+    if _folded(policy.name) in taken and not own:
+        raise InputError(
+            f"policy {name!r}: its name {policy.name!r} is that of a policy of family "
+            f"{family.name}, expected another one"
+        )
+    known = get_args(Information)
+    if policy.information not in known:
+        raise InputError(
+            f"policy {name!r}: information is {policy.information!r}, "
+            f"expected one of: {', '.join(known)}"
+        )
+    names = policy.knows
+    if isinstance(names, str) or not all(isinstance(n, str) for n in names):
+        raise InputError(f"policy {name!r}: knows is {names!r:.80}, expected a tuple of names")
+    wrong = [n for n in names if not _shown(n, LONGEST_KNOWN)]
+    if wrong or len(names) > MOST_KNOWN or len({*names}) < len(names):
+        said = f"has {wrong[0]!a:.80}" if wrong else f"has {len(names)} names"
+        raise InputError(
+            f"policy {name!r}: knows {said}, expected at most {MOST_KNOWN} different names of 1 "
+            f"to {LONGEST_KNOWN} characters that can be printed"
+        )
+    made: Policy = policy
+    return made
+
+
+def _shown(name: str, longest: int) -> bool:
+    """Whether a name can stand in tables and files as it is."""
+    printable = name.isprintable() and name == name.strip()
+    return 0 < len(name) <= longest and printable and _folded(name) != ""
+
+
+def _folded(name: str) -> str:
+    """Return what different spellings of a name have in common."""
+    letters = unicodedata.normalize("NFKD", name).casefold()
+    seen = (c for c in letters if c not in FILLERS and not unicodedata.category(c).startswith("M"))
+    return "".join(seen).strip()

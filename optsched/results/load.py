@@ -1,0 +1,260 @@
+"""What a result file holds, for use again: its optimum next to other policies, its table of ratios.
+
+Nothing is trusted: schedules are judged and certificates evaluated again; what a file
+states of a solver's agreement with another counts as claimed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from optsched.core import Optimum, RatioReport, Run, Start
+from optsched.core.optimum import known
+from optsched.core.ratios import rate
+from optsched.engine.interval import CLOSED
+from optsched.engine.known import Known
+from optsched.engine.progress import Point
+from optsched.files.format import instance_of, read_json, short
+from optsched.problem import Family, InputError, Instance, Level, Schedule, Status, family_of
+from optsched.results.result import (
+    Recheck,
+    part_of,
+    recheck_optimum,
+    recheck_outside,
+    recheck_run,
+    references_in,
+    runs_in,
+    schedules_in,
+)
+
+
+def load_optimum(path: Path) -> Optimum:
+    """Read the optimum of a result file, of whatever scope; status and levels are derived again.
+
+    Raises
+    ------
+    InputError
+        The file is malformed, or states what is not true.
+    """
+    content, instance, family = _file(path, "result")
+    said = part_of(Optimum, content, "optimum", path, family.name)
+    return _sound(family, instance, said, "", path)
+
+
+def load_run(path: Path) -> Run:
+    """Read the run of a run file; its schedule is judged again.
+
+    Raises
+    ------
+    InputError
+        The file is malformed, or states what is not true.
+    """
+    content, instance, family = _file(path, "run")
+    run = part_of(Run, content, "run", path, family.name)
+    _must_hold(recheck_run(family, instance, run), path)
+    return run
+
+
+def _file(path: Path, kind: str) -> tuple[dict[str, Any], Instance, Family]:
+    content = read_json(path, kind)
+    instance = instance_of(content, path)
+    return content, instance, family_of(instance)
+
+
+def load_schedule(path: Path, instance: Instance) -> Schedule:
+    """Read a schedule for ``instance``: from a schedule file, a run or a result.
+
+    Raises
+    ------
+    InputError
+        The file is malformed, or belongs to another instance or family.
+    """
+    return schedule_in(read_json(path, "schedule", "run", "result"), instance, path)
+
+
+def schedule_in(content: Mapping[str, Any], instance: Instance, path: Path) -> Schedule:
+    """Return the schedule of a file that was read."""
+    must_be_of(instance, content, path)
+    inside = {"run": "run", "result": "optimum"}.get(content["kind"])
+    holder = content if inside is None else content.get(inside)
+    if not isinstance(holder, dict) or holder.get("schedule") is None:
+        raise InputError(f"{path}: lacks a schedule")
+    return part_of(family_of(instance).schedule, holder, "schedule", path)
+
+
+def must_be_of(instance: Instance, content: Mapping[str, Any], path: Path) -> None:
+    """Refuse a file that belongs to another instance, as far as it names one.
+
+    Raises
+    ------
+    InputError
+        It names another family or digest.
+    """
+    if content.get("family") != instance.family:
+        raise InputError(
+            f'{path}: "family" is {short(content.get("family"))}, expected {instance.family!r}'
+        )
+    digest = content.get("instance_sha256")
+    if digest is not None and digest != instance.digest():
+        raise InputError(f"{path}: belongs to another instance, expected {instance.digest()}")
+
+
+def load_known(path: Path, instance: Instance) -> tuple[Optimum, dict[str, Optimum]]:
+    """Read the optimum of a result file, and its further references, for ``instance``.
+
+    Returns
+    -------
+    Optimum, dict of Optimum
+        Checked again.
+
+    Raises
+    ------
+    InputError
+        The file is malformed, belongs to another instance, or states what cannot be true.
+    """
+    return _known(read_json(path, "result"), path, instance)
+
+
+def load_start(path: Path, instance: Instance) -> Known:
+    """Read schedules and bounds of ``instance`` for a search from a schedule, a run or a result.
+
+    Returns
+    -------
+    Known
+        Judged: the schedule, and from a result all its schedules of optima and their certificates.
+
+    Raises
+    ------
+    InputError
+        The file is malformed, belongs to another instance, or holds what breaks the model.
+    """
+    content = read_json(path, "schedule", "run", "result")
+    parts: list[Start]
+    if content["kind"] == "result":
+        must_be_of(instance, content, path)
+        family = family_of(instance)
+        optimum = part_of(Optimum, content, "optimum", path, family.name)
+        parts = [optimum, *references_in(content, path, family).values()]
+    else:
+        parts = [schedule_in(content, instance, path)]
+    try:
+        return known(instance, parts)
+    except InputError as err:
+        raise InputError(f"{path}: {err}") from err
+
+
+def load_report(path: Path, instance: Instance) -> RatioReport | None:
+    """Return the comparison in a result file, computed again; None if there are no runs in it.
+
+    What theory guarantees depends on what a policy received, which cannot be checked: it is left
+    out.
+
+    Raises
+    ------
+    InputError
+        As :func:`load_known`, also for the runs.
+    """
+    content = read_json(path, "result")
+    family = family_of(instance)
+    runs = runs_in(content, path, family)
+    schedules = schedules_in(content, path, family)
+    if not runs:
+        return None
+    optimum, references = _known(content, path, instance)
+    for run in runs:
+        _must_hold(recheck_run(family, instance, run), path)
+    for name, schedule in schedules.items():
+        _must_hold(recheck_outside(family, instance, name, schedule), path)
+    return rate(
+        instance,
+        [run.model_copy(update={"guarantee": None}) for run in runs],
+        optimum,
+        references,
+        schedules,
+    )
+
+
+def _known(
+    content: Mapping[str, Any], path: Path, instance: Instance
+) -> tuple[Optimum, dict[str, Optimum]]:
+    family = family_of(instance)
+    must_be_of(instance, content, path)
+    said = part_of(Optimum, content, "optimum", path, family.name)
+    if said.scope:
+        raise InputError(f"{path}: holds the best {said.scope} schedule, expected the best of all")
+    others = references_in(content, path, family)
+    return (
+        _sound(family, instance, said, "", path),
+        {name: _sound(family, instance, other, name, path) for name, other in others.items()},
+    )
+
+
+def _sound(family: Family, instance: Instance, said: Optimum, scope: str, path: Path) -> Optimum:
+    """Return an optimum with status and levels as derived; what is not proved is a claim.
+
+    Raises
+    ------
+    InputError
+        It states what is not true.
+    """
+    found = recheck_optimum(family, instance, said, scope)
+    _must_hold(found, path)
+    level = said.bound_level
+    if level is Level.CROSS_CHECKED:
+        level = Level.CLAIMED  # nobody has solved it twice here
+    known = said.interval(instance)
+    gap = known.gap
+    if said.value is not None:
+        status = Status.of(gap, CLOSED, level)
+    elif found.bound is not None and math.isinf(found.bound):
+        status, level = Status.INFEASIBLE, Level.CERTIFIED
+    else:
+        status = said.status  # no schedule, or the claim that there is none
+    certificate = said.certificate
+    return said.model_copy(
+        update={
+            "value_level": found.value_level,
+            "bound_level": level,
+            "gap": gap,
+            "certified_gap": known.at(said.certified_bound).gap,
+            "status": status,
+            "defects": (),  # of another search; a file may state anything
+            "history": tuple(_holding(family.sign, said)),
+            "shadow_prices": ()
+            if certificate is None or found.bound is None
+            else tuple(family.shadow_prices(instance, certificate)),
+        }
+    )
+
+
+def _holding(sign: int, said: Optimum) -> Iterator[Point]:
+    """Yield the history as far as it holds: nothing beyond value and bound as they were checked.
+
+    When they were reached is as the file states.
+    """
+
+    def clipped(recorded: float | None, last: float | None, side: int) -> float | None:
+        if recorded is None or last is None or not math.isfinite(recorded):
+            return None
+        return side * min(side * recorded, side * last)
+
+    for p in said.history:
+        if 0 <= p.seconds <= said.seconds < math.inf:
+            value = clipped(p.value, said.value, sign)
+            yield Point(seconds=p.seconds, value=value, bound=clipped(p.bound, said.bound, -sign))
+
+
+def _must_hold(found: Recheck, path: Path) -> None:
+    """Refuse what was rejected.
+
+    Raises
+    ------
+    InputError
+        Names the first complaint.
+    """
+    if found.complaints:
+        why = found.complaints[0]
+        raise InputError(f"{path}: {found.what}: rejected: {why}")

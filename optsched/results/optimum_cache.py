@@ -1,0 +1,94 @@
+"""Optima of earlier comparisons, kept by the instance's digest: repeated comparisons wait once.
+
+They lie in the user's cache folder (OPTSCHED_CACHE, or optsched in XDG_CACHE_HOME, or in ~/.cache),
+as result files. What is taken from there is checked like any result file. An optimum that is closed
+serves every comparison of its instance; one that is open serves the same question with the
+same limits, by the same version. What is not certified is not kept: nobody could check it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from optsched.core import Optimum
+from optsched.engine.interval import CLOSED
+from optsched.problem import InputError, Instance, Level, Status
+from optsched.results.load import load_known
+from optsched.results.result import save_result
+
+MOST = 100  # files; the oldest go first
+
+
+def folder() -> Path:
+    """Return the folder in which optima are kept."""
+    chosen = os.environ.get("OPTSCHED_CACHE")
+    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(chosen).expanduser() if chosen else Path(home).expanduser() / "optsched"
+
+
+def recall(
+    instance: Instance, asked: Mapping[str, Any]
+) -> tuple[Optimum, dict[str, Optimum]] | None:
+    """Return the optimum and the further references that were kept, checked again, or None.
+
+    Parameters
+    ----------
+    instance : Instance
+    asked : mapping
+        The options of the search.
+    """
+    for path in _places(instance, asked):
+        with contextlib.suppress(InputError, OSError):
+            optimum, references = load_known(path, instance)
+            closed = _is_closed(optimum, references)
+            if closed is not None and (closed or path == _places(instance, asked)[-1]):
+                return optimum, references
+    return None
+
+
+def keep(
+    instance: Instance,
+    asked: Mapping[str, Any],
+    optimum: Optimum,
+    references: Mapping[str, Optimum],
+) -> None:
+    """Keep an optimum and further references; where nothing can be written, nothing is kept."""
+    closed = _is_closed(optimum, references)
+    if optimum.scope or closed is None:
+        return
+    places = _places(instance, asked)
+    with contextlib.suppress(InputError, OSError):
+        folder().mkdir(parents=True, exist_ok=True)
+        save_result(places[0 if closed else -1], instance, optimum, (), references)
+        _make_room()
+
+
+def _is_closed(optimum: Optimum, references: Mapping[str, Optimum]) -> bool | None:
+    """Return whether all is closed that was searched for; None: something is not certified."""
+    if any(o.bound_level is not Level.CERTIFIED for o in (optimum, *references.values())):
+        return None
+    searched = (o for o in references.values() if o.status is not Status.BOUND_ONLY)
+    return all(
+        o.certified_gap is not None and o.certified_gap <= CLOSED for o in (optimum, *searched)
+    )
+
+
+def _places(instance: Instance, asked: Mapping[str, Any]) -> list[Path]:
+    """Return where an optimum may lie: the closed one first, then that of these very options."""
+    digest = instance.digest()[:40]
+    options = f"{metadata.version('optsched')} {sorted(asked.items())}"
+    same = folder() / f"{digest}-{hashlib.sha256(options.encode()).hexdigest()[:12]}.json"
+    ordinary = asked["method"] == "auto" and asked["gap"] >= CLOSED
+    return [folder() / f"{digest}.json", same] if ordinary else [same]
+
+
+def _make_room() -> None:
+    kept = sorted(folder().glob("*.json"), key=lambda p: p.stat().st_mtime)
+    for path in kept[:-MOST]:
+        path.unlink(missing_ok=True)

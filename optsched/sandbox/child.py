@@ -1,0 +1,132 @@
+"""The process of a sealed policy that is written in Python: ``child.py CONFIG``.
+
+What is trusted is imported first (so that compiled kernels are found), then the process is locked,
+and only then the policy is loaded. It is spoken to in JSON lines, see `sealing.process`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Any
+
+
+class Beside:
+    """Finds the modules of some folders, which were looked for before the process was locked."""
+
+    def __init__(self, folders: Sequence[str]) -> None:
+        self.found: dict[str, ModuleSpec] = {}
+        for folder in folders:
+            with contextlib.suppress(OSError):
+                for path in sorted(Path(folder).iterdir()):
+                    name = path.stem if path.suffix == ".py" else path.name
+                    module = path.suffix == ".py" or (path / "__init__.py").is_file()
+                    if module and name.isidentifier():  # another file cannot be imported
+                        spec = PathFinder.find_spec(name, [folder])
+                        if spec is not None:
+                            self.found.setdefault(name, spec)
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the module that is called ``name``."""
+        if path is not None or target is not None or name not in self.found:
+            return None
+        return self.found[name]
+
+    def places(self) -> list[str]:
+        """Return the files and folders that these modules consist of."""
+        specs = self.found.values()
+        folders = [p for s in specs for p in s.submodule_search_locations or ()]
+        return folders + [s.origin for s in specs if s.origin and s.origin.endswith(".py")]
+
+
+def main() -> None:
+    """Load and lock, then play the policy."""
+    config = json.loads(sys.argv[1])
+    sys.argv[1:] = []
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what the policy prints
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(Path(__file__).parents[2]))  # the copy of optsched that started this
+    sys.path += [p for p in config["path"] if p not in sys.path]
+    from optsched.problem import get_family
+    from optsched.sandbox.lock import enclose, lock
+
+    apart = enclose()
+    family = get_family(config["family"])
+    beside = Beside(config["folders"])
+    plugged = importlib.util.find_spec(config["plugged"]) if config["plugged"] else None
+    if plugged is not None:
+        beside.found[plugged.name] = plugged
+    sys.meta_path.insert(sys.meta_path.index(PathFinder), beside)
+    _compile_without_saving(config["writable"][0])
+    places = [*config["readable"], *beside.places()]
+    guards = lock(places, config["writable"], config["hidden"], apart=apart)
+    say = partial(_say, answers, os.getpid())
+    say({"guards": guards})
+    try:
+        _play(family, config["policy"], say)
+    except BaseException as err:
+        from optsched.problem import InputError
+        from optsched.process.errors import explain
+
+        say({"error": str(err) if isinstance(err, InputError) else explain(err)})
+        sys.exit(1)
+
+
+def _compile_without_saving(folder: str) -> None:
+    """Let kernels be compiled though they cannot be saved next to their source any more."""
+    from numba import config as numba_config
+    from numba.core.caching import Cache
+
+    @contextlib.contextmanager
+    def unless_locked(_cache: Any) -> Iterator[None]:
+        with contextlib.suppress(OSError):
+            yield
+
+    setattr(Cache, "_guard_against_spurious_io_errors", unless_locked)  # noqa: B010
+    setattr(numba_config, "CACHE_DIR", folder)  # noqa: B010  (of what the policy compiles itself)
+
+
+def _say(answers: IO[bytes], process: int, content: dict[str, Any]) -> None:
+    from pydantic_core import to_json  # found only once the path is set
+
+    if os.getpid() != process:  # a copy that the policy has forked
+        os._exit(0)
+    answers.write(to_json(content) + b"\n")
+    answers.flush()
+
+
+def _play(family: Any, name: str, say: Callable[[dict[str, Any]], None]) -> None:
+    from optsched.numbers.streams import Streams
+    from optsched.policies.loader import get_policy
+    from optsched.process import messages
+
+    messages.settle(quiet=True, verbose=False)
+    policy = get_policy(family, name)
+    wire, public = family.wire, None
+    for line in sys.stdin:
+        ((kind, content),) = json.loads(line).items()
+        if kind == "hello":
+            said = {"name": policy.name, "information": policy.information}
+            say({"policy": said | {"knows": list(policy.knows)}})
+        elif kind == "start":
+            public = wire.public.model_validate(content["public"])
+            policy.start(public, content["prior"], Streams(content["seed"]))
+            say({"ready": True})
+        else:
+            decision = policy.step(wire.read_event(public, content))
+            say({"decision": wire.decision(decision)})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,395 @@
+"""A policy in a process of its own: JSON lines to its stdin, and from its stdout.
+
+    {"hello": {"protocol": 1, "family": "oasis"}}
+                        {"policy": {"name": "mine", "information": "after", "knows": ["ln_L1"]}}
+    {"start": {"public": {...}, "prior": {"ln_L1": -5.2}, "seed": 0}}
+                        {"ready": true}
+    {"event": {...}}    {"decision": ...}      and so on; stdin ends after the last event
+
+One line for one line; numbers as in files. ``{"error": "..."}`` instead of an answer ends the run.
+What public data, events and decisions look like is the family's `Wire`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import shlex
+import shutil
+import signal
+import site
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from importlib.metadata import entry_points
+from pathlib import Path
+from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
+from typing import Any, Self
+
+from pydantic_core import from_json, to_json
+
+from optsched.numbers.streams import Streams
+from optsched.policies.loader import checked_policy
+from optsched.problem import (
+    Family,
+    Information,
+    InputError,
+    Policy,
+    PolicyError,
+    Prior,
+    is_named_in_file,
+)
+from optsched.process import crash_state, interrupts, messages
+from optsched.process.errors import LONGEST
+
+PROTOCOL = 1
+PROGRAM = "exec:"
+DECISION_LIMIT = 600.0  # seconds; kernels may have to be compiled first
+LONGEST_ANSWER = 1 << 28  # bytes
+LONGEST_LINE, MOST_ON_STDERR = 1 << 16, 1 << 20  # characters
+SEAL = ("files", "memory", "processes", "runs")  # without one of these guards it is partial
+LOOK_UP = 0.2  # seconds between two looks at the clock
+FAREWELL = 1.0  # seconds to end after the last event
+GET_DUMPABLE, SET_DUMPABLE = 3, 4
+HERE = Path(__file__).parent
+PACKAGE = HERE.parent
+PARTS = ("bin", "lib", "lib64", "libexec", "include", "share", "pyvenv.cfg")
+ENVIRONMENT = {
+    "PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "PYTHONHASHSEED": "0",
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+}
+
+
+def is_program(policy: object) -> bool:
+    """Whether ``policy`` names a program in any language."""
+    return isinstance(policy, str) and policy.startswith(PROGRAM)
+
+
+class SealedPolicy:
+    """A policy whose answers come from a process of its own; made by ``with``.
+
+    Parameters
+    ----------
+    family : Family
+    policy : str
+        The name of a policy, or ``exec:COMMAND``.
+    decision_limit : float, optional
+        Seconds for each answer, `DECISION_LIMIT` by default.
+    """
+
+    name: str
+    information: Information
+    knows: tuple[str, ...]
+
+    def __init__(
+        self, family: Family, policy: Policy | str, *, decision_limit: float | None = None
+    ) -> None:
+        if not isinstance(policy, str):
+            raise InputError(
+                f"a sealed policy is made in its own process, expected its name (MODULE:CLASS), "
+                f"not a {type(policy).__name__}"
+            )
+        if os.name != "posix":
+            raise InputError("a sealed policy needs Linux, macOS or another Unix")
+        self.family, self.called, self.own = family, policy, policy in family.policies
+        self.limit = DECISION_LIMIT if decision_limit is None else decision_limit
+        self.guards: tuple[str, ...] = ()
+        self.name = policy
+        self._place = "start"
+        self._heard = b""
+        self._events = 0
+
+    def __enter__(self) -> Self:
+        self._home = tempfile.mkdtemp(prefix="optsched-")
+        try:
+            if os.geteuid() == 0:
+                os.chmod(self._home, 0o777)  # the child may be another user
+            command = _program(self) if is_program(self.called) else _python(self)
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=self._home,
+                env=ENVIRONMENT | {"HOME": self._home, "TMPDIR": self._home} | _numba(),
+                start_new_session=True,
+            )
+        except BaseException:
+            crash_state.remove(self._home)
+            raise
+        crash_state.leave_word(sealed=self._process.pid, home=self._home)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._mouth, self._ear = self._process.stdin.fileno(), self._process.stdout.fileno()
+        os.set_blocking(self._mouth, False)
+        self._ears = DefaultSelector()
+        self._ears.register(self._ear, EVENT_READ)
+        self._dumpable = _be_dumpable(0)
+        self._echo = threading.Thread(target=self._pass_through, daemon=True)
+        self._echo.start()
+        try:
+            self._greet()
+        except BaseException as err:
+            self.__exit__(type(err), err, err.__traceback__)
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
+        process = self._process
+        if process.stdin is not None:
+            process.stdin.close()
+        until = time.monotonic() + FAREWELL
+        while kind is None and self._ears.select(max(0.0, until - time.monotonic())):
+            if not os.read(self._ear, 1 << 16):
+                break
+        self._end()
+        self._ears.close()
+        if process.stdout is not None:
+            process.stdout.close()
+        self._echo.join(FAREWELL)
+        if self._dumpable is not None:
+            _be_dumpable(self._dumpable)
+        crash_state.remove(self._home)
+        crash_state.leave_word(sealed=None, home=None)
+
+    def _end(self) -> int:
+        """End the process and whatever it has started; return its exit status."""
+        process = self._process
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(FAREWELL)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        return process.wait()
+
+    def start(self, public: Any, prior: Prior, streams: Streams) -> None:
+        """Send what is known beforehand."""
+        self._public = public
+        content = {"public": public.model_dump(mode="json"), "prior": dict(prior)}
+        self._ask({"start": content | {"seed": streams.seed}}, "ready")
+
+    def step(self, event: Any) -> Any:
+        """Send an event; return the decision."""
+        self._place = f"event {self._events}"
+        self._events += 1
+        answer = self._ask({"event": self.family.wire.event(event)}, "decision")
+        try:
+            return self.family.wire.read_decision(self._public, answer)
+        except (ValueError, TypeError, RecursionError, OverflowError) as err:
+            raise self._wrong(f"the decision {err}") from err
+
+    def _greet(self) -> None:
+        self.guards = tuple(self._listen(time.monotonic() + self.limit, "guards"))
+        said = self._ask({"hello": {"protocol": PROTOCOL, "family": self.family.name}}, "policy")
+        if not isinstance(said, dict) or not isinstance(said.get("name"), str):
+            raise self._wrong(f'states {said!r:.80}, expected an object with a "name"')
+        self.name = said["name"]
+        self.information = said.get("information", "after")
+        self.knows = said.get("knows", ())
+        if not isinstance(self.knows, list | tuple):
+            raise self._wrong(f"knows is {self.knows!r:.80}, expected a list of names")
+        self.knows = tuple(self.knows)
+        checked_policy(self.family, self, self.called, own=self.own)
+
+    def _wrong(self, what: str) -> PolicyError:
+        return PolicyError(f"policy {self.name}: {self._place}: {what}")
+
+    def _ask(self, message: Mapping[str, Any], expected: str) -> Any:
+        """Send a line; return what the answer holds under ``expected``."""
+        if self._heard or self._says_more():
+            self._own_error()
+            raise self._wrong(f"answers without a request: {_shown(self._heard)}")
+        until = time.monotonic() + self.limit
+        line = to_json(message) + b"\n"
+        self._send(line, until)
+        return self._listen(until, expected)
+
+    def _own_error(self) -> None:
+        """Raise what the child itself states has gone wrong, if its line is there."""
+        line, end, _ = self._heard.partition(b"\n")
+        if end and line.startswith(b'{"error"'):
+            self._content(line, "error")
+
+    def _says_more(self) -> bool:
+        if self._ears.select(0):
+            self._heard = os.read(self._ear, 1 << 16)
+        return bool(self._heard)
+
+    def _send(self, line: bytes, until: float) -> None:
+        rest, pipe = memoryview(line), self._mouth
+        while rest:
+            try:
+                rest = rest[os.write(pipe, rest) :]
+            except BlockingIOError:
+                with DefaultSelector() as selector:
+                    selector.register(pipe, EVENT_WRITE)
+                    self._wait(selector, until)
+            except BrokenPipeError:
+                return  # why it has ended, its answer or its status states
+
+    def _wait(self, selector: DefaultSelector, until: float) -> None:
+        """Wait until a pipe is ready; look up often, so that an interruption is noticed."""
+        while not selector.select(LOOK_UP):
+            interrupts.raise_if_asked()
+            if time.monotonic() > until:
+                raise self._wrong(f"has not answered within {self.limit:g} s")
+
+    def _listen(self, until: float, expected: str) -> Any:
+        """Return what the next line holds under ``expected``."""
+        parts, size = [self._heard], len(self._heard)
+        while b"\n" not in parts[-1]:
+            self._wait(self._ears, until)
+            parts.append(os.read(self._ear, 1 << 16))
+            size += len(parts[-1])
+            if not parts[-1]:
+                raise self._ended(b"".join(parts))
+            if size > LONGEST_ANSWER:
+                raise self._wrong(f"answers with more than {LONGEST_ANSWER} bytes")
+        line, _, self._heard = b"".join(parts).partition(b"\n")
+        return self._content(line, expected)
+
+    def _content(self, line: bytes, expected: str) -> Any:
+        try:
+            content = from_json(line, allow_inf_nan=False)
+        except ValueError:
+            content = None
+        if isinstance(content, dict) and isinstance(content.get("error"), str):
+            lines = content["error"][:LONGEST].splitlines()
+            raise self._wrong("\n  ".join(messages.printable(line.strip()) for line in lines))
+        if not isinstance(content, dict) or set(content) != {expected}:
+            raise self._wrong(
+                f"answers {_shown(line)}, expected one line {{{json.dumps(expected)}: ...}}; "
+                "what is meant for people belongs to stderr"
+            )
+        return content[expected]
+
+    def _ended(self, heard: bytes) -> PolicyError:
+        self._echo.join(FAREWELL)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(FAREWELL)
+        status = self._end()
+        how = f"exit status {status}" if status >= 0 else signal.Signals(-status).name
+        said = f", after printing {_shown(heard)}" if heard.strip() else ""
+        return self._wrong(f"its process has ended ({how}){said}")
+
+    def _pass_through(self) -> None:
+        """Print what the policy writes to stderr, without commands to a terminal, and not all."""
+        assert self._process.stderr is not None
+        begins, left = True, MOST_ON_STDERR
+        with self._process.stderr as pipe:
+            while piece := pipe.readline(LONGEST_LINE):
+                shown, begins = begins and left > 0, piece.endswith(b"\n")
+                if not shown:
+                    continue
+                line = piece.decode(errors="backslashreplace").rstrip("\r\n")
+                line = messages.printable(line, shown="\t")[:LONGEST_LINE] + "\n"
+                left -= len(line)
+                sys.stderr.write(line)
+                if left <= 0:
+                    messages.say(
+                        f"policy {self.name}: writes more than 1 MB to stderr, cut off here"
+                    )
+
+
+def _shown(text: bytes) -> str:
+    shown = text[:80].decode(errors="backslashreplace").strip()
+    return repr(shown + ("..." if len(text) > 80 else ""))
+
+
+def _numba() -> dict[str, str]:
+    """Return where compiled kernels are, if that is reported."""
+    name = "NUMBA_CACHE_DIR"
+    return {name: os.path.abspath(os.environ[name])} if os.environ.get(name) else {}
+
+
+def _python(sealed: SealedPolicy) -> list[str]:
+    """Return the command that plays a policy written in Python."""
+    here = os.getcwd()
+    path = [os.path.abspath(p) for p in sys.path if p and os.path.exists(p)]
+    known = [p for p in path if _is_installed(p)]
+    plugged = {e.name: e.module for e in entry_points(group="optsched.policies")}
+    file, _, name = sealed.called.rpartition(":")
+    own = [os.path.abspath(file)] if is_named_in_file(sealed.called) else []
+    config = {
+        "family": sealed.family.name,
+        "policy": f"{own[0]}:{name}" if own else sealed.called,
+        "plugged": plugged.get(sealed.called, "").partition(".")[0],
+        "path": known,
+        "folders": [here, *(p for p in path if p not in known and os.path.isdir(p))],
+        "readable": [*_interpreter(), *known, str(PACKAGE), *_numba().values(), *own],
+        "writable": [sealed._home],
+        "hidden": _samples(known),
+    }
+    return [sys.executable, "-s", "-P", str(HERE / "child.py"), json.dumps(config)]
+
+
+def _samples(path: Iterable[str]) -> list[str]:
+    """Return the sample traces of this copy of optsched, and of others that are installed."""
+    return [str(PACKAGE / "samples"), *(os.path.join(p, "optsched", "samples") for p in path)]
+
+
+def _interpreter() -> list[str]:
+    """Return where Python and its libraries are."""
+    return [str(Path(p, part)) for p in {sys.prefix, sys.base_prefix} for part in PARTS]
+
+
+def _is_installed(path: str) -> bool:
+    """Whether a place where modules are looked for holds what was installed, and nobody's work."""
+    inside = (*map(os.path.abspath, _interpreter()), os.path.abspath(site.getusersitepackages()))
+    return path.endswith(("site-packages", "dist-packages")) or path.startswith(
+        tuple(p + os.sep for p in inside)
+    )
+
+
+def _program(sealed: SealedPolicy) -> list[str]:
+    """Return the command that locks itself and becomes the policy's program."""
+    try:
+        words = shlex.split(sealed.called.removeprefix(PROGRAM))
+    except ValueError as err:
+        raise InputError(f"policy {sealed.called}: {err}") from err
+    path = f"{sys.prefix}/bin:{os.environ.get('PATH', '')}"  # of a virtual environment first
+    found = shutil.which(words[0], path=path) if words else None
+    if found is None:
+        raise InputError(f"policy {sealed.called}: there is no such program, expected exec:COMMAND")
+    program = os.path.abspath(found)
+    arguments = [os.path.abspath(w) if os.path.isfile(w) else w for w in words[1:]]
+    files = [w for w in arguments if os.path.isfile(w)]
+    config = {
+        "readable": [*_interpreter(), *_around(Path(program)), *files],
+        "writable": [sealed._home],
+        "hidden": _samples(sys.path),
+        "command": [program, *arguments],
+    }
+    return [sys.executable, "-I", "-S", str(HERE / "lock.py"), json.dumps(config)]
+
+
+def _around(program: Path) -> list[str]:
+    """Return what a program consists of: itself, and where it stands in a ``bin``, what it needs.
+
+    Nothing of the folder in which the command runs, and none that holds it.
+    """
+    found = [str(program)]
+    for place in {program, program.resolve()}:
+        prefix = place.parent.parent
+        here = Path.cwd()
+        known = prefix not in (Path.home(), here, *here.parents)
+        if place.parent.name == "bin" and (known or (prefix / "pyvenv.cfg").is_file()):
+            found += [str(prefix / part) for part in PARTS]
+    return found
+
+
+def _be_dumpable(value: int) -> int | None:
+    """Return whether other processes of this user may look into this one; return what it was."""
+    if not sys.platform.startswith("linux"):
+        return None
+    libc = ctypes.CDLL(None)
+    before = int(libc.prctl(GET_DUMPABLE, 0, 0, 0, 0))
+    libc.prctl(SET_DUMPABLE, value, 0, 0, 0)
+    return before

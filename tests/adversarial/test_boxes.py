@@ -1,0 +1,128 @@
+"""Boxes: what presets draw lies inside, and moves do not lead out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from optsched.adversarial.evaluation import Evaluation
+from optsched.adversarial.moves import PLAIN, STRUCTURAL, Hand, Known
+from optsched.adversarial.targeted_moves import AIMED, block
+from optsched.numbers.boxes import Either, OneOf, Real, Some, Whole, copied, members, put, value_at
+from optsched.problem import get_family
+
+SIZES = {
+    "oasis": {"jobs": 4},
+    "dmlrs": {"jobs": 4},
+    "completion": {"jobs": 3},
+    "bipartite": {"slots": 6},
+    "bot": {},
+}
+MOVES = [*PLAIN, *STRUCTURAL, *AIMED]
+
+
+def box_of(name):
+    return get_family(name).box("small", **SIZES[name])
+
+
+def test_all_families_declare_a_box():
+    assert [name for name in SIZES if get_family(name).box is None] == []
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_what_a_preset_draws_is_in_its_box(name):
+    box = box_of(name)
+    drawn = [box.draw(seed) for seed in range(6)]
+    assert [box.complaint(data) for data in drawn] == [None] * 6
+    assert len({str(data) for data in drawn}) == 6
+    assert get_family(name).instance.model_validate(drawn[0]).model_dump(mode="json") == drawn[0]
+
+
+@pytest.mark.parametrize(("name", "policy"), [("oasis", "oasis"), ("dmlrs", "pd-ors")])
+@pytest.mark.parametrize("jobs", [1, 32])
+def test_the_theorems_speak_of_all_fine_instances(name, policy, jobs):
+    family = get_family(name)
+    box = family.box("fine", jobs=jobs)
+    for seed in range(4):
+        inst = family.instance.model_validate(box.draw(seed))
+        known = {"alpha": "alpha", "theorem_3": "theorem_3"}
+        prior = {key: family.knowledge[key](inst) for key in known if key in family.knowledge}
+        assert family.guarantee(inst, policy, prior) < 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SIZES)
+def test_moves_stay_in_the_box(name):
+    family, box = get_family(name), box_of(name)
+    rng = np.random.default_rng(1)
+    data, other = box.draw(1), box.draw(2)
+    made = set()
+    for k in range(6 * len(MOVES)):
+        move = MOVES[k % len(MOVES)]
+        jobs = len(data[box.jobs.name])
+        ends = tuple(int(end) for end in rng.integers(3, size=2 * jobs))
+        found = Evaluation(low=2, share=1, earned=0.5, mine=ends[:jobs], best=ends[jobs:])
+        hand = Hand(box, rng, [Known(other, found, 1.0)])
+        before = copied(data)
+        moved = move(hand, copied(data), found)
+        assert data == before, "expected a move to change its own copy alone"
+        settled = None if moved is None else box.settle(moved)
+        if settled is not None:
+            assert box.complaint(settled) is None, move.__name__
+            family.instance.model_validate(settled)
+            made |= {move.__name__} if settled != data else set()
+            data = settled
+    assert made >= {"redraw", "nudge", "drop", "add", "to_the_end", "alike", "exchange", "cross"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SIZES)
+def test_what_is_outside_is_named(name):
+    box = box_of(name)
+    for part, path, values in members(box):
+        if isinstance(values, Whole | Real):
+            data = box.draw(0)
+            put(data[part.name], 0, path, values.ends()[1] + 7)
+            said = box.complaint(data)
+            assert said is not None
+            assert said.startswith(f"{part.name}.0")
+    crowded = box.draw(0)
+    crowded[box.jobs.name] *= 2
+    assert box.complaint(crowded).startswith(f"{box.jobs.name}: ")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        Whole(3, 9),
+        Real(0.5, 2.5, 3),
+        OneOf(("a", "b")),
+        Either((Whole(0, 0), Real(4.0, 6.0, 3))),
+        Some(5, 1, 3),
+    ],
+)
+def test_ranges_hold_what_they_give(values):
+    rng = np.random.default_rng(0)
+    value = values.draw(rng)
+    seen = set()
+    for _ in range(200):
+        assert values.holds(value)
+        value = values.near(value, rng) if rng.random() < 0.7 else values.draw(rng)
+        seen.add(str(value))
+    assert all(map(values.holds, values.ends()))
+    assert len(seen) > 1
+
+
+def test_a_preferred_job_is_made_long_and_others_dense():
+    box = box_of("dmlrs")
+    part, found = box.jobs, Evaluation(low=2, share=1, earned=0.5, mine=(9, 3), best=(1, 3))
+    data = box.draw(1)
+    data["jobs"] = data["jobs"][:2]
+    ways = set()
+    for seed in range(40):
+        first, other = block(Hand(box, np.random.default_rng(seed)), copied(data), found)["jobs"]
+        for now, before, signs in ((first, 1, part.length), (other, 0, part.width)):
+            for path, sign in signs.items():
+                way = value_at(now, path) - value_at(data["jobs"][before], path)
+                ways.add((before, np.sign(sign * way)))
+    assert ways == {(0, 0), (0, 1), (1, 0), (1, 1)}

@@ -1,0 +1,232 @@
+"""Hunts: what they find, that they go on, shrink, and refuse what cannot be."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from dataclasses import replace
+from itertools import islice
+
+import pytest
+from typer.testing import CliRunner
+
+from optsched import problem
+from optsched.adversarial.evaluation import Evaluation, Judge, Terms, TheoremError
+from optsched.adversarial.search import Search
+from optsched.adversarial.shrink import LOSS, lighter
+from optsched.adversarial.worst_case import hunt, notes_beside
+from optsched.cli.app import app
+from optsched.core import simulate
+from optsched.families.bot import FAMILY as BOT
+from optsched.families.bot.instance import BotSchedule
+from optsched.families.bot.policies.baselines import LocalShare
+from optsched.problem import InputError, get_family
+from optsched.results.result import recheck
+
+BAGS = Terms(family="bot", policy="local-share", preset="small")
+SLOTS = Terms(family="bipartite", policy="ogasched", preset="small", sizes={"slots": 4})
+
+
+class Grudging(LocalShare):
+    """Takes four fifths from large bags with masters of low numbers."""
+
+    name = "grudging"
+
+    def step(self, event):
+        poor = {k for k, bag in enumerate(event.applications) if bag.name == "cpu"}
+        fair = super().step(event)
+        return BotSchedule(rates=[(n, k, r / 5 if k in poor else r) for n, k, r in fair.rates])
+
+
+class Moody(LocalShare):
+    """Fails where the first master is node 0."""
+
+    name = "moody"
+
+    def step(self, event):
+        if event.applications[0].master == 0:
+            raise ArithmeticError("no node 0, please")
+        return super().step(event)
+
+
+def own(name):
+    return BAGS.model_copy(update={"policy": f"{__name__}:{name}"})
+
+
+@pytest.fixture(autouse=True)
+def _importable(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or _this())
+
+
+def _this():
+    import types
+
+    module = types.ModuleType(__name__)
+    module.__dict__.update(globals())
+    return module
+
+
+def test_a_hunt_finds_more_than_its_draws(tmp_path):
+    found = hunt(BAGS, evaluations=60, path=tmp_path / "worst.json")
+    first = hunt(BAGS, evaluations=24)
+    assert found.evaluations == 60
+    assert found.row.ratio.exact
+    assert found.row.ratio.low > first.trophy.found.low
+    checked = recheck(tmp_path / "worst.json")
+    assert not [c for part in checked for c in part.complaints]
+    box = get_family("bot").box("small")
+    data = found.trophy.instance.model_dump(mode="json")
+    assert box.complaint(data) is None
+
+
+@pytest.mark.slow
+def test_an_own_policy_is_seen_through():
+    found = hunt(own("Grudging"), evaluations=120)
+    fair = hunt(BAGS, evaluations=24)
+    assert found.row.ratio.low >= 0.9 * 5 > fair.row.ratio.low
+
+
+def test_a_policy_that_fails_is_told():
+    found = hunt(own("Moody"), evaluations=30)
+    assert found.failed > 0
+    assert "no node 0, please" in str(found)
+    assert found.trophy.instance.applications[0].master != 0
+
+
+def test_a_hunt_goes_on(tmp_path):
+    path = tmp_path / "worst.json"
+    whole = hunt(BAGS, evaluations=50, seed=3)
+    hunt(BAGS, evaluations=30, seed=3, path=path)
+    before = json.loads(notes_beside(path).read_text())["rows"]
+    again = hunt(BAGS, evaluations=50, seed=3, path=path)
+    after = json.loads(notes_beside(path).read_text())["rows"]
+    assert len(before) == 30
+    assert len(after) == 50
+    assert before.items() <= after.items()
+    assert again.trophy.instance == whole.trophy.instance
+    assert again.when == whole.when
+    with pytest.raises(InputError, match=r"of another hunt \(share: 0.2 there, 0.3 here\)"):
+        hunt(BAGS.model_copy(update={"share": 0.3}), evaluations=50, path=path)
+
+
+def test_what_is_known_is_not_evaluated_again(tmp_path):
+    path = tmp_path / "worst.json"
+    assert hunt(BAGS, evaluations=15, path=path).trophy is not None
+    notes = notes_beside(path)
+    content = json.loads(notes.read_text())
+    for row in content["rows"].values():
+        row["share"] = 0.0  # as if nothing counted
+    notes.write_text(json.dumps(content))
+    assert hunt(BAGS, evaluations=15, path=path).trophy is None
+
+
+def test_several_searches_share_a_notebook(tmp_path):
+    path = tmp_path / "worst.json"
+    both = hunt(BAGS, evaluations=26, searches=2, path=path)
+    alone = [hunt(BAGS, evaluations=26, seed=seed) for seed in (0, 1)]
+    assert both.evaluations == 52
+    assert both.trophy.found.low == max(one.trophy.found.low for one in alone)
+
+
+def test_ctrl_c_keeps_the_best(tmp_path):
+    path = tmp_path / "worst.json"
+    told = []
+
+    def tell(said):
+        told.append(said)
+        if said.startswith("shrinking"):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    found = hunt(BAGS, evaluations=30, path=path, tell=tell)
+    assert found.ended
+    assert found.report is None
+    assert found.trophy is not None
+    assert not [c for part in recheck(path) for c in part.complaints]
+    assert "ratio at least" in str(found)
+    assert not hunt(BAGS, evaluations=30, path=path).ended
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("terms", [BAGS, SLOTS], ids=lambda terms: terms.family)
+def test_no_job_can_be_left_out(terms):
+    found = hunt(terms, evaluations=30)
+    family = get_family(terms.family)
+    box, judge = family.box(terms.preset, **terms.sizes), Judge(family, terms)
+    data = found.trophy.instance.model_dump(mode="json")
+    for smaller in lighter(box, data):
+        settled = box.settle(smaller)
+        if settled is None:
+            continue
+        instance = family.instance.model_validate(settled)
+        run = simulate(instance, terms.policy)
+        less = judge.compared(instance, run, effort=1000).found
+        assert not less.admitted(terms) or less.low < (1 - LOSS / 2) * found.row.ratio.low
+
+
+def test_beyond_a_theorem_is_loud(monkeypatch, tmp_path):
+    path = tmp_path / "worst.json"
+    family = replace(BOT, guarantee=lambda _instance, _policy, _prior: 1.01)
+    monkeypatch.setattr(problem, "load_family", lambda _name: family)
+    with pytest.raises(TheoremError, match=r"beyond the 1.01 that theory guarantees"):
+        hunt(BAGS, evaluations=30, path=path)
+    assert json.loads(path.read_text())["runs"][0]["guarantee"] == 1.01
+
+
+def test_what_cannot_be_hunted_is_refused(monkeypatch):
+    with pytest.raises(InputError, match="unknown policy 'nobody'"):
+        hunt(BAGS.model_copy(update={"policy": "nobody"}))
+    with pytest.raises(InputError, match="unknown box 'huge', expected one of: paper"):
+        hunt(BAGS.model_copy(update={"preset": "huge"}))
+    with pytest.raises(InputError, match="unknown size 'jobs'"):
+        hunt(BAGS.model_copy(update={"sizes": {"jobs": 3}}))
+    monkeypatch.setattr(problem, "load_family", lambda _name: replace(BOT, box=None))
+    with pytest.raises(InputError, match="declares no box"):
+        hunt(BAGS)
+
+
+def test_the_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    asked = ["worst-case", "--family", "bot", "--policy", "local-share", "--preset", "small"]
+    asked += ["--evaluations", "26", "-o", "worst.json", "-q"]
+    done = CliRunner().invoke(app, [*asked, "--json"])
+    assert done.exit_code == 0
+    said = json.loads(done.stdout)
+    assert said["evaluations"] == 26
+    assert said["ratio"]["low"] > 1
+    assert said["guarantee"] is None
+    assert {p.name for p in tmp_path.iterdir()} == {"worst.json", "worst.hunt.json"}
+    plain = CliRunner().invoke(app, asked)
+    assert "26 evaluations of local-share in box bot small" in plain.stdout
+    assert "theory: nothing is proved of this policy on this instance" in plain.stdout
+    none = [
+        "worst-case",
+        "--family",
+        "bipartite",
+        "--policy",
+        "spreading",
+        "--preset",
+        "small",
+        "-q",
+    ]
+    none += ["--horizon", "3", "--evaluations", "2", "--min-alg-fraction", "1", "-o", "none.json"]
+    none = CliRunner().invoke(app, none)
+    assert none.exit_code == 1
+    assert "no instance counts" in none.stdout
+    assert not (tmp_path / "none.json").exists()
+
+
+def test_a_policy_that_fails_at_first_is_hunted_on():
+    family = get_family("oasis")
+    terms = Terms(family="oasis", policy="fifo", preset="small", sizes={"jobs": 3})
+    failed = Evaluation(low=1.0, share=0.0, earned=0.0, failed="it stumbled")
+    search = Search(family, family.box("small", jobs=3), terms, 0, lambda _instance, _data: failed)
+    assert all(known.found is failed for known in islice(search.steps(), 30))
+    assert search.best is None
+
+
+def test_a_sandboxed_policy_takes_no_parameters():
+    with pytest.raises(ValueError, match="fifo is sealed, and made without parameters"):
+        Terms(family="oasis", policy="fifo", preset="small", sealed=True, parameters={"a": 1})

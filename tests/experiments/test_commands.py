@@ -1,0 +1,160 @@
+"""`optsched campaign`: what it prints, writes and refuses; Ctrl-C."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from poison import begun, numbers
+
+from optsched.experiments.campaign import campaign, status
+from optsched.files.format import load_instance, save_instance
+from optsched.problem import get_family
+
+pytestmark = pytest.mark.slow
+
+HELPERS = Path(__file__).parents[1] / "helpers"
+PLAN = """
+[[instances]]
+family = "bot"
+preset = "small"
+seeds = 8
+
+[[policies]]
+name = "fifo"
+[[policies]]
+name = "local-share"
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("campaign")
+    (path / "plan.toml").write_text(PLAN)
+    command = [sys.executable, "-m", "optsched", "campaign", "run", "plan.toml", "--workers", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=path)
+    assert done.returncode == 0, done.stderr
+    assert "16 of 16 cells done" in done.stdout
+    assert "local-share" in done.stdout
+    return path
+
+
+def test_a_process_of_its_own_changes_nothing(folder, tmp_path):
+    with ThreadPoolExecutor(1) as executor:
+        campaign(folder / "plan.toml", tmp_path / "store", executor=executor)
+    assert numbers(folder / "plan.sqlite") == numbers(tmp_path / "store")
+
+
+def test_status_counts(call, folder):
+    said = json.loads(call("campaign", "status", folder / "plan.sqlite", "--json")[1])
+    assert (said["cells"], said["done"], said["missing"]) == (16, 16, 0)
+    assert said["sources"] == {"bot small": {"done": 16, "limit": 0, "error": 0}}
+    _, out, _ = call("campaign", "status", folder / "plan.sqlite")
+    assert out.startswith("16 of 16 cells done\n")
+
+
+def test_a_second_run_has_nothing_to_do_and_more_seeds_have(call, folder, tmp_path):
+    (tmp_path / "plan.toml").write_text(PLAN.replace("seeds = 8", "seeds = 9"))
+    store = folder / "plan.sqlite"
+    _, out, _ = call("campaign", "run", tmp_path / "plan.toml", "-o", store, "--dry-run")
+    assert out.startswith("18 cells on 9 instances, 16 of them done; the others take about")
+    status, out, _ = call("campaign", "resume", store)
+    assert status == 0
+    assert "16 of 16 cells done" in out
+
+
+def test_exports(call, folder, tmp_path):
+    files = [tmp_path / name for name in ("cells.csv", "table.tex", "ecdf.csv", "worst")]
+    options = ("--csv", files[0], "--latex", files[1], "--ecdf", files[2], "--worst", files[3])
+    status, out, err = call("campaign", "export", folder / "plan.sqlite", *options, "--json")
+    assert status == 0, err
+    rows = list(csv.DictReader(files[0].open()))
+    assert len(rows) == 16
+    by_policy = [float(r["ratio_low"]) for r in rows if r["policy"] == "local-share"]
+    found = {s["policy"]: s for s in json.loads(out)["statistics"]["summaries"]}
+    mine = found["local-share"]
+    assert mine["low"] == pytest.approx(sum(by_policy) / 8)
+    assert mine["interval"][0] < mine["low"] <= mine["high"] < mine["interval"][1]
+    assert r"bot small & local-share & 8 & 0 &" in files[1].read_text()
+    steps = [r for r in csv.DictReader(files[2].open()) if r["policy"] == "local-share"]
+    assert float(steps[-1]["share_at_most"]) == 1.0
+    worst = load_instance(files[3] / "01-bot-small-local-share.json")
+    assert worst.digest() == mine["worst_sha256"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run", "no.toml"), "no.toml: cannot be read"),
+        (("status", "no.sqlite"), "no.sqlite: there is no such store"),
+        (("run", "PLAN", "--shard", "3"), "--shard is '3', expected K/N"),
+        (("run", "PLAN", "--shard", "0/3"), "shard 0/3, expected k/n"),
+        (("merge", "STORE", "STORE"), "is the store to be made"),
+    ],
+)
+def test_what_is_wrong_is_one_line(call, folder, words, said):
+    names = {"PLAN": folder / "plan.toml", "STORE": folder / "plan.sqlite"}
+    status, _, err = call("campaign", *(names.get(word, word) for word in words))
+    assert status == 2
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_ctrl_c_finishes_the_cells_in_flight_and_says_how_to_go_on(tmp_path):
+    plan = PLAN.replace('"fifo"', '"poison:Counts"').replace("seeds = 8", "seeds = 400")
+    (tmp_path / "plan.toml").write_text(plan)
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "optsched",
+            "campaign",
+            "run",
+            "plan.toml",
+            "--workers=1",
+            "--trust",
+        ],
+        env=os.environ | {"PYTHONPATH": str(HELPERS)},
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    while len(begun("counts", tmp_path)) < 5:
+        time.sleep(0.1)
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == 130
+    assert "`optsched campaign resume plan.sqlite --trust` goes on" in said
+    found = status(tmp_path / "plan.sqlite")
+    assert 5 <= found.done < found.cells == 800
+    stored = [row for row in numbers(tmp_path / "plan.sqlite") if row["policy"] == "poison:Counts"]
+    assert len(stored) == len(begun("counts", tmp_path))  # what was begun is stored
+    assert not (tmp_path / "plan.sqlite.lock").exists()
+
+
+def test_a_ratio_over_seeds_is_a_campaign(call, tmp_path):
+    store = tmp_path / "store"
+    words = ("sample", "--family", "bot", "--jobs", 2, "--draw-seed", 5, "--seeds", 5)
+    status, out, err = call("ratio", *words, "-p", "local-share", "--json", "-o", store)
+    assert status == 0, err
+    (mine,) = json.loads(out)["statistics"]["summaries"]
+    assert (mine["policy"], mine["instances"]) == ("local-share", 5)
+    assert mine["drawn"]  # the trace is the same, its intervals cover the drawn attributes
+    assert 1 <= mine["interval"][0] < mine["low"] < mine["interval"][1]
+    assert {row["instance_seed"] for row in numbers(store)} == {5, 6, 7, 8, 9}
+
+
+def test_seeds_of_what_is_not_drawn_are_refused(call, tmp_path):
+    save_instance(get_family("bot").generate("small", seed=1), tmp_path / "one.json")
+    status, _, err = call("ratio", tmp_path / "one.json", "--seeds", 3)
+    assert status == 2
+    assert "is one instance, of which nothing is drawn; expected a trace" in err

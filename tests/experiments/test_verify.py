@@ -1,0 +1,231 @@
+"""`optsched campaign verify`, and stores that are not what they were: one line, exit status 2."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+
+import pytest
+from edits_of_files import ENDLESS, PLAN
+
+from optsched.experiments.campaign import AS_STORED, Campaign, campaign
+from optsched.experiments.plan import make_plan
+from optsched.experiments.verify import verify
+from optsched.problem import InputError
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    path = tmp_path_factory.mktemp("verify") / "store.sqlite"
+    campaign(PLAN, path, workers=1)
+    return path
+
+
+@pytest.fixture
+def edit(whole, tmp_path):
+    def make(script):
+        path = tmp_path / "edited.sqlite"
+        shutil.copy(whole, path)
+        with closing(sqlite3.connect(path)) as db:
+            db.executescript(script)
+        return path
+
+    return make
+
+
+def test_a_store_as_it_was_made_is_accepted(call, whole):
+    status, out, _ = call("campaign", "verify", whole, "--json")
+    said = json.loads(out)
+    assert (status, said["accepted"], said["wrong"]) == (0, True, [])
+    assert (said["cells"], said["runs"], said["optima"], said["certificates"]) == (4, 4, 2, 2)
+    assert call("campaign", "verify", whole, "--sample", 2, "--seed", 7)[1] == (
+        "accepted: 2 of 4 cells run again, 1 optima solved again, 1 of their certificates checked; "
+        "drawn with --seed 7\n"
+    )
+
+
+def test_nobody_knows_beforehand_which_instances_are_looked_at(call, edit):
+    """A forged instance is found by some seeds, and the seed that is shown finds it again."""
+    path = edit("UPDATE cell SET value = value * 1.5 WHERE instance = 1")
+    found = {}
+    while {*found.values()} != {0, 1}:
+        status, out, _ = call("campaign", "verify", path, "--sample", 2, "--json")
+        found[json.loads(out)["seed"]] = status
+    for seed, status in list(found.items())[:2]:
+        assert call("campaign", "verify", path, "--sample", 2, "--seed", seed)[0] == status
+
+
+@pytest.mark.slow
+def test_processes_of_their_own_say_the_same(whole):
+    plan = Campaign(whole).plan()
+    assert verify(whole, plan, workers=2) == verify(whole, plan)
+
+
+FORGED = {
+    "a value": ("UPDATE cell SET value = value * 1.5", "value is"),
+    "a ratio": ("UPDATE cell SET low = 1, high = 1", "low is"),
+    "a schedule": ("UPDATE cell SET schedule = x'00'", "another schedule"),
+    "an optimum": ("UPDATE optimum SET value = value * 2", "is beyond the certified bound"),
+    "a bound": ("UPDATE optimum SET bound = bound / 2, certified = bound / 2", "is refuted by"),
+    "a looser bound": ("UPDATE optimum SET bound = bound * 2", "optimum: bound is"),
+    "a level": ("UPDATE optimum SET level = 1", "optimum: level is"),
+    "a status": ("UPDATE optimum SET status = 1", "optimum: status is"),
+    "a certificate": ("UPDATE optimum SET certificate = x'00'", "another certificate"),
+    "an instance": ("UPDATE instance SET digest = x'00'", "another instance"),
+    "a seed": ("UPDATE cell SET seed = seed + 1", "of something else"),
+    "a policy": (
+        "UPDATE cell SET policy = (SELECT min(policy) FROM cell)",
+        "of something else",
+    ),
+    "a key": ("UPDATE cell SET key = x'00' WHERE key = (SELECT min(key) FROM cell)", "not of the"),
+    "no optima": ("DELETE FROM optimum", "its optimum is missing"),
+    "strays": (
+        "INSERT INTO optimum SELECT x'00', reference, status, value, bound, level, certified, "
+        "effort, micros, wall, schedule, certificate, versions, message FROM optimum LIMIT 1",
+        "belong to no instance",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_forged_rows_are_found(call, edit, what):
+    script, said = FORGED[what]
+    status, out, _ = call("campaign", "verify", edit(script))
+    assert status == 1
+    assert said in out
+    assert "rejected" in out
+
+
+TEXTS = {
+    "a policy": ("word", "fifo", "fi\\u001b[31mfo"),
+    "a policy over two lines": ("word", "fifo", "fifo\\n\\\\input{x}"),
+    "half a character": ("word", "fifo", "fi\\ud800fo"),
+    "a source": ("word", '"jobs":3', '"jobs":"\\u202e3"'),
+    "a version": ("word", '"numpy"', '"\\u001b[31mnumpy"'),
+    "the plan": ("fact", "campaign", "\\u001b[31mcampaign"),
+    "a plan that is no JSON": ("fact", '"jobs":3', '"jobs":NaN'),
+    "an infinite plan": ("fact", '"jobs":3', '"jobs":1e999'),
+    "a deep plan": ("fact", '"jobs":3', '"jobs":' + 900 * "[" + 900 * "]"),
+    "a large seed": ("fact", '"seeds":[0,1]', f'"seeds":[0,{1 << 63}]'),
+}
+
+
+@pytest.mark.parametrize("what", TEXTS)
+def test_texts_that_no_store_holds_are_refused(call, edit, tmp_path, what):
+    table, old, new = TEXTS[what]
+    column = {"word": "text", "fact": "value"}[table]
+    script = f"UPDATE {table} SET {column} = replace({column}, '{old}', '{new}')"
+    path = edit(script)
+    for words in (
+        ("campaign", "verify", path),
+        ("campaign", "resume", path, "--workers", 1, "-q"),
+        ("report", path, "-o", tmp_path / "page.html"),
+    ):
+        status, _, err = call(*words)
+        assert status == 2, words
+        assert err.splitlines()[-1].startswith("optsched: ")
+        assert "\x1b" not in err
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize("low", ["-1e308", "-9e999", "-1"])
+def test_ratios_below_zero_are_refused(call, edit, low):
+    path = edit(f"UPDATE cell SET low = {low}, high = 1e308")
+    assert call("campaign", "export", path)[0] == 2
+    assert call("report", path, "-o", path.with_suffix(".html"))[0] == 2
+
+
+def test_messages_do_not_command_a_terminal(call, edit, tmp_path):
+    path = edit(
+        "INSERT INTO word (text) VALUES (char(27) || '[31mred' || char(10) || 'forged'); "
+        "UPDATE cell SET status = 2, message = (SELECT max(id) FROM word)"
+    )
+    status, out, _ = call("campaign", "export", path, "--csv", tmp_path / "t.csv")
+    assert status == 0
+    assert "\\x1b[31mred\\nforged" in out
+    assert "\x1b" not in out + (tmp_path / "t.csv").read_text()
+
+
+def test_rows_of_other_versions_are_wrong_only_if_they_cannot_be_true(call, edit):
+    other = """UPDATE word SET text = '{"optsched":"0.0.1"}' WHERE text LIKE '{"%python%';"""
+    status, out, _ = call("campaign", "verify", edit(other))
+    assert (status, "rows of other versions" in out) == (0, False)
+    status, out, _ = call("campaign", "verify", edit(f"{other} UPDATE cell SET value = value / 2"))
+    assert (status, "4 rows of other versions" in out) == (0, True)
+    forged = "UPDATE optimum SET bound = bound / 2, certified = bound / 2"
+    status, out, _ = call("campaign", "verify", edit(other + forged))
+    assert (status, "is refuted by a schedule" in out) == (1, True)
+
+
+WRONG = {
+    "an endless view": "DROP TABLE fact; CREATE VIEW fact AS "
+    f"{ENDLESS} x AS name, x AS value FROM n",
+    "another view": f"CREATE VIEW more AS {ENDLESS} x FROM n",
+    "a trigger": "CREATE TRIGGER t AFTER INSERT ON cell BEGIN DELETE FROM cell; END",
+    "another table": "CREATE TABLE more (x)",
+    "an index": "CREATE INDEX i ON cell (abs(value))",
+    "no table": "DROP TABLE optimum",
+    "another column": "ALTER TABLE cell ADD COLUMN more",
+    "a write-ahead log": "PRAGMA journal_mode = WAL",
+    "a text for a number": "UPDATE cell SET value = 'x'",
+    "a blob for a text": "UPDATE word SET text = x'ff' WHERE id = 1",
+    "a number for a key": "UPDATE instance SET digest = 3",
+    "a long key": "UPDATE cell SET schedule = zeroblob(1000)",
+    "a status": "UPDATE cell SET status = 9",
+    "a level": "UPDATE optimum SET level = -1",
+    "no words": "DELETE FROM word",
+    "no instances": "DELETE FROM instance",
+    "a source": "UPDATE word SET text = '{\"family\": 1}' "
+    "WHERE id IN (SELECT source FROM instance)",
+    "a family": "UPDATE word SET text = replace(text, 'oasis', 'none')",
+    "no JSON": "UPDATE word SET text = '{' WHERE id IN (SELECT reference FROM cell)",
+    "deep JSON": "UPDATE word SET text = printf('%.99999c', '[') "
+    "WHERE id IN (SELECT reference FROM cell)",
+    "a policy": "UPDATE word SET text = '{\"policy\": 3}' "
+    "WHERE id = (SELECT min(policy) FROM cell)",
+    "versions": "UPDATE word SET text = '[1]' WHERE id IN (SELECT versions FROM cell)",
+    "how many": "UPDATE fact SET value = 'many' WHERE name = 'cells'",
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_no_store_is_refused_in_a_line(call, edit, tmp_path, what):
+    path = edit(WRONG[what])
+    before = path.read_bytes()
+    for command in (
+        ["campaign", "status", path],
+        ["campaign", "export", path],
+        ["campaign", "resume", path],
+        ["campaign", "verify", path],
+        ["report", path, "-o", tmp_path / "page.html"],
+    ):
+        status, out, err = call(*command)
+        assert (status, out, err.count("\n")) == (2, "", 1), (command, err)
+        assert err.startswith(f"optsched: {path}: ")
+    assert path.read_bytes() == before
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"instances": [{"family": "oasis", "seeds": 10**15}]},
+        {"instances": [{"family": "oasis", "grid": {k: list(range(99)) for k in "abcdefgh"}}]},
+        {"replications": 10**15},
+    ],
+)
+def test_plans_that_nobody_could_go_through(change, tmp_path):
+    with pytest.raises(InputError, match="expected"):
+        make_plan(PLAN | change, tmp_path)
+
+
+def test_exports_and_reports_say_that_nothing_was_run_again(call, whole, tmp_path):
+    status, _, err = call("campaign", "export", whole, "--latex", tmp_path / "t.tex")
+    assert (status, AS_STORED in err) == (0, True)
+    assert f"% {AS_STORED}\n" in (tmp_path / "t.tex").read_text()
+    assert AS_STORED in call("campaign", "status", whole)[1]
+    assert call("report", whole, "-o", tmp_path / "page.html")[0] == 0
+    said = (tmp_path / "page.html").read_text()
+    assert "Not verified" in said
