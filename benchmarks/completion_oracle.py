@@ -22,7 +22,7 @@ from render import number, percent
 
 from optsched.engine.colgen import generate_columns
 from optsched.engine.interior_master import InteriorMaster
-from optsched.families.completion.optimum.relaxations.capacity import Jobs, ServerBlocks
+from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, Jobs
 from optsched.families.completion.oracle.schedule import best_schedule
 from optsched.families.completion.oracle.servers import PricedServers
 from optsched.families.completion.sources.presets import generate
@@ -92,7 +92,7 @@ def plain_value(
 def sides(jobs: Jobs, seed: int) -> dict[str, PricedServers]:
     """Return the classes at dual prices, and single servers at prices near them."""
     horizon = jobs.inst.horizon
-    problem = ServerBlocks(jobs, 2 * horizon, SPAN)
+    problem = CapacityRelaxation(jobs, 2 * horizon, SPAN)
     until = time.perf_counter() + SECONDS
     found = generate_columns(
         problem, InteriorMaster(problem), stop=lambda _: time.perf_counter() > until

@@ -23,9 +23,9 @@ from planted import WORST
 from pydantic import ValidationError
 
 from optsched.adversarial.evaluation import Evaluation, Judge, Terms
-from optsched.adversarial.moves import PLAIN, Hand
+from optsched.adversarial.moves import PLAIN, MoveContext
 from optsched.adversarial.search import Search
-from optsched.numbers.boxes import Box, Data, copied
+from optsched.numbers.parameter_space import Data, ParameterSpace, copied
 from optsched.problem import Family, Instance, get_family
 
 NONE = Evaluation(low=1, share=0, earned=0)
@@ -54,9 +54,11 @@ HOT, COLD = 0.5, 0.02
 TRIES = 100  # of a move that leaves the box
 
 
-def instances(family: Family, box: Box, rng: Generator, data: Data | None) -> tuple[Data, Instance]:
+def instances(
+    family: Family, box: ParameterSpace, rng: Generator, data: Data | None
+) -> tuple[Data, Instance]:
     """Return an instance that is drawn, or one that a plain move makes of ``data``."""
-    hand = Hand(box, rng)
+    hand = MoveContext(box, rng)
     for _ in range(TRIES):
         moved: Data | None = hand.drawn()
         if data is not None:

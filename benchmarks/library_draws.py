@@ -49,7 +49,7 @@ class Plan:
         cell, seed = dict(self.cells[entry % len(self.cells)]), SEEDS * entry + attempt
         if self.origin == "drawn":
             return get_family(self.family).generate(cell.pop("preset"), seed=seed, **cell)
-        with messages.hushed():
+        with messages.silenced():
             return WINDOWS[self.family](traces, entry + 7 * attempt, seed, cell)
 
 

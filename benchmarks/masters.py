@@ -117,10 +117,10 @@ def measure(cell: Row) -> Row:
     size = {name: cell[name] for name in ("jobs", "slots", "machines")}
     inst = get_family(cell["family"]).generate(cell["preset"], seed=cell["seed"], **size)
     module = import_module(f"optsched.families.{cell['family']}.optimum.prices.capacity")
-    problem = module.CapacityBlocks(inst)
+    problem = module.CapacityRelaxation(inst)
     small = get_family(cell["family"]).generate("small", seed=0)
     kind = masters()[cell["master"]]
-    warm = module.CapacityBlocks(small)  # its kernels are compiled
+    warm = module.CapacityRelaxation(small)  # its kernels are compiled
     generate_columns(warm, kind(warm), stop=lambda _: False)
     bounds: list[tuple[float, float]] = []
     center = compact_prices(problem) if cell["family"] == "oasis" else None

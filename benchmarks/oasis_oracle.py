@@ -20,7 +20,7 @@ from numba import njit
 from render import number
 
 from optsched.engine.budget import Budget
-from optsched.families.oasis.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.relaxation import compact_prices
 from optsched.families.oasis.sources.traces import generate
 from optsched.numbers.arrays import Floats
@@ -120,7 +120,7 @@ def tolerance(best: Best | None) -> float:
 def measure(cell: Row) -> Row:
     """Time all jobs of one instance at one factor."""
     inst = generate(cell["preset"], seed=cell["seed"], **sizes(cell))
-    blocks = CapacityBlocks(inst)
+    blocks = CapacityRelaxation(inst)
     spread = blocks.by_machine(compact_prices(blocks, span=Budget(cell["lp_limit"]).span()))
     capacity = inst.arrays.worker_capacity, inst.arrays.ps_capacity
     streams = Streams(cell["seed"])

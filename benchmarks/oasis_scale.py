@@ -32,7 +32,7 @@ from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.build_certificate import certify_capacity
-from optsched.families.oasis.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.relaxation import _Matrix, compact_prices
 from optsched.families.oasis.sources.traces import generate
 from optsched.problem import Level
@@ -64,7 +64,7 @@ def first_bound(cell: Row) -> Row:
     """Part a: prices, bound, certificate, check; then the simplex."""
     inst, clock = instance(cell), time.perf_counter
     times = [clock()]
-    blocks = CapacityBlocks(inst)
+    blocks = CapacityRelaxation(inst)
     prices = compact_prices(blocks, span=Budget(cell["alternative_limit"]).span())
     times.append(clock())
     best = blocks.price(prices, np.zeros(blocks.jobs)).best
@@ -88,7 +88,7 @@ def simplex(inst: OasisInstance, limit: float) -> Row:
     began = time.perf_counter()
     h = solvers.highs(threads=1, time_limit=limit)
     h.setOptionValue("solver", "simplex")
-    solvers.load(h, *_Matrix(CapacityBlocks(inst)).matrices())
+    solvers.load(h, *_Matrix(CapacityRelaxation(inst)).matrices())
     solvers.run(h)
     seconds = time.perf_counter() - began
     done = h.modelStatusToString(h.getModelStatus()) == "Optimal"

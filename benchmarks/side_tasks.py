@@ -131,7 +131,7 @@ def _machines(capacity: Any, count: Any, slots: int, worth: float) -> Any:
 
 def _separated(instance: Any, *, distinct: bool) -> Task:
     schedule, arrays = module("optsched.scheduling.oracle.schedule"), instance.arrays
-    blocks = module(f"{FAMILIES}.oasis.{CAPACITY}").CapacityBlocks(instance)
+    blocks = module(f"{FAMILIES}.oasis.{CAPACITY}").CapacityRelaxation(instance)
     worth = 0.3 * float(arrays.utility.max(axis=1).sum())
     sides = []
     for side, whole in enumerate((arrays.worker_capacity, arrays.ps_capacity)):
@@ -154,7 +154,7 @@ def _separated(instance: Any, *, distinct: bool) -> Task:
 
 def _shared(instance: Any, *, distinct: bool) -> Task:
     blocks, linked = (module(f"{FAMILIES}.dmlrs.{name}") for name in (CAPACITY, LINKED))
-    blocks = blocks.CapacityBlocks(instance)
+    blocks = blocks.CapacityRelaxation(instance)
     whole = instance.arrays.capacity
     capacity, count = (
         (whole, np.ones(len(whole), np.int64)) if distinct else (blocks.capacity, blocks.count)

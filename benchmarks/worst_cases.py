@@ -24,7 +24,7 @@ from bench import RESULTS
 from matplotlib.figure import Figure
 
 from optsched.adversarial.evaluation import Terms
-from optsched.adversarial.worst_case import hunt, notes_beside
+from optsched.adversarial.worst_case import checkpoint_path, hunt
 from optsched.core import Optimum, Ratio, Run
 from optsched.drawing import COLOURS, HINDSIGHT, new_figure, save
 from optsched.families.bipartite.instance import BipartiteInstance
@@ -146,7 +146,7 @@ def look(case: Case, folder: Path) -> None:
     if found.ended or found.report is None:
         raise SystemExit(f"{case.name}: was ended, or found nothing; the same command goes on")
     draw(case, folder)
-    notes_beside(path).unlink()
+    checkpoint_path(path).unlink()
     known[case.name] = found.summary()
     ordered = {each.name: known[each.name] for each in CASES if each.name in known}
     write_whole(folder / FOUND, json.dumps(plain(ordered), indent=1, allow_nan=False) + "\n")

@@ -25,8 +25,8 @@ from pydantic import Field
 from optsched.base import Frozen as Frozen
 from optsched.base import InputError as InputError
 from optsched.base import PolicyError as PolicyError
-from optsched.numbers.boxes import Box
 from optsched.numbers.json_float import Signed
+from optsched.numbers.parameter_space import ParameterSpace
 from optsched.numbers.streams import Streams
 from optsched.process.loading import is_named_in_file as is_named_in_file
 from optsched.process.loading import load_from_file
@@ -322,7 +322,9 @@ class Family:
     )
     # what the word `sample` stands for: "source", fields of Window
     samples: Mapping[str, Any] = field(default_factory=dict)
-    box: Callable[..., Box] | None = None  # (preset, **sizes) -> what hunts may try; None: nothing
+    box: Callable[..., ParameterSpace] | None = (
+        None  # (preset, **sizes) -> what hunts may try; None: nothing
+    )
     # name -> (instance, **options) -> JSON value
     knowledge: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     # the declarative model, of Pyomo or CVXPY: (instance, *, relaxed, printed), the linear

@@ -147,7 +147,7 @@ def test_pictures(made):
 def test_what_is_left_of_a_command_that_is_killed(made, monkeypatch):
     report, folder = made
     inst = random_instance(6)
-    monkeypatch.setattr(crash_state, "_board", crash_state.Board())
+    monkeypatch.setattr(crash_state, "_board", crash_state.CrashState())
     with Journal(inst, folder / "out.json", "compact", known(inst, ())) as journal:
         journal.tell(report.optimum)
         (kept,) = folder.glob(".optsched-*best")

@@ -66,7 +66,7 @@ def test_only_what_is_certified_is_kept(tmp_path, monkeypatch, level):
     monkeypatch.setenv("OPTSCHED_CACHE", str(tmp_path))
     instance = get_family("bot").generate("small", seed=0)
     found = solve(instance).model_copy(update={"bound_level": level})
-    optimum_cache.keep(instance, {"method": "auto", "gap": 1e-6}, found, {})
+    optimum_cache.store(instance, {"method": "auto", "gap": 1e-6}, found, {})
     assert len(list(tmp_path.iterdir())) == (level is Level.CERTIFIED)
 
 

@@ -189,7 +189,7 @@ def test_a_comparison_starts_from_what_is_known(closed, folder, call):
 
 def test_what_is_known_is_not_lost_should_the_command_be_killed(closed, folder, monkeypatch):
     inst, found = closed
-    monkeypatch.setattr(crash_state, "_board", crash_state.Board())
+    monkeypatch.setattr(crash_state, "_board", crash_state.CrashState())
     for start, value in (
         (load_start(folder / "r.json", inst), found.value),
         (Known(inst.digest()), 0),
@@ -202,7 +202,7 @@ def test_what_is_known_is_not_lost_should_the_command_be_killed(closed, folder, 
 
 def test_an_abandoned_method_writes_nothing_when_the_result_is_there(closed, folder, monkeypatch):
     inst, _ = closed
-    monkeypatch.setattr(crash_state, "_board", crash_state.Board())
+    monkeypatch.setattr(crash_state, "_board", crash_state.CrashState())
     progress = Progress(FAMILY, inst, time_limit=LONG, gap=0.0)
     begin(progress, Known(inst.digest()), "auto")
     with Journal(inst, folder / "out.json", "auto", Known(inst.digest())) as journal:
@@ -215,7 +215,7 @@ def test_a_bound_that_was_checked_on_the_way_is_kept_with_its_certificate(
     closed, folder, monkeypatch
 ):
     inst, _ = closed
-    monkeypatch.setattr(crash_state, "_board", crash_state.Board())
+    monkeypatch.setattr(crash_state, "_board", crash_state.CrashState())
     start = Known(inst.digest())
     with Journal(inst, folder / "out.json", "auto", start) as journal:
         (kept,) = folder.glob(".optsched-*best")

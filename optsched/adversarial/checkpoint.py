@@ -28,7 +28,7 @@ class _Content(Frozen):
     rows: dict[str, Evaluation] = Field(description="by the beginning of the instance's digest")
 
 
-class Notebook:
+class Checkpoint:
     """Evaluations by instance; ``path`` None: they are in memory alone."""
 
     def __init__(self, path: Path | None, terms: Terms, versions: Mapping[str, str]) -> None:
@@ -45,7 +45,7 @@ class Notebook:
         Raises
         ------
         InputError
-            It is the notebook of another hunt, or of other code.
+            It is the checkpoint of another hunt, or of other code.
         """
         content = read_json(path, KIND)
         try:

@@ -96,7 +96,7 @@ class Evaluation(Frozen):
 
 
 @dataclass(frozen=True)
-class Trophy:
+class WorstInstance:
     """An instance with what the policy did and the best schedule that was found."""
 
     instance: Instance
@@ -116,7 +116,7 @@ class Judge:
 
     family: Family
     terms: Terms
-    last: Trophy | None = None
+    last: WorstInstance | None = None
 
     def __call__(self, instance: Instance) -> Evaluation:
         """Run the policy, look for a better schedule, and compare."""
@@ -131,7 +131,7 @@ class Judge:
         self.last = self.compared(instance, run, method=method, **limits)
         return self.last.found
 
-    def compared(self, instance: Instance, run: Run, **search: Any) -> Trophy:
+    def compared(self, instance: Instance, run: Run, **search: Any) -> WorstInstance:
         """Return how a run compares with the best schedule that a search finds."""
         family = self.family
         known = []
@@ -152,7 +152,7 @@ class Judge:
             mine=run.completion,
             best=family.verify(instance, best.schedule).completion,
         )
-        return Trophy(instance, run, best, found, beyond(run, ratio.low))
+        return WorstInstance(instance, run, best, found, beyond(run, ratio.low))
 
 
 def _share(measure: Callable[[float, float], float], reached: float, alone: float) -> float:

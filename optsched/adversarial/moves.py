@@ -13,7 +13,18 @@ from typing import Any, TypeVar
 from numpy.random import Generator
 
 from optsched.adversarial.evaluation import Evaluation
-from optsched.numbers.boxes import Box, Data, Part, Path, Range, Real, Whole, copied, put, value_at
+from optsched.numbers.parameter_space import (
+    Data,
+    ParameterSpace,
+    Part,
+    Path,
+    Range,
+    Real,
+    Whole,
+    copied,
+    put,
+    value_at,
+)
 
 LARGEST_SEED = 2**31
 JOBS = 0.6  # share of changes that are made to jobs, where other lists vary too
@@ -30,10 +41,10 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Hand:
+class MoveContext:
     """What moves draw from."""
 
-    box: Box
+    box: ParameterSpace
     rng: Generator
     others: Sequence[Known] = ()  # the best instances so far
 
@@ -89,24 +100,24 @@ class Hand:
         entries.insert(int(self.rng.integers(len(entries) + 1)), entry)
 
 
-Move = Callable[[Hand, Data, Evaluation], Data | None]
+Move = Callable[[MoveContext, Data, Evaluation], Data | None]
 
 
-def redraw(hand: Hand, data: Data, _found: Evaluation) -> Data:
+def redraw(hand: MoveContext, data: Data, _found: Evaluation) -> Data:
     """Draw a field anew."""
     entries, k, path, values = hand.place(data)
     put(entries, k, path, values.draw(hand.rng))
     return data
 
 
-def nudge(hand: Hand, data: Data, _found: Evaluation) -> Data:
+def nudge(hand: MoveContext, data: Data, _found: Evaluation) -> Data:
     """Change a field by a step."""
     entries, k, path, values = hand.place(data)
     put(entries, k, path, values.near(value_at(entries[k], path), hand.rng))
     return data
 
 
-def drop(hand: Hand, data: Data, _found: Evaluation) -> Data | None:
+def drop(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
     """Leave out a job."""
     entries = data[hand.box.jobs.name]
     if len(entries) <= hand.box.jobs.least:
@@ -115,14 +126,14 @@ def drop(hand: Hand, data: Data, _found: Evaluation) -> Data | None:
     return data
 
 
-def add(hand: Hand, data: Data, _found: Evaluation) -> Data:
+def add(hand: MoveContext, data: Data, _found: Evaluation) -> Data:
     """Put in a job of another draw."""
     name = hand.box.jobs.name
     hand.put_in(data[name], hand.one(hand.drawn()[name]))
     return data
 
 
-def to_the_end(hand: Hand, data: Data, _found: Evaluation) -> Data | None:
+def to_the_end(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
     """Set a field to an end of its range."""
     entries, k, path, values = hand.place(data)
     if not values.ends():
@@ -131,7 +142,7 @@ def to_the_end(hand: Hand, data: Data, _found: Evaluation) -> Data | None:
     return data
 
 
-def alike(hand: Hand, data: Data, _found: Evaluation) -> Data | None:
+def alike(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
     """Set a field of all entries of a list to one value, mostly an end."""
     entries, k, path, values = hand.place(data)
     value = value_at(entries[k], path)
@@ -142,7 +153,7 @@ def alike(hand: Hand, data: Data, _found: Evaluation) -> Data | None:
     return data
 
 
-def double(hand: Hand, data: Data, _found: Evaluation) -> Data:
+def double(hand: MoveContext, data: Data, _found: Evaluation) -> Data:
     """Copy a job, at the same time or some slots away."""
     entries = data[hand.box.jobs.name]
     entry = copied(hand.one(entries))
@@ -151,7 +162,7 @@ def double(hand: Hand, data: Data, _found: Evaluation) -> Data:
     return data
 
 
-def exchange(hand: Hand, data: Data, _found: Evaluation) -> Data | None:
+def exchange(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
     """Exchange two jobs, or one field of theirs."""
     part = hand.box.jobs
     entries = data[part.name]
@@ -165,7 +176,7 @@ def exchange(hand: Hand, data: Data, _found: Evaluation) -> Data | None:
     return data
 
 
-def shift(hand: Hand, data: Data, _found: Evaluation) -> Data:
+def shift(hand: MoveContext, data: Data, _found: Evaluation) -> Data:
     """Let a job, or all, come earlier or later."""
     entries = data[hand.box.jobs.name]
     slots = hand.one((-2, -1, 1, 2))
@@ -177,7 +188,7 @@ def shift(hand: Hand, data: Data, _found: Evaluation) -> Data:
     return data
 
 
-def repeat(hand: Hand, data: Data, _found: Evaluation) -> Data | None:
+def repeat(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
     """Repeat what comes, some slots later; where entries are slots, one of them several times."""
     part = hand.box.jobs
     entries = data[part.name]
@@ -197,7 +208,7 @@ def repeat(hand: Hand, data: Data, _found: Evaluation) -> Data | None:
     return data
 
 
-def cross(hand: Hand, data: Data, _found: Evaluation) -> Data | None:
+def cross(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
     """Take jobs of this instance and of another good one, and the platform of either."""
     if not hand.others:
         return None

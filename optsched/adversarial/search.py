@@ -15,9 +15,9 @@ import numpy as np
 from pydantic import ValidationError
 
 from optsched.adversarial.evaluation import Evaluation, Terms
-from optsched.adversarial.moves import PLAIN, STRUCTURAL, Hand, Known, Move
+from optsched.adversarial.moves import PLAIN, STRUCTURAL, Known, Move, MoveContext
 from optsched.adversarial.targeted_moves import AIMED
-from optsched.numbers.boxes import Box, Data, copied
+from optsched.numbers.parameter_space import Data, ParameterSpace, copied
 from optsched.problem import Family, InputError, Instance
 
 FIRST = 20  # instances that are drawn before the first child
@@ -39,7 +39,7 @@ class Search:
     """One search; `steps` yields after every evaluation."""
 
     family: Family
-    box: Box
+    box: ParameterSpace
     terms: Terms
     seed: int
     ask: Ask
@@ -68,7 +68,7 @@ class Search:
 
     def _drawn(self) -> tuple[Data, Instance]:
         """Draw an instance, often with fewer jobs."""
-        hand = Hand(self.box, self._rng)
+        hand = MoveContext(self.box, self._rng)
         for _ in range(TRIES):
             data = hand.drawn()
             entries = data[self.box.jobs.name]
@@ -100,7 +100,7 @@ class Search:
     def _child(self) -> Known:
         for _ in range(TRIES):
             parent = self._parent()
-            hand = Hand(self.box, self._rng, self._elite)
+            hand = MoveContext(self.box, self._rng, self._elite)
             used = self._chosen(hand)
             data: Data | None = copied(parent.data)
             found = parent.found
@@ -112,7 +112,7 @@ class Search:
                 return self._take(*fresh, parent=parent, used=used)
         return self._take(*self._drawn(), parent=None)
 
-    def _chosen(self, hand: Hand) -> list[int]:
+    def _chosen(self, hand: MoveContext) -> list[int]:
         """Return the moves of a child; those that look at what came of its parent come first."""
         chances = self._worth / self._worth.sum()
         chosen = [int(self._rng.choice(len(self._moves), p=chances))]

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from optsched.adversarial.evaluation import Judge, Trophy
-from optsched.numbers.boxes import Box, Data, copied
+from optsched.adversarial.evaluation import Judge, WorstInstance
+from optsched.numbers.parameter_space import Data, ParameterSpace, copied
 from optsched.problem import PolicyError
 from optsched.process import interrupts
 
@@ -17,8 +17,11 @@ EFFORT = 1000.0  # of the search for each optimum
 
 
 def shrink(
-    judge: Judge, box: Box, trophy: Trophy, tell: Callable[[str], None] | None = None
-) -> Trophy:
+    judge: Judge,
+    box: ParameterSpace,
+    trophy: WorstInstance,
+    tell: Callable[[str], None] | None = None,
+) -> WorstInstance:
     """Leave out jobs until leaving out any one of the others loses a hundredth of the ratio.
 
     Of all that can be left out, what raises the ratio most, or lowers it least, goes first. Other
@@ -46,7 +49,7 @@ def shrink(
     return best
 
 
-def lighter(box: Box, data: Data) -> Iterator[Data]:
+def lighter(box: ParameterSpace, data: Data) -> Iterator[Data]:
     """Yield the data without each job; where entries are slots, also without each whole slot."""
     part = box.jobs
     entries: list[Any] = data[part.name]
@@ -64,7 +67,7 @@ def lighter(box: Box, data: Data) -> Iterator[Data]:
                 yield smaller
 
 
-def _look(judge: Judge, box: Box, data: Data) -> Trophy | None:
+def _look(judge: Judge, box: ParameterSpace, data: Data) -> WorstInstance | None:
     """Return what an instance is, its optimum looked for with more effort than in the search."""
     settled = box.settle(data)
     if settled is None:

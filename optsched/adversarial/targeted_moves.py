@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from optsched.adversarial.evaluation import Evaluation
-from optsched.adversarial.moves import Hand, Move
-from optsched.numbers.boxes import Data, copied, put
+from optsched.adversarial.moves import Move, MoveContext
+from optsched.numbers.parameter_space import Data, copied, put
 
 LOST = 1e6  # slots that a job is late which is never done
 
@@ -20,7 +20,7 @@ def harm(found: Evaluation, jobs: int) -> list[float] | None:
     return [m - b for m, b in zip(mine, best, strict=True)]
 
 
-def push(hand: Hand, data: Data, found: Evaluation) -> Data | None:
+def advance_job(hand: MoveContext, data: Data, found: Evaluation) -> Data | None:
     """Let jobs that the policy harms be worth more, and others less."""
     part = hand.box.jobs
     entries = data[part.name]
@@ -37,7 +37,7 @@ def push(hand: Hand, data: Data, found: Evaluation) -> Data | None:
     return data
 
 
-def forget(hand: Hand, data: Data, found: Evaluation) -> Data | None:
+def drop_idle(hand: MoveContext, data: Data, found: Evaluation) -> Data | None:
     """Leave out all jobs that neither of the two does, or that both end in the same slot."""
     part = hand.box.jobs
     entries = data[part.name]
@@ -56,7 +56,7 @@ def forget(hand: Hand, data: Data, found: Evaluation) -> Data | None:
     return data
 
 
-def victims(hand: Hand, data: Data, found: Evaluation) -> Data | None:
+def hurt_losers(hand: MoveContext, data: Data, found: Evaluation) -> Data | None:
     """Copy a job that the policy harms, or leave out one that it prefers."""
     entries = data[hand.box.jobs.name]
     late = harm(found, len(entries))
@@ -76,7 +76,7 @@ def victims(hand: Hand, data: Data, found: Evaluation) -> Data | None:
     return data
 
 
-def crumb(hand: Hand, data: Data, _found: Evaluation) -> Data | None:
+def add_filler_job(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
     """Put in a job that is worth next to nothing: a policy that starves has something to earn."""
     part = hand.box.jobs
     if part.worth is None:
@@ -91,7 +91,7 @@ def crumb(hand: Hand, data: Data, _found: Evaluation) -> Data | None:
     return data
 
 
-def block(hand: Hand, data: Data, found: Evaluation) -> Data | None:
+def block(hand: MoveContext, data: Data, found: Evaluation) -> Data | None:
     """Let a job that the policy prefers come first and be longer, and those that it harms denser.
 
     Where nobody is harmed, any job is taken to be preferred, and all others to be harmed.
@@ -120,4 +120,4 @@ def block(hand: Hand, data: Data, found: Evaluation) -> Data | None:
     return data
 
 
-AIMED: tuple[Move, ...] = (push, forget, victims, crumb, block)
+AIMED: tuple[Move, ...] = (advance_job, drop_idle, hurt_losers, add_filler_job, block)

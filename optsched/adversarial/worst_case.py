@@ -10,15 +10,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from optsched.adversarial.checkpoint import KEY, Notebook
-from optsched.adversarial.evaluation import Evaluation, Judge, Terms, TheoremError, Trophy
+from optsched.adversarial.checkpoint import KEY, Checkpoint
+from optsched.adversarial.evaluation import Evaluation, Judge, Terms, TheoremError, WorstInstance
 from optsched.adversarial.search import Search
 from optsched.adversarial.shrink import shrink
 from optsched.core import Judged, RatioReport, compare
 from optsched.experiments.cell_keys import digest_of, file_of_policy
 from optsched.files.provenance import all_versions
 from optsched.numbers import settings
-from optsched.numbers.boxes import Box
+from optsched.numbers.parameter_space import ParameterSpace
 from optsched.policies.loader import get_policy, known_or_refused
 from optsched.problem import Family, InputError, Instance, Policy, family_or_problem
 from optsched.process import blas, interrupts
@@ -36,7 +36,7 @@ class Hunt:
     failed: int  # evaluations in which the policy failed
     complaint: str  # of the first of them
     ended: bool  # by Ctrl-C, before all was done
-    trophy: Trophy | None  # the worst instance; None: nothing counts
+    trophy: WorstInstance | None  # the worst instance; None: nothing counts
     when: int = 0  # the evaluation that has found it
     jobs: int = 0  # that it had before it was shrunk
     report: RatioReport | None = None  # the policy next to the closed optimum; None: it was ended
@@ -128,7 +128,7 @@ def hunt(
     time_limit : float
         Seconds for the optimum of the instance that was found.
     path : path, optional
-        The result file to be written. A notebook is written next to it, from which the same hunt,
+        The result file to be written. A checkpoint is written next to it, from which the same hunt,
         or one of more evaluations, goes on.
     tell : callable, optional
         Called with words that state how far it is.
@@ -141,7 +141,7 @@ def hunt(
     Raises
     ------
     InputError
-        Unknown family, policy or preset, a family that declares no box, or another hunt's notebook.
+        Unknown family, policy or preset, a family that declares no box, or another checkpoint.
     optsched.adversarial.evaluation.TheoremError
         A ratio exceeds what theory guarantees for its instance; that is in the file.
     """
@@ -150,10 +150,10 @@ def hunt(
     settings.whole(evaluations=evaluations, searches=searches)
     settings.whole(0, seed=seed)
     target = None if path is None else Path(path)
-    notebook = Notebook(target and notes_beside(target), terms, all_versions())
+    checkpoint = Checkpoint(target and checkpoint_path(target), terms, all_versions())
     say = tell or (lambda _text: None)
     assert made.box is not None  # it is among the terms that were settled
-    hunting = _Hunting(made, made.box(terms.preset, **terms.sizes), notebook, say)
+    hunting = _Hunting(made, made.box(terms.preset, **terms.sizes), checkpoint, say)
     try:
         with suppress(KeyboardInterrupt), blas.one_thread():
             for each in range(seed, seed + searches):
@@ -163,7 +163,7 @@ def hunt(
             hunting.best.save(target)
         raise
     finally:
-        notebook.write()
+        checkpoint.write()
     return hunting.finished(target, time_limit)
 
 
@@ -171,11 +171,15 @@ class _Hunting:
     """Searches of one hunt, one after the other, and the worst instance so far."""
 
     def __init__(
-        self, family: Family, box: Box, notebook: Notebook, say: Callable[[str], None]
+        self,
+        family: Family,
+        box: ParameterSpace,
+        checkpoint: Checkpoint,
+        say: Callable[[str], None],
     ) -> None:
         self.box, self.say = box, say
-        self.judge, self.notebook = Judge(family, notebook.terms), notebook
-        self.best: Trophy | None = None
+        self.judge, self.checkpoint = Judge(family, checkpoint.terms), checkpoint
+        self.best: WorstInstance | None = None
         self.done = self.when = 0
         self._low = -math.inf  # of the worst instance
         self._worst: Instance | None = None
@@ -185,9 +189,9 @@ class _Hunting:
         """Return an evaluation that is known, or make it."""
         self._asked, self.judge.last = instance, None
         key = instance.digest()[:KEY]
-        found = self.notebook.rows.get(key) or self.judge(instance)
+        found = self.checkpoint.rows.get(key) or self.judge(instance)
         interrupts.raise_if_asked()  # what a signal has cut short does not count
-        self.notebook.add({key: found})
+        self.checkpoint.add({key: found})
         return found
 
     def search(self, seed: int, evaluations: int, whole: int) -> None:
@@ -198,7 +202,7 @@ class _Hunting:
         TheoremError
             A ratio exceeds what theory guarantees for its instance.
         """
-        search = Search(self.judge.family, self.box, self.notebook.terms, seed, self._ask)
+        search = Search(self.judge.family, self.box, self.checkpoint.terms, seed, self._ask)
         for _ in islice(search.steps(), evaluations):
             self.done += 1
             last, better = self.judge.last, search.best
@@ -213,7 +217,7 @@ class _Hunting:
 
     def finished(self, target: Path | None, time_limit: float) -> Hunt:
         """Shrink what was found, close it, and save it."""
-        terms, rows = self.notebook.terms, self.notebook.rows.values()
+        terms, rows = self.checkpoint.terms, self.checkpoint.rows.values()
         failed = [row.failed for row in rows if row.failed]
         shared: dict[str, Any] = {"terms": terms, "evaluations": self.done, "failed": len(failed)}
         shared |= {"complaint": failed[0] if failed else "", "when": self.when}
@@ -251,13 +255,15 @@ class _Hunting:
         return Hunt(**shared, ended=interrupts.asked() is not None, trophy=best, report=report)
 
 
-def notes_beside(target: Path) -> Path:
-    """Return where the notebook of a result stands.
+def checkpoint_path(target: Path) -> Path:
+    """Return the checkpoint of a result: a new one, or one that has the name of earlier versions.
 
-    >>> notes_beside(Path("found/worst.json")).name
-    'worst.hunt.json'
+    >>> checkpoint_path(Path("found/worst.json")).name
+    'worst.checkpoint.json'
     """
-    return target.with_name(f"{target.name.removesuffix('.json')}.hunt.json")
+    stem = target.name.removesuffix(".json")
+    older = target.with_name(f"{stem}.hunt.json")
+    return older if older.exists() else target.with_name(f"{stem}.checkpoint.json")
 
 
 def _settled(family: Family, terms: Terms) -> Terms:

@@ -155,7 +155,7 @@ def _cells(row: Judged, report: RatioReport) -> dict[str, str]:
     cells = {"policy": row.name + ("" if row.obeys else " *"), "value": f"{row.value:.6g}"}
     if report.facts.jobs is not None:
         done = "-" if row.completed is None else f"{row.completed} of {report.facts.jobs}"
-        cells["jobs done"] = done
+        cells["completed"] = done
     cells["ratio"] = row.ratio.ends
     if RELAXATION in report.references:
         to = row.to_relaxation
@@ -165,8 +165,8 @@ def _cells(row: Judged, report: RatioReport) -> dict[str, str]:
     limit = "none" if row.decision_limit is None else f"{row.decision_limit:g} s"
     cells |= {
         "guarantee": "none" if promised is None else f"{promised:.4g}",
-        "all decisions": "-" if row.seconds is None else f"{row.seconds:.3f} s",
-        "slowest": "-" if row.slowest is None else f"{row.slowest * 1000:.1f} ms",
+        "total decision time": "-" if row.seconds is None else f"{row.seconds:.3f} s",
+        "max decision time": "-" if row.slowest is None else f"{row.slowest * 1000:.1f} ms",
         "information": ", ".join([row.information, *row.own]),
         "sealed": SEALED.get(row.seal, row.seal.removeprefix("sealed: ")),
     }

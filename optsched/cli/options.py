@@ -198,7 +198,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         for name, value in (("source", source), ("window", window), ("preset", preset)):
             if name in asked:
                 given[name] = value
-        with messages.aloud(f"reading {source}"):
+        with messages.long_step(f"reading {source}"):
             instance = open_input(source, family, window, preset, given.get("seed", 0))
         command(instance=instance, **given)
 

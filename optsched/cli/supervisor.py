@@ -15,7 +15,7 @@ import signal
 import sys
 from contextlib import suppress
 
-from optsched.process.crash_state import Board, leave_word, prefix, remove, watch_over_me
+from optsched.process.crash_state import CrashState, prefix, publish, remove, watch_over_me
 
 TYPE_CHECKING = False  # `typing` takes longer to import than all of this
 if TYPE_CHECKING:
@@ -34,14 +34,14 @@ def main() -> None:
     try:
         work()
     finally:
-        leave_word(over=True)
+        publish(over=True)
 
 
 def _divide() -> None:
     """Return in the worker; the supervisor ends here."""
     numbers = _heard()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
-    board, parent = Board(), os.getpid()
+    board, parent = CrashState(), os.getpid()
     worker = os.fork()
     if worker:
         with suppress(OSError):  # both do it, since either may come first
@@ -76,7 +76,7 @@ def _heard() -> list[signal.Signals]:
 class _Watch:
     """The supervisor's side."""
 
-    def __init__(self, worker: int, board: Board) -> None:
+    def __init__(self, worker: int, board: CrashState) -> None:
         self.worker = worker
         self.board = board
         self.signal: int | None = None  # the first that requested an end

@@ -92,7 +92,7 @@ def recorded(source: Path, window: Window, instance: Instance) -> dict[str, Sche
     if is_instance(source):
         return {}
     family = family_of(instance)
-    with messages.hushed():  # remarks on the list were printed when it became an instance
+    with messages.silenced():  # remarks on the list were printed when it became an instance
         found = family.recorded(*_meant(source, family, window), instance)
     if found is None:
         if window.as_is:

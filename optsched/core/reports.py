@@ -214,7 +214,7 @@ class Facts(Frozen):
     scarcest: str = Field(default="", description="the scarcest resource")
     parallel_share: float | None = Field(description="share of jobs with more than one worker")
     trivial_policy: str | None
-    trivial_ratio: Extended | None = Field(description="low end of the best trivial policy's ratio")
+    trivial_ratio: Extended | None = Field(description="low end of the best baseline's ratio")
 
     @property
     def telling(self) -> bool:
@@ -229,9 +229,7 @@ class Facts(Frozen):
             of = f" of {self.scarcest}" if self.scarcest else ""
             parts.append(f"offered load {self.offered_load:.3g}{of}")
         if self.trivial_ratio is not None:
-            parts.append(
-                f"best trivial policy {self.trivial_policy} with ratio {self.trivial_ratio:.4g}"
-            )
+            parts.append(f"best baseline {self.trivial_policy} with ratio {self.trivial_ratio:.4g}")
         return ", ".join(parts)
 
 

@@ -30,7 +30,7 @@ from optsched.declared.model import KINDS, Declared, Solution
 from optsched.declared.policies import POLICIES, Posted, rates
 from optsched.declared.readers import refuse_changed
 from optsched.families import later
-from optsched.numbers.boxes import Box, Data, Part, Range, Whole
+from optsched.numbers.parameter_space import Data, ParameterSpace, Part, Range, Whole
 from optsched.numbers.streams import Streams
 from optsched.problem import Family, InputError, Method, PolicyError, Sense
 from optsched.process.errors import explain
@@ -279,7 +279,7 @@ class Problem:
         """
         return self.draw(Draws(seed), seed, preset, sizes)
 
-    def box(self, preset: str, **sizes: Any) -> Box:
+    def box(self, preset: str, **sizes: Any) -> ParameterSpace:
         """Return what a hunt may try: any random numbers, those of every time by themselves."""
         base = self(preset, **sizes)
         times = sorted({t for c in base.columns for t in (c.revealed, c.decided)})
@@ -296,7 +296,9 @@ class Problem:
             return self.draw(draws, None, preset, sizes)
 
         events = Part("times", any_seed, least=len(times), most=len(times), numbers=True)
-        return Box(self.name, preset, drawn, events, (Part("public", any_seed),), make=made)
+        return ParameterSpace(
+            self.name, preset, drawn, events, (Part("public", any_seed),), make=made
+        )
 
     def draw(
         self, draws: Draws, seed: int | None, preset: str | None, sizes: Mapping[str, Any]

@@ -186,7 +186,7 @@ class Source:
                 single = isinstance(found, str)
                 given[name] = folder / found if single else tuple(folder / f for f in found)
         path = Path(self.trace) if self.trace == SAMPLE else folder / self.trace
-        with messages.hushed():
+        with messages.silenced():
             return open_input(path, self.family, Window(**given, draw_seed=seed))
 
     def file(self, seed: int) -> str | None:

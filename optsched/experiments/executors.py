@@ -13,7 +13,7 @@ from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from optsched.experiments.pool import Done, Event, Lost, Task
+from optsched.experiments.pool import Event, Task, TaskCompleted, TaskFailed
 from optsched.files.provenance import all_versions
 from optsched.problem import InputError
 
@@ -103,12 +103,14 @@ class Futures:
     def _hear(self, future: Future[Any]) -> list[Event]:
         tasks = self._running.pop(future)
         if future.cancelled():
-            return [Lost((), tasks, "")]
+            return [TaskFailed((), tasks, "")]
         err = future.exception()
         if err is not None:
             said = " ".join(f"{type(err).__name__}: {err}".split())
-            return [Lost(tasks, (), said[:600])]
-        return [Done(task, found) for task, found in zip(tasks, future.result(), strict=True)]
+            return [TaskFailed(tasks, (), said[:600])]
+        return [
+            TaskCompleted(task, found) for task, found in zip(tasks, future.result(), strict=True)
+        ]
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from optsched.experiments.pool import Done, Pool
+from optsched.experiments.pool import Pool, TaskCompleted
 from optsched.files.format import plain
 from optsched.process import blas, interrupts
 
@@ -98,7 +98,7 @@ def call_all(
             while calls and pool.room():
                 pool.submit([calls.popleft()])
             for event in pool.poll(LOOK):
-                if isinstance(event, Done):
+                if isinstance(event, TaskCompleted):
                     keep(event.task.mark, event.found)
                 elif event.suspects:
                     raise RuntimeError(f"{event.suspects[0].cell}: {event.reason}")

@@ -47,7 +47,7 @@ class Task(Protocol):
 
 
 @dataclass(frozen=True)
-class Done:
+class TaskCompleted:
     """A task and what came of it."""
 
     task: Any
@@ -55,7 +55,7 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Lost:
+class TaskFailed:
     """A process is gone, or a chunk came to nothing."""
 
     suspects: Sequence[Any]  # one of these tasks did it
@@ -64,7 +64,7 @@ class Lost:
     again: bool = True  # whether trying again may help
 
 
-Event = Done | Lost
+Event = TaskCompleted | TaskFailed
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,9 @@ class Pool:
         else:
             w.since, task = time.monotonic(), w.tasks.pop(0)
             failed = isinstance(said, _Failed)
-            return [Lost((task,), (), said.reason, False) if failed else Done(task, said)]
+            return [
+                TaskFailed((task,), (), said.reason, False) if failed else TaskCompleted(task, said)
+            ]
         return []
 
     def _bury(self, w: _Worker) -> list[Event]:
@@ -211,11 +213,11 @@ class Pool:
             self._failed_starts += 1
             if self._failed_starts == STARTS:
                 raise InputError(f"a worker cannot begin: {self._reason(w)}")
-            return [Lost((), w.tasks, "")]
+            return [TaskFailed((), w.tasks, "")]
         if self._finishing and w.process.returncode == 0 and not w.out_of_memory:
-            return [Lost((), w.tasks, "")]
+            return [TaskFailed((), w.tasks, "")]
         again = w.hung is None and not w.out_of_memory
-        return [Lost(w.tasks[:1], w.tasks[1:], self._reason(w), again)]
+        return [TaskFailed(w.tasks[:1], w.tasks[1:], self._reason(w), again)]
 
     def _reason(self, w: _Worker) -> str:
         code = w.process.returncode

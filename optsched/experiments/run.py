@@ -16,7 +16,7 @@ from optsched.experiments.cell_keys import Case, Cell, canonical
 from optsched.experiments.cells import Task
 from optsched.experiments.executors import Futures, dask
 from optsched.experiments.plan import Plan, difference, stored_plan
-from optsched.experiments.pool import Done, Event, Pool, share_of_memory
+from optsched.experiments.pool import Event, Pool, TaskCompleted, share_of_memory
 from optsched.experiments.store import Best, Row, State, Store
 from optsched.files.atomic_io import writing
 from optsched.files.provenance import all_versions
@@ -289,7 +289,7 @@ class _Work:
 
     def hear(self, event: Event) -> None:
         """Take in what has happened."""
-        if isinstance(event, Done):
+        if isinstance(event, TaskCompleted):
             self._left[event.task.kind] -= 1
             self._learn(event.task.kind, event.found.wall)
             self.take(event.task, event.found)

@@ -52,7 +52,7 @@ def write_whole(path: Path, text: str | bytes, *, like: Path | None = None) -> N
 
 
 def _replace(path: Path, data: bytes, like: Path) -> None:
-    crash_state.leave_word(folder=str(path.parent))
+    crash_state.publish(folder=str(path.parent))
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=crash_state.prefix(os.getpid()))
     try:
         with os.fdopen(handle, "wb") as f:
@@ -170,7 +170,7 @@ def writable_folder(path: Path) -> Path:
 
 def _try(folder: Path) -> None:
     """Raise OSError if no file can be made there, or nothing written into it."""
-    crash_state.leave_word(folder=str(folder))
+    crash_state.publish(folder=str(folder))
     name = crash_state.prefix(os.getpid())
     with tempfile.TemporaryFile(dir=folder, prefix=name, buffering=0) as probe:
         probe.write(b"\n")

@@ -91,11 +91,11 @@ def _policies(report: RatioReport) -> Table:
     jobs = report.facts.jobs is not None
     columns = [
         *(Column("policy"), Column("value")),
-        *([Column("jobs done", f"of {report.facts.jobs}")] if jobs else []),
+        *([Column("completed", f"of {report.facts.jobs}")] if jobs else []),
         Column("ratio", "at least: a schedule proves it; at most: the bound does"),
         *([] if relaxed is None else [Column("ratio to LP", "to the relaxation")]),
         *(Column(f"regret to {name}") for name in regrets),
-        *(Column("all decisions, s", TIMES), Column("slowest, ms", TIMES)),
+        *(Column("total decision time, s", TIMES), Column("max decision time, ms", TIMES)),
         Column("information", "what it knew when it decided, as the run states; not checked"),
         Column("sealed", "ran in a sandbox, as the run states; not checked"),
         Column("decision limit, s", "seconds that each decision was allowed"),

@@ -22,7 +22,7 @@ def prefix(process: int) -> str:
     return f".optsched-{process}-"
 
 
-class Board:
+class CrashState:
     """A page of memory where the worker leaves word, which can be read when it is dead.
 
     Every notice replaces the one before it. There is room for two, and a byte states which one is
@@ -78,10 +78,10 @@ class Board:
         return found
 
 
-_board: Board | None = None  # of the worker; None: nobody watches
+_board: CrashState | None = None  # of the worker; None: nobody watches
 
 
-def leave_word(**words: str | int | None) -> None:
+def publish(**words: str | int | None) -> None:
     """Notify the supervisor, if there is one, what it must know should this process end here.
 
     Parameters
@@ -123,7 +123,7 @@ def is_watched() -> bool:
     return _board is not None
 
 
-def watch_over_me(board: Board) -> None:
+def watch_over_me(board: CrashState) -> None:
     """From now on words are left on ``board``, which a supervisor reads."""
     global _board
     _board = board

@@ -20,7 +20,7 @@ def settle(*, quiet: bool, verbose: bool) -> None:
 
 
 @contextmanager
-def hushed() -> Iterator[None]:
+def silenced() -> Iterator[None]:
     """Leave remarks out: what is done many times need not be reported every time."""
     before = quiet
     settle(quiet=True, verbose=verbose)
@@ -73,7 +73,7 @@ PERIOD = 10.0  # seconds between two such lines
 
 
 @contextmanager
-def aloud(doing: str) -> Iterator[None]:
+def long_step(doing: str) -> Iterator[None]:
     """Report what is done as soon as it takes longer than a moment, and then now and again."""
     over, began = threading.Event(), time.monotonic()
 

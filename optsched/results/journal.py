@@ -61,7 +61,7 @@ class Journal:
             self._closed = True
             if self._target is not None:
                 self._snapshot.unlink(missing_ok=True)
-            crash_state.leave_word(snapshot=None, target=None, best=None)
+            crash_state.publish(snapshot=None, target=None, best=None)
 
     def watch(self, progress: Progress) -> None:
         """Look at what a method knows; write it down if it is better and there is time."""
@@ -115,7 +115,7 @@ class Journal:
             text = f'{self._head}, "optimum": {_text(optimum)}{runs}}}\n'
             write_whole(self._snapshot, text, like=Path(self._target))
             words |= {"snapshot": str(self._snapshot), "target": self._target}
-        crash_state.leave_word(**words)
+        crash_state.publish(**words)
 
     @property
     def _snapshot(self) -> Path:

@@ -32,7 +32,7 @@ def folder() -> Path:
     return Path(chosen).expanduser() if chosen else Path(home).expanduser() / "optsched"
 
 
-def recall(
+def lookup(
     instance: Instance, asked: Mapping[str, Any]
 ) -> tuple[Optimum, dict[str, Optimum]] | None:
     """Return the optimum and the further references that were kept, checked again, or None.
@@ -52,7 +52,7 @@ def recall(
     return None
 
 
-def keep(
+def store(
     instance: Instance,
     asked: Mapping[str, Any],
     optimum: Optimum,

@@ -124,7 +124,7 @@ class SealedPolicy:
         except BaseException:
             crash_state.remove(self._home)
             raise
-        crash_state.leave_word(sealed=self._process.pid, home=self._home)
+        crash_state.publish(sealed=self._process.pid, home=self._home)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._mouth, self._ear = self._process.stdin.fileno(), self._process.stdout.fileno()
@@ -157,7 +157,7 @@ class SealedPolicy:
         if self._dumpable is not None:
             _be_dumpable(self._dumpable)
         crash_state.remove(self._home)
-        crash_state.leave_word(sealed=None, home=None)
+        crash_state.publish(sealed=None, home=None)
 
     def _end(self) -> int:
         """End the process and whatever it has started; return its exit status."""

@@ -190,8 +190,10 @@ def plan_entries(
             h = count.size
             unit_prices(price, demand, unit_price[:h])
             rooms(free, demand, want, room[:h])
-            if workers.stranded > 0.0:
-                charge_leftovers(price, free, room[:h], workers.stranded, unit_price[:h])
+            if workers.fragmentation_penalty > 0.0:
+                charge_leftovers(
+                    price, free, room[:h], workers.fragmentation_penalty, unit_price[:h]
+                )
             k = place(unit_price[:h], room[:h], count, want, heap, machine, number)
             for j in range(k):
                 entries[used, 0] = side

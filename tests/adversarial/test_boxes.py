@@ -6,9 +6,19 @@ import numpy as np
 import pytest
 
 from optsched.adversarial.evaluation import Evaluation
-from optsched.adversarial.moves import PLAIN, STRUCTURAL, Hand, Known
+from optsched.adversarial.moves import PLAIN, STRUCTURAL, Known, MoveContext
 from optsched.adversarial.targeted_moves import AIMED, block
-from optsched.numbers.boxes import Either, OneOf, Real, Some, Whole, copied, members, put, value_at
+from optsched.numbers.parameter_space import (
+    Either,
+    OneOf,
+    Real,
+    Some,
+    Whole,
+    copied,
+    members,
+    put,
+    value_at,
+)
 from optsched.problem import get_family
 
 SIZES = {
@@ -62,7 +72,7 @@ def test_moves_stay_in_the_box(name):
         jobs = len(data[box.jobs.name])
         ends = tuple(int(end) for end in rng.integers(3, size=2 * jobs))
         found = Evaluation(low=2, share=1, earned=0.5, mine=ends[:jobs], best=ends[jobs:])
-        hand = Hand(box, rng, [Known(other, found, 1.0)])
+        hand = MoveContext(box, rng, [Known(other, found, 1.0)])
         before = copied(data)
         moved = move(hand, copied(data), found)
         assert data == before, "expected a move to change its own copy alone"
@@ -120,7 +130,9 @@ def test_a_preferred_job_is_made_long_and_others_dense():
     data["jobs"] = data["jobs"][:2]
     ways = set()
     for seed in range(40):
-        first, other = block(Hand(box, np.random.default_rng(seed)), copied(data), found)["jobs"]
+        first, other = block(MoveContext(box, np.random.default_rng(seed)), copied(data), found)[
+            "jobs"
+        ]
         for now, before, signs in ((first, 1, part.length), (other, 0, part.width)):
             for path, sign in signs.items():
                 way = value_at(now, path) - value_at(data["jobs"][before], path)

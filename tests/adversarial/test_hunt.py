@@ -15,7 +15,7 @@ from optsched import problem
 from optsched.adversarial.evaluation import Evaluation, Judge, Terms, TheoremError
 from optsched.adversarial.search import Search
 from optsched.adversarial.shrink import LOSS, lighter
-from optsched.adversarial.worst_case import hunt, notes_beside
+from optsched.adversarial.worst_case import checkpoint_path, hunt
 from optsched.cli.app import app
 from optsched.core import simulate
 from optsched.families.bot import FAMILY as BOT
@@ -100,9 +100,9 @@ def test_a_hunt_goes_on(tmp_path):
     path = tmp_path / "worst.json"
     whole = hunt(BAGS, evaluations=50, seed=3)
     hunt(BAGS, evaluations=30, seed=3, path=path)
-    before = json.loads(notes_beside(path).read_text())["rows"]
+    before = json.loads(checkpoint_path(path).read_text())["rows"]
     again = hunt(BAGS, evaluations=50, seed=3, path=path)
-    after = json.loads(notes_beside(path).read_text())["rows"]
+    after = json.loads(checkpoint_path(path).read_text())["rows"]
     assert len(before) == 30
     assert len(after) == 50
     assert before.items() <= after.items()
@@ -112,10 +112,19 @@ def test_a_hunt_goes_on(tmp_path):
         hunt(BAGS.model_copy(update={"share": 0.3}), evaluations=50, path=path)
 
 
+def test_a_checkpoint_of_an_earlier_version_is_read(tmp_path):
+    path = tmp_path / "worst.json"
+    hunt(BAGS, evaluations=5, path=path)
+    older = checkpoint_path(path).rename(tmp_path / "worst.hunt.json")
+    hunt(BAGS, evaluations=7, path=path)
+    assert len(json.loads(older.read_text())["rows"]) == 7
+    assert {p.name for p in tmp_path.iterdir()} == {"worst.json", "worst.hunt.json"}
+
+
 def test_what_is_known_is_not_evaluated_again(tmp_path):
     path = tmp_path / "worst.json"
     assert hunt(BAGS, evaluations=15, path=path).trophy is not None
-    notes = notes_beside(path)
+    notes = checkpoint_path(path)
     content = json.loads(notes.read_text())
     for row in content["rows"].values():
         row["share"] = 0.0  # as if nothing counted
@@ -197,7 +206,7 @@ def test_the_command(tmp_path, monkeypatch):
     assert said["evaluations"] == 26
     assert said["ratio"]["low"] > 1
     assert said["guarantee"] is None
-    assert {p.name for p in tmp_path.iterdir()} == {"worst.json", "worst.hunt.json"}
+    assert {p.name for p in tmp_path.iterdir()} == {"worst.json", "worst.checkpoint.json"}
     plain = CliRunner().invoke(app, asked)
     assert "26 evaluations of local-share in box bot small" in plain.stdout
     assert "theory: nothing is proved of this policy on this instance" in plain.stdout

@@ -202,7 +202,7 @@ def test_instance_files_of_another_family_are_refused(tmp_path):
         ({"instances": [{"family": "bot", "files": "no/*.json"}]}, "'no/*.json': there is none in"),
         (
             {"instances": [{"family": "bot", "files": "*.json", "seeds": 2}]},
-            "expected nothing else",
+            "expected no other key",
         ),
         (
             {"instances": [{"family": "bot", "files": "*"}]},

@@ -32,8 +32,8 @@ def test_ratios_are_those_of_the_table(made):
         assert (text["policy"], text["ratio"]) == (row.name, row.ratio.ends)
         assert exact["ratio"] == [row.ratio.low, row.ratio.high]
         assert exact["value"] == [row.value]
-        assert exact["all decisions, s"] == [row.seconds]
-        assert exact["slowest, ms"] == [1000 * row.slowest]
+        assert exact["total decision time, s"] == [row.seconds]
+        assert exact["max decision time, ms"] == [1000 * row.slowest]
         assert (text["sealed"], text["keeps to the model"]) == ("no", "yes" if row.obeys else "no")
 
 

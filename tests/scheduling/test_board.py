@@ -113,6 +113,6 @@ def test_a_plan_takes_the_cheapest_machines():
     entries = plan_entries(job, np.array([4]), 0, side, side)
     assert entries.tolist() == [[0, 0, 1, 1], [0, 0, 2, 2], [0, 0, 0, 1]]
     # machine 2 would be left with 1 of its 5; charged for that, a worker on it costs 2 * 5 / 2
-    side = side._replace(stranded=1.0)
+    side = side._replace(fragmentation_penalty=1.0)
     entries = plan_entries(job, np.array([1]), 0, side, side)
     assert entries.tolist() == [[0, 0, 1, 1]]

@@ -249,7 +249,7 @@ def test_it_does_not_matter_how_a_list_is_written(tmp_path_factory, pair):
     folder = tmp_path_factory.mktemp("lists")
     (folder / "usual.csv").write_text(text)
     (folder / f"other.{ending}").write_bytes(data)
-    with messages.hushed():
+    with messages.silenced():
         usual, other = read_jobs(folder / "usual.csv"), read_jobs(folder / f"other.{ending}")
     unnamed = usual["name"].str.startswith("line ").all()  # numbers of lines may differ
     columns = [c for c in usual if not (unnamed and c == "name")]

@@ -145,7 +145,7 @@ def _run(
         trusted = " --trust" if any(":" in block.name for block in plan.policies) else ""
         further = f"; `optsched campaign resume {store}{trusted}` goes on" if kept else ""
         messages.say(f"ended: {made.progress}{further}")
-        crash_state.leave_word(said=True)
+        crash_state.publish(said=True)
         raise typer.Exit(128 + number)
     _show(made, as_json)
     if kept:

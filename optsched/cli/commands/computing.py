@@ -98,7 +98,7 @@ def solve(
             )
         try:
             if output:
-                with messages.aloud(f"writing {output}"):
+                with messages.long_step(f"writing {output}"):
                     save_result(output, instance, found)
         finally:  # a full disk is no reason not to state what was found
             if as_json:
@@ -268,7 +268,7 @@ def ratio(
                 ticker.print(f"the optimum is that of {optimum}, checked again")
             elif not searched:
                 pass
-            elif recalled := optimum_cache.recall(instance, limits):
+            elif recalled := optimum_cache.lookup(instance, limits):
                 known, others = recalled
                 ticker.print("cached optimum, checked again (--no-cache: solve again)")
             rows = Rows(instance, names, ticker)
@@ -293,11 +293,11 @@ def ratio(
                 **limits,
             )
         if known is None and start_from is None and not relaxed and interrupts.asked() is None:
-            optimum_cache.keep(instance, limits, made.optimum, made.references)
+            optimum_cache.store(instance, limits, made.optimum, made.references)
         try:
             if output:
                 parts = (made.runs, made.references, made.outside)
-                with messages.aloud(f"writing {output}"):
+                with messages.long_step(f"writing {output}"):
                     save_result(output, instance, made.optimum, *parts)
         finally:
             if as_json:
@@ -307,7 +307,7 @@ def ratio(
     if folder is not None and interrupts.asked() is None:
         from optsched.cli import plots
 
-        with messages.aloud("drawing the pictures"):
+        with messages.long_step("drawing the pictures"):
             pictures = plots.save_report(instance, made, folder)
         report_pictures(pictures)
     leave(found=made.optimum.value is not None and not made.failed)

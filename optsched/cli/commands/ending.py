@@ -52,7 +52,7 @@ def leave(*, found: bool) -> None:
     number = interrupts.asked()
     if number is not None:
         messages.say("interrupted; this is the best so far")
-        crash_state.leave_word(said=True)
+        crash_state.publish(said=True)
         raise typer.Exit(_status(number))
     raise typer.Exit(0 if found else 1)
 

@@ -52,7 +52,7 @@ def show(
     kind: Any = "problem" if is_named_in_file(str(source)) else "trace"
     if is_file:
         kind = read_json(source, "instance", "run", "result")["kind"]
-    with messages.aloud(f"looking at {source}"):
+    with messages.long_step(f"looking at {source}"):
         warnings = list(family.warnings(instance))
     compared, found = None, None
     try:
@@ -61,7 +61,7 @@ def show(
         warnings.append(f"not to be relied on: {err}")
     if getattr(found, "bound_level", None) is Level.CLAIMED:
         warnings.append("not checked: what is called claimed; only a certificate could prove it")
-    with messages.aloud(f"looking at {source}"):
+    with messages.long_step(f"looking at {source}"):
         facts = family.describe(instance)
     said = {"file": str(source), "kind": kind, "family": family.name, "facts": facts}
     said |= {"warnings": warnings, "found": None if found is None else found.summary()}
@@ -234,7 +234,7 @@ def check_problem(
     made = load_from_file(problem, what)
     if not isinstance(made, Problem):
         raise InputError(f"{what} is {made!r:.60}, expected an optsched.problem")
-    with messages.aloud(f"comparing pairs of {made.name}"):
+    with messages.long_step(f"comparing pairs of {made.name}"):
         found = check(made, preset, pairs=pairs, seed=seed)
     leak = None if found.leak is None else str(found.leak)
     said = {"problem": found.problem, "pairs": found.pairs, "leak": leak}

@@ -71,7 +71,7 @@ def generate(
     from optsched.files.format import valid
 
     target = writable(output)
-    with valid(f"generate {family}"), messages.aloud(f"drawing an instance of {family}"):
+    with valid(f"generate {family}"), messages.long_step(f"drawing an instance of {family}"):
         instance = made.generate(preset or made.presets[0], seed=seed, **given)
     _save_made(instance, target, as_json)
 
@@ -140,7 +140,7 @@ def _save_made(instance: "Instance", target: Path, as_json: bool) -> None:
     from optsched.files.format import save_instance
 
     family = family_of(instance)
-    with messages.aloud(f"writing {target}"):
+    with messages.long_step(f"writing {target}"):
         save_instance(instance, target)
         warnings, described = family.warnings(instance), family.describe(instance)
     if as_json:

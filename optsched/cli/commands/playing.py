@@ -53,7 +53,7 @@ def minimax(
     with ending_well():
         with Ticker("looking for the best online algorithm"):
             game = play(planned(plan))
-        with messages.aloud("running policies"):
+        with messages.long_step("running policies"):
             found = [game.standing(name, runs=runs, seed=seed) for name in policy or ()]
         if output is not None:
             game.save(output, found)

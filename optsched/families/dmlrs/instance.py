@@ -180,9 +180,11 @@ class DmlrsInstance(TrainingInstance, Platform):
         return tuple(Needs.of(job, self.slot_seconds) for job in self.jobs)
 
     @cached_property
-    def paces(self) -> tuple[Pace, ...]:
+    def paces(self) -> tuple[SlotRate, ...]:
         """The fastest way to run each job on the empty machines."""
-        known: dict[tuple[object, ...], tuple[Crew, Crew]] = {}  # jobs of a trace are much alike
+        known: dict[
+            tuple[object, ...], tuple[MaxWorkers, MaxWorkers]
+        ] = {}  # jobs of a trace are much alike
         found = []
         for job, needs in zip(self.jobs, self.needs, strict=True):
             asks = (job.worker_demand, job.ps_demand, job.chunks, needs.ps_inner, needs.ps_outer)
@@ -333,7 +335,7 @@ def usable_ps(capacity: tuple[float, ...], job: DmlrsJob, workers: int, most: in
     return fits
 
 
-class Pace(NamedTuple):
+class SlotRate(NamedTuple):
     """The most work that the empty machines allow a job in one slot."""
 
     workers: int
@@ -341,38 +343,38 @@ class Pace(NamedTuple):
     work: int  # units of `Needs`; 0: no worker runs anywhere
 
 
-class Crew(NamedTuple):
+class MaxWorkers(NamedTuple):
     """The most workers of a job at a rate, and their PS."""
 
     workers: int
     ps: int
 
 
-def fastest_pace(platform: Platform, job: DmlrsJob, needs: Needs) -> Pace:
+def fastest_pace(platform: Platform, job: DmlrsJob, needs: Needs) -> SlotRate:
     """Return the fastest way to run ``job`` in one slot on the empty machines: (3.2)-(3.5)."""
     return pace_of(crews(platform, job, needs), needs)
 
 
-def pace_of(most: tuple[Crew, Crew], needs: Needs) -> Pace:
+def pace_of(most: tuple[MaxWorkers, MaxWorkers], needs: Needs) -> SlotRate:
     """Return the pace of the better of two crews, at the inner and at the outer rate."""
     (n, m), (n_outer, m_outer) = most
     inner, outer = n * needs.inner, n_outer * needs.outer
-    return Pace(n, m, inner) if inner >= outer else Pace(n_outer, m_outer, outer)
+    return SlotRate(n, m, inner) if inner >= outer else SlotRate(n_outer, m_outer, outer)
 
 
-def crews(platform: Platform, job: DmlrsJob, needs: Needs) -> tuple[Crew, Crew]:
+def crews(platform: Platform, job: DmlrsJob, needs: Needs) -> tuple[MaxWorkers, MaxWorkers]:
     """Return the largest crews that empty machines hold, at the inner and at the outer rate.
 
     Outer placements are bounded from above: workers and parameter servers (PS) each alone.
     """
-    inner = outer = Crew(0, 0)
+    inner = outer = MaxWorkers(0, 0)
     together = max(room(c.capacity, job.worker_demand, job.chunks) for c in platform.machines)
     for n in range(together, 0, -1):
         m = needs.ps_inner[n]
         if m != IMPOSSIBLE and any(
             usable_ps(c.capacity, job, n, m) >= m for c in platform.machines
         ):
-            inner = Crew(n, m)
+            inner = MaxWorkers(n, m)
             break
     if sum(c.count for c in platform.machines) == 1:
         return inner, outer
@@ -380,7 +382,7 @@ def crews(platform: Platform, job: DmlrsJob, needs: Needs) -> tuple[Crew, Crew]:
     for n in range(workers, 0, -1):
         m = needs.ps_outer[n]
         if m != IMPOSSIBLE and m <= servers:
-            return inner, Crew(n, m)
+            return inner, MaxWorkers(n, m)
     return inner, outer
 
 

@@ -17,7 +17,7 @@ from optsched.engine.colgen import Column, Pricing, Relaxation, generate_columns
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.interval import CLOSED
 from optsched.families.completion.instance import CompletionInstance
-from optsched.families.completion.optimum.relaxations.capacity import Jobs, ServerBlocks
+from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, Jobs
 from optsched.families.completion.oracle.schedule import best_schedule, placement
 from optsched.families.completion.policies.max_weight import jain, max_weight
 from optsched.numbers.arrays import Floats
@@ -28,7 +28,7 @@ NO_PRICES_TO_SPEAK_OF = 2.0  # lambda at which hardly anybody is rejected
 ROUNDING = 1e-9  # relative: of the floats that make up the bound
 
 
-class WeightBlocks(ServerBlocks):
+class WeightBlocks(CapacityRelaxation):
     """The decomposition of (8), (17): a job may be left out, and earns its weight by tau."""
 
     def __init__(self, jobs: Jobs, tau: int, span: int) -> None:

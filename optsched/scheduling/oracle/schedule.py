@@ -46,7 +46,9 @@ class Machines(NamedTuple):
     price: Floats  # (T, R, H) per unit of demand
     free: Floats  # (T, R, H) units of demand, of one machine
     count: Ints  # type: ignore[assignment]  # (H,) equal machines that each entry stands for
-    stranded: float = 0.0  # how much of what a filled machine leaves over is charged, 0 to 1
+    fragmentation_penalty: float = (
+        0.0  # how much of what a filled machine leaves over is charged, 0 to 1
+    )
 
 
 class Request(NamedTuple):
@@ -170,7 +172,7 @@ def _side(
     machines: Machines,
     demand: Floats,
     most: int,
-    stranded: float,
+    fragmentation_penalty: float,
     scratch: Scratch,
     cost: Floats,
 ) -> int:
@@ -182,8 +184,8 @@ def _side(
     unit, fits = scratch.unit_price[: count.size], scratch.room[: count.size]
     unit_prices(price, demand, unit)
     rooms(free, demand, most, fits)
-    if stranded > 0.0:
-        charge_leftovers(price, free, fits, stranded, unit)
+    if fragmentation_penalty > 0.0:
+        charge_leftovers(price, free, fits, fragmentation_penalty, unit)
     return cheapest(unit, fits, count, most, scratch.heap, cost)
 
 
@@ -191,10 +193,12 @@ def _side(
 def open_slot(t: int, job: Request, workers: Machines, ps: Machines, scratch: Scratch) -> int:
     """Fill ``scratch.cost[t]`` with the least cost of 0, 1, ... units of work; return the most."""
     units, needed, parts, cost = job.units, job.ps_needed, scratch.parts, scratch.cost[t]
-    n = _side(t, workers, job.worker_demand, units[-1], workers.stranded, scratch, parts[0])
+    n = _side(
+        t, workers, job.worker_demand, units[-1], workers.fragmentation_penalty, scratch, parts[0]
+    )
     if n == 0:
         return 0
-    held = _side(t, ps, job.ps_demand, needed[n], workers.stranded, scratch, parts[1])
+    held = _side(t, ps, job.ps_demand, needed[n], workers.fragmentation_penalty, scratch, parts[1])
     n = slot_cost(parts[0], n, parts[1], held, needed, parts[2])
     d = 0
     while d < units.size and units[d] <= n:

@@ -8,8 +8,8 @@ import sys
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
 from optsched.families.completion.optimum.initial_bounds import one_by_one
-from optsched.families.completion.optimum.methods import best_of_few
-from optsched.families.completion.optimum.relaxations.priced_search import Search
+from optsched.families.completion.optimum.methods import enumerate_by_cpsat
+from optsched.families.completion.optimum.relaxations.priced_search import Portfolio
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
 
@@ -35,19 +35,19 @@ def known(inst):
     monitor = Progress(FAMILY, inst, time_limit=20, gap=1e-6)
     simple = one_by_one(inst)
     monitor.incumbent(verify(inst, simple).value, simple)
-    return Search(inst, monitor, 1, 0)
+    return Portfolio(inst, monitor, 1, 0)
 
 
 def test_the_best_is_found_where_choices_are_few():
     inst = generate("small", seed=1)
     search = known(inst)
     assert search.progress.value == 148
-    assert best_of_few(search)
+    assert enumerate_by_cpsat(search)
     assert search.progress.value == 120  # as the other methods find and prove
 
 
 def test_many_choices_are_left_to_the_search():
     search = known(generate("mid", seed=1))
     value = search.progress.value
-    assert not best_of_few(search)
+    assert not enumerate_by_cpsat(search)
     assert search.progress.value == value

@@ -9,7 +9,7 @@ from optsched.engine.colgen import generate_columns, lagrangian
 from optsched.engine.progress import Progress
 from optsched.families.completion.optimum.large import Dispatching
 from optsched.families.completion.optimum.relaxations import priced_search
-from optsched.families.completion.optimum.relaxations.capacity import Jobs, ServerBlocks
+from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, Jobs
 from optsched.numbers.arrays import Floats
 from optsched.problem import get_family
 
@@ -17,7 +17,7 @@ JOBS = Jobs(get_family("completion").generate("small", seed=3))
 SLOTS = 37
 
 
-def bound(problem: ServerBlocks, prices: Floats) -> float:
+def bound(problem: CapacityRelaxation, prices: Floats) -> float:
     nothing = np.full(problem.copies.size, -np.inf)
     return lagrangian(problem, prices, problem.price(prices, nothing).best)
 
@@ -33,8 +33,8 @@ def falling(seed: int) -> Floats:
 @given(st.integers(0, 10**6), st.integers(1, 50))
 def test_prices_of_the_shape_lose_nothing_on_any_grid(seed: int, span: int) -> None:
     prices = falling(seed)
-    single = ServerBlocks(JOBS, SLOTS)
-    wide = ServerBlocks(JOBS, SLOTS, span, prices.sum(axis=(1, 2)))
+    single = CapacityRelaxation(JOBS, SLOTS)
+    wide = CapacityRelaxation(JOBS, SLOTS, span, prices.sum(axis=(1, 2)))
     exact = bound(single, prices.ravel())
     assert bound(wide, wide.coarsen(prices)) == pytest.approx(exact, rel=1e-4)
     np.testing.assert_allclose(
@@ -46,7 +46,7 @@ def test_prices_of_the_shape_lose_nothing_on_any_grid(seed: int, span: int) -> N
 def test_a_column_costs_what_its_slots_cost(seed: int, span: int, shaped: bool) -> None:
     rng = np.random.default_rng(seed)
     worth = rng.random(SLOTS) * (rng.random(SLOTS) < 0.7) if shaped else None
-    problem = ServerBlocks(JOBS, SLOTS, span, worth)
+    problem = CapacityRelaxation(JOBS, SLOTS, span, worth)
     prices = rng.random(problem.rhs.size)
     load = rng.integers(0, 5, JOBS.class_capacity.shape)
     start, end = np.sort(rng.integers(0, SLOTS + 5, 2)).tolist()
@@ -60,7 +60,7 @@ def test_a_column_costs_what_its_slots_cost(seed: int, span: int, shaped: bool) 
 
 
 def test_a_grid_of_single_slots_has_no_shape() -> None:
-    problem = ServerBlocks(JOBS, SLOTS, 1, falling(0).sum(axis=(1, 2)))
+    problem = CapacityRelaxation(JOBS, SLOTS, 1, falling(0).sum(axis=(1, 2)))
     assert (problem.part == 1.0).all()
 
 
@@ -71,7 +71,7 @@ def test_column_generation_on_a_coarse_grid_begins_where_prices_by_time_are(
     family = get_family("completion")
     inst = family.generate("mid", seed=4, jobs=15, machines=4)
     monitor = Progress(family, inst, time_limit=20.0, gap=0.0)
-    search = priced_search.Search(inst, monitor, 1, 0)
+    search = priced_search.Portfolio(inst, monitor, 1, 0)
     assert search.begin()
     first = Dispatching(inst, monitor, 0)
     assert first.prepare()

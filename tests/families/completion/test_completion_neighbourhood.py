@@ -23,7 +23,7 @@ from optsched.families.completion.optimum.board.servers import (
     end_move,
 )
 from optsched.families.completion.optimum.relaxations.capacity import Jobs
-from optsched.families.completion.optimum.relaxations.priced_search import Search
+from optsched.families.completion.optimum.relaxations.priced_search import Portfolio
 from optsched.families.completion.optimum.search.annealing import anneal, draw
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood, schedule_of
 from optsched.families.completion.optimum.search.parallel_annealing import adopt, search_together
@@ -307,7 +307,7 @@ def test_every_thread_counts():
     bounds = []
     for threads in (1, 2, 1):
         monitor = Progress(FAMILY, inst, time_limit=30.0, gap=0.0)
-        search = Search(inst, monitor, threads, 0)
+        search = Portfolio(inst, monitor, threads, 0)
         assert search.begin()
         began = monitor.value
         search.generate(1, 5.0)

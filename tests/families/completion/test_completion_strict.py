@@ -18,7 +18,7 @@ from optsched.families.completion.optimum.exact import Exact
 from optsched.families.completion.optimum.horizon import greedy
 from optsched.families.completion.optimum.initial_bounds import one_by_one, opening
 from optsched.families.completion.optimum.relaxations.capacity import Jobs
-from optsched.families.completion.optimum.relaxations.priced_search import Search
+from optsched.families.completion.optimum.relaxations.priced_search import Portfolio
 from optsched.families.completion.optimum.scaling import power_of, scaled, unscaled
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
 from optsched.families.completion.optimum.tree.branching import certify_tree
@@ -222,7 +222,7 @@ def test_the_search_starts_from_a_schedule_that_is_known():
     best = solve(inst, method="search", time_limit=1)
     monitor = Progress(FAMILY, inst, time_limit=10, gap=0.0)
     monitor.incumbent(best.value, best.schedule)
-    search = Search(inst, monitor, 1, 0)
+    search = Portfolio(inst, monitor, 1, 0)
     assert search.begin()
     area = Neighbourhood(search.jobs, search.prices, search.slots)
     assert area.cost(search.plans) == best.value < greedy_value(inst)
@@ -261,7 +261,7 @@ def test_schedules_of_policies_are_read_back_as_they_are(policy):
 
 def jobs_free(jobs):
     """Return no prices."""
-    return Search(jobs.inst, Progress(FAMILY, jobs.inst, time_limit=1, gap=0), 1, 0).prices
+    return Portfolio(jobs.inst, Progress(FAMILY, jobs.inst, time_limit=1, gap=0), 1, 0).prices
 
 
 def test_what_prices_of_classes_do_not_see_is_certified():
@@ -282,7 +282,7 @@ def test_what_prices_of_classes_do_not_see_is_certified():
 def test_the_tree_goes_on_where_it_has_rested():
     inst = generate("mid", seed=4, jobs=6)
     monitor = Progress(FAMILY, inst, time_limit=20, gap=1e-6)
-    search = Search(inst, monitor, 1, 0)
+    search = Portfolio(inst, monitor, 1, 0)
     assert search.begin()
     search.generate(1, 2.0)
     search.improve(0.2)
@@ -297,7 +297,7 @@ def test_the_tree_goes_on_where_it_has_rested():
 def test_a_certificate_is_never_larger_than_it_may_be():
     inst = generate("mid", seed=4, jobs=6)
     monitor = Progress(FAMILY, inst, time_limit=20, gap=1e-6)
-    search = Search(inst, monitor, 1, 0)
+    search = Portfolio(inst, monitor, 1, 0)
     assert search.begin()
     search.generate(1, 2.0)
     exact = Exact(search)

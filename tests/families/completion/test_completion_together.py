@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
 from optsched.families.completion.optimum.board.plans import no_plans, sums_of
-from optsched.families.completion.optimum.relaxations.priced_search import Search
+from optsched.families.completion.optimum.relaxations.priced_search import Portfolio
 from optsched.families.completion.optimum.search.neighbourhood import schedule_of
 from optsched.families.completion.optimum.search.parallel_annealing import (
     MEETINGS,
     Chain,
-    Common,
+    SharedBest,
     differ,
     search_together,
 )
@@ -49,7 +49,7 @@ def test_a_search_goes_on_from_another_state(architecture, out, gone, factor):
     for i in out:
         if i not in gone:
             other.insert(i, factor)
-    common = Common(area)
+    common = SharedBest(area)
     Chain(area, common, 0, 0).join(Chain(other, common, 0, 1))
     assert not changed(area.plans, other.plans)
     assert same(arrays(area), arrays(other))
@@ -59,7 +59,7 @@ def test_a_search_goes_on_from_another_state(architecture, out, gone, factor):
 def three_chains():
     """Return chains of which the second has the best state, and the third the worst."""
     areas = [filled() for _ in range(3)]
-    common = Common(areas[0])
+    common = SharedBest(areas[0])
     areas[1].remove(0)
     assert areas[1].insert(0, 0.0)
     areas[2].remove(0)
@@ -169,7 +169,7 @@ def test_all_threads_search_and_meet(architecture, threads, monkeypatch):
 def test_prices_are_improved_beside_the_search():
     inst = generate("mid", seed=4, jobs=15, machines=4)
     monitor = Progress(FAMILY, inst, time_limit=3.0, gap=0.0)
-    search = Search(inst, monitor, 2, 0)
+    search = Portfolio(inst, monitor, 2, 0)
     assert search.begin()
     search.generate(16, 5.0)
     bound, value = search.bound, monitor.value

@@ -23,7 +23,7 @@ from optsched.families.dmlrs.certificate.format import (
 )
 from optsched.families.dmlrs.optimum.build_certificate import certify_capacity
 from optsched.families.dmlrs.optimum.initial_bounds import opening
-from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 
 LOCALITY = st.sampled_from(["job", "link"])
 
@@ -66,7 +66,7 @@ def test_any_tree_bounds_the_optimum(seed, noise, locality):
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_known_bounds(file):
     inst, reference = load(file)
-    problem = CapacityBlocks(inst)
+    problem = CapacityRelaxation(inst)
     for known in reference["oracle"]:
         by_class = np.array([[slot[m[0]] for m in inst.arrays.classes] for slot in known["p"]])
         if len(inst.arrays.classes) < len(inst.capacity):

@@ -9,13 +9,13 @@ from optsched.families.dmlrs import FAMILY
 from optsched.families.dmlrs.certificate import bound
 from optsched.families.dmlrs.certificate.format import check
 from optsched.families.dmlrs.optimum.build_certificate import certify_capacity
-from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_slots_that_are_not_looked_at_hold_nothing_better(monkeypatch, seed):
     inst = FAMILY.generate("contended", jobs=12, slots=60, machines=6, seed=seed)
-    problem = CapacityBlocks(inst)
+    problem = CapacityRelaxation(inst)
     rng = np.random.default_rng(seed)
     worth = sum(job.utility(0) for job in inst.jobs) / np.maximum(problem.rhs, 1.0)
     # dear slots come first, so that many jobs had better wait

@@ -12,7 +12,7 @@ from optsched.engine.progress import Progress
 from optsched.families.dmlrs import FAMILY
 from optsched.families.dmlrs.certificate.format import check
 from optsched.families.dmlrs.instance import DmlrsInstance
-from optsched.families.dmlrs.optimum.methods import _Search
+from optsched.families.dmlrs.optimum.methods import _Portfolio
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.families.dmlrs.verify import verify
 from optsched.problem import InputError, Level, Status
@@ -117,7 +117,7 @@ def test_the_search_starts_from_what_is_known(method, searched):
     inst, known = searched
     again = solve(inst, method=method, time_limit=0.2, seed=8, start=[known.schedule])
     assert again.value >= known.value * (1 - 1e-12)
-    search = _Search(inst, monitor(inst, known.schedule), 1, 0)
+    search = _Portfolio(inst, monitor(inst, known.schedule), 1, 0)
     search.improve(0.0)
     assert sum(p.value for p in search.best.values()) == pytest.approx(known.value)
 

@@ -21,7 +21,7 @@ from optsched.families.dmlrs.certificate.format import (
 from optsched.families.dmlrs.certificate.kernels import NONE
 from optsched.families.dmlrs.certificate.slots import best_packing
 from optsched.families.dmlrs.optimum.build_certificate import certify_tree
-from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.relaxations.slot_packing import Slots, pack_slot
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree
 from optsched.families.dmlrs.sources.presets import generate
@@ -121,7 +121,7 @@ def test_any_prices_bound_the_optimum(seed, noise, level):
 @pytest.mark.parametrize("seed", range(25))
 def test_the_tree_finds_the_optimum_whatever_the_rates(seed):
     inst, schedules = tiny(seed), []
-    problem = SlotTree(CapacityBlocks(inst))
+    problem = SlotTree(CapacityRelaxation(inst))
     best = optimum(inst)
 
     def relaxed(relaxation):

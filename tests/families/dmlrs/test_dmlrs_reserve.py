@@ -12,15 +12,15 @@ from optsched.families.dmlrs import FAMILY
 from optsched.families.dmlrs.certificate.bound import LeafBounds
 from optsched.families.dmlrs.optimum import build_certificate, methods
 from optsched.families.dmlrs.optimum.build_certificate import check_seconds
-from optsched.families.dmlrs.optimum.methods import DEARER, _Search
-from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.dmlrs.optimum.methods import DEARER, _Portfolio
+from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.sources.presets import generate
 
 
 def search(**limits):
     """Return a search that is about to report its second bound."""
     inst = generate("contended", seed=0, jobs=10, machines=4)
-    found = _Search(inst, Progress(FAMILY, inst, gap=0.0, **limits), 1, 0)
+    found = _Portfolio(inst, Progress(FAMILY, inst, gap=0.0, **limits), 1, 0)
     found.prove(1e6, np.full(found.capacity.rhs.size, 1e-6))
     found.sampling = -1.0
     return found
@@ -37,7 +37,7 @@ def test_a_check_takes_as_long_as_that_of_some_jobs_times_all(sample, monkeypatc
     asked = []
     monkeypatch.setattr(build_certificate, "busy", lambda: float(len(asked)))
     monkeypatch.setattr(LeafBounds, "payoff", lambda *words: asked.append(words[1]))
-    blocks = CapacityBlocks(generate("contended", seed=0, jobs=10, machines=4))
+    blocks = CapacityRelaxation(generate("contended", seed=0, jobs=10, machines=4))
     assert check_seconds(blocks, np.zeros(blocks.rhs.size), sample) == 10
     assert len(asked) >= min(10, sample)
     assert len({*np.diff(asked)}) <= 1
@@ -45,7 +45,7 @@ def test_a_check_takes_as_long_as_that_of_some_jobs_times_all(sample, monkeypatc
 
 def test_the_sample_computes_what_the_checker_does(monkeypatch):
     inst = tiny(1)
-    blocks = CapacityBlocks(inst)
+    blocks = CapacityRelaxation(inst)
     prices = np.random.default_rng(0).uniform(0.0, 1e-3, blocks.rhs.size)
     found: dict[str, list[int | None]] = {"check": [], "sample": []}
     payoff = LeafBounds.payoff

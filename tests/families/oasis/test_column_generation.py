@@ -9,13 +9,13 @@ from patience import LONG
 from optsched import solve
 from optsched.engine.colgen import Master, generate_columns
 from optsched.families.oasis.optimum.priced_search import CONVERGED
-from optsched.families.oasis.optimum.relaxations.capacity import Around, CapacityBlocks
+from optsched.families.oasis.optimum.relaxations.capacity import Around, CapacityRelaxation
 from optsched.families.oasis.sources.traces import generate
 from optsched.problem import Level
 
 
 def test_schedules_around_prices_are_those_of_the_oracle():
-    blocks = CapacityBlocks(generate("small", seed=1))
+    blocks = CapacityRelaxation(generate("small", seed=1))
     around, prices = Around(blocks), np.full(blocks.rhs.size, 1e-3)
     expected = blocks.price(prices, np.zeros(blocks.jobs))
     chosen = np.array([0, 3, 4])
@@ -34,7 +34,7 @@ def test_schedules_around_prices_are_those_of_the_oracle():
 @pytest.mark.parametrize(("preset", "seed"), [("paper", 1), ("earnable", 3)])
 def test_it_converges_to_the_program_of_the_simplex(preset, seed):
     inst = generate(preset, seed=seed, jobs=8, slots=12, machines=4)
-    blocks = CapacityBlocks(inst)
+    blocks = CapacityRelaxation(inst)
     whole = generate_columns(
         blocks, Master(blocks), stop=lambda _: False, tolerance=lambda _: 1e-9, smoothing=0.5
     )

@@ -13,8 +13,8 @@ from optsched.families.oasis.certificate.format import CompletionSplit, check
 from optsched.families.oasis.optimum import methods, priced_search
 from optsched.families.oasis.optimum.build_certificate import certify_parts
 from optsched.families.oasis.optimum.params import AutoParams
-from optsched.families.oasis.optimum.relaxations.capacity import CapacityBlocks
-from optsched.families.oasis.optimum.relaxations.cutting_planes import Tightening
+from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
+from optsched.families.oasis.optimum.relaxations.cutting_planes import CutLoop
 from optsched.families.oasis.optimum.shadow import shadow_prices
 from optsched.families.oasis.optimum.tree.completion_branching import MOST_LEAVES, CompletionTree
 from optsched.families.oasis.sources.traces import generate
@@ -28,7 +28,7 @@ def never():
 
 def grown(inst, rounds, splits):
     """Return a tree after this many splits, and the bounds on the way."""
-    tightening = Tightening(CapacityBlocks(inst), threads=1)
+    tightening = CutLoop(CapacityRelaxation(inst), threads=1)
     for _ in range(rounds):
         if not tightening.done:
             tightening.round(Budget(60.0).span())
@@ -111,7 +111,7 @@ def test_a_tree_ends_with_its_leaves():
 
 def test_without_time_nothing_is_split(crowded):
     inst, _, _ = crowded
-    tightening = Tightening(CapacityBlocks(inst), threads=1)
+    tightening = CutLoop(CapacityRelaxation(inst), threads=1)
     tightening.round(Budget(60.0).span())
     tree = CompletionTree(tightening, seconds=1.0)
     for seconds in (1.5, 2.1):  # for one part; for both of a split, but not for checking them

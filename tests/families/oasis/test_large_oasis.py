@@ -16,9 +16,9 @@ from optsched.families.oasis.certificate.bound import LeafBounds
 from optsched.families.oasis.certificate.format import CapacityPrices, OasisCertificate, check
 from optsched.families.oasis.certificate.kernels import NONE, cheapest, slot_costs
 from optsched.families.oasis.certificate.relaxed import best_payoff, least_costs, minorant
-from optsched.families.oasis.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.convexified import RelaxedBlocks
-from optsched.families.oasis.optimum.search.greedy_schedule import Board
+from optsched.families.oasis.optimum.search.greedy_schedule import GreedySchedule
 from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import _at_once, verify
 from optsched.problem import Level
@@ -31,12 +31,12 @@ NEAR = 1e-3  # how far a relaxed bound may be above the exact one
 def drawn(seed: int):
     """Return a preset's instance and prices of all rows, (slot, resource, class) per side."""
     inst, draw = generate("small", seed=seed), np.random.default_rng([seed, 9])
-    exact = CapacityBlocks(inst)
+    exact = CapacityRelaxation(inst)
     prices = draw.random(exact.rhs.size) * (draw.random(exact.rhs.size) < 0.7)
     return inst, exact, prices * draw.choice([0.1, 1.0, 10.0]) / np.maximum(exact.rhs, 1.0)
 
 
-def by_class(exact: CapacityBlocks, prices):
+def by_class(exact: CapacityRelaxation, prices):
     """Return the same prices as the relaxed oracle has them: (class, resource, slot)."""
     parts = np.split(prices, [exact.sizes[0]])
     return np.concatenate(
@@ -103,7 +103,7 @@ def test_bounds_by_hulls_are_never_below_those_of_the_program(monkeypatch):
 
 def test_large_bounds_are_near_those_of_the_program():
     inst = generate("earnable", seed=3, jobs=40, slots=200, machines=20)
-    exact = CapacityBlocks(inst)
+    exact = CapacityRelaxation(inst)
     prices = np.full(exact.rhs.size, 0.05) / exact.rhs.clip(1.0)
     leaf = LeafBounds(inst, 40)
     best = exact.price(prices, np.zeros(exact.jobs)).best
@@ -218,7 +218,7 @@ def test_schedules_of_many_entries_are_judged_alike():
 def test_jobs_go_in_and_out_of_what_is_free():
     inst = generate("paper", seed=0, jobs=10, slots=10, machines=20)
     blocks = RelaxedBlocks(inst)
-    board = Board(blocks, np.zeros(blocks.rhs.size))
+    board = GreedySchedule(blocks, np.zeros(blocks.rhs.size))
     empty = [m.free.copy() for m in board.machines]
     placed = [i for i in range(10) if board.insert(i, 1.0)]
     assert len(placed) > 1

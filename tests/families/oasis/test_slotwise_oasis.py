@@ -27,8 +27,8 @@ from optsched.families.oasis.optimum.configuration_lp.packing import (
 from optsched.families.oasis.optimum.configuration_lp.program import MARGIN, SlotProgram
 from optsched.families.oasis.optimum.configuration_lp.search import SlotSearch
 from optsched.families.oasis.optimum.configuration_lp.slots import Slots
-from optsched.families.oasis.optimum.relaxations.capacity import CapacityBlocks
-from optsched.families.oasis.optimum.relaxations.cutting_planes import Tightening
+from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
+from optsched.families.oasis.optimum.relaxations.cutting_planes import CutLoop
 from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
 from optsched.families.oasis.sources.presets import generate
 from optsched.scheduling.board import planned_jobs
@@ -41,7 +41,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 def tightened(request):
     """Return an instance, a tightened program, and a schedule by the other search."""
     inst = generate("earnable", seed=request.param, jobs=30, slots=30, machines=10)
-    tightening = Tightening(CapacityBlocks(inst), threads=1)
+    tightening = CutLoop(CapacityRelaxation(inst), threads=1)
     for _ in range(2):
         tightening.round(Budget().span())
     area = Neighbourhood(inst, flat_prices(inst), tightening.guide)
@@ -346,7 +346,7 @@ def test_equal_machines_may_be_listed_apart(tightened):
     one = big.model_copy(update={"count": 1, "name": "another"})
     apart = (big.model_copy(update={"count": big.count - 1}), *rest, one)
     inst = inst.model_copy(update={"worker_machines": apart})
-    tightening = Tightening(CapacityBlocks(inst), threads=1)
+    tightening = CutLoop(CapacityRelaxation(inst), threads=1)
     tightening.round(Budget().span())
     area = Neighbourhood(inst, flat_prices(inst), tightening.guide)
     area.start()

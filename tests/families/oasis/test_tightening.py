@@ -9,19 +9,19 @@ from independent.oasis import optimum, random_instance
 from optsched.engine.budget import Budget
 from optsched.families.oasis.certificate.format import check
 from optsched.families.oasis.optimum.build_certificate import certify_slots
-from optsched.families.oasis.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.cutting_planes import (
     ALIKE,
     CLEARLY,
     SHARED,
-    Tightening,
+    CutLoop,
     _Packing,
 )
 from optsched.families.oasis.sources.traces import generate
 
 
 def tightened(inst, rounds):
-    tightening = Tightening(CapacityBlocks(inst), threads=1)
+    tightening = CutLoop(CapacityRelaxation(inst), threads=1)
     bounds = []
     while not tightening.done and len(bounds) < rounds:
         tightening.round(Budget(60.0).span())
@@ -58,7 +58,7 @@ def test_inequalities_of_other_slots_are_violated_clearly_and_new():
     draw = np.random.default_rng(0)
     hosted = draw.random((6, 4))
     known = [_Packing(1, int(t), 2, draw.random(4) / 2) for t in draw.integers(0, 6, 20)]
-    found = Tightening._shared(known, hosted)
+    found = CutLoop._shared(known, hosted)
     weights = [p.weight.tolist() for p in known]
     there = {t: [p.weight for p in known if p.slot == t] for t in range(6)}
     for p in found:

@@ -12,9 +12,9 @@ from scipy.optimize import linprog
 from optsched.engine.colgen import Master, generate_columns, lagrangian
 from optsched.families.oasis.certificate.format import check
 from optsched.families.oasis.optimum.build_certificate import certify_capacity
-from optsched.families.oasis.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.relaxation import compact_prices
-from optsched.families.oasis.optimum.relaxations.unit_price import UnitBlocks
+from optsched.families.oasis.optimum.relaxations.unit_price import UnitPricedMaster
 
 SEEDS = range(15)
 
@@ -49,7 +49,7 @@ def every_column(problem):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_bound_is_that_of_the_program_with_every_pattern(seed):
-    problem = UnitBlocks(random_instance(seed))
+    problem = UnitPricedMaster(random_instance(seed))
     columns = every_column(problem)
     if not problem.rows or not columns:
         assert relax(problem).bound == 0
@@ -72,9 +72,9 @@ def test_the_bound_is_that_of_the_program_with_every_pattern(seed):
 def test_every_bound_is_valid_and_patterns_are_tighter(seed):
     inst = random_instance(seed)
     best = optimum(inst)
-    slots, capacity = relax(UnitBlocks(inst)), relax(CapacityBlocks(inst))
+    slots, capacity = relax(UnitPricedMaster(inst)), relax(CapacityRelaxation(inst))
     assert best * (1 - 1e-9) <= slots.bound <= capacity.bound * (1 + 1e-7) + 1e-9
-    problem = CapacityBlocks(inst)
+    problem = CapacityRelaxation(inst)
     prices = compact_prices(problem)
     rough = lagrangian(problem, prices, problem.price(prices, np.zeros(problem.jobs)).best)
     assert rough >= capacity.bound * (1 - 1e-7)
@@ -87,8 +87,10 @@ def test_every_bound_is_valid_and_patterns_are_tighter(seed):
 def test_columns_are_what_their_block_is_paid_for(seed):
     inst = random_instance(seed)
     rng = np.random.default_rng(seed)
-    for problem in (UnitBlocks(inst), CapacityBlocks(inst)):
-        prices = rng.random(problem.rhs.size) * (1.0 if isinstance(problem, UnitBlocks) else 0.01)
+    for problem in (UnitPricedMaster(inst), CapacityRelaxation(inst)):
+        prices = rng.random(problem.rhs.size) * (
+            1.0 if isinstance(problem, UnitPricedMaster) else 0.01
+        )
         pricing = problem.price(prices, np.zeros(problem.copies.size))
         for c in pricing.columns:
             payoff = c.value - prices[c.rows] @ c.usage
@@ -104,7 +106,7 @@ def test_columns_are_what_their_block_is_paid_for(seed):
 
 def test_machine_prices_are_those_of_their_class():
     inst = random_instance(3)
-    problem = CapacityBlocks(inst)
+    problem = CapacityRelaxation(inst)
     prices = np.arange(problem.rhs.size, dtype=float)
     for spread, classes, part in zip(
         problem.by_machine(prices),

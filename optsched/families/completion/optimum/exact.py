@@ -16,7 +16,7 @@ from optsched.engine.colgen import Relaxation
 from optsched.families.completion.certificate.bound import value_step
 from optsched.families.completion.certificate.format import latest_cost, round_up
 from optsched.families.completion.optimum.board.plans import FACTORS
-from optsched.families.completion.optimum.relaxations.priced_search import Search
+from optsched.families.completion.optimum.relaxations.priced_search import Portfolio
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
 from optsched.families.completion.optimum.timeline.prover import Prover
 from optsched.families.completion.optimum.tree.branching import (
@@ -34,7 +34,7 @@ SCARCE = 1e-3  # of all prices: a resource with less of them is free of charge
 class Exact:
     """What is left open between the bound and the best schedule of a search."""
 
-    def __init__(self, search: Search, *, known: bool = False) -> None:
+    def __init__(self, search: Portfolio, *, known: bool = False) -> None:
         self.search = search
         self.inst, self.progress, self.jobs = search.inst, search.progress, search.jobs
         self.known = known  # whether a solver has reported that nothing is better

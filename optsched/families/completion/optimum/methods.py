@@ -26,7 +26,10 @@ from optsched.families.completion.optimum.horizon import ends_below
 from optsched.families.completion.optimum.large import Dispatching, large, solve_large, whole
 from optsched.families.completion.optimum.monolithic_mip import compact
 from optsched.families.completion.optimum.relaxation import relaxation
-from optsched.families.completion.optimum.relaxations.priced_search import RESTART_SECONDS, Search
+from optsched.families.completion.optimum.relaxations.priced_search import (
+    RESTART_SECONDS,
+    Portfolio,
+)
 from optsched.families.completion.optimum.scaling import at_any_scale
 from optsched.problem import RELAXATION, Method
 
@@ -43,7 +46,7 @@ FIRST_SEARCH = 0.02  # of the time, per search before the tree
 
 def neighbourhood(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Search for schedules until the time is up, restarting every minute; proves nothing."""
-    search = Search(inst, progress, threads, seed)
+    search = Portfolio(inst, progress, threads, seed)
     if search.begin():
         while not progress.stop():
             search.improve(RESTART_SECONDS)
@@ -53,7 +56,7 @@ def column_generation(
     inst: CompletionInstance, progress: Progress, *, threads: int, seed: int
 ) -> None:
     """Solve the relaxation at prices on capacity, and look for a schedule."""
-    search = Search(inst, progress, threads, seed)
+    search = Portfolio(inst, progress, threads, seed)
     if not search.begin():
         return
     if len(inst.jobs) * search.slots <= SMALL:
@@ -68,7 +71,7 @@ def branch_and_price(
     inst: CompletionInstance, progress: Progress, *, threads: int, seed: int
 ) -> None:
     """Branch and price after a short search for a schedule."""
-    search = Search(inst, progress, threads, seed)
+    search = Portfolio(inst, progress, threads, seed)
     if search.begin():
         search.generate(1, progress.left() / 4)
         search.improve(min(search.short, progress.left() / 4))
@@ -77,8 +80,8 @@ def branch_and_price(
 
 def auto(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Combine the methods by size."""
-    search = Search(inst, progress, threads, seed)
-    known = best_of_few(search)
+    search = Portfolio(inst, progress, threads, seed)
+    known = enumerate_by_cpsat(search)
     if not (known or search.begin()) or progress.stop():
         return
     whole = progress.left()
@@ -107,7 +110,7 @@ def auto(inst: CompletionInstance, progress: Progress, *, threads: int, seed: in
         search.improve(min(RESTART_SECONDS, progress.left()))
 
 
-def best_of_few(search: Search) -> bool:
+def enumerate_by_cpsat(search: Portfolio) -> bool:
     """Find the best schedule by CP-SAT where there are few choices; return whether that is done.
 
     Only its certificate remains. Compiling the kernels of the local search would take longer.
@@ -126,7 +129,7 @@ def best_of_few(search: Search) -> bool:
     return True
 
 
-def _dispatch(search: Search) -> None:
+def _dispatch(search: Portfolio) -> None:
     """Find first prices and a schedule as for thousands of jobs: masters need much longer."""
     first = Dispatching(search.inst, search.progress, search.seed)
     if first.prepare():

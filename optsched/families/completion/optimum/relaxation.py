@@ -24,7 +24,7 @@ from optsched.families.completion.certificate.declared import (
 from optsched.families.completion.certificate.format import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.optimum.horizon import latest_ends
-from optsched.families.completion.optimum.relaxations.capacity import Jobs, ServerBlocks
+from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, Jobs
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.overflow import INT64
 from optsched.process import effort
@@ -36,7 +36,7 @@ WINDOWS = 12  # of starts, of each of which the cheapest unit becomes a column
 STEPS = 3  # of pricing a mode on a class of servers
 
 
-class _Units(ServerBlocks):
+class _Units(CapacityRelaxation):
     """The decomposition: one block per job, one row per slot, class and resource."""
 
     def __init__(self, inst: CompletionInstance, jobs: Jobs, ends: list[int], slots: int) -> None:

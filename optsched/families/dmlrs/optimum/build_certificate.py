@@ -28,7 +28,7 @@ from optsched.families.dmlrs.certificate.format import (
 )
 from optsched.families.dmlrs.certificate.limits import CapacityPriced
 from optsched.families.dmlrs.optimum.relaxations.at_nodes import Mode
-from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitTree
 from optsched.numbers.arrays import Floats, Ints
 from optsched.proofs.grid import to_grid
@@ -37,13 +37,13 @@ UNIT_BITS = 40  # the grid of prices per worker, at the finest
 CAPACITY_BITS = 36  # the same for the price of all capacity of a class
 
 
-def certify_capacity(problem: CapacityBlocks, prices: Floats) -> DmlrsCertificate:
+def certify_capacity(problem: CapacityRelaxation, prices: Floats) -> DmlrsCertificate:
     """Certify by one set of prices on capacity."""
     whole, bits = _on_grid(problem, prices)
     return DmlrsCertificate.root(problem.inst, CapacityPrices.of(whole), bits)
 
 
-def check_seconds(problem: CapacityBlocks, prices: Floats, sample: int) -> float:
+def check_seconds(problem: CapacityRelaxation, prices: Floats, sample: int) -> float:
     """Return about how many seconds of a processor it takes to check prices on capacity.
 
     That depends on the prices: the less jobs earn, the more slots are looked at. So the payoffs of
@@ -59,7 +59,7 @@ def check_seconds(problem: CapacityBlocks, prices: Floats, sample: int) -> float
     return (busy() - began) * problem.jobs / max(1, len(some))
 
 
-def _on_grid(problem: CapacityBlocks, prices: Floats) -> tuple[Ints, int]:
+def _on_grid(problem: CapacityRelaxation, prices: Floats) -> tuple[Ints, int]:
     """Return prices as integers, shape (T, C, R), and the bits of their grid."""
     # a demand unit may be tiny, so the grid is as fine as the largest capacity requires
     largest = max(float(problem.rhs.max(initial=1.0)), 1.0)

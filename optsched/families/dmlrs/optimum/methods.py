@@ -23,7 +23,7 @@ from optsched.engine.branch import BranchAndPrice, Tree
 from optsched.engine.colgen import Column, Relaxation, generate_columns, lagrangian
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
-from optsched.engine.reserve import Pace, Reserve
+from optsched.engine.reserve import Reserve, SlotRate
 from optsched.engine.search import short_search
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.optimum.build_certificate import (
@@ -36,7 +36,7 @@ from optsched.families.dmlrs.optimum.initial_bounds import in_units
 from optsched.families.dmlrs.optimum.monolithic_mip import compact
 from optsched.families.dmlrs.optimum.program import slot_program
 from optsched.families.dmlrs.optimum.relaxation import relaxation
-from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.relaxations.slot_packing import MOST_JOBS
 from optsched.families.dmlrs.optimum.search.neighbourhood import (
     Neighbourhood,
@@ -72,13 +72,13 @@ SAMPLED = 0.03  # of the time, at most, goes into that
 DEARER = 2.5  # times that, at most: few jobs take most of it, and better prices take longer
 
 
-class _Search:
+class _Portfolio:
     """The best prices and schedules so far, and who may use the time."""
 
     def __init__(self, inst: DmlrsInstance, progress: Progress, threads: int, seed: int) -> None:
         self.inst, self.progress = inst, progress
         self.threads, self.seed = threads, seed
-        self.capacity = CapacityBlocks(inst)
+        self.capacity = CapacityRelaxation(inst)
         self.reserve = Reserve(progress, MOST_KEPT)
         self.board: SharedBoard | None = None  # of the search that is under way
         self.checking = CHECKED * len(inst.jobs) * len(self.capacity.count)
@@ -152,7 +152,7 @@ class _Search:
         """Improve the prices by column generation, if there is time to check what comes of it."""
         if not self.checkable():
             return
-        span, pace = self.progress.span(seconds), Pace(self.progress)
+        span, pace = self.progress.span(seconds), SlotRate(self.progress)
 
         def stop(relaxation: Relaxation) -> bool:
             if relaxation.bound < self.bound:
@@ -254,14 +254,14 @@ class _Search:
 
 def neighbourhood(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Search for schedules until the time is up, restarting every minute; proves nothing."""
-    search = _Search(inst, progress, threads, seed)
+    search = _Portfolio(inst, progress, threads, seed)
     while not search.stop():
         search.improve(RESTART_SECONDS)
 
 
 def column_generation(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Solve the relaxation at prices on capacity, between two short searches for a schedule."""
-    search = _Search(inst, progress, threads, seed)
+    search = _Portfolio(inst, progress, threads, seed)
     search.improve(search.short)
     search.generate(progress.left())
     search.improve(search.short)
@@ -270,7 +270,7 @@ def column_generation(inst: DmlrsInstance, progress: Progress, *, threads: int, 
 def branch_and_price(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Branch and price, after column generation and two short searches for a schedule."""
     refuse_links(inst)
-    search = _Search(inst, progress, threads, seed)
+    search = _Portfolio(inst, progress, threads, seed)
     _prepare(search)
     if not progress.stop():
         _branch(search)
@@ -278,7 +278,7 @@ def branch_and_price(inst: DmlrsInstance, progress: Progress, *, threads: int, s
 
 def auto(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Combine the methods by size and reading; go on while there is time."""
-    search = _Search(inst, progress, threads, seed)
+    search = _Portfolio(inst, progress, threads, seed)
     small = len(inst.jobs) * inst.horizon <= SMALL
     programs = len(inst.jobs) * inst.horizon * len(inst.capacity) <= PROGRAM
 
@@ -307,7 +307,7 @@ def auto(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) ->
         search.improve(progress.left())
 
 
-def _prepare(search: _Search) -> None:
+def _prepare(search: _Portfolio) -> None:
     """Generate columns between two short searches for a schedule."""
     progress = search.progress
     search.improve(min(search.short, progress.left() / 8))
@@ -319,7 +319,7 @@ def _worth(plans: Mapping[int, Plan]) -> float:
     return sum(plan.value for plan in plans.values())
 
 
-def _branch(search: _Search) -> None:
+def _branch(search: _Portfolio) -> None:
     """Run the tree that fits; the other one only if searches for packings had to be cut short."""
     if _together(search.inst):
         _run_tree(search, SlotTree(search.capacity, search.progress.limits))
@@ -327,7 +327,7 @@ def _branch(search: _Search) -> None:
         _run_tree(search, UnitTree(search.capacity, search.progress.limits))
 
 
-def _run_tree(search: _Search, problem: UnitTree | SlotTree) -> None:
+def _run_tree(search: _Portfolio, problem: UnitTree | SlotTree) -> None:
     """Run the tree; a relaxation that is a schedule is reported."""
     progress = search.progress
     alone = progress.span(min(ALONE, progress.left() / 4))
@@ -344,7 +344,7 @@ def _run_tree(search: _Search, problem: UnitTree | SlotTree) -> None:
     def relaxed(relaxation: Relaxation) -> None:
         progress.offer(problem.schedule(relaxation))
 
-    pace = Pace(progress)
+    pace = SlotRate(progress)
     tree = BranchAndPrice(
         problem,
         target=target,

@@ -70,8 +70,8 @@ def priced_machines(
     unit_prices(price, job.worker_demand, worker)
     unit_prices(price, job.ps_demand, ps)
     rooms(free, job.worker_demand, most, room)
-    if machines.stranded > 0.0:
-        charge_leftovers(price, free, room, machines.stranded, worker)
+    if machines.fragmentation_penalty > 0.0:
+        charge_leftovers(price, free, room, machines.fragmentation_penalty, worker)
     return worker, ps, room
 
 

@@ -68,8 +68,8 @@ def open_slot(
     unit_prices(price, alpha, worker)
     unit_prices(price, beta, ps)
     rooms(free, alpha, max(most_inner, most_outer), room)
-    if machines.stranded > 0.0:
-        charge_leftovers(price, free, room, machines.stranded, worker)
+    if machines.fragmentation_penalty > 0.0:
+        charge_leftovers(price, free, room, machines.fragmentation_penalty, worker)
     # on one machine
     for n in range(most_inner + 1):
         parts[0, n] = np.inf

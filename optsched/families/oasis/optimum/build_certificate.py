@@ -26,9 +26,9 @@ from optsched.families.oasis.certificate.format import (
 )
 from optsched.families.oasis.certificate.limits import Range, richest_end
 from optsched.families.oasis.instance import OasisInstance
-from optsched.families.oasis.optimum.relaxations.capacity import CapacityBlocks
-from optsched.families.oasis.optimum.relaxations.unit_price import UnitBlocks
-from optsched.families.oasis.optimum.tree.completion_branching import Part
+from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
+from optsched.families.oasis.optimum.relaxations.unit_price import UnitPricedMaster
+from optsched.families.oasis.optimum.tree.completion_branching import CompletionNode
 from optsched.families.oasis.optimum.tree.nodes import Machine
 from optsched.numbers.arrays import Floats
 from optsched.proofs.grid import to_grid
@@ -37,7 +37,7 @@ SLOT_BITS = 40  # the grid of prices per worker, at the finest
 CAPACITY_BITS = 36  # the same for the price of all capacity of a class
 
 
-def certify_capacity(problem: CapacityBlocks, prices: Floats) -> OasisCertificate:
+def certify_capacity(problem: CapacityRelaxation, prices: Floats) -> OasisCertificate:
     """Certify by one set of prices on capacity."""
     worker, ps = (
         p.reshape(shape).transpose(0, 2, 1)
@@ -69,7 +69,7 @@ def _slot_bits(inst: OasisInstance, dearest: float) -> int:
     return min(SLOT_BITS, math.frexp(most)[1] - 1 - math.frexp(max(dearest, 2.0**-60))[1])
 
 
-def certify_tree(problem: UnitBlocks, tree: Tree) -> OasisCertificate:
+def certify_tree(problem: UnitPricedMaster, tree: Tree) -> OasisCertificate:
     """Certify by a branching tree whose leaves price workers and PS."""
     inst = problem.inst
     # a job that must complete may have to pay a lot: the whole schedule stays below 2**60
@@ -87,7 +87,7 @@ def certify_tree(problem: UnitBlocks, tree: Tree) -> OasisCertificate:
     return OasisCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
 
 
-def certify_parts(inst: OasisInstance, root: Part) -> OasisCertificate:
+def certify_parts(inst: OasisInstance, root: CompletionNode) -> OasisCertificate:
     """Certify by a tree over completions: prices of workers and PS at its leaves.
 
     The root has its prices as well: they are the shadow prices, and no leaf needs them.
@@ -96,7 +96,7 @@ def certify_parts(inst: OasisInstance, root: Part) -> OasisCertificate:
     bits = _slot_bits(inst, max(float(p.max(initial=0.0)) for x in priced for p in x.prices))
     nodes: list[Node] = []
 
-    def add(part: Part) -> int:
+    def add(part: CompletionNode) -> int:
         index, prices = len(nodes), None
         if part is root or part.split is None:
             worker, ps = (to_grid(p, bits) for p in part.prices)

@@ -20,7 +20,7 @@ from optsched.families.oasis.certificate.format import OasisCertificate
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.build_certificate import certify_prices
 from optsched.families.oasis.optimum.relaxations.convexified import RelaxedBlocks
-from optsched.families.oasis.optimum.search.greedy_schedule import Board, Improvement
+from optsched.families.oasis.optimum.search.greedy_schedule import GreedySchedule, LocalSearch
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 from optsched.scheduling.board import Plan, planned_jobs
@@ -53,7 +53,7 @@ def levels(blocks: RelaxedBlocks) -> Iterator[Level]:
 
 
 def on_capacity(blocks: RelaxedBlocks, prices: Floats) -> Floats:
-    """Return prices in the order of the rows of `capacity.CapacityBlocks`."""
+    """Return prices in the order of the rows of `capacity.CapacityRelaxation`."""
     sides = blocks.by_side(prices)  # (C, R, T) each
     return np.concatenate([side.transpose(2, 1, 0).ravel() for side in sides])
 
@@ -91,7 +91,7 @@ class Filling:
         self.told = -np.inf  # the greatest value that the judge has heard of
         self.blocks = RelaxedBlocks(inst)
         self.ascent = Ascent(self.blocks, Streams(seed)("ascent"), self.stop, self.prove)
-        self.board = Board(self.blocks, self.ascent.prices)
+        self.board = GreedySchedule(self.blocks, self.ascent.prices)
         self.order: list[int] = []
 
     def begin(self) -> None:
@@ -136,15 +136,15 @@ class Filling:
     def fill(self, until: float, passes: tuple[tuple[float, float], ...]) -> None:
         """Put jobs in by value per cost, first at high prices; keep and report what is better."""
         self.until, prices = until * self.part, self.ascent.prices
-        board = Board(self.blocks, prices)
+        board = GreedySchedule(self.blocks, prices)
         order = self.ranking(RANKED * prices)
-        for factor, stranded in passes:
+        for factor, fragmentation_penalty in passes:
             earns = set(self.ranking(factor * prices))  # what places are left over costs more
             for i in order:
                 if self.stop():
                     break
                 if i in earns and i not in board.plans:
-                    board.insert(i, factor, stranded)
+                    board.insert(i, factor, fragmentation_penalty)
         if not self.order or board.value > self.board.value:
             self.board, self.order = board, order
         began = busy()
@@ -154,7 +154,7 @@ class Filling:
     def improve(self, seed: int) -> None:
         """Let jobs go out and others in until the time is up."""
         board = self.board
-        moves = Improvement(board, self.order, Streams(seed)("improvement"))
+        moves = LocalSearch(board, self.order, Streams(seed)("improvement"))
         began = reported = self.reserve.share()
         value, best = board.value, dict(board.plans)
         heat = HEAT * value / max(1, len(best))

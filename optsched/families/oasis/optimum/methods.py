@@ -30,10 +30,10 @@ from optsched.families.oasis.optimum.initial_bounds import in_units
 from optsched.families.oasis.optimum.large import large, solve_large
 from optsched.families.oasis.optimum.monolithic_mip import compact
 from optsched.families.oasis.optimum.params import DEFAULT, AutoParams
-from optsched.families.oasis.optimum.priced_search import Search
+from optsched.families.oasis.optimum.priced_search import Portfolio
 from optsched.families.oasis.optimum.relaxation import relaxation
 from optsched.families.oasis.optimum.relaxations.capacity import SIDES
-from optsched.families.oasis.optimum.search.repairs import Repairs
+from optsched.families.oasis.optimum.search.repairs import FixAndOptimize
 from optsched.families.oasis.optimum.search.restricted_master_heuristic import PatternProgram
 from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.problem import RELAXATION, Method
@@ -41,14 +41,14 @@ from optsched.problem import RELAXATION, Method
 
 def neighbourhood(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Search for schedules until the time is up, restarting every few seconds; proves nothing."""
-    search = Search(inst, progress, threads, seed)
+    search = Portfolio(inst, progress, threads, seed)
     while not progress.stop():
         search.improve(search.params.restart)
 
 
 def column_generation(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Solve the relaxation at prices on capacity, after a short search for a schedule."""
-    search = Search(inst, progress, threads, seed)
+    search = Portfolio(inst, progress, threads, seed)
     search.improve(search.short)
     search.speed_bound()
     search.generate(progress.left())
@@ -57,7 +57,7 @@ def column_generation(inst: OasisInstance, progress: Progress, *, threads: int, 
 
 def branch_and_price(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Branch and price at prices per worker and slot."""
-    search = Search(inst, progress, threads, seed)
+    search = Portfolio(inst, progress, threads, seed)
     search.improve(search.short)
     _branch(search)
 
@@ -71,7 +71,7 @@ def auto(
     params: AutoParams = DEFAULT,
 ) -> None:
     """Combine the methods by size."""
-    search = Search(inst, progress, threads, seed, params)
+    search = Portfolio(inst, progress, threads, seed, params)
     size = UnitTree(inst).rows // len(SIDES)
     small = size <= params.small
     # the tree knows how workers pack; where it ends at once, no kernels of packing are compiled
@@ -98,7 +98,7 @@ def auto(
     search.finish()
 
 
-def _branch(search: Search) -> None:
+def _branch(search: Portfolio) -> None:
     """Run the tree; look for schedules in the patterns that it meets.
 
     Of several threads, one looks for schedules with the completions that the tree meets.
@@ -150,7 +150,7 @@ def _branch(search: Search) -> None:
     tree = BranchAndPrice(
         problem, target=target, stop=stop, proved=proved, relaxed=relaxed, threads=beside
     )
-    repairs = Repairs(
+    repairs = FixAndOptimize(
         problem, progress, target, seed=search.seed, beside=search.threads > 1, params=params
     )
     with repairs:

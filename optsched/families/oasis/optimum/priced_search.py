@@ -28,10 +28,10 @@ from optsched.families.oasis.optimum.build_certificate import (
 from optsched.families.oasis.optimum.configuration_lp.search import SlotSearch
 from optsched.families.oasis.optimum.large import Filling, on_capacity
 from optsched.families.oasis.optimum.params import DEFAULT, AutoParams
-from optsched.families.oasis.optimum.relaxations.capacity import Around, CapacityBlocks
-from optsched.families.oasis.optimum.relaxations.cutting_planes import Guide, Tightening
+from optsched.families.oasis.optimum.relaxations.capacity import Around, CapacityRelaxation
+from optsched.families.oasis.optimum.relaxations.cutting_planes import CutLoop, LpGuidance
 from optsched.families.oasis.optimum.relaxations.relaxation import compact_prices
-from optsched.families.oasis.optimum.relaxations.unit_price import UnitBlocks
+from optsched.families.oasis.optimum.relaxations.unit_price import UnitPricedMaster
 from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
 from optsched.families.oasis.optimum.tree.completion_branching import MOST_LEAVES, CompletionTree
 from optsched.numbers.arrays import Floats
@@ -54,7 +54,7 @@ Task = Callable[[int, Progress, Done], None]
 """A search: takes the number of its start, the observer, and when to end."""
 
 
-class Search:
+class Portfolio:
     """The best prices and schedules so far, and who may use the time."""
 
     def __init__(
@@ -67,10 +67,10 @@ class Search:
     ) -> None:
         self.inst, self.progress, self.params = inst, progress, params
         self.threads, self.seed = threads, seed
-        self.capacity = CapacityBlocks(inst)
+        self.capacity = CapacityRelaxation(inst)
         self.prices: Floats | None = None
         self.bound = np.inf  # at these prices
-        self.guide: Guide | None = None
+        self.guide: LpGuidance | None = None
         self.starts = 0
         self.short = short_search(len(inst.jobs), inst.horizon, rate=params.first_search, most=0.5)
         self.master: InteriorMaster | None = None
@@ -96,7 +96,7 @@ class Search:
     def speed_bound(self) -> None:
         """Bound by the compact program and how fast jobs can run: prices on capacity."""
         stop = self.progress.stop
-        tightening = Tightening(self.capacity, threads=self.threads, packing=False, stop=stop)
+        tightening = CutLoop(self.capacity, threads=self.threads, packing=False, stop=stop)
         rounds, span = _Rounds(), self.progress.span()
         least = np.inf
         while not tightening.done and rounds.pay(span.left()) and not stop():
@@ -121,7 +121,7 @@ class Search:
         """
         proved, stop = self.progress.proved, self.progress.stop
         span = self.progress.span(seconds)
-        tightening = Tightening(self.capacity, threads=1, stop=stop)
+        tightening = CutLoop(self.capacity, threads=1, stop=stop)
         rounds = _Rounds()
         while not tightening.done and rounds.pay(span.left()) and not stop():
             began = span.passed()
@@ -257,7 +257,7 @@ class Search:
         assert isinstance(known, OasisSchedule)
         progress.offer(known)
         rng, span = Streams(self.seed)("configuration_lp", start), self.progress.span()
-        blocks, area = UnitBlocks(self.inst), self._area()
+        blocks, area = UnitPricedMaster(self.inst), self._area()
 
         def found(plans: dict[int, Plan]) -> float:
             if plans:

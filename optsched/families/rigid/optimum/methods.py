@@ -42,7 +42,7 @@ EARLIER = (0.0, 0.25, 0.5, 0.75, 1.0)  # alpha points
 CLOSED = 1e-7  # relative: a slowdown is no whole number
 
 
-class Search:
+class Portfolio:
     """Prices and schedules of an instance, improved in turns.
 
     Parameters
@@ -286,7 +286,7 @@ class Search:
 
 def auto(inst: RigidInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Improve prices and schedules until stopped; close a few jobs."""
-    Search(inst, progress, seed).run()
+    Portfolio(inst, progress, seed).run()
 
 
 METHODS: Mapping[str, Method] = {"auto": auto, "cpsat": cpsat, "relaxation": relaxation}

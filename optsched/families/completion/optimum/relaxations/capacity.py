@@ -78,7 +78,7 @@ class StoppedError(Exception):
     """There is no time to call the oracle for all jobs."""
 
 
-class ServerBlocks:
+class CapacityRelaxation:
     """The decomposition on a time grid.
 
     Parameters

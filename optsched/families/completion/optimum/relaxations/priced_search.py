@@ -24,8 +24,8 @@ from optsched.families.completion.instance import CompletionInstance, Completion
 from optsched.families.completion.optimum.board.plans import FACTORS, Plans
 from optsched.families.completion.optimum.horizon import greedy, makespan
 from optsched.families.completion.optimum.relaxations.capacity import (
+    CapacityRelaxation,
     Jobs,
-    ServerBlocks,
     StoppedError,
 )
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
@@ -46,7 +46,7 @@ GRID_BITS = 28
 RESTART_SECONDS = 60.0  # of a search
 
 
-class Search:
+class Portfolio:
     """The best prices and schedules so far."""
 
     def __init__(
@@ -117,7 +117,7 @@ class Search:
         length = self.inst.deadline or self.slots + max(2, self.slots // 10)
         whole = self.jobs.class_capacity * self.jobs.count[:, None]
         worth = (self.prices * whole).sum(axis=(1, 2))
-        problem = ServerBlocks(self.jobs, length, span, worth)
+        problem = CapacityRelaxation(self.jobs, length, span, worth)
         large = problem.rhs.size > INTERIOR // span**0.5
         master = (InteriorMaster if large else Master)(problem, threads=self.threads)
         if self.plans is not None:
@@ -157,7 +157,7 @@ class Search:
 
         family = self.progress.family
         other = Progress(family, self.inst, gap=0.0, time_limit=seconds, watch=note)
-        apart = Search(self.inst, other, 1, self.seed)
+        apart = Portfolio(self.inst, other, 1, self.seed)
         apart.prices, apart.bound, apart.order = self.prices, self.bound, self.order
         apart.plans, apart.slots = self.plans, self.slots
 

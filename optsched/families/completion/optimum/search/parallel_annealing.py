@@ -39,7 +39,7 @@ MEETINGS = (0.6, 0.7, 0.8, 0.9)  # shares of the time: before, whoever is ahead 
 REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
 
 
-class Common:
+class SharedBest:
     """The best plans that any thread has seen, and the best state at their last meeting.
 
     Parameters
@@ -69,12 +69,12 @@ class Chain:
     ----------
     area : Neighbourhood
         Its state.
-    common : Common
+    common : SharedBest
     seed, start : int
         Fix the random numbers.
     """
 
-    def __init__(self, area: Neighbourhood, common: Common, seed: int, start: int) -> None:
+    def __init__(self, area: Neighbourhood, common: SharedBest, seed: int, start: int) -> None:
         self.area, self.common = area, common
         self.best = -np.inf  # what the best plans of this thread earn
         self.copies = Copies(area.plans, no_plans(area.tables), no_plans(area.tables))
@@ -149,7 +149,7 @@ def search_together(
         these as well.
     """
     first = areas[0]
-    common = Common(first)
+    common = SharedBest(first)
     ended = Event()
     passed = 0.0
     shown = -np.inf

@@ -39,7 +39,7 @@ from optsched.families.completion.certificate.timeline import (
 from optsched.families.completion.instance import CompletionSchedule
 from optsched.families.completion.optimum.cpsat import Choices, unmasked
 from optsched.families.completion.optimum.cpsat import Program as Declared
-from optsched.families.completion.optimum.relaxations.priced_search import Search, certify
+from optsched.families.completion.optimum.relaxations.priced_search import Portfolio, certify
 from optsched.families.completion.optimum.relaxations.repricing import Listed, Repricing
 from optsched.families.completion.optimum.timeline.packing import conflict_in_time, conflict_of
 from optsched.families.completion.optimum.tree.branching import WindowBlocks
@@ -85,13 +85,13 @@ class Prover:
 
     Parameters
     ----------
-    search : Search
+    search : Portfolio
         Holds a schedule, and prices.
     problem : WindowBlocks
         At whose states prices are looked for.
     """
 
-    def __init__(self, search: Search, problem: WindowBlocks) -> None:
+    def __init__(self, search: Portfolio, problem: WindowBlocks) -> None:
         self.search, self.progress, self.inst = search, search.progress, search.inst
         self.step = value_step(self.inst)
         self.evaluation = Evaluation(self.inst)

@@ -24,7 +24,7 @@ from optsched.families.completion.certificate.format import (
 from optsched.families.completion.certificate.format import Split as SplitNode
 from optsched.families.completion.instance import Piece
 from optsched.families.completion.modes import Modes
-from optsched.families.completion.optimum.relaxations.capacity import Jobs, ServerBlocks
+from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, Jobs
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.proofs.grid import sparse, to_grid
 from optsched.proofs.limits import LARGEST
@@ -35,7 +35,7 @@ NEGLIGIBLE = 1e-9  # prices below this share of the highest are left out of cert
 BITS = 20
 
 
-class WindowBlocks(ServerBlocks):
+class WindowBlocks(CapacityRelaxation):
     """The decomposition at a node: limits on the attributes of every job, shape (J, 5, 2)."""
 
     def __init__(self, jobs: Jobs, slots: int, priced: Flags | None = None) -> None:

@@ -17,7 +17,7 @@ from optsched.engine.colgen import Column
 from optsched.engine.slot_tree import SlotNode
 from optsched.families.dmlrs.certificate.forced import Forced, unpackable
 from optsched.families.dmlrs.instance import DmlrsInstance
-from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityBlocks, oracle_steps
+from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation, oracle_steps
 from optsched.families.dmlrs.oracle.request import Request, Window
 from optsched.families.dmlrs.oracle.schedule import Best, Oracle
 from optsched.numbers.arrays import Flags, Floats, Ints
@@ -48,13 +48,13 @@ class NodeBlocks(ABC):
 
     Parameters
     ----------
-    capacity : CapacityBlocks
+    capacity : CapacityRelaxation
         The same instance by prices on capacity, whose data are shared.
     """
 
     copies: Floats
 
-    def __init__(self, capacity: CapacityBlocks) -> None:
+    def __init__(self, capacity: CapacityRelaxation) -> None:
         self.inst: DmlrsInstance = capacity.inst
         self.jobs, self.slots = capacity.jobs, capacity.slots
         self.requests, self.classes = capacity.requests, capacity.classes

@@ -34,7 +34,7 @@ def oracle_steps(request: Request, shape: tuple[int, ...]) -> float:
     return ANSWER_STEPS + (slots - request.arrival) * float(each)
 
 
-class CapacityBlocks:
+class CapacityRelaxation:
     """The blocks and their oracle."""
 
     penalty = 1.0  # no block requests equality

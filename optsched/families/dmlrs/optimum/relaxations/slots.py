@@ -16,7 +16,7 @@ import numpy as np
 
 from optsched.engine.colgen import Column, Pricing
 from optsched.families.dmlrs.optimum.relaxations.at_nodes import INNER_ONLY, OUTER_ONLY, NodeBlocks
-from optsched.families.dmlrs.optimum.relaxations.capacity import NEGLIGIBLE, CapacityBlocks
+from optsched.families.dmlrs.optimum.relaxations.capacity import NEGLIGIBLE, CapacityRelaxation
 from optsched.families.dmlrs.optimum.relaxations.slot_packing import Slots, pack_slots
 from optsched.families.dmlrs.oracle.schedule import Best
 from optsched.numbers.arrays import Floats, Ints
@@ -32,11 +32,11 @@ class SlotBlocks(NodeBlocks):
 
     Parameters
     ----------
-    capacity : CapacityBlocks
+    capacity : CapacityRelaxation
         The same instance by prices on capacity, whose data are shared; at most `MOST_JOBS` jobs.
     """
 
-    def __init__(self, capacity: CapacityBlocks) -> None:
+    def __init__(self, capacity: CapacityRelaxation) -> None:
         super().__init__(capacity)
         self.by_capacity = capacity
         self.free = capacity.free

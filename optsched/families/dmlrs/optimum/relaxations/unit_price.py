@@ -16,7 +16,7 @@ import numpy as np
 
 from optsched.engine.colgen import Column, Pricing
 from optsched.families.dmlrs.optimum.relaxations.at_nodes import NodeBlocks
-from optsched.families.dmlrs.optimum.relaxations.capacity import NEGLIGIBLE, CapacityBlocks
+from optsched.families.dmlrs.optimum.relaxations.capacity import NEGLIGIBLE, CapacityRelaxation
 from optsched.families.dmlrs.oracle.request import Request
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import effort
@@ -29,16 +29,16 @@ NODES = 2500  # of the search for a pattern: where prices make all jobs equally 
 PLENTY = 1e15  # of the two stand-in resources, whose prices are those of a worker and of a PS
 
 
-class UnitBlocks(NodeBlocks):
+class UnitPricedMaster(NodeBlocks):
     """The blocks and their oracles, at one node.
 
     Parameters
     ----------
-    capacity : CapacityBlocks
+    capacity : CapacityRelaxation
         The same instance by prices on capacity, whose data are shared.
     """
 
-    def __init__(self, capacity: CapacityBlocks) -> None:
+    def __init__(self, capacity: CapacityRelaxation) -> None:
         super().__init__(capacity)
         arrays = self.inst.arrays
         demand = np.concatenate([arrays.worker_demand, arrays.ps_demand]).astype(float)

@@ -16,7 +16,7 @@ from optsched.engine.search import construct, improve
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
 from optsched.families.dmlrs.optimum.relaxations.capacity import (
     NEGLIGIBLE,
-    CapacityBlocks,
+    CapacityRelaxation,
     oracle_steps,
 )
 from optsched.families.dmlrs.oracle.linked import oracle_for
@@ -61,8 +61,8 @@ class SharedBoard(PlanBoard):
         super().__init__(requests(inst), (shared, shared))
         ones = np.ones(free.shape[2], np.int64)
         self.machines = [
-            Machines(np.ascontiguousarray(prices * x), shared, ones, stranded)
-            for x, stranded in FACTORS
+            Machines(np.ascontiguousarray(prices * x), shared, ones, fragmentation_penalty)
+            for x, fragmentation_penalty in FACTORS
         ]
         self.oracle = oracle_for(inst, free.shape[2])
 
@@ -165,7 +165,7 @@ class Neighbourhood:
         return DmlrsSchedule(jobs=planned_jobs(len(self.inst.jobs), plans, JobSchedule))
 
 
-def plan_column(problem: CapacityBlocks, i: int, plan: Plan) -> Column:
+def plan_column(problem: CapacityRelaxation, i: int, plan: Plan) -> Column:
     """Return the column of a plan on single machines."""
     entries = plan.entries.copy()
     entries[:, 2] = problem.group[entries[:, 2]]

@@ -25,9 +25,9 @@ from optsched.families.dmlrs.optimum.relaxations.at_nodes import (
     Mode,
     NodeBlocks,
 )
-from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityBlocks
+from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.relaxations.slots import SlotBlocks
-from optsched.families.dmlrs.optimum.relaxations.unit_price import UnitBlocks
+from optsched.families.dmlrs.optimum.relaxations.unit_price import UnitPricedMaster
 from optsched.families.dmlrs.optimum.tree.placing import Placed, Wish, pack
 from optsched.numbers.arrays import Ints
 from optsched.scheduling.board import placed_jobs
@@ -42,7 +42,7 @@ class Branching(SlotBranching, NodeBlocks):
     """
 
     def __init__(
-        self, capacity: CapacityBlocks, limits: Callable[[float], Limits] | None = None
+        self, capacity: CapacityRelaxation, limits: Callable[[float], Limits] | None = None
     ) -> None:
         super().__init__(capacity)
         self.limits = limits or Budget().limits
@@ -125,7 +125,7 @@ class Branching(SlotBranching, NodeBlocks):
         return []
 
 
-class UnitTree(Branching, UnitBlocks):
+class UnitTree(Branching, UnitPricedMaster):
     """Prices per worker and PS as a problem for `branch.BranchAndPrice`."""
 
 

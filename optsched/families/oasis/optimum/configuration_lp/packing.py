@@ -62,7 +62,7 @@ class Hosted(NamedTuple):
     number: Ints  # (S, J) workers that run, in the end
 
 
-class Empty(NamedTuple):
+class EmptyMachines(NamedTuple):
     """Empty machines of one side: H of C classes, for n jobs."""
 
     kind: Ints  # (H,) the class
@@ -72,7 +72,7 @@ class Empty(NamedTuple):
     size: Floats  # (C, n) mean share of what is free, over resources, of one worker
 
 
-class Desk(NamedTuple):
+class Workspace(NamedTuple):
     """What is required for n jobs, and what a search writes to."""
 
     offered: Floats  # (n,) by job: for a worker
@@ -150,7 +150,7 @@ def price_slots(
 
 
 @kernel(nogil=True)
-def empty_machines(side: Side, jobs: Ints) -> Empty:
+def empty_machines(side: Side, jobs: Ints) -> EmptyMachines:
     """Prepare for the machines of a side, and some jobs.
 
     Parameters
@@ -175,24 +175,26 @@ def empty_machines(side: Side, jobs: Ints) -> Empty:
                     if side.kinds[c, r] > 0.0:
                         size[c, i] += demand[i, r] / side.kinds[c, r] / some
             fits[c, i] = np.iinfo(np.int64).max if most == math.inf else int(most)
-    return Empty(side.kind, side.kinds, demand, fits, size)
+    return EmptyMachines(side.kind, side.kinds, demand, fits, size)
 
 
 @kernel(nogil=True)
-def new_desk(n: int, resources: int) -> Desk:
+def new_desk(n: int, resources: int) -> Workspace:
     """Return a desk for n jobs."""
-    return Desk(np.empty(n), np.empty(n, np.int64), new_items(n), new_levels(n, resources))
+    return Workspace(np.empty(n), np.empty(n, np.int64), new_items(n), new_levels(n, resources))
 
 
 @kernel(nogil=True, counted=False)
-def fill(machines: Empty, h: int, desk: Desk, nodes: int, hosted: Small, total: Ints) -> None:
+def fill(
+    machines: EmptyMachines, h: int, desk: Workspace, nodes: int, hosted: Small, total: Ints
+) -> None:
     """Let the empty machine h host what pays most of what the desk requests.
 
     Parameters
     ----------
-    machines : Empty
+    machines : EmptyMachines
     h : int
-    desk : Desk
+    desk : Workspace
         The offers, and the numbers of workers.
     nodes : int
         How many the search may visit.
@@ -212,7 +214,7 @@ def fill(machines: Empty, h: int, desk: Desk, nodes: int, hosted: Small, total: 
 
 
 @kernel(nogil=True, counted=False)
-def _rank(machines: Empty, c: int, desk: Desk) -> int:
+def _rank(machines: EmptyMachines, c: int, desk: Workspace) -> int:
     """Write down the items for a machine of class c, the densest first; return their number."""
     job, value, size, density, most = desk.items
     n = 0
@@ -238,7 +240,7 @@ def _rank(machines: Empty, c: int, desk: Desk) -> int:
 @kernel(nogil=True)
 def refill(
     jobs: Jobs,
-    machines: tuple[Empty, Empty],
+    machines: tuple[EmptyMachines, EmptyMachines],
     state: _State,
     new: bool,
     moves: int,
@@ -347,10 +349,10 @@ def _empty(state: _State, workers: int, servers: int, rng: Generator, out: _Empt
 @kernel(nogil=True, counted=False)
 def _fill_workers(
     jobs: Jobs,
-    machines: Empty,
+    machines: EmptyMachines,
     h: int,
     follows: float,
-    desk: Desk,
+    desk: Workspace,
     rng: Generator,
     state: _State,
 ) -> None:
@@ -372,10 +374,10 @@ def _fill_workers(
 @kernel(nogil=True, counted=False)
 def _fill_servers(
     jobs: Jobs,
-    machines: Empty,
+    machines: EmptyMachines,
     h: int,
     follows: float,
-    desk: Desk,
+    desk: Workspace,
     rng: Generator,
     state: _State,
 ) -> None:

@@ -18,8 +18,8 @@ from numpy.random import Generator
 from optsched.families.oasis.instance import OasisSchedule
 from optsched.families.oasis.optimum.configuration_lp.program import Point, SlotProgram
 from optsched.families.oasis.optimum.configuration_lp.slots import Slot, Slots
-from optsched.families.oasis.optimum.relaxations.cutting_planes import Guide
-from optsched.families.oasis.optimum.relaxations.unit_price import UnitBlocks
+from optsched.families.oasis.optimum.relaxations.cutting_planes import LpGuidance
+from optsched.families.oasis.optimum.relaxations.unit_price import UnitPricedMaster
 from optsched.numbers.arrays import Floats, Ints
 from optsched.scheduling.board import Plan
 
@@ -95,8 +95,8 @@ class SlotSearch:
 
     Parameters
     ----------
-    blocks : UnitBlocks
-    guide : Guide
+    blocks : UnitPricedMaster
+    guide : LpGuidance
     schedule : OasisSchedule
         Where it begins.
     rng : Generator
@@ -105,8 +105,8 @@ class SlotSearch:
 
     def __init__(
         self,
-        blocks: UnitBlocks,
-        guide: Guide,
+        blocks: UnitPricedMaster,
+        guide: LpGuidance,
         schedule: OasisSchedule,
         rng: Generator,
         params: DiveParams = DiveParams(),
@@ -134,7 +134,7 @@ class SlotSearch:
             else:
                 program.close(i)
 
-    def _options(self, guide: Guide, ends: Mapping[int, int]) -> dict[int, Ints]:
+    def _options(self, guide: LpGuidance, ends: Mapping[int, int]) -> dict[int, Ints]:
         """Return in which slots jobs may complete: where the relaxation does, and a little on."""
         blocks, params, utility = self.blocks, self.params, self.blocks.arrays.utility
         out = {}

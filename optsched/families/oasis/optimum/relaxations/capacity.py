@@ -50,7 +50,7 @@ def requests(inst: OasisInstance) -> list[Request]:
     ]
 
 
-class CapacityBlocks:
+class CapacityRelaxation:
     """The blocks and their oracle."""
 
     penalty = 1.0  # no block requests equality
@@ -148,7 +148,7 @@ class CapacityBlocks:
 class Around:
     """The blocks as those of `engine.ascent`, with all schedules that were found on the way."""
 
-    def __init__(self, problem: CapacityBlocks) -> None:
+    def __init__(self, problem: CapacityRelaxation) -> None:
         self.problem, self.rhs, self.blocks = problem, problem.rhs, problem.jobs
         self.columns: list[Column] = []
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optsched.engine.budget import Limits, Span
-from optsched.families.oasis.optimum.relaxations.capacity import SIDES, CapacityBlocks
+from optsched.families.oasis.optimum.relaxations.capacity import SIDES, CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.knapsack_cuts import packing_cut
 from optsched.families.oasis.optimum.relaxations.relaxation import (
     ACCURACY,
@@ -29,7 +29,7 @@ from optsched.families.oasis.optimum.relaxations.relaxation import (
     _Matrix,
     solve_program,
 )
-from optsched.families.oasis.optimum.relaxations.unit_price import UnitBlocks
+from optsched.families.oasis.optimum.relaxations.unit_price import UnitPricedMaster
 from optsched.families.oasis.optimum.relaxations.windows import Window, window_steps, windowed_costs
 from optsched.families.oasis.optimum.tree.nodes import Node
 from optsched.numbers.arrays import Flags, Floats, Ints
@@ -54,7 +54,7 @@ Prices = tuple[Floats, Floats]  # of a worker, of a PS: (I, T) each
 
 
 @dataclass(frozen=True)
-class Guide:
+class LpGuidance:
     """What a relaxation provides to a search for schedules."""
 
     prices: Prices
@@ -96,12 +96,12 @@ class _Speed:
     inside: Ints  # slots
 
 
-class Tightening:
+class CutLoop:
     """Rounds of solving and adding inequalities.
 
     Parameters
     ----------
-    problem : CapacityBlocks
+    problem : CapacityRelaxation
     threads : int
     packing : bool
         Whether packing inequalities are added; without them, the prices on capacity of every round
@@ -113,7 +113,7 @@ class Tightening:
     ----------
     bound : float
         The best so far; inf before the first round.
-    guide : Guide
+    guide : LpGuidance
         The best prices, and the last solution.
     completed : array of shape (I, T)
         The last solution: the share of each job that completes in each slot.
@@ -125,14 +125,14 @@ class Tightening:
 
     def __init__(
         self,
-        problem: CapacityBlocks,
+        problem: CapacityRelaxation,
         *,
         threads: int,
         packing: bool = True,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
         self.problem, self.threads, self.packing, self.stop = problem, threads, packing, stop
-        self.blocks = UnitBlocks(problem.inst)
+        self.blocks = UnitPricedMaster(problem.inst)
         self.whole = self.blocks.root()
         self.jobs: set[int] | None = None
         self.packings: list[_Packing] = []
@@ -140,7 +140,7 @@ class Tightening:
         most_ps = [int(n[m]) for n, m in zip(self.blocks.needed, self.blocks.most, strict=True)]
         self.most = (self.blocks.most, np.array(most_ps, np.int64))
         self.bound = np.inf
-        self.guide: Guide | None = None
+        self.guide: LpGuidance | None = None
         self.completed = np.zeros((problem.jobs, problem.slots))
         self.capacity_prices: Floats | None = None
         self.done = False
@@ -166,7 +166,7 @@ class Tightening:
         self.completed = found.completed
         value = (found.completed * self.blocks.arrays.utility).sum(axis=1)
         close = found.payoffs > -REACH * program.earned
-        self.guide = Guide(best, found.completed.sum(axis=1), value, found.completed, close)
+        self.guide = LpGuidance(best, found.completed.sum(axis=1), value, found.completed, close)
         near = set(np.flatnonzero(close).tolist())
         known = set(program.where)
         self.jobs = near if self.jobs is None else known | near

@@ -15,7 +15,11 @@ from scipy.sparse import coo_array, csc_array
 
 from optsched import solvers
 from optsched.engine.budget import Budget, Limits, Span
-from optsched.families.oasis.optimum.relaxations.capacity import NEGLIGIBLE, SIDES, CapacityBlocks
+from optsched.families.oasis.optimum.relaxations.capacity import (
+    NEGLIGIBLE,
+    SIDES,
+    CapacityRelaxation,
+)
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import effort
 
@@ -29,7 +33,7 @@ program, the others are for programs that the interior point gives up on."""
 
 
 def compact_prices(
-    problem: CapacityBlocks, *, threads: int = 1, span: Span | None = None
+    problem: CapacityRelaxation, *, threads: int = 1, span: Span | None = None
 ) -> Floats:
     """Return prices of all rows from the linear relaxation of the compact program by classes.
 
@@ -77,7 +81,7 @@ def solve_program(
     return duals, np.array(h.getSolution().col_value), bool(sound)
 
 
-def most_earned(problem: CapacityBlocks) -> Floats:
+def most_earned(problem: CapacityRelaxation) -> Floats:
     """Return what each job earns by the earliest completion on empty machines, shape (I,)."""
     out = np.zeros(problem.jobs)
     for i, request in enumerate(problem.requests):
@@ -106,7 +110,7 @@ class _Matrix:
 
     def __init__(
         self,
-        problem: CapacityBlocks,
+        problem: CapacityRelaxation,
         jobs: Iterable[int] | None = None,
         *,
         least: float = LEAST_UTILITY[0],

@@ -33,7 +33,7 @@ NODES = 5_000_000  # of the search for a best pattern; beyond it, a bound takes 
 PENALTY = 100.0  # times the value of all jobs: the price of not running a job that must
 
 
-class UnitBlocks:
+class UnitPricedMaster:
     """The blocks and their oracles, at one node."""
 
     def __init__(self, inst: OasisInstance) -> None:

@@ -31,7 +31,7 @@ from optsched import solvers
 from optsched.engine.budget import Span
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisSchedule
 from optsched.families.oasis.optimum.relaxations.capacity import SIDES
-from optsched.families.oasis.optimum.relaxations.unit_price import UnitBlocks
+from optsched.families.oasis.optimum.relaxations.unit_price import UnitPricedMaster
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import effort
 
@@ -61,13 +61,15 @@ class SlotRepair:
 
     Parameters
     ----------
-    problem : UnitBlocks
+    problem : UnitPricedMaster
     completions : mapping
         Job -> the slot by which it completes; other jobs stay out.
     rng : Generator
     """
 
-    def __init__(self, problem: UnitBlocks, completions: Mapping[int, int], rng: Generator) -> None:
+    def __init__(
+        self, problem: UnitPricedMaster, completions: Mapping[int, int], rng: Generator
+    ) -> None:
         self.problem, self.rng = problem, rng
         inst = problem.inst
         self.size = _weights(problem)
@@ -311,7 +313,7 @@ class SlotRepair:
         return OasisSchedule(jobs=tuple(jobs))
 
 
-def _weights(problem: UnitBlocks) -> Floats:
+def _weights(problem: UnitPricedMaster) -> Floats:
     """Return what a missing worker of each job counts: its share of the machines, with its PS."""
     weight = np.zeros(problem.jobs)
     for side in SIDES:

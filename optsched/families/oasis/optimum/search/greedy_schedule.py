@@ -58,7 +58,7 @@ class _Asked(NamedTuple):
     price: Floats  # (C, R, T) price of a unit of each resource
     machines: Machines
     demand: Floats  # (R,) units of a worker
-    stranded: float  # share of the value of what is left over that is charged
+    fragmentation_penalty: float  # share of the value of what is left over that is charged
 
 
 @kernel
@@ -91,10 +91,11 @@ def _keep(scratch: Scratch, size: int, held: float, enough: float) -> tuple[int,
 def _offers(t: int, s: int, asked: _Asked, limit: int, dearest: float, slot: Scratch) -> int:
     """Collect the cheapest places for ``limit`` workers in a slot; return how many machines.
 
-    A machine that is full then, but for what is left of some resource, charges ``stranded`` times
-    the value of that as well. A machine that charges ``dearest`` or more is skipped.
+    A machine that is full then, but for what is left of some resource, charges
+    ``fragmentation_penalty`` times the value of that as well. A machine that charges ``dearest`` or
+    more is skipped.
     """
-    unit, price, machines, demand, stranded = asked
+    unit, price, machines, demand, fragmentation_penalty = asked
     free, size, held = machines.free[t], 0, 0.0
     for c in range(machines.begin.size - 1):
         if unit[c, s] >= dearest:
@@ -105,11 +106,11 @@ def _offers(t: int, s: int, asked: _Asked, limit: int, dearest: float, slot: Scr
             if n == 0:
                 continue
             worth = unit[c, s]
-            if stranded > 0.0 and n < limit:
+            if fragmentation_penalty > 0.0 and n < limit:
                 rest = 0.0
                 for r in range(demand.size):
                     rest += price[c, r, t] * (free[r, h] - n * demand[r])
-                worth += stranded * rest / n
+                worth += fragmentation_penalty * rest / n
             if worth >= dearest or (held >= limit and worth >= slot.heap[0, 0]):
                 continue
             push(slot, size, worth, float(n), h, 0.0)
@@ -155,7 +156,7 @@ def insert(
     array of shape (n, 4)
         [side, slot, machine, number].
     """
-    factor, stranded, least = terms
+    factor, fragmentation_penalty, least = terms
     nothing = np.empty((0, 4), np.int64)
     a, work, most = jobs.arrival[i], jobs.work[i], jobs.most[i]
     slots = jobs.last[i] - a + 1
@@ -164,8 +165,8 @@ def insert(
     unit_prices(i, a, slots, sides, prices, scratch)
     servers = jobs.servers[jobs.first[i] : jobs.first[i] + most + 1]
     demand = (sides[0].demand[i], sides[1].demand[i])
-    worker = _Asked(scratch.unit[0], prices[0], machines[0], demand[0], stranded)
-    server = _Asked(scratch.unit[1], prices[1], machines[1], demand[1], stranded)
+    worker = _Asked(scratch.unit[0], prices[0], machines[0], demand[0], fragmentation_penalty)
+    server = _Asked(scratch.unit[1], prices[1], machines[1], demand[1], fragmentation_penalty)
     heap = scratch.heap
     best, completion = least, -1
     for again in range(2):  # the second time, only what the best schedule takes
@@ -245,7 +246,7 @@ class Demands(NamedTuple):
     ps_demand: Floats  # (R,)
 
 
-class Board(PlanBoard):
+class GreedySchedule(PlanBoard):
     """A cluster that is filled: which job runs where, and what is free.
 
     Parameters
@@ -274,7 +275,7 @@ class Board(PlanBoard):
         """Go on at other prices."""
         self.prices = self.blocks.by_side(prices)
 
-    def insert(self, i: int, factor: float, stranded: float = 0.0) -> bool:
+    def insert(self, i: int, factor: float, fragmentation_penalty: float = 0.0) -> bool:
         """Put job i in at ``factor`` times the prices, if it earns more than it pays."""
         blocks = self.blocks
         value, completion, entries = insert(
@@ -282,7 +283,7 @@ class Board(PlanBoard):
             blocks.jobs,
             blocks.sides,
             self.prices,
-            (factor, stranded, self.least),
+            (factor, fragmentation_penalty, self.least),
             self.machines,
             self.scratch,
             self.slot,
@@ -296,18 +297,18 @@ class Board(PlanBoard):
         return True
 
 
-class Improvement:
+class LocalSearch:
     """Moves on a board: some jobs that are in each other's way go out, and others may come in.
 
     Parameters
     ----------
-    board : Board
+    board : GreedySchedule
     order : list of int
         The jobs that may run, by what they earn for what they cost: the best first.
     rng : Generator
     """
 
-    def __init__(self, board: Board, order: list[int], rng: Generator) -> None:
+    def __init__(self, board: GreedySchedule, order: list[int], rng: Generator) -> None:
         self.board, self.rng = board, rng
         self.order = np.array(order, np.int64)
         self.rank = np.zeros(board.blocks.blocks)
@@ -341,8 +342,12 @@ class Improvement:
         tried = np.union1d(np.concatenate([out, others]), [] if self.runs[center] else [center])
         tried = tried.astype(np.int64)
         key = self.rank[tried] + rng.normal(0.0, NOISE, tried.size)
-        factor, stranded = rng.choice(TERMS)
-        came = [i for i in tried[np.argsort(key)].tolist() if board.insert(i, factor, stranded)]
+        factor, fragmentation_penalty = rng.choice(TERMS)
+        came = [
+            i
+            for i in tried[np.argsort(key)].tolist()
+            if board.insert(i, factor, fragmentation_penalty)
+        ]
         if board.value < before + heat * math.log(max(rng.random(), 1e-300)):
             for i in came:
                 board.remove(i)

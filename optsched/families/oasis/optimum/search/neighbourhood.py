@@ -16,7 +16,7 @@ from optsched.engine.progress import Progress
 from optsched.engine.search import MOVE, construct, improve
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.relaxations.capacity import requests
-from optsched.families.oasis.optimum.relaxations.cutting_planes import Guide
+from optsched.families.oasis.optimum.relaxations.cutting_planes import LpGuidance
 from optsched.families.oasis.optimum.search.repacking_state import PackedBoard
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import equal_machines
@@ -58,7 +58,7 @@ class Neighbourhood:
     inst : OasisInstance
     prices : pair of arrays of shape (T, R, H) and (T, R, K)
         Per unit of demand, on single machines.
-    guide : Guide, optional
+    guide : LpGuidance, optional
         What a relaxation states of the jobs; without it, all are alike, and the prices of workers
         follow from ``prices``.
     packs : bool
@@ -69,7 +69,7 @@ class Neighbourhood:
         self,
         inst: OasisInstance,
         prices: tuple[Floats, Floats],
-        guide: Guide | None = None,
+        guide: LpGuidance | None = None,
         packs: bool = True,
     ) -> None:
         self.inst = inst

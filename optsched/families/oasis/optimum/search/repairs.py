@@ -23,7 +23,7 @@ WAIT = 0.2  # seconds between two looks at the time, where there is nothing to d
 TURN = 1.0  # seconds of one search in a thread of its own, until the best of them is looked for
 
 
-class Repairs:
+class FixAndOptimize:
     """Searches for schedules with decided completions, each taken up where it was left.
 
     Parameters
@@ -60,7 +60,7 @@ class Repairs:
         self.pool = ThreadPoolExecutor(1) if beside else None
         self.thread: Future[None] | None = None
 
-    def __enter__(self) -> Repairs:
+    def __enter__(self) -> FixAndOptimize:
         """Start the thread, if there is one."""
         if self.pool is not None:
             self.thread = self.pool.submit(self._run)

@@ -16,29 +16,29 @@ import numpy as np
 
 from optsched.engine.budget import Span
 from optsched.engine.slot_tree import Completion
-from optsched.families.oasis.optimum.relaxations.cutting_planes import Prices, Tightening
+from optsched.families.oasis.optimum.relaxations.cutting_planes import CutLoop, Prices
 from optsched.families.oasis.optimum.tree.nodes import Node
 from optsched.numbers.arrays import Floats
 
 MOST_LEAVES = 16  # each costs time to check, and room in a certificate
 CHECKING = 0.4  # of what solving a relaxation takes: checking a leaf in the end
-PROBES = 3  # splits of the root that are tried
+STRONG_CANDIDATES = 3  # splits of the root that are tried
 PROBING = 0.4  # of the time at most goes into that
 WHOLE = 0.02  # a share of a job that is this near to 0 or 1 is not split
 TAKES_PART, REACH = 0.01, 0.03  # smallest share of a job, or most that it lacks to earn something
 
 
 @dataclass
-class Part:
+class CompletionNode:
     """A node of the tree: the schedules with completions that ``node`` allows."""
 
     node: Node
     bound: float
     prices: Prices
     completed: Floats  # (I, T) share of each job that completes in each slot
-    split: tuple[Completion, Part, Part] | None = None
+    split: tuple[Completion, CompletionNode, CompletionNode] | None = None
 
-    def leaves(self) -> Iterator[Part]:
+    def leaves(self) -> Iterator[CompletionNode]:
         """Yield the leaves below, from left to right."""
         if self.split is None:
             yield self
@@ -52,21 +52,21 @@ class CompletionTree:
 
     Parameters
     ----------
-    tightening : Tightening
+    tightening : CutLoop
         After a round at least.
     seconds : float
         What solving a relaxation takes.
 
     Attributes
     ----------
-    root : Part
+    root : CompletionNode
     """
 
-    def __init__(self, tightening: Tightening, seconds: float = 0.0) -> None:
+    def __init__(self, tightening: CutLoop, seconds: float = 0.0) -> None:
         assert tightening.guide is not None
         self.tightening, self.seconds = tightening, seconds
         guide, whole = tightening.guide, tightening.whole
-        self.root = Part(whole, tightening.bound, guide.prices, tightening.completed)
+        self.root = CompletionNode(whole, tightening.bound, guide.prices, tightening.completed)
         self.gain: dict[int, float] = {}  # of the last split of a job, relative to its value
         # where a job does not take part in the programs, bounds are valid, if weaker
         lacks = -tightening.evaluate(guide.prices, whole)[1]
@@ -89,8 +89,8 @@ class CompletionTree:
             needed = (2 + CHECKING * (len(leaves) + 1)) * self.seconds
             if not splits or len(leaves) == MOST_LEAVES or span.left() < needed:
                 return
-            probes = PROBES if first else 1
-            best: tuple[Completion, Part, Part] | None = None
+            probes = STRONG_CANDIDATES if first else 1
+            best: tuple[Completion, CompletionNode, CompletionNode] | None = None
             for what, worth in splits[:probes]:
                 after = span.passed() + 2 * self.seconds
                 if best is not None and after > PROBING * span.whole:
@@ -106,7 +106,7 @@ class CompletionTree:
             first = False
             yield self.bound
 
-    def _splits(self, part: Part) -> list[tuple[Completion, float]]:
+    def _splits(self, part: CompletionNode) -> list[tuple[Completion, float]]:
         """Return one split of each job that is in parts, and its value; the most promising first.
 
         A split is worth what a part may lose: the share of the job that completes early earns more
@@ -130,11 +130,13 @@ class CompletionTree:
         order = np.lexsort((-most, -hope))
         return [(Completion(int(i), int(slot[i])), float(most[i])) for i in order if most[i] > 0]
 
-    def _try(self, part: Part, what: Completion, span: Span) -> tuple[Part, Part]:
+    def _try(
+        self, part: CompletionNode, what: Completion, span: Span
+    ) -> tuple[CompletionNode, CompletionNode]:
         left, right = part.node.at_completion(what.job, what.slot)
         return self._part(part, left, span), self._part(part, right, span)
 
-    def _part(self, above: Part, node: Node, span: Span) -> Part:
+    def _part(self, above: CompletionNode, node: Node, span: Span) -> CompletionNode:
         """Bound a part; where its own prices make no better bound, by the prices above."""
         began = span.passed()
         tightening = self.tightening
@@ -147,4 +149,4 @@ class CompletionTree:
             # cut-off searches for the dearest loads may make it greater, by next to nothing
             bound = min(above.bound, tightening.evaluate(prices, node)[0])
         self.seconds = max(self.seconds, span.passed() - began)
-        return Part(node, bound, prices, completed)
+        return CompletionNode(node, bound, prices, completed)

@@ -200,7 +200,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Box:
+class ParameterSpace:
     """All instances that a search may try, of one preset and at most its sizes."""
 
     family: str
@@ -267,7 +267,7 @@ def copied(value: Any) -> Any:
     return [copied(inner) for inner in value] if isinstance(value, list) else value
 
 
-def members(box: Box) -> Iterator[tuple[Part, Path, Range]]:
+def members(box: ParameterSpace) -> Iterator[tuple[Part, Path, Range]]:
     """Yield every field that may be changed, with its part."""
     for part in box.parts:
         for path, values in part.fields.items():

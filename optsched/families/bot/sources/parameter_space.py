@@ -13,13 +13,22 @@ from optsched.families.bot.sources.presets import (
     UNITS,
     generate,
 )
-from optsched.numbers.boxes import Box, Data, OneOf, Part, Path, Range, Real, Whole
+from optsched.numbers.parameter_space import (
+    Data,
+    OneOf,
+    ParameterSpace,
+    Part,
+    Path,
+    Range,
+    Real,
+    Whole,
+)
 
 DEGREE = 5  # most neighbours of a node, as `generate` has it
 LARGE = 500  # nodes from which on it is more
 
 
-def box(preset: str, **sizes: Any) -> Box:
+def box(preset: str, **sizes: Any) -> ParameterSpace:
     """Return the box of a preset; ``sizes`` as in :func:`generate`."""
     first = generate(preset, seed=0, **sizes)
     nodes = len(first.speed)
@@ -47,7 +56,7 @@ def box(preset: str, **sizes: Any) -> Box:
         fine = len(set(masters)) == len(masters) and max(near.values(), default=0) <= degree
         return data if fine else None
 
-    return Box(
+    return ParameterSpace(
         "bot",
         preset,
         draw,

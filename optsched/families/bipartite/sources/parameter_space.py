@@ -7,12 +7,23 @@ from typing import Any
 
 from optsched.families.bipartite.instance_utilities import KINDS
 from optsched.families.bipartite.sources.presets import PRESETS, generate
-from optsched.numbers.boxes import Box, Data, Either, OneOf, Part, Path, Range, Real, Some, Whole
+from optsched.numbers.parameter_space import (
+    Data,
+    Either,
+    OneOf,
+    ParameterSpace,
+    Part,
+    Path,
+    Range,
+    Real,
+    Some,
+    Whole,
+)
 
 PLACES = 4  # decimals of all that is drawn
 
 
-def box(preset: str, **sizes: Any) -> Box:
+def box(preset: str, **sizes: Any) -> ParameterSpace:
     """Return the box of a preset; ``sizes`` as in :func:`generate`."""
     s = PRESETS[preset]
     first = generate(preset, seed=0, **sizes)
@@ -42,7 +53,7 @@ def box(preset: str, **sizes: Any) -> Box:
                 machine["utility"] = data["machines"][0]["utility"]
         return data if any(map(any, data["arrivals"])) else None
 
-    return Box(
+    return ParameterSpace(
         "bipartite",
         preset,
         draw,

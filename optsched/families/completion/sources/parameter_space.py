@@ -8,13 +8,22 @@ from typing import Any
 from optsched.families.completion.instance import CompletionJob, Platform
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.sources.presets import GPU_POWER, PRESETS, Settings, generate
-from optsched.numbers.boxes import Box, Data, Part, Path, Range, Real, Whole, copied
+from optsched.numbers.parameter_space import (
+    Data,
+    ParameterSpace,
+    Part,
+    Path,
+    Range,
+    Real,
+    Whole,
+    copied,
+)
 
 SECONDS = 3600.0  # of a slot, as `generate` has it
 RATES = 1  # decimals of bandwidths
 
 
-def box(preset: str, **sizes: Any) -> Box:
+def box(preset: str, **sizes: Any) -> ParameterSpace:
     """Return the box of a preset; ``sizes`` as in :func:`generate`. Servers are as first drawn."""
     s = PRESETS[preset]
     first = generate(preset, seed=0, **sizes)
@@ -56,7 +65,7 @@ def box(preset: str, **sizes: Any) -> Box:
             ("ps_types", s.ps, s.ps_bandwidth, first.ps_types),
         )
     )
-    return Box("completion", preset, draw, jobs, kinds, settle, (*fixed, "servers"))
+    return ParameterSpace("completion", preset, draw, jobs, kinds, settle, (*fixed, "servers"))
 
 
 def _fields(s: Settings, slots: int, updates: int) -> dict[Path, Range]:

@@ -7,7 +7,16 @@ from typing import Any
 from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, job_work
 from optsched.families.oasis.instance import most_workers as most_at_once
 from optsched.families.oasis.sources.presets import DECIMALS, NIC, PRESETS, generate
-from optsched.numbers.boxes import Box, Data, Either, Part, Path, Range, Real, Whole
+from optsched.numbers.parameter_space import (
+    Data,
+    Either,
+    ParameterSpace,
+    Part,
+    Path,
+    Range,
+    Real,
+    Whole,
+)
 
 DECAY: tuple[Whole | Real, ...] = (
     Whole(0, 0),
@@ -18,7 +27,7 @@ PRIORITY = (1.0, 100.0)
 LAST = 4  # of the resources: bandwidth, which follows from the rates
 
 
-def box(preset: str, **sizes: Any) -> Box:
+def box(preset: str, **sizes: Any) -> ParameterSpace:
     """Return the box of a preset; ``sizes`` as in :func:`generate`."""
     s = PRESETS[preset]
     first = generate(preset, seed=0, **sizes)
@@ -77,7 +86,7 @@ def box(preset: str, **sizes: Any) -> Box:
         worth=("utility", "scale"),
     )
     fixed = ("slot_seconds", "horizon", "resources", "units")
-    return Box("oasis", preset, draw, jobs, others, settle, fixed)
+    return ParameterSpace("oasis", preset, draw, jobs, others, settle, fixed)
 
 
 def plain(instance: OasisInstance) -> Data:

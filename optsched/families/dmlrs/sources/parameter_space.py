@@ -6,14 +6,14 @@ from typing import Any
 
 from optsched.families.dmlrs.instance import DmlrsJob, Needs, Platform, fastest_pace
 from optsched.families.dmlrs.sources.presets import PRESETS, generate
-from optsched.numbers.boxes import Box, Data, Part, Path, Range, Real, Whole
+from optsched.numbers.parameter_space import Data, ParameterSpace, Part, Path, Range, Real, Whole
 
 RATIO = 40.0  # of inner and outer rate, as `generate` has it
 LONGER = ("epochs", "batches_per_chunk", "batch_time", "gradient_mb")
 DEMANDS = ("worker_demand", "ps_demand")
 
 
-def box(preset: str, **sizes: Any) -> Box:
+def box(preset: str, **sizes: Any) -> ParameterSpace:
     """Return the box of a preset; ``sizes`` as in :func:`generate`."""
     s = PRESETS[preset]
     first = generate(preset, seed=0, **sizes)
@@ -61,4 +61,4 @@ def box(preset: str, **sizes: Any) -> Box:
         width={path: 1 for path in fields if path[0] in DEMANDS} | {("ps_bandwidth",): -1},
     )
     fixed = ("slot_seconds", "horizon", "resources", "units", "machines", "locality")
-    return Box("dmlrs", preset, draw, jobs, (), settle, fixed)
+    return ParameterSpace("dmlrs", preset, draw, jobs, (), settle, fixed)
