@@ -132,7 +132,7 @@ def _with_patience(files: Sequence[Path], theirs: Any) -> list[str]:
 def _large(cell: Row, folder: Path) -> Path:
     preset, method, options = LARGE[cell["family"]]
     instance = get_family(cell["family"]).generate(preset, seed=1, **options)
-    save_result(folder / "large.json", instance, solve(instance, method=method, effort=EFFORT))
+    save_result(folder / "large.json", instance, solve(instance, method=method, work_limit=EFFORT))
     return folder / "large.json"
 
 

@@ -110,7 +110,7 @@ def forged(cell: Row) -> Row:
         made += [known.draw(seed) for seed in (1, 2, 4, 5, 7)]
         for k, inst in enumerate(made):
             results.append(folder / f"{k}.json")
-            save_result(results[-1], inst, solve(inst, effort=1000))
+            save_result(results[-1], inst, solve(inst, work_limit=1000))
         each = -(-cell["files"] // len(results))
         files = [
             file for path in results for file, _ in damaged(path, folder, each, 5000 + cell["part"])

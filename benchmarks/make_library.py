@@ -106,7 +106,7 @@ def _try(
         return None
     if instance.digest() in seen:
         return None
-    optimum = solve(instance, effort=plan.effort, time_limit=plan.seconds)
+    optimum = solve(instance, work_limit=plan.effort, time_limit=plan.seconds)
     if not optimum.value or optimum.certified_gap is None:
         return None
     closed = optimum.status is Status.OPTIMAL

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import warnings
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
 from pydantic import BaseModel, ConfigDict
+
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
 
 
 class InputError(ValueError):
@@ -17,3 +25,22 @@ class Frozen(BaseModel):
     """Data that is checked once, when it is made, and never changes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def renamed_arguments(
+    **names: str,
+) -> Callable[[Callable[Parameters, Returned]], Callable[Parameters, Returned]]:
+    """Accept arguments also under their old names, with a warning: ``old="new"``."""
+
+    def decorated(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
+        @functools.wraps(function)
+        def wrapper(*args: Parameters.args, **given: Parameters.kwargs) -> Returned:
+            for old in names.keys() & given.keys():
+                text = f"{function.__name__}({old}=) is deprecated, use {names[old]}="
+                warnings.warn(text, DeprecationWarning, stacklevel=2)
+                given[names[old]] = given.pop(old)
+            return function(*args, **given)
+
+        return wrapper
+
+    return decorated

@@ -20,7 +20,7 @@ from patience import LONG, until
 from sweeps import sweep
 
 import optsched
-from optsched import InputError, Optimum, get_family, solve, solvers
+from optsched import InputError, Optimum, compare, get_family, solve, solvers
 from optsched.engine.budget import Budget
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
@@ -60,7 +60,7 @@ def test_of_two_limits_the_first_ends_it():
     assert Budget(LONG, 0.0).left() == 0
     assert Budget(LONG, 5.0).left() == pytest.approx(0.005)
     assert Budget(LONG, 5.0).limits(1.0)["time_limit"] > LONG / 2
-    found = solve(random_instance(0), time_limit=0.0, effort=1e9)
+    found = solve(random_instance(0), time_limit=0.0, work_limit=1e9)
     assert found.effort < 1e3
 
 
@@ -190,7 +190,7 @@ def busy(cores: int) -> Iterator[None]:
 @pytest.mark.parametrize("load", sweep([0, 2], 1))
 def test_the_same_effort_finds_the_same_in_another_process(load):
     here = {  # in another order: what was solved before makes no difference
-        name: solve(case.instance(), effort=case.effort)
+        name: solve(case.instance(), work_limit=case.effort)
         for name, case in reversed(efforts.CASES.items())
     }
     for found in here.values():
@@ -212,7 +212,7 @@ def test_the_same_effort_finds_the_same_in_another_process(load):
 def test_little_effort_finds_a_schedule_and_a_bound_and_more_no_worse_ones(name):
     case = efforts.CASES[name]
     inst, family = case.instance(), optsched.get_family(name)
-    found = [solve(inst, effort=units) for units in (1, case.effort, 3 * case.effort)]
+    found = [solve(inst, work_limit=units) for units in (1, case.effort, 3 * case.effort)]
     for one in found:
         assert family.verify(inst, one.schedule).value == one.value
         assert family.check(inst, one.certificate) == one.proved
@@ -225,7 +225,7 @@ def test_little_effort_finds_a_schedule_and_a_bound_and_more_no_worse_ones(name)
 @pytest.mark.parametrize("method", ["compact", "cpsat"])
 def test_no_program_is_written_down_that_takes_more_than_is_left(method):
     inst = efforts.CASES["dmlrs"].instance()
-    found = solve(inst, method=method, effort=5)
+    found = solve(inst, method=method, work_limit=5)
     assert found.value == 0
     assert found.effort < 1
     assert found.proved is not None
@@ -245,7 +245,7 @@ def test_a_unit_is_about_a_millisecond(family, preset, method, sizes, units):
     each = []
     for _ in range(2):  # kernels are compiled meanwhile, or not
         began = time.process_time()
-        found = solve(instance, method=method, effort=units)
+        found = solve(instance, method=method, work_limit=units)
         each.append(1000 * (time.process_time() - began) / found.effort)
     assert found.effort < 4 * units
     assert 0.1 < min(each) < 6
@@ -254,19 +254,28 @@ def test_a_unit_is_about_a_millisecond(family, preset, method, sizes, units):
 @pytest.mark.parametrize(("preset", "method"), [("mid", "compact"), ("paper", "cpsat")])
 def test_what_writing_a_program_takes_is_counted(preset, method):
     instance = get_family("completion").generate(preset, seed=1)
-    solve(instance, method=method, effort=1)  # loads what it needs
+    solve(instance, method=method, work_limit=1)  # loads what it needs
     began = time.process_time()
-    solve(instance, method=method, effort=500)
+    solve(instance, method=method, work_limit=500)
     assert time.process_time() - began < 500 * 0.006 + 1
 
 
 def test_nothing_is_asked_of_other_threads():
     case = efforts.CASES["oasis"]
-    found = [solve(case.instance(), effort=20, threads=n) for n in (1, 3)]
+    found = [solve(case.instance(), work_limit=20, threads=n) for n in (1, 3)]
     assert efforts.repeated(found[0]) == efforts.repeated(found[1])
 
 
-@pytest.mark.parametrize("limit", [{"effort": 5}, {"time_limit": LONG, "threads": 2}])
+def test_the_old_name_of_the_limit_still_works():
+    inst = random_instance(0)
+    with pytest.warns(DeprecationWarning, match=r"solve\(effort=\) is deprecated, use work_limit="):
+        found = solve(inst, effort=5)
+    assert efforts.repeated(found) == efforts.repeated(solve(inst, work_limit=5))
+    with pytest.warns(DeprecationWarning, match=r"compare\(effort=\)"):
+        assert compare(inst, ["fifo"], effort=5).optimum.bound == found.bound
+
+
+@pytest.mark.parametrize("limit", [{"work_limit": 5}, {"time_limit": LONG, "threads": 2}])
 def test_linear_algebra_uses_one_thread_while_solving(limit):
     seen = set[int]()
     with blas.controller().limit(limits=2, user_api="blas"):
@@ -278,7 +287,7 @@ def test_linear_algebra_uses_one_thread_while_solving(limit):
 
 def test_who_watches_ends_a_search_of_much_effort():
     case = efforts.CASES["oasis"]
-    found = solve(case.instance(), effort=1e9, watch=until(lambda p: p.value is not None))
+    found = solve(case.instance(), work_limit=1e9, watch=until(lambda p: p.value is not None))
     assert found.effort < 1e4
 
 
@@ -296,4 +305,4 @@ def test_an_optimum_says_what_it_took():
 @pytest.mark.parametrize("wrong", [-1, math.inf, math.nan])
 def test_an_effort_is_a_number(wrong):
     with pytest.raises(InputError, match="expected a number of units >= 0"):
-        solve(random_instance(0), effort=wrong)
+        solve(random_instance(0), work_limit=wrong)

@@ -162,7 +162,7 @@ def test_what_is_left_of_an_effort_is_counted_in_another_thread(small):
             teller.join()
             effort.spend(100.0)
 
-    solve(small, effort=1000, watch=watch)
+    solve(small, work_limit=1000, watch=watch)
     left = [int(re.search(r"at most (\d+) units of effort left", line)[1]) for line in seen]
     assert 890 <= left[1] <= left[0] - 100 <= 900
 

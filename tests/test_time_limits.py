@@ -101,7 +101,7 @@ def test_a_limit_holds_and_the_time_that_passed_is_reported(family, sizes):
 
 def test_a_limit_holds_while_what_is_known_is_judged():
     instance = random_instance(0)
-    schedule = solve(instance, effort=1).schedule
+    schedule = solve(instance, work_limit=1).schedule
     began = time.perf_counter()
     found = solve(instance, time_limit=0.5, start=[schedule] * 10**6)
     assert time.perf_counter() - began < 0.5 + SLACK

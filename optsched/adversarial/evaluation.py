@@ -127,7 +127,7 @@ class Judge:
             return Evaluation(low=1.0, share=0.0, earned=0.0, failed=str(err))
         method = "search" if "search" in self.family.methods else "auto"
         # only the schedule counts, and that is judged
-        limits = {"effort": self.terms.effort, "gap": NEARLY, "check": Level.CLAIMED}
+        limits = {"work_limit": self.terms.effort, "gap": NEARLY, "check": Level.CLAIMED}
         self.last = self.compared(instance, run, method=method, **limits)
         return self.last.found
 
@@ -141,7 +141,7 @@ class Judge:
                 known.append(kept)
         best = solve(instance, start=known, **search)
         if best.value is None:
-            raise InputError("no schedule was found, expected a larger effort")
+            raise InputError("no schedule was found, expected a larger work limit")
         measure = measure_of(family, instance)
         ratio = Ratio.of(family.sense, run.value, best.value, None, measure=measure)
         alone = best.value if self.family.opening is None else self.family.opening(instance)[0]

@@ -77,4 +77,4 @@ def _look(judge: Judge, box: ParameterSpace, data: Data) -> WorstInstance | None
         run = judge.terms.contender.play(instance, 0)
     except (ValidationError, PolicyError, KeyboardInterrupt):
         return None
-    return judge.compared(instance, run, effort=EFFORT)
+    return judge.compared(instance, run, work_limit=EFFORT)

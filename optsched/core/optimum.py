@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypedDict
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
+from optsched.base import renamed_arguments
 from optsched.engine.interval import CLOSED, Interval
 from optsched.engine.known import Known, asked, begin
 from optsched.engine.progress import Point, Progress
@@ -173,19 +174,20 @@ class Search(TypedDict, total=False):
 
     method: str
     time_limit: float | None
-    effort: float | None
+    work_limit: float | None
     gap: float
     threads: int
     watch: Callable[[Progress], None] | None
 
 
+@renamed_arguments(effort="work_limit")
 @interrupts.remembered()
 def solve(
     instance: Instance,
     *,
     method: str = "auto",
     time_limit: float | None = None,
-    effort: float | None = None,
+    work_limit: float | None = None,
     gap: float = CLOSED,
     threads: int = 1,
     seed: int = 0,
@@ -193,7 +195,7 @@ def solve(
     start: Start | Sequence[Start] = (),
     watch: Callable[[Progress], None] | None = None,
 ) -> Optimum:
-    """Find the best schedule with hindsight, or how good it can be at most.
+    """Compute the offline optimum, or bounds on it.
 
     Parameters
     ----------
@@ -203,8 +205,8 @@ def solve(
     time_limit : float, optional
         Seconds of search, without those for compiling kernels. About a second later at most, the
         best so far is returned; a bound whose exact check has not ended by then is claimed. By
-        default 60, or none with an ``effort``.
-    effort : float, optional
+        default 60, or none with a ``work_limit``.
+    work_limit : float, optional
         Units of search, about a millisecond of a typical core each. The work is counted and the
         clock not read: the result repeats, whatever the machine's speed or load. One thread works.
         In addition to a time limit, what comes first ends the search; what the clock has ended does
@@ -216,7 +218,7 @@ def solve(
     seed : int
         Seed of randomized searches.
     check : Level
-        How far to go with the bound: ``claimed`` takes a solver's word; ``cross-checked`` also runs
+        How far to check the bound: ``claimed`` takes a solver's claim; ``cross-checked`` also runs
         a method that shares no solver, where the method brings no certificate, and both must agree;
         ``certified`` (default) re-evaluates the certificate in exact arithmetic, as
         ``cross-checked`` does where there is one.
@@ -249,17 +251,19 @@ def solve(
     except ValueError as err:
         raise InputError(f"unknown level {check!r}, expected one of: {', '.join(Level)}") from err
     if time_limit is None:
-        time_limit = TIME_LIMIT if effort is None else math.inf
-    if effort is not None and not 0 <= effort < math.inf:
-        raise InputError(f"effort {effort}: expected a number of units >= 0")
+        time_limit = TIME_LIMIT if work_limit is None else math.inf
+    if work_limit is not None and not 0 <= work_limit < math.inf:
+        raise InputError(f"work_limit {work_limit}: expected a number of units >= 0")
     if not time_limit >= 0 or not gap >= 0 or threads < 1:
         raise InputError(
             f"time_limit {time_limit}, gap {gap}, threads {threads}: "
             "expected limits >= 0 and at least one thread"
         )
-    if effort is not None:
+    if work_limit is not None:
         threads = 1  # who of several comes first depends on the load
-    progress = Progress(family, instance, gap=gap, time_limit=time_limit, units=effort, watch=watch)
+    progress = Progress(
+        family, instance, gap=gap, time_limit=time_limit, units=work_limit, watch=watch
+    )
 
     def search(_stopped: Ints) -> Optimum:
         with suppress(KeyboardInterrupt):  # the best so far is the answer

@@ -7,6 +7,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Unpack
 
+from optsched.base import renamed_arguments
 from optsched.core.optimum import Optimum, Search, known, solve
 from optsched.core.reports import Failed, Found, RatioReport, Scale, found_by
 from optsched.core.simulation import Original, Run, simulate
@@ -41,6 +42,7 @@ def _against(reference: str) -> Against:
         raise InputError(f"unknown reference {reference!r}, expected one of: {known}") from err
 
 
+@renamed_arguments(effort="work_limit")
 @interrupts.remembered()
 def compare(
     instance: Instance,
@@ -85,8 +87,8 @@ def compare(
         Called with what is known for good: every run or failure, and the optimum. Policies run in
         the order of :func:`optsched.core.turns`.
     **search
-        ``method``, ``time_limit``, ``effort``, ``gap``, ``threads``, ``start`` and ``watch``, as
-        in :func:`optsched.solve`.
+        ``method``, ``time_limit``, ``work_limit``, ``gap``, ``threads``, ``start``, ``watch``:
+        see :func:`optsched.solve`.
 
     Returns
     -------

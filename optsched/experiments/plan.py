@@ -10,7 +10,14 @@ from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
+from pydantic import (
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    NonNegativeInt,
+    PositiveInt,
+    model_validator,
+)
 
 from optsched.engine.interval import CLOSED
 from optsched.experiments.cell_keys import (
@@ -74,7 +81,12 @@ class Search(Frozen):
 
     method: str = "auto"
     time_limit: float | None = Field(default=None, ge=0, description="seconds")
-    effort: float | None = Field(default=None, ge=0, description="units of work; 60000 by default")
+    effort: float | None = Field(
+        default=None,
+        ge=0,
+        validation_alias=AliasChoices("work_limit", "effort"),  # stored under the older name
+        description="units of work; 60000 by default",
+    )
     gap: float = Field(default=CLOSED, ge=0)
     seed: NonNegativeInt = 0
     check: Level = Level.CERTIFIED
@@ -82,7 +94,7 @@ class Search(Frozen):
     @model_validator(mode="after")
     def _one_limit(self) -> Self:
         if self.effort is not None and self.time_limit is not None:
-            raise ValueError("effort and time_limit are both given, expected one of them")
+            raise ValueError("work_limit and time_limit are both given, expected one of them")
         return self
 
     def reference(self, family: str) -> Reference:

@@ -171,7 +171,7 @@ def test_no_job_can_be_left_out(terms):
             continue
         instance = family.instance.model_validate(settled)
         run = simulate(instance, terms.policy)
-        less = judge.compared(instance, run, effort=1000).found
+        less = judge.compared(instance, run, work_limit=1000).found
         assert not less.admitted(terms) or less.low < (1 - LOSS / 2) * found.row.ratio.low
 
 

@@ -94,7 +94,7 @@ def results(tmp_path_factory):
         except InputError:
             continue  # it is unbounded
     for inst in (market(1), market(2), thirds(1), thirds(2)):
-        save(inst, solve(inst, method="tree", effort=1000))
+        save(inst, solve(inst, method="tree", work_limit=1000))
     for seed in range(3):
         inst = convex(seed)
         save(inst, solve(inst), [simulate(inst, "re-solve")])

@@ -117,7 +117,7 @@ def test_completion_theorem_3_within_two_log_lambda(architecture):
 def test_completion_theorem_5_a_online_is_4_alpha_competitive(architecture):
     for seed in range(4):
         inst = completion("small", seed=seed, architecture=architecture)
-        report = optsched.compare(inst, ["a_online"], effort=500)
+        report = optsched.compare(inst, ["a_online"], work_limit=500)
         (row,) = report.policies
         assert row.ratio.high is not None
         assert row.ratio.guarantee is not None

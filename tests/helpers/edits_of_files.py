@@ -94,13 +94,13 @@ def good_files(folder: Path) -> dict[str, Path]:
     for name, preset in (("oasis", "small"), ("completion", "small"), ("bot", "small")):
         instance = get_family(name).generate(preset, seed=1)
         made[f"result {name}"] = folder / f"{name}.json"
-        found = compare(instance, list(get_family(name).policies)[:1], effort=200)
+        found = compare(instance, list(get_family(name).policies)[:1], work_limit=200)
         parts = (found.optimum, found.runs, found.references)
         save_result(made[f"result {name}"], instance, *parts)
     library = Library(made["pack"])
     (library.folder / "oasis").mkdir(parents=True)
     entries = [generate("small", seed=seed, jobs=3, slots=4, machines=2) for seed in (1, 2)]
-    solved = [solve(instance, effort=100) for instance in entries]
+    solved = [solve(instance, work_limit=100) for instance in entries]
     texts = [result_text(*pair) for pair in zip(entries, solved, strict=True)]
     made["entry"] = folder / "entry.json"
     save_result(made["entry"], entries[0], solved[0])

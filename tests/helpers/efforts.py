@@ -59,7 +59,7 @@ def main() -> None:
     print(
         json.dumps(
             {
-                name: repeated(solve(case.instance(), effort=case.effort))
+                name: repeated(solve(case.instance(), work_limit=case.effort))
                 for name, case in CASES.items()
             }
         )

@@ -80,7 +80,7 @@ def solved(family: str, folder: Path, which: Sequence[int] | None = None) -> lis
         preset, seed, method, effort, options = RESULTS[family][k]
         instance = drawn(family, preset, seed, options)
         made.append(folder / f"{family}-{k}.json")
-        save_result(made[-1], instance, solve(instance, method=method, effort=effort))
+        save_result(made[-1], instance, solve(instance, method=method, work_limit=effort))
     return made
 
 

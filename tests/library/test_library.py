@@ -30,7 +30,7 @@ SEEDED = {"effort": 0, "method": "colgen"}  # what the first blink finds: open
 @pytest.fixture(scope="module")
 def solved():
     """Return the optima, the last of them open."""
-    found = [solve(inst, effort=300) for inst in INSTANCES[:2]]
+    found = [solve(inst, work_limit=300) for inst in INSTANCES[:2]]
     assert [opt.status for opt in found] == ["optimal", "optimal"]
     begun = simulate(INSTANCES[2], "fifo").schedule
     opened = solve(INSTANCES[2], **SEEDED, start=begun)
@@ -207,7 +207,7 @@ def test_a_pack_that_is_too_large_is_refused_on_the_way(library, make, said):
 
 
 def test_a_better_schedule_and_bound_are_taken_from_two_files(library, solved, tmp_path):
-    best, first = solve(INSTANCES[2], effort=300), solved[2]
+    best, first = solve(INSTANCES[2], work_limit=300), solved[2]
     assert best.status == "optimal"
     assert best.value > first.value
     one, other = tmp_path / "schedule.json", tmp_path / "bound.json"

@@ -64,7 +64,7 @@ def test_it_is_certified_the_value_of_the_exported_program_and_never_worse(case,
     expected = value_of(tmp_path / "relaxed.mps", family.sense)
     assert found.certified_bound == pytest.approx(expected, rel=1e-8)
     assert family.sign * (found.certified_bound - expected) >= -1e-9 * abs(expected)
-    best = optsched.solve(instance, effort=4000)
+    best = optsched.solve(instance, work_limit=4000)
     assert family.sign * (found.bound - best.value) >= -1e-9 * abs(best.value)
 
 
@@ -82,14 +82,14 @@ def test_a_convex_program_is_its_own_relaxation(family):
 def test_a_limit_leaves_no_value():
     """A bound that is not the value of the relaxation is not called so."""
     instance = optsched.get_family("oasis").generate("paper", seed=1)
-    found = optsched.solve(instance, method=RELAXATION, effort=1.0)
+    found = optsched.solve(instance, method=RELAXATION, work_limit=1.0)
     assert (found.status, found.bound) == (Status.NO_SCHEDULE, None)
 
 
 @pytest.mark.parametrize("family", ["bipartite", "bot"])
 def test_a_bound_that_a_limit_left_open_is_not_the_value(family):
     instance = optsched.get_family(family).generate("small", seed=1)
-    found = optsched.solve(instance, method=RELAXATION, effort=0.0)
+    found = optsched.solve(instance, method=RELAXATION, work_limit=0.0)
     assert found.status is Status.NO_SCHEDULE
     made = optsched.compare(instance, ["fifo"] if family == "bot" else ["drf"])
     from optsched.core.ratios import rate

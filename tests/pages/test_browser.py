@@ -20,7 +20,7 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("browser")
     store = made_up(folder / "store", ["first", "second", "third"], 40, opened=15)
     instance = optsched.get_family("bot").generate("small", seed=3)
-    report = optsched.compare(instance, ["fifo", "adaptive"], effort=500)
+    report = optsched.compare(instance, ["fifo", "adaptive"], work_limit=500)
     save_result(folder / "r.json", instance, report.optimum, report.runs, report.references)
     return {
         "campaign": optsched.report(store, folder / "campaign.html"),

@@ -18,7 +18,7 @@ def made(tmp_path_factory):
     """Return a comparison in a file, and its page."""
     folder = tmp_path_factory.mktemp("result")
     instance = optsched.get_family("bot").generate("small", seed=3)
-    report = optsched.compare(instance, effort=2000)
+    report = optsched.compare(instance, work_limit=2000)
     save_result(folder / "r.json", instance, report.optimum, report.runs, report.references)
     return folder / "r.json", instance, Page(optsched.report(folder / "r.json", folder / "p.html"))
 

@@ -88,7 +88,7 @@ def solve(
                 instance,
                 method=method,
                 time_limit=time_limit,
-                effort=work_limit,
+                work_limit=work_limit,
                 gap=gap,
                 threads=threads,
                 seed=seed,
@@ -255,7 +255,7 @@ def ratio(
     folder = plot and writable_folder(plot)
     load_statistics(statistics)
     names = [name_of(p) for _, p in turns(family_of(instance), policy or None)]
-    limits: dict[str, Any] = {"method": method, "time_limit": time_limit, "effort": work_limit}
+    limits: dict[str, Any] = {"method": method, "time_limit": time_limit, "work_limit": work_limit}
     limits |= {"gap": gap, "threads": threads, "seed": seed}
     relaxed = reference is Against.RELAXATION
     searched = not no_cache and start_from is None and not relaxed

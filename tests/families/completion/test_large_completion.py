@@ -186,7 +186,7 @@ def test_what_a_large_instance_gets_is_true(seed, monkeypatch):
     """Tiny instances are solved as if they were large: the optimum is between both sides."""
     monkeypatch.setattr(large, "LARGE", 0)
     inst = tiny(seed)
-    found = [solve(inst, effort=300.0, check="certified") for _ in range(2)]
+    found = [solve(inst, work_limit=300.0, check="certified") for _ in range(2)]
     assert found[0].certified_bound == found[1].certified_bound
     assert found[0].value == found[1].value
     best = optimum(inst)
@@ -202,7 +202,7 @@ def test_what_a_large_instance_gets_is_true(seed, monkeypatch):
 def test_prices_are_read_off_a_schedule(monkeypatch):
     monkeypatch.setattr(large, "LARGE", 0)
     inst = generate("small", seed=0, jobs=20)
-    found = solve(inst, effort=2000.0)
+    found = solve(inst, work_limit=2000.0)
     assert found.history[0].value is None  # without prices
     assert found.certified_bound > 1.2 * found.history[0].bound
     assert found.certified_gap < 0.5

@@ -77,7 +77,7 @@ def test_prices_and_search_at_some_size():
 
 def test_a_search_begins_with_what_earns_most_per_cost():
     inst = generate("contended", seed=0, jobs=100, slots=50, machines=10)
-    assert solve(inst, effort=500).gap < 0.5  # 0.31; the most valuable jobs first: 0.86
+    assert solve(inst, work_limit=500).gap < 0.5  # 0.31; the most valuable jobs first: 0.86
 
 
 def test_nothing_to_do():

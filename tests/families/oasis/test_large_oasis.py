@@ -184,7 +184,7 @@ def test_the_judge_hears_of_better_schedules_only(monkeypatch):
     monkeypatch.setattr(Progress, "incumbent", incumbent)
     for seed in range(3):
         heard.clear()
-        found = solve(random_instance(seed), effort=300)
+        found = solve(random_instance(seed), work_limit=300)
         assert found.value == pytest.approx(heard[-1])
         assert all(a < b for a, b in pairwise(heard))
 

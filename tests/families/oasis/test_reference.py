@@ -51,7 +51,7 @@ def test_two_threads_find_the_optimum(path):
 @by_file
 def test_column_generation_bounds_the_optimum(path):
     inst, known = load(path)
-    found = solve(inst, method="colgen", effort=20_000)  # the same on a busy machine
+    found = solve(inst, method="colgen", work_limit=20_000)  # the same on a busy machine
     assert found.bound_level == "certified"
     assert found.bound >= known["optimum"] * (1 - 1e-9)
     assert 0.9 * known["optimum"] <= found.value <= known["optimum"] * (1 + 1e-7)

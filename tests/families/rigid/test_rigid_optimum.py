@@ -25,7 +25,7 @@ OBJECTIVES = ("flow", "wait", "slowdown", "makespan")
 @pytest.mark.parametrize(("name", "objective"), sweep(CASES, 24))
 def test_optima_of_the_reference_are_certified(name, objective):
     inst = instance_of(KNOWN[name], objective)
-    found = optsched.solve(inst, effort=30000)
+    found = optsched.solve(inst, work_limit=30000)
     assert found.value == pytest.approx(KNOWN[name]["optimum"][objective] / inst.weight, rel=1e-12)
     assert (found.status, found.bound_level) == ("optimal", Level.CERTIFIED)
 
@@ -36,7 +36,7 @@ def test_brute_force(seed):
     for objective in OBJECTIVES:
         inst = log.model_copy(update={"objective": objective})
         best = float(optimum(inst))
-        found = optsched.solve(inst, effort=20000)
+        found = optsched.solve(inst, work_limit=20000)
         assert found.value == pytest.approx(best, rel=1e-12)
         assert found.certified_bound <= best
         assert found.certified_bound >= best * (1 - 1e-6)
@@ -46,8 +46,8 @@ def test_brute_force(seed):
 @pytest.mark.parametrize("packed", [False, True])
 def test_cpsat_agrees(objective, packed):
     inst = FAMILY.generate("small", seed=4, jobs=6, objective=objective, packed=packed, machines=2)
-    best = optsched.solve(inst, effort=30000)
-    claimed = optsched.solve(inst, method="cpsat", effort=30000)
+    best = optsched.solve(inst, work_limit=30000)
+    claimed = optsched.solve(inst, method="cpsat", work_limit=30000)
     assert claimed.status.closed
     assert claimed.value == pytest.approx(best.value, rel=1e-9)
     if packed:  # the pool of the bound may hold more than the nodes do
@@ -65,10 +65,10 @@ def test_ten_jobs_that_collide_for_seconds_are_closed(seed):
 @pytest.mark.slow
 def test_a_log_of_many_jobs_has_a_small_gap():
     inst = FAMILY.generate("lublin", seed=1, jobs=100, load=0.7)
-    found = optsched.solve(inst, effort=6000)
+    found = optsched.solve(inst, work_limit=6000)
     assert not found.defects
     assert found.certified_gap < 0.3
-    again = optsched.solve(inst, effort=6000)
+    again = optsched.solve(inst, work_limit=6000)
     assert (again.value, again.bound) == (found.value, found.bound)
 
 
@@ -148,7 +148,7 @@ def test_certificates_that_prove_nothing_are_refused(change, said):
 def test_a_deadline_that_can_be_met_is_not_excluded():
     inst = random_log(1, jobs=4, kinds=1).model_copy(update={"objective": "makespan"})
     best = int(optimum(inst))
-    found = optsched.solve(inst, effort=20000).certificate
+    found = optsched.solve(inst, work_limit=20000).certificate
     for deadline in (best, best + 5):
         with pytest.raises(ValueError, match="is not excluded"):
             check(inst, found.model_copy(update={"deadline": deadline}))
@@ -156,7 +156,7 @@ def test_a_deadline_that_can_be_met_is_not_excluded():
 
 def test_the_relaxation_is_a_bound_on_the_optimum():
     inst = FAMILY.generate("small", seed=2)
-    relaxed, best = optsched.relax(inst), optsched.solve(inst, effort=20000)
+    relaxed, best = optsched.relax(inst), optsched.solve(inst, work_limit=20000)
     assert relaxed.bound_level is Level.CERTIFIED
     assert 0 < relaxed.bound <= best.value
 
@@ -166,6 +166,6 @@ def test_no_jobs():
     for objective in OBJECTIVES:
         empty = inst.model_copy(update={"objective": objective})
         for method in FAMILY.methods:
-            found = optsched.solve(empty, method=method, effort=1000)
+            found = optsched.solve(empty, method=method, work_limit=1000)
             assert found.bound == 0 or found.bound is None
             assert method == "relaxation" or found.value == 0

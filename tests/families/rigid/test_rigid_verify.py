@@ -131,5 +131,5 @@ def test_the_program_has_the_same_optimum(objective, packed):
 
     inst = FAMILY.generate("small", seed=2, jobs=4, machines=2, objective=objective, packed=packed)
     program = FAMILY.program(inst)
-    best = optsched.solve(inst, method="cpsat", effort=20000)
+    best = optsched.solve(inst, method="cpsat", work_limit=20000)
     assert solve_pyomo(program).objective == pytest.approx(best.value, rel=1e-6)
