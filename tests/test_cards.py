@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-from optsched.cli.commands import looking as cards
+from optsched.cli.commands import info as cards
 from optsched.problem import families
 
 STORED = json.loads((files("optsched") / "families" / "cards.json").read_text("utf-8"))

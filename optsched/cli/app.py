@@ -19,17 +19,23 @@ from typing import Annotated, NoReturn
 import typer
 from typer.main import get_command
 
-from optsched.cli.commands import (
-    campaign,
-    computing,
-    hunting,
-    library,
-    looking,
-    making,
-    playing,
-    reporting,
-    weighing,
-)
+from optsched.cli.commands import campaign, library
+from optsched.cli.commands.check_problem import check_problem
+from optsched.cli.commands.checker import checker
+from optsched.cli.commands.export import export
+from optsched.cli.commands.generate import generate
+from optsched.cli.commands.info import info
+from optsched.cli.commands.max_weight import max_weight
+from optsched.cli.commands.minimax import minimax
+from optsched.cli.commands.ratio import ratio
+from optsched.cli.commands.report import report
+from optsched.cli.commands.reproduce import reproduce
+from optsched.cli.commands.run import run
+from optsched.cli.commands.show import show
+from optsched.cli.commands.solve import solve
+from optsched.cli.commands.trace import trace
+from optsched.cli.commands.verify import verify
+from optsched.cli.commands.worst_case import worst_case
 from optsched.cli.options import paragraphs
 from optsched.cli.renamed import renamed
 from optsched.problem import InputError, PolicyError
@@ -53,13 +59,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    *(making.generate, making.trace, looking.show),
-    *(computing.solve, computing.run, computing.ratio, weighing.weight),
-    *(looking.verify, looking.check_problem, reporting.checker, making.export, reporting.report),
-    *(hunting.hunt, playing.minimax, computing.reproduce, looking.info),
+    *(generate, trace, show, solve, run, ratio, max_weight, verify, check_problem, checker, export),
+    *(report, worst_case, minimax, reproduce, info),
 ):
-    name = {"hunt": "worst-case", "weight": "max-weight"}.get(command.__name__)
-    app.command(name, help=paragraphs(command))(command)
+    app.command(help=paragraphs(command))(command)
 app.add_typer(campaign.commands, name="campaign")
 app.add_typer(library.commands, name="library")
 

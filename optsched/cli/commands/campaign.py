@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from optsched.cli.commands.ending import ending_well, report
+from optsched.cli.commands.outcome import ending_well, report
 from optsched.cli.options import Json, paragraphs, talks
 from optsched.files.atomic_io import writable, writable_folder
 from optsched.problem import InputError, Window, is_named_in_file

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from optsched.cli.commands.ending import ending_well, report
+from optsched.cli.commands.outcome import ending_well, report
 from optsched.cli.options import Json, paragraphs, talks
 from optsched.files.atomic_io import writable, write_whole
 from optsched.process import messages

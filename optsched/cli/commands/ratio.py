@@ -1,12 +1,12 @@
-"""`optsched solve`, `run`, `ratio` and `reproduce`: the commands that compute."""
+"""`optsched ratio`: policies compared with the offline optimum."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from optsched.cli.commands.ending import ending_well, leave, report, report_pictures
+from optsched.cli.commands.outcome import ending_well, leave, report, report_pictures
+from optsched.cli.commands.solve import start_of
 from optsched.cli.options import (
     MOST,
     POLICY_HELP,
@@ -25,7 +25,6 @@ from optsched.cli.options import (
     WorkLimit,
     load_statistics,
     takes_input,
-    talks,
 )
 from optsched.core import Against
 from optsched.engine.interval import CLOSED
@@ -33,131 +32,16 @@ from optsched.files.atomic_io import writable_folder
 from optsched.problem import (
     RELAXATION,
     InputError,
-    Level,
-    Status,
     Window,
     family_of,
     is_named_in_file,
 )
-from optsched.process import crash_state, interrupts, messages
+from optsched.process import interrupts, messages
 
 if TYPE_CHECKING:
     from optsched.core import Failed, Run
     from optsched.core import Optimum as Best
-    from optsched.engine.known import Known
     from optsched.problem import Instance
-
-
-@takes_input
-def solve(
-    instance: "Instance",
-    method: Method = "auto",
-    time_limit: TimeLimit = None,
-    work_limit: WorkLimit = None,
-    gap: Gap = CLOSED,
-    threads: Threads = 1,
-    seed: Seed = 0,
-    check: Annotated[Level, typer.Option(help="How far to check the bound.")] = Level.CERTIFIED,
-    start_from: StartFrom = None,
-    output: Output = None,
-    as_json: Json = False,
-) -> None:
-    """Compute the offline optimum, or bounds on it.
-
-    Ctrl-C and the limits leave the best schedule so far and a valid bound. With a work limit,
-    the result is the same on any machine and under any load, unless a time limit ends the search
-    first. `--method relaxation` gives the value of the linear relaxation, certified, and no
-    schedule. Exit status 1: no schedule was found.
-
-    Example:  optsched solve small.json --time-limit 30 -o result.json
-
-    Example:  optsched solve small.json --work-limit 10000
-
-    Example:  optsched solve small.json --start-from result.json -o better.json
-    """
-    from optsched.cli.console import out, show_optimum
-    from optsched.cli.progress_display import Ticker
-    from optsched.core import solve
-    from optsched.results.journal import Journal
-    from optsched.results.result import save_result
-
-    start = _start(start_from, instance)
-    with ending_well(), Journal(instance, output, method, start) as journal:
-        with Ticker("looking for the optimum", journal.watch) as ticker:
-            found = solve(
-                instance,
-                method=method,
-                time_limit=time_limit,
-                work_limit=work_limit,
-                gap=gap,
-                threads=threads,
-                seed=seed,
-                check=check,
-                start=start,
-                watch=ticker.watch,
-            )
-        try:
-            if output:
-                with messages.long_step(f"writing {output}"):
-                    save_result(output, instance, found)
-        finally:  # a full disk is no reason not to state what was found
-            if as_json:
-                said = {"family": found.family, "reference": found.summary(), "policies": []}
-                report(said, None, as_json)
-            else:
-                show_optimum(out(), found)
-    leave(found=found.schedule is not None or found.status is Status.BOUND_ONLY)
-
-
-def _start(path: Path | None, instance: "Instance") -> "Known":
-    """Return what a search is to start from, judged."""
-    from optsched.cli.progress_display import Ticker
-    from optsched.core.optimum import known
-    from optsched.results.load import load_start
-
-    if path is None:
-        return known(instance, ())
-    with Ticker(f"checking {path}"):
-        return load_start(path, instance)
-
-
-@takes_input
-def run(
-    instance: "Instance",
-    policy: Annotated[str, typer.Option("--policy", "-p", help=POLICY_HELP)],
-    seed: Seed = 0,
-    sandbox: Sandboxed = False,
-    decision_limit: DecisionLimit = None,
-    statistics: Statistics = None,
-    output: Output = None,
-    as_json: Json = False,
-) -> None:
-    """Run an online policy, which never sees the future.
-
-    Example:  optsched run small.json --policy oasis -o run.json
-    """
-    from optsched.cli.console import out
-    from optsched.cli.progress_display import Ticker
-    from optsched.core import simulate
-    from optsched.results.result import save_run
-
-    load_statistics(statistics)
-    with ending_well():
-        crash_state.listen_to_signals()
-        with Ticker(f"running {policy}") as ticker:
-
-            def progress(events: int) -> None:
-                ticker.say(f"{events} events")
-
-            how: dict[str, Any] = {"sealed": sandbox, "decision_limit": decision_limit}
-            found = simulate(instance, policy, seed=seed, progress=progress, **how)
-        if output:
-            save_run(output, instance, found)
-    if as_json:
-        report(found.summary(), None, as_json)
-    else:
-        out().print(str(found), markup=False)
-    leave(found=True)
 
 
 @takes_input
@@ -249,7 +133,7 @@ def ratio(
 
     if optimum is not None and start_from is not None:
         raise InputError("--start-from is about the search, expected it without --optimum")
-    start = _start(start_from, instance)
+    start = start_of(start_from, instance)
     outside = {} if schedule is None else {"schedule": load_schedule(schedule, instance)}
     outside |= recorded(source, window, instance)
     folder = plot and writable_folder(plot)
@@ -311,59 +195,3 @@ def ratio(
             pictures = plots.save_report(instance, made, folder)
         report_pictures(pictures)
     leave(found=made.optimum.value is not None and not made.failed)
-
-
-@talks
-def reproduce(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A figure: oasis-fig3, ...")],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the results.")] = Path(
-        "results"
-    ),
-    seeds: Annotated[int | None, typer.Option(min=1, max=MOST, help="Instances per point.")] = None,
-    first_seed: Annotated[
-        int | None, typer.Option(min=0, max=MOST, help="Seed of the first instance.")
-    ] = None,
-    time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds per optimum.")] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, max=256, help="Processes; default: all cores.")
-    ] = None,
-    ignore_code_version: Annotated[
-        bool, typer.Option("--ignore-code-version", help="Reuse rows of other code versions.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Repeat a figure of a paper and compare the numbers.
-
-    Writes NAME.json (every number, settings, machine, versions, command) and NAME.png. What the
-    same code has stored in NAME.json is not computed again, so Ctrl-C loses nothing. With
-    --first-seed N, other instances of the same settings, stored in NAME-from-N.json.
-
-    Example:  optsched reproduce completion-fig9 --first-seed 1000 -o results
-    """
-    from optsched.cli.progress_display import Ticker
-    from optsched.files.provenance import portable
-    from optsched.papers.reproduce import experiment
-    from optsched.papers.reproduce import reproduce as repeat
-
-    chosen = experiment(name)
-    folder = writable_folder(output)
-    command = " ".join(["optsched", *map(portable, sys.argv[1:])])
-    with ending_well():
-        crash_state.listen_to_signals()
-        with Ticker(f"reproducing {name}") as ticker:
-            result = repeat(
-                chosen,
-                folder,
-                seeds=seeds,
-                first_seed=first_seed,
-                time_limit=time_limit,
-                workers=workers,
-                keep_rows=ignore_code_version,
-                command=command,
-                tell=ticker.say,
-            )
-    if as_json:
-        report(result.summary(), None, as_json)
-    else:
-        print(result)
-    leave(found=True)

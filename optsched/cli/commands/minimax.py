@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli.commands.ending import ending_well, leave, report
+from optsched.cli.commands.outcome import ending_well, leave, report
 from optsched.cli.options import MOST, POLICY_HELP, Json, Output, Seed, talks
 from optsched.files.atomic_io import writable
 from optsched.process import messages
@@ -35,7 +35,7 @@ def minimax(
     output: Output = None,
     as_json: Json = False,
 ) -> None:
-    """Compute the best possible online algorithm on a set of instances.
+    """Compute the best possible online algorithm.
 
     Printed are the best ratios of randomized and of deterministic algorithms, and the adversary's
     distribution as a tree: the probability of a history, what is revealed, and how often the best

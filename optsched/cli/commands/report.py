@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli.commands.ending import ending_well
+from optsched.cli.commands.outcome import ending_well
 from optsched.cli.options import talks
 from optsched.files.atomic_io import writable
 from optsched.process import crash_state, messages
@@ -33,10 +33,11 @@ def report(
         ),
     ] = None,
 ) -> None:
-    """Write an HTML report: answer, tables, figures, schedules, provenance.
+    """Write an HTML report of a result or a campaign.
 
-    One HTML file that needs no network and no other file. What a result states is checked again
-    first. Policies from outside run only if --policy names them.
+    It has the answer, tables, figures, schedules and provenance. One HTML file that needs no
+    network and no other file. What a result states is checked again first. Policies from outside
+    run only if --policy names them.
 
     Example:  optsched report load.sqlite -o load.html
     """
@@ -49,23 +50,4 @@ def report(
             from optsched.pages.page import report as write
 
             write(source, output, policies=policy or (), tell=ticker.say)
-    messages.remark(f"{output} written")
-
-
-@talks
-def checker(
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="HTML page, or .js for Node, to write.")
-    ] = Path("checker.html"),
-) -> None:
-    """Write the second checker, an HTML page that verifies results.
-
-    Plain JavaScript that shares no code with optsched verify. The page needs neither optsched nor a
-    network; the same program runs in Node:  node checker.js result.json
-
-    Example:  optsched checker -o checker.html
-    """
-    from optsched.pages.checker import save_checker
-
-    save_checker(output)
     messages.remark(f"{output} written")

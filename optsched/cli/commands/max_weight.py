@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from optsched.cli.commands.ending import ending_well, leave, report
+from optsched.cli.commands.outcome import ending_well, leave, report
 from optsched.cli.options import Json, takes_input
 from optsched.problem import InputError
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @takes_input
-def weight(
+def max_weight(
     instance: "Instance",
     deadline: Annotated[
         int, typer.Option(min=1, metavar="SLOT", help="Jobs that complete before this slot count.")
@@ -33,11 +33,11 @@ def weight(
     ] = 5.0,
     as_json: Json = False,
 ) -> None:
-    """Schedule the most weight by a deadline (family completion; all jobs present).
+    """Schedule the most weight by a deadline (family completion).
 
-    Compares A_maxweight, its order by density, and the greedy of Jain et al. with the best schedule
-    known and a bound on all. The bound by prices is computed in floating point, and that of CP-SAT
-    is a claim: no certificate is written.
+    All jobs are present from the start. Compares A_maxweight, its order by density, and the greedy
+    of Jain et al. with the best schedule known and a bound on all. The bound by prices is computed
+    in floating point, and that of CP-SAT is a claim: no certificate is written.
 
     Example:  optsched max-weight jobs.json --deadline 64
     """

@@ -1,11 +1,11 @@
-"""`optsched generate`, `trace` and `export`: the commands that write instances and programs."""
+"""`optsched generate`: draw a random instance."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from optsched.cli.commands.ending import report
+from optsched.cli.commands.outcome import report
 from optsched.cli.options import (
     FAMILY_HELP,
     MOST,
@@ -13,18 +13,19 @@ from optsched.cli.options import (
     Json,
     Seed,
     sizes_given,
-    takes_input,
     talks,
 )
 from optsched.files.atomic_io import is_stdout, writable
-from optsched.problem import InputError, Window, family_of, family_or_problem
+from optsched.problem import family_of, family_or_problem
 from optsched.process import messages
-from optsched.results.export import Format
 
 if TYPE_CHECKING:
     from optsched.problem import Instance
 
+
 LOADS = "offered load over time"  # a fact that families describe
+
+
 Target = Annotated[Path, typer.Option("-o", "--output", help="Instance file to write.")]
 
 
@@ -73,70 +74,11 @@ def generate(
     target = writable(output)
     with valid(f"generate {family}"), messages.long_step(f"drawing an instance of {family}"):
         instance = made.generate(preset or made.presets[0], seed=seed, **given)
-    _save_made(instance, target, as_json)
+    save_made(instance, target, as_json)
 
 
-@takes_input
-def trace(
-    source: Path, window: Window, instance: "Instance", output: Target, as_json: Json = False
-) -> None:
-    """Convert a window of a job trace into an instance.
-
-    The arrivals are scaled so that they span the slots; there are as many machines as give the
-    offered load. With `--no-scaling`, times are real, machines are exactly those of the list, and
-    nothing is requested but what the trace names. If the trace has recorded starts, the schedule
-    that was really run is written next to it.
-
-    Example:  optsched trace jobs.csv --machines machines.csv --jobs 100 --load 2 -o window.json
-
-    Example:  optsched trace jobs.csv --machines nodes.csv --no-scaling --horizon 720 -o month.json
-    """
-    from optsched.core import is_instance, recorded
-
-    if is_instance(source):
-        raise InputError(f"{source}: is an instance file already, expected a job trace")
-    from optsched.results.result import save_schedule
-
-    _save_made(instance, writable(output), as_json)
-    for schedule in recorded(source, window, instance).values():
-        if is_stdout(output):
-            messages.remark("what your cluster did is not written, expected -o FILE for that")
-            continue
-        beside = output.with_name(f"{output.name.partition('.')[0]}-recorded.json")
-        save_schedule(writable(beside), instance, schedule)
-        messages.remark(f"{beside} written: what your cluster did, for `ratio --schedule`")
-
-
-@takes_input
-def export(
-    source: Path,
-    instance: "Instance",
-    to: Annotated[Format, typer.Option("--to", help="Format of the file.")] = Format.LP,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="File to write; by default INPUT with the new ending."),
-    ] = None,
-    relaxed: Annotated[
-        bool, typer.Option("--relaxed", help="The linear relaxation: variables may be fractions.")
-    ] = False,
-    printed: Annotated[
-        bool, typer.Option("--printed", help="The paper's own numbers, not tighter ones.")
-    ] = False,
-) -> None:
-    """Write the program for other solvers, with the paper's equation numbers.
-
-    Example:  optsched export small.json --to mps -o small.mps
-    """
-    from optsched.results.export import write_program
-
-    target = writable(output or Path(f"{source.name.partition('.')[0]}.{to}"))
-    tell = messages.remark if is_stdout(target) else print
-    for line in write_program(instance, target, to, relaxed=relaxed, printed=printed):
-        tell(line)
-    tell(f"{target} written")
-
-
-def _save_made(instance: "Instance", target: Path, as_json: bool) -> None:
+def save_made(instance: "Instance", target: Path, as_json: bool) -> None:
+    """Write an instance, and print its facts."""
     from optsched.files.format import save_instance
 
     family = family_of(instance)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli.commands.ending import ending_well, leave, report, report_pictures
+from optsched.cli.commands.outcome import ending_well, leave, report, report_pictures
 from optsched.cli.options import (
     FAMILY_HELP,
     MOST,
@@ -27,7 +27,7 @@ from optsched.process import crash_state, messages
 
 
 @talks
-def hunt(
+def worst_case(
     policy: Annotated[str, typer.Option("--policy", "-p", help=POLICY_HELP)],
     output: Annotated[
         Path,

@@ -1,0 +1,53 @@
+"""`optsched check-problem`: whether a declared problem reveals anything too early."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from optsched.cli.commands.outcome import leave, report
+from optsched.cli.options import MOST, Json, Seed, talks
+from optsched.problem import (
+    InputError,
+    is_named_in_file,
+)
+from optsched.process import messages
+
+if TYPE_CHECKING:
+    pass
+
+
+@talks
+def check_problem(
+    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="FILE.py:NAME")],
+    preset: Annotated[
+        str | None, typer.Option(help="Which instances; by default the first preset.")
+    ] = None,
+    pairs: Annotated[int, typer.Option(min=1, max=MOST, help="Pairs of instances.")] = 20,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Check that a declared problem reveals nothing too early.
+
+    Pairs of instances are drawn that are alike up to a time; up to it their events must be the
+    same. Exit status 1: they are not; the first variable or constraint that differs is named.
+
+    Example:  optsched check-problem adwords.py:adwords
+    """
+    from optsched.declared.leaks import check_problem as check
+    from optsched.declared.problem import Problem
+    from optsched.process.loading import load_from_file
+
+    what = f"problem {problem!r}"
+    if not is_named_in_file(problem):
+        raise InputError(f"{what}: expected FILE.py:NAME")
+    made = load_from_file(problem, what)
+    if not isinstance(made, Problem):
+        raise InputError(f"{what} is {made!r:.60}, expected an optsched.problem")
+    with messages.long_step(f"comparing pairs of {made.name}"):
+        found = check(made, preset, pairs=pairs, seed=seed)
+    leak = None if found.leak is None else str(found.leak)
+    said = {"problem": found.problem, "pairs": found.pairs, "leak": leak}
+    report(said, None, as_json)
+    if not as_json:
+        print(found)
+    leave(found=found.leak is None)

@@ -1,0 +1,75 @@
+"""`optsched reproduce`: figures of the papers."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from optsched.cli.commands.outcome import ending_well, leave, report
+from optsched.cli.options import (
+    MOST,
+    Json,
+    talks,
+)
+from optsched.files.atomic_io import writable_folder
+from optsched.process import crash_state
+
+if TYPE_CHECKING:
+    pass
+
+
+@talks
+def reproduce(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A figure: oasis-fig3, ...")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the results.")] = Path(
+        "results"
+    ),
+    seeds: Annotated[int | None, typer.Option(min=1, max=MOST, help="Instances per point.")] = None,
+    first_seed: Annotated[
+        int | None, typer.Option(min=0, max=MOST, help="Seed of the first instance.")
+    ] = None,
+    time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds per optimum.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=256, help="Processes; default: all cores.")
+    ] = None,
+    ignore_code_version: Annotated[
+        bool, typer.Option("--ignore-code-version", help="Reuse rows of other code versions.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Repeat a figure of a paper and compare the numbers.
+
+    Writes NAME.json (every number, settings, machine, versions, command) and NAME.png. What the
+    same code has stored in NAME.json is not computed again, so Ctrl-C loses nothing. With
+    --first-seed N, other instances of the same settings, stored in NAME-from-N.json.
+
+    Example:  optsched reproduce completion-fig9 --first-seed 1000 -o results
+    """
+    from optsched.cli.progress_display import Ticker
+    from optsched.files.provenance import portable
+    from optsched.papers.reproduce import experiment
+    from optsched.papers.reproduce import reproduce as repeat
+
+    chosen = experiment(name)
+    folder = writable_folder(output)
+    command = " ".join(["optsched", *map(portable, sys.argv[1:])])
+    with ending_well():
+        crash_state.listen_to_signals()
+        with Ticker(f"reproducing {name}") as ticker:
+            result = repeat(
+                chosen,
+                folder,
+                seeds=seeds,
+                first_seed=first_seed,
+                time_limit=time_limit,
+                workers=workers,
+                keep_rows=ignore_code_version,
+                command=command,
+                tell=ticker.say,
+            )
+    if as_json:
+        report(result.summary(), None, as_json)
+    else:
+        print(result)
+    leave(found=True)

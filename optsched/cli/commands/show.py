@@ -1,0 +1,105 @@
+"""`optsched show`: what is in a file."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from optsched.cli.commands.outcome import report, report_pictures
+from optsched.cli.options import Json, Output, Pictures, takes_input
+from optsched.files.atomic_io import writable_folder
+from optsched.problem import (
+    InputError,
+    Level,
+    family_of,
+    is_named_in_file,
+)
+from optsched.process import messages
+
+if TYPE_CHECKING:
+    from optsched.core import Optimum, RatioReport, Run
+    from optsched.problem import Instance, Schedule
+
+
+@takes_input
+def show(
+    source: Path,
+    instance: "Instance",
+    output: Output = None,
+    as_json: Json = False,
+    plot: Pictures = None,
+) -> None:
+    """Print what is in a file.
+
+    Sizes, offered load and warnings of an instance; of a result also value, bound and runs.
+
+    The table of ratios is computed again, from the schedules and the certificate in the file.
+
+    Example:  optsched show result.json --plot pictures
+    """
+    from optsched.cli.console import facts_table, out, show_ratios
+    from optsched.core import is_instance
+    from optsched.files.format import read_json
+
+    family, console = family_of(instance), out()
+    folder = plot and writable_folder(plot)
+    is_file = is_instance(source)
+    kind: Any = "problem" if is_named_in_file(str(source)) else "trace"
+    if is_file:
+        kind = read_json(source, "instance", "run", "result")["kind"]
+    with messages.long_step(f"looking at {source}"):
+        warnings = list(family.warnings(instance))
+    compared, found = None, None
+    try:
+        compared, found = _checked(source, kind, instance)
+    except InputError as err:
+        warnings.append(f"not to be relied on: {err}")
+    if getattr(found, "bound_level", None) is Level.CLAIMED:
+        warnings.append("not checked: what is called claimed; only a certificate could prove it")
+    with messages.long_step(f"looking at {source}"):
+        facts = family.describe(instance)
+    said = {"file": str(source), "kind": kind, "family": family.name, "facts": facts}
+    said |= {"warnings": warnings, "found": None if found is None else found.summary()}
+    said |= {"comparison": None if compared is None else compared.summary()}
+    report(said, output, as_json)
+    if not as_json:
+        console.print(facts_table(f"{source}: {family.title}", facts))
+        for warning in warnings:
+            console.print(f"warning: {warning}", markup=False)
+        if compared is not None:
+            show_ratios(console, compared)
+        elif found is not None:
+            console.print(f"checked again: {found}", markup=False)
+    if folder is not None:
+        from optsched.cli import plots
+
+        if compared is not None:
+            made = plots.save_report(instance, compared, folder)
+        else:
+            made = plots.save_show(instance, _schedules(found), folder)
+        if not made:
+            messages.remark(f"family {family.name} draws no pictures")
+        report_pictures(made)
+
+
+def _checked(
+    source: Path, kind: str, instance: "Instance"
+) -> "tuple[RatioReport | None, Optimum | Run | None]":
+    """Return the comparison and what was found, as derived again from what is in a file."""
+    from optsched.cli.progress_display import Ticker
+    from optsched.results.load import load_optimum, load_report, load_run
+
+    if kind not in ("run", "result"):
+        return None, None
+    with Ticker(f"checking {source}"):
+        if kind == "run":
+            return None, load_run(source)
+        compared = load_report(source, instance)
+        return compared, load_optimum(source) if compared is None else compared.optimum
+
+
+def _schedules(found: "Optimum | Run | None") -> dict[str, "Schedule"]:
+    """Return what there is to draw, by its name."""
+    from optsched.drawing import HINDSIGHT
+
+    if found is None or found.schedule is None:
+        return {}
+    return {getattr(found, "policy", HINDSIGHT): found.schedule}

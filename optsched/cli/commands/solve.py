@@ -1,0 +1,102 @@
+"""`optsched solve`: the offline optimum, or bounds on it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from optsched.cli.commands.outcome import ending_well, leave, report
+from optsched.cli.options import (
+    Gap,
+    Json,
+    Method,
+    Output,
+    Seed,
+    StartFrom,
+    Threads,
+    TimeLimit,
+    WorkLimit,
+    takes_input,
+)
+from optsched.engine.interval import CLOSED
+from optsched.problem import (
+    Level,
+    Status,
+)
+from optsched.process import messages
+
+if TYPE_CHECKING:
+    from optsched.engine.known import Known
+    from optsched.problem import Instance
+
+
+@takes_input
+def solve(
+    instance: "Instance",
+    method: Method = "auto",
+    time_limit: TimeLimit = None,
+    work_limit: WorkLimit = None,
+    gap: Gap = CLOSED,
+    threads: Threads = 1,
+    seed: Seed = 0,
+    check: Annotated[Level, typer.Option(help="How far to check the bound.")] = Level.CERTIFIED,
+    start_from: StartFrom = None,
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """Compute the offline optimum, or bounds on it.
+
+    Ctrl-C and the limits leave the best schedule so far and a valid bound. With a work limit,
+    the result is the same on any machine and under any load, unless a time limit ends the search
+    first. `--method relaxation` gives the value of the linear relaxation, certified, and no
+    schedule. Exit status 1: no schedule was found.
+
+    Example:  optsched solve small.json --time-limit 30 -o result.json
+
+    Example:  optsched solve small.json --work-limit 10000
+
+    Example:  optsched solve small.json --start-from result.json -o better.json
+    """
+    from optsched.cli.console import out, show_optimum
+    from optsched.cli.progress_display import Ticker
+    from optsched.core import solve
+    from optsched.results.journal import Journal
+    from optsched.results.result import save_result
+
+    start = start_of(start_from, instance)
+    with ending_well(), Journal(instance, output, method, start) as journal:
+        with Ticker("looking for the optimum", journal.watch) as ticker:
+            found = solve(
+                instance,
+                method=method,
+                time_limit=time_limit,
+                work_limit=work_limit,
+                gap=gap,
+                threads=threads,
+                seed=seed,
+                check=check,
+                start=start,
+                watch=ticker.watch,
+            )
+        try:
+            if output:
+                with messages.long_step(f"writing {output}"):
+                    save_result(output, instance, found)
+        finally:  # a full disk is no reason not to state what was found
+            if as_json:
+                said = {"family": found.family, "reference": found.summary(), "policies": []}
+                report(said, None, as_json)
+            else:
+                show_optimum(out(), found)
+    leave(found=found.schedule is not None or found.status is Status.BOUND_ONLY)
+
+
+def start_of(path: Path | None, instance: "Instance") -> "Known":
+    """Return what a search is to start from, judged."""
+    from optsched.cli.progress_display import Ticker
+    from optsched.core.optimum import known
+
+    if path is None:
+        return known(instance, ())
+    with Ticker(f"checking {path}"):
+        return load_start(path, instance)

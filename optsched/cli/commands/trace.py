@@ -1,0 +1,47 @@
+"""`optsched trace`: convert a window of a job trace into an instance."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from optsched.cli.commands.generate import Target, save_made
+from optsched.cli.options import (
+    Json,
+    takes_input,
+)
+from optsched.files.atomic_io import is_stdout, writable
+from optsched.problem import InputError, Window
+from optsched.process import messages
+
+if TYPE_CHECKING:
+    from optsched.problem import Instance
+
+
+@takes_input
+def trace(
+    source: Path, window: Window, instance: "Instance", output: Target, as_json: Json = False
+) -> None:
+    """Convert a window of a job trace into an instance.
+
+    The arrivals are scaled so that they span the slots; there are as many machines as give the
+    offered load. With `--no-scaling`, times are real, machines are exactly those of the list, and
+    nothing is requested but what the trace names. If the trace has recorded starts, the schedule
+    that was really run is written next to it.
+
+    Example:  optsched trace jobs.csv --machines machines.csv --jobs 100 --load 2 -o window.json
+
+    Example:  optsched trace jobs.csv --machines nodes.csv --no-scaling --horizon 720 -o month.json
+    """
+    from optsched.core import is_instance, recorded
+
+    if is_instance(source):
+        raise InputError(f"{source}: is an instance file already, expected a job trace")
+    from optsched.results.result import save_schedule
+
+    save_made(instance, writable(output), as_json)
+    for schedule in recorded(source, window, instance).values():
+        if is_stdout(output):
+            messages.remark("what your cluster did is not written, expected -o FILE for that")
+            continue
+        beside = output.with_name(f"{output.name.partition('.')[0]}-recorded.json")
+        save_schedule(writable(beside), instance, schedule)
+        messages.remark(f"{beside} written: what your cluster did, for `ratio --schedule`")

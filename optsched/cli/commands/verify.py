@@ -1,0 +1,77 @@
+"""`optsched verify`: check schedules, values and bounds."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from optsched.cli.commands.outcome import report
+from optsched.cli.options import Json, Output, talks
+from optsched.files.atomic_io import writable
+from optsched.problem import (
+    InputError,
+    family_of,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+@talks
+def verify(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="INSTANCE SCHEDULE | RESULT...", help="What to check.")
+    ],
+    unfinished: Annotated[
+        bool,
+        typer.Option("--unfinished", help="A job may be left unfinished; it then earns nothing."),
+    ] = False,
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """Verify a schedule, or the value and bound of results.
+
+    Exit status 1: rejected. The judge uses no solver; a bound is recomputed from its certificate in
+    exact arithmetic.
+
+    Example:  optsched verify result.json
+
+    Example:  optsched verify small.json schedule.json
+    """
+    from optsched.cli.progress_display import Ticker
+    from optsched.files.format import load_instance, read_json
+    from optsched.minimax.files import recheck as recheck_game
+    from optsched.results.load import load_schedule
+    from optsched.results.result import recheck
+
+    if output is not None:
+        writable(output)  # or else nobody need begin
+    known = "instance", "schedule", "run", "result", "minimax"
+    kinds = [read_json(f, *known)["kind"] for f in files]
+    if kinds == ["instance", "schedule"]:
+        instance = load_instance(files[0])
+        schedule = load_schedule(files[1], instance)
+        with Ticker(f"judging {files[1]}"):
+            verdict = family_of(instance).verify(instance, schedule, unfinished=unfinished)
+        if not as_json:
+            print(verdict)
+        said = {"accepted": verdict.feasible, **verdict.model_dump(mode="json")}
+        report(said, output, as_json)
+        raise typer.Exit(0 if verdict.feasible else 1)
+    if not {*kinds} <= {"run", "result", "minimax"}:
+        raise InputError(
+            f"verify was given {' and '.join(kinds)}, "
+            "expected an instance and a schedule, or results"
+        )
+    accepted, checks = True, []
+    for path, kind in zip(files, kinds, strict=True):
+        with Ticker(f"checking {path}"):
+            derived = recheck_game(path) if kind == "minimax" else recheck(path)
+        for found in derived:
+            if not as_json:
+                print(f"{path}: {found}")
+            accepted &= found.accepted
+            verdict_on = {"file": str(path), "accepted": found.accepted}
+            checks.append(verdict_on | found.model_dump(mode="json"))
+    report({"accepted": accepted, "checks": checks}, output, as_json)
+    raise typer.Exit(0 if accepted else 1)
