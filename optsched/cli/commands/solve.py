@@ -95,6 +95,7 @@ def start_of(path: Path | None, instance: "Instance") -> "Known":
     """Return what a search is to start from, judged."""
     from optsched.cli.progress_display import Ticker
     from optsched.core.optimum import known
+    from optsched.results.load import load_start
 
     if path is None:
         return known(instance, ())
