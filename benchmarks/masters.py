@@ -116,7 +116,7 @@ def measure(cell: Row) -> Row:
     """Generate columns; return the bounds on the way."""
     size = {name: cell[name] for name in ("jobs", "slots", "machines")}
     inst = get_family(cell["family"]).generate(cell["preset"], seed=cell["seed"], **size)
-    module = import_module(f"optsched.families.{cell['family']}.optimum.prices.capacity")
+    module = import_module(f"optsched.families.{cell['family']}.optimum.relaxations.capacity")
     problem = module.CapacityRelaxation(inst)
     small = get_family(cell["family"]).generate("small", seed=0)
     kind = masters()[cell["master"]]

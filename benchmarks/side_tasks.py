@@ -22,7 +22,7 @@ import numpy as np
 
 FAMILIES = "optsched.families"
 CAPACITY, SCHEDULE, SERVERS, LINKED = (
-    "optimum.prices.capacity",
+    "optimum.relaxations.capacity",
     "oracle.schedule",
     "oracle.servers",
     "oracle.linked",

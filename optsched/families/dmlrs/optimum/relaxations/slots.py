@@ -5,7 +5,7 @@ parameter servers (PS). So rows count the workers that a job has on one machine 
 that is, and blocks are the slots, with *packings* as columns: how many workers of each job sit
 together on one machine. The linking rows state that jobs and slots agree, as in Lagrangian
 decomposition (Guignard and Kim, 1987). Outer placements share the capacity that the packings
-leave, as in `prices/capacity`. Blocks of jobs have their schedules as columns.
+leave, as in `relaxations/capacity`. Blocks of jobs have their schedules as columns.
 """
 
 from __future__ import annotations
