@@ -222,9 +222,9 @@ class Wire:
 
 
 class Method(Protocol):
-    """A way to the optimum: reports to ``monitor`` until done or stopped."""
+    """A way to the optimum: reports to ``progress`` until done or stopped."""
 
-    def __call__(self, instance: Any, monitor: Any, /, *, threads: int, seed: int) -> None:
+    def __call__(self, instance: Any, progress: Any, /, *, threads: int, seed: int) -> None:
         """Solve ``instance``."""
 
 

@@ -24,7 +24,7 @@ from optsched import InputError, Optimum, compare, get_family, solve, solvers
 from optsched.engine.budget import Budget
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
-from optsched.process import blas, effort
+from optsched.process import blas, work_units
 
 pytestmark = pytest.mark.slow
 
@@ -34,13 +34,13 @@ pytestmark = pytest.mark.slow
 def test_a_budget_counts_work_and_not_the_clock():
     budget = Budget(units=100.0)
     half, whole = budget.span(0.05), budget.span()
-    effort.spend(30.0)
+    work_units.spend(30.0)
     assert budget.spent() == pytest.approx(30.0)
     assert budget.seconds() == pytest.approx(0.03)
     assert budget.left() == pytest.approx(0.07)
     assert half.share() == pytest.approx(0.6)
     assert whole.limits(0.5) == {"time_limit": math.inf, "effort": pytest.approx(70.0)}
-    effort.spend(25.0)
+    work_units.spend(25.0)
     assert half.over()
     assert half.share() == 1.0
     assert whole.left() == pytest.approx(0.045)
@@ -49,7 +49,7 @@ def test_a_budget_counts_work_and_not_the_clock():
 
 def test_a_budget_of_seconds_knows_no_effort():
     budget = Budget(LONG)
-    effort.spend(1e9)
+    work_units.spend(1e9)
     assert budget.left() > LONG / 2
     assert budget.limits(3.0) == {"time_limit": 3.0, "effort": math.inf}
     assert not budget.span(LONG / 4).over()
@@ -78,7 +78,7 @@ def test_asking_whether_to_stop_comes_to_an_end():
     asked = 0
     while not progress.stop():
         asked += 1
-    assert asked <= 1 / effort.QUESTION
+    assert asked <= 1 / work_units.QUESTION
     assert progress.left() == 0
 
 
@@ -103,13 +103,13 @@ def hard_program():
 def test_effort_ends_an_integer_program_at_the_same_place():
     program = hard_program()
     whole = np.ones(50, bool)
-    before = effort.done()
+    before = work_units.done()
     first = solvers.solve_mip(*program, whole, effort=20.0)
-    spent = effort.done() - before
+    spent = work_units.done() - before
     again = solvers.solve_mip(*program, whole, effort=20.0)
     assert first.status == "feasible"
     assert 20 < spent < 100
-    assert effort.done() - before == pytest.approx(2 * spent)
+    assert work_units.done() - before == pytest.approx(2 * spent)
     assert (first.objective, first.bound) == (again.objective, again.bound)
     assert np.array_equal(first.x, again.x)
 
@@ -125,10 +125,10 @@ def test_effort_ends_a_linear_program(solver):
     h.setOptionValue("solver", solver)
     h.setOptionValue("presolve", "off")
     solvers.load(h, *hard_program())
-    before = effort.done()
+    before = work_units.done()
     solvers.run(h, effort=0.1)
     assert h.modelStatusToString(h.getModelStatus()) == "Iteration limit reached"
-    assert 0 < effort.done() - before < 5
+    assert 0 < work_units.done() - before < 5
 
 
 def test_effort_ends_constraint_programs():
@@ -140,9 +140,9 @@ def test_effort_ends_constraint_programs():
     model.minimize(sum(n * v for n, v in zip((8 * cost).astype(int).tolist(), x, strict=True)))
     seen = []
     for _ in range(2):
-        solver, before = solvers.cp_solver(effort=30.0), effort.done()
+        solver, before = solvers.cp_solver(effort=30.0), work_units.done()
         assert solvers.run_cp(solver, model) == "feasible"
-        assert 30 < effort.done() - before < 300
+        assert 30 < work_units.done() - before < 300
         seen.append(
             (solver.objective_value, solvers.cp_bound(solver), list(solver.response_proto.solution))
         )
@@ -155,10 +155,10 @@ def test_effort_ends_convex_programs():
 
     x = cp.Variable(30)
     problem = cp.Problem(cp.Maximize(cp.sum(cp.log(x))), [cp.sum(x) <= 1.0, x[0] >= 2 * x[1]])
-    before = effort.done()
+    before = work_units.done()
     outcome = solvers.solve_cvxpy(problem, effort=0.2)
     assert outcome.inaccurate
-    assert 0 < effort.done() - before < 200
+    assert 0 < work_units.done() - before < 200
     assert solvers.solve_cvxpy(problem).status == "optimal"
 
 

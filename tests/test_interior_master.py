@@ -9,7 +9,7 @@ from patience import LONG
 
 from optsched.engine.colgen import Master, generate_columns
 from optsched.engine.interior_master import InteriorMaster, InteriorMasterParams
-from optsched.process import effort
+from optsched.process import work_units
 
 FEW = InteriorMasterParams(few=12)
 
@@ -67,9 +67,9 @@ def test_it_begins_where_the_last_program_ended():
 
     def work(master, columns, distance):
         master.add(columns)
-        before = effort.done()
+        before = work_units.done()
         master.solve(distance)
-        return effort.done() - before
+        return work_units.done() - before
 
     warm, cold = InteriorMaster(problem), InteriorMaster(problem)
     work(warm, problem.columns[:-5], 1e-2)

@@ -11,7 +11,7 @@ from patience import LONG
 from optsched.engine.progress import Progress
 from optsched.engine.reserve import STEPS, Pace, Reserve, busy
 from optsched.families.completion import FAMILY
-from optsched.process import clock, effort
+from optsched.process import clock, work_units
 
 
 def progress(**limits):
@@ -61,9 +61,9 @@ def test_nothing_is_kept_under_effort():
     reserve = Reserve(monitor, 0.5)
     reserve.work = LONG
     assert reserve.seconds() == 0.0
-    effort.spend(25.0)
+    work_units.spend(25.0)
     assert reserve.share() == pytest.approx(0.25)
-    effort.spend(100.0)
+    work_units.spend(100.0)
     assert reserve.share() == 1.0
 
 

@@ -192,7 +192,7 @@ def test_unlikely_jobs_are_hardly_tried():
         np.random.default_rng(0),
         done=clock(50),
         found=lambda: None,
-        appeal=[1e9 if i in likely else 1e-9 for i in range(40)],
+        weights=[1e9 if i in likely else 1e-9 for i in range(40)],
     )
     often = [tried.count(i) for i in likely]
     seldom = [tried.count(i) for i in out[3:]]

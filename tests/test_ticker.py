@@ -20,7 +20,7 @@ from optsched.files.format import save_instance
 from optsched.numbers import kernels
 from optsched.policies.loader import name_of
 from optsched.problem import family_of, get_family
-from optsched.process import effort, messages
+from optsched.process import messages, work_units
 
 pytestmark = pytest.mark.slow
 
@@ -160,7 +160,7 @@ def test_what_is_left_of_an_effort_is_counted_in_another_thread(small):
             teller = threading.Thread(target=lambda: seen.append(ticker.line()))
             teller.start()
             teller.join()
-            effort.spend(100.0)
+            work_units.spend(100.0)
 
     solve(small, work_limit=1000, watch=watch)
     left = [int(re.search(r"at most (\d+) units of effort left", line)[1]) for line in seen]

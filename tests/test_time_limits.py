@@ -15,7 +15,7 @@ from patience import LONG
 from optsched import get_family, solve
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
-from optsched.process import clock, effort, interrupts
+from optsched.process import clock, interrupts, work_units
 from optsched.process.background import supervised
 
 SLACK = 8.0  # seconds: on a machine that is busy with other tests
@@ -144,22 +144,22 @@ def test_a_thread_that_is_left_alone_hears_that_it_should_end():
 
 
 def test_who_waits_counts_the_effort_of_its_thread_until_that_is_left_alone():
-    go, spent, began = threading.Event(), threading.Event(), effort.done()
-    supervised(lambda _stopped: effort.spend(5.0), lambda: False)
-    assert effort.done() - began == 5.0
+    go, spent, began = threading.Event(), threading.Event(), work_units.done()
+    supervised(lambda _stopped: work_units.spend(5.0), lambda: False)
+    assert work_units.done() - began == 5.0
 
     def work(_stopped):
-        effort.spend(2.0)
+        work_units.spend(2.0)
         spent.set()
         go.wait()
-        effort.spend(1000.0)
+        work_units.spend(1000.0)
 
     before = set(threading.enumerate())
     supervised(work, spent.is_set, patience=0.0)
     (thread,) = set(threading.enumerate()) - before
     go.set()
     thread.join(LONG)
-    assert effort.done() - began == 7.0
+    assert work_units.done() - began == 7.0
 
 
 def test_what_is_known_is_a_claim_until_its_certificate_was_checked():

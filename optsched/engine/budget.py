@@ -1,8 +1,8 @@
 """Deterministic time: limits of a solve as seconds on the clock, or as units of work.
 
 Methods compute with seconds. Under a work limit these are derived from the work done so far (see
-`process.effort`), so that every decision is the same on any machine, as with the deterministic time
-of CP-SAT (Perron et al., 2023).
+`process.work_units`), so that every decision is the same on any machine, as with the deterministic
+time of CP-SAT (Perron et al., 2023).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import TypedDict
 
-from optsched.process import clock, effort, interrupts
+from optsched.process import clock, interrupts, work_units
 
 AFTER_LIMIT = 0.7  # seconds for the exact check of a bound, and for what looks seldom at the clock
 AFTER_SIGNAL = 0.5  # seconds, of the 1.2 in which a command must have ended
@@ -48,7 +48,7 @@ class Budget:
         self.began = clock.now()
         self._deadline = self.began + time_limit
         self._heard: float | None = None  # when a signal was first seen
-        self._count = effort.count()
+        self._count = work_units.count()
         self._start = self._count.units
 
     def elapsed(self) -> float:
@@ -61,7 +61,7 @@ class Budget:
 
     def seconds(self) -> float:
         """Return seconds since the start, of the clock or of effort."""
-        return self.elapsed() if self.units is None else self.spent() * effort.UNIT
+        return self.elapsed() if self.units is None else self.spent() * work_units.UNIT
 
     def late(self, soon: float = 0.0) -> bool:
         """Whether the time limit is over, or will be within this many seconds."""
@@ -83,7 +83,7 @@ class Budget:
             return 0.0
         if self.units is None:
             return max(0.0, self._deadline - clock.now())
-        return 0.0 if self.late() else max(0.0, (self.units - self.spent()) * effort.UNIT)
+        return 0.0 if self.late() else max(0.0, (self.units - self.spent()) * work_units.UNIT)
 
     def span(self, seconds: float = math.inf) -> Span:
         """Return a part of what is left: at most this many seconds."""
@@ -95,7 +95,7 @@ class Budget:
         if self.units is None:
             return Limits(time_limit=seconds, effort=math.inf)
         on_clock = max(0.0, self._deadline - clock.now())
-        return Limits(time_limit=on_clock, effort=seconds / effort.UNIT)
+        return Limits(time_limit=on_clock, effort=seconds / work_units.UNIT)
 
 
 class Span:

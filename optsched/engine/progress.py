@@ -17,7 +17,7 @@ from typing import Any, Self, TypeAlias
 from optsched.engine.budget import Budget, Limits, Span
 from optsched.engine.interval import Interval
 from optsched.problem import Family, Frozen, Implementation, Instance, Level, Schedule, Verdict
-from optsched.process import effort, interrupts
+from optsched.process import interrupts, work_units
 
 
 def _itself(certificate: Frozen) -> Frozen:
@@ -295,8 +295,8 @@ class Progress:
         return self.budget.limits(seconds)
 
     def spend(self, units: float) -> None:
-        """Count work, in units of effort (see `process.effort`): solvers count theirs."""
-        effort.spend(units)
+        """Count work, in units of effort (see `process.work_units`): solvers count theirs."""
+        work_units.spend(units)
 
     def called_off(self) -> bool:
         """Whether a signal, the clock or who watches ends it: may be called at any moment.
@@ -317,7 +317,7 @@ class Progress:
 
     def stop(self) -> bool:
         """Whether the limit is reached, the gap closed, or a signal has come."""
-        effort.spend(effort.QUESTION)
+        work_units.spend(work_units.QUESTION)
         self.tick()
         return self.interrupted or self.left() <= 0 or self.closed()
 

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.random import Generator
 
-from optsched.process import effort
+from optsched.process import work_units
 
 LARGEST_SHARE = 0.2  # of the accepted jobs are taken out at most
 COOLING = (0.004, 0.00001)  # acceptance temperature at the start and the end, relative to the value
@@ -76,7 +76,7 @@ def improve(
     done: Callable[[], float],
     found: Callable[[], None],
     keep: Callable[[], Callable[[], None]] | None = None,
-    appeal: Sequence[float] | None = None,
+    weights: Sequence[float] | None = None,
     arrived: Callable[[], bool] = lambda: False,
 ) -> None:
     """Improve ``board`` by simulated annealing over destroy-and-repair moves.
@@ -98,7 +98,7 @@ def improve(
     keep : callable, optional
         Returns what brings the present state back; by default a move is taken back job by job.
         Needed where an insertion may move other jobs.
-    appeal : sequence of float, optional
+    weights : sequence of float, optional
         How likely a rejected job is to be tried, above 0, relative to others; by default, the job
         that is made room for is drawn by ``worth``, and those tried next to it are alike.
     arrived : callable, optional
@@ -112,13 +112,13 @@ def improve(
     while (passed := done()) < 1.0:
         if arrived():
             best = max(best, board.value)
-        effort.spend(MOVE)
+        work_units.spend(MOVE)
         before = board.value
         back = None if keep is None else keep()
         rejected = [i for i in jobs if i not in board.plans]
-        out, wanted = _destroy(board, rejected, appeal or worth, windows, rng)
+        out, wanted = _destroy(board, rejected, weights or worth, windows, rng)
         taken = {i: board.remove(i) for i in out}
-        inserted = _repair(board, [*wanted, *out], rejected, worth, appeal, factors, rng)
+        inserted = _repair(board, [*wanted, *out], rejected, worth, weights, factors, rng)
         heat = COOLING[0] * (COOLING[1] / COOLING[0]) ** passed
         heat *= abs(best)
         if board.value < before + heat * math.log(max(rng.random(), 1e-300)):
@@ -137,7 +137,7 @@ def improve(
 def _destroy(
     board: SearchBoard,
     rejected: Sequence[int],
-    appeal: Sequence[float],
+    weights: Sequence[float],
     windows: Sequence[tuple[int, int]],
     rng: Generator,
 ) -> tuple[list[int], list[int]]:
@@ -148,7 +148,7 @@ def _destroy(
     most = max(1, int(LARGEST_SHARE * len(accepted)))
     size = min(len(accepted), 1 + int(rng.integers(most)) if most > 1 else 1 + int(rng.integers(3)))
     if rejected and rng.random() < 0.5:
-        weight = np.array([appeal[i] for i in rejected])
+        weight = np.array([weights[i] for i in rejected])
         wanted = int(rng.choice(rejected, p=weight / weight.sum()))
         first, last = windows[wanted]
         near = [i for i in accepted if windows[i][0] <= last and windows[i][1] >= first]
@@ -158,14 +158,14 @@ def _destroy(
     return [int(i) for i in rng.choice(accepted, size=size, replace=False)], []
 
 
-def _draw(jobs: Sequence[int], appeal: Sequence[float] | None, rng: Generator) -> list[int]:
+def _draw(jobs: Sequence[int], weights: Sequence[float] | None, rng: Generator) -> list[int]:
     """Draw the rejected jobs that are tried."""
-    tries = TRIES if appeal is None else LIKELY_TRIES
+    tries = TRIES if weights is None else LIKELY_TRIES
     if len(jobs) <= tries:
         return list(jobs)
     weight = None
-    if appeal is not None:
-        weight = np.array([appeal[i] for i in jobs])
+    if weights is not None:
+        weight = np.array([weights[i] for i in jobs])
         weight /= weight.sum()
     return [int(i) for i in rng.choice(jobs, size=tries, replace=False, p=weight)]
 
@@ -175,7 +175,7 @@ def _repair(
     first: Sequence[int],
     rejected: Sequence[int],
     worth: Sequence[float],
-    appeal: Sequence[float] | None,
+    weights: Sequence[float] | None,
     factors: int,
     rng: Generator,
 ) -> list[int]:
@@ -186,7 +186,7 @@ def _repair(
         order = [order[k] for k in rng.permutation(len(order))]
     elif kind == 1:
         order.sort(key=lambda i: -worth[i] * rng.uniform(0.7, 1.3))
-    others = _draw([i for i in rejected if i not in first], appeal, rng)
+    others = _draw([i for i in rejected if i not in first], weights, rng)
     others.sort(key=lambda i: -worth[i])
     inserted = []
     common = int(rng.integers(factors))

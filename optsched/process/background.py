@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.process import effort, interrupts
+from optsched.process import interrupts, work_units
 
 POLL = 0.05  # seconds between two questions whether to stop
 NEVER = 2**62
@@ -53,12 +53,12 @@ def supervised(
         stopped.
     """
     stopped = np.array([0, most], np.int64)
-    done, abandoned, count = Event(), array("q", [0]), effort.count()
+    done, abandoned, count = Event(), array("q", [0]), work_units.count()
     found: list[Any] = []
     failed: list[BaseException] = []
 
     def body() -> None:
-        effort.share(count)
+        work_units.share(count)
         interrupts.end_when(abandoned)
         try:
             found.append(work(stopped))
@@ -78,7 +78,7 @@ def supervised(
         stopped[0] = 1
         if not done.is_set():
             abandoned[0] = 1
-            effort.part()
+            work_units.part()
     if failed:
         raise failed[0]
     return found[0] if found else None

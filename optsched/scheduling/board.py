@@ -15,7 +15,7 @@ import numpy as np
 
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-from optsched.process import effort
+from optsched.process import work_units
 from optsched.scheduling.oracle.schedule import Machines, Request
 from optsched.scheduling.oracle.slots import charge_leftovers, place, rooms, unit_prices
 
@@ -64,7 +64,7 @@ class PlanBoard:
         self.value += plan.value
 
     def _use(self, i: int, plan: Plan, sign: float) -> None:
-        effort.steps(BOOK_STEPS * len(plan.entries))
+        work_units.steps(BOOK_STEPS * len(plan.entries))
         request = self.requests[i]
         demands = request.worker_demand, request.ps_demand
         book(plan.entries, *demands, *self.free, sign)

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from optsched.problem import Implementation
-from optsched.process import clock, effort
+from optsched.process import clock, work_units
 from optsched.process.background import supervised
 from optsched.solvers import (
     Interrupted,
@@ -118,9 +118,9 @@ def affordable(progress: Any, variables: float) -> bool:
 
     A program that is larger is not begun, whatever the limit is of: seconds or effort.
     """
-    if WRITING * effort.UNIT * variables > progress.left():
+    if WRITING * work_units.UNIT * variables > progress.left():
         return False
-    effort.spend(WRITING * variables)
+    work_units.spend(WRITING * variables)
     return True
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from optsched.process.effort import DETERMINISTIC_SECOND, HANDLED, spend
+from optsched.process.work_units import DETERMINISTIC_SECOND, HANDLED, spend
 from optsched.solvers.common import Status, interruptible
 
 WRITING = 500  # numbers that Python handles for a constraint, from its making to CP-SAT

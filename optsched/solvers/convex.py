@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csc_array, eye_array, triu, vstack
 
 from optsched.numbers.arrays import Floats
-from optsched.process.effort import HANDLED, INTERIOR_ITERATION, spend
+from optsched.process.work_units import HANDLED, INTERIOR_ITERATION, spend
 from optsched.solvers.common import Status
 
 REDUCING = 20.0  # units in which CVXPY makes a small program one with cones

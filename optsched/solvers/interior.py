@@ -17,7 +17,7 @@ from scipy.sparse import csc_array
 
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.kernels import kernel
-from optsched.process import effort
+from optsched.process import work_units
 
 MOST = 60  # iterations
 BACK = 0.97  # of the way to the boundary
@@ -88,7 +88,7 @@ def interior_point(program: Program, start: Point, accuracy: float) -> Central:
             earlier = here
         if error <= goal and np.abs(lacks).max() <= FITS * max(1.0, limit.max()):
             return Central(here, earlier or here, solved=True)
-        effort.steps(work)
+        work_units.steps(work)
         _normal(matrix, x / z, normal)
         loose = np.zeros(m)
         loose[less] = s[less] / y[less]

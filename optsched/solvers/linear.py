@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from optsched.numbers.arrays import Flags, Floats
-from optsched.process.effort import INTERIOR_ITERATION, MIP_LOOK, SIMPLEX_ITERATION, spend
+from optsched.process.work_units import INTERIOR_ITERATION, MIP_LOOK, SIMPLEX_ITERATION, spend
 from optsched.solvers.common import TOLERANCE, Interrupted, Status, interruptible
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import numpy as np
 
 from optsched.numbers.arrays import Flags, Floats
 from optsched.problem import InputError
-from optsched.process.effort import HANDLED, spend
+from optsched.process.work_units import HANDLED, spend
 from optsched.solvers.common import TOLERANCE, Interrupted, Status
 from optsched.solvers.linear import Limits, MipLimits, MipResult, floats, solve_mip
 

@@ -47,7 +47,7 @@ def test_others_make_room():
     assert here.plans[3] == 1  # as things stand, only later
     consistent(here)
     here = apart(repacks=True)
-    here.hopeful[3] = False
+    here.candidate[3] = False
     assert here.insert(3, 0)
     assert here.plans[3] == 1
 

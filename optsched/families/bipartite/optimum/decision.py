@@ -22,7 +22,7 @@ from optsched.families.bipartite.optimum.initial_bounds import CURVED
 from optsched.families.bipartite.optimum.interior import MOST_ITERATIONS, Whole, maximize
 from optsched.families.bipartite.policies.projection import Live
 from optsched.numbers.arrays import Floats, Ints
-from optsched.process import effort
+from optsched.process import work_units
 from optsched.process.background import NEVER, supervised
 
 DIGITS = 10  # of an amount in a decision, rounded down: it stays in Y, and is short in files
@@ -106,7 +106,7 @@ class Solver:
     def _maximized(self, weight: NDArray[Any], gap: float, stopped: Ints, iteration: float) -> Any:
         n = np.where(self._idle, 0.0, np.asarray(weight, dtype=np.float64))
         found = maximize(stopped, n, gap, self._whole)
-        effort.spend(effort.CALL * OVERHEAD + found[-1] * iteration)
+        work_units.spend(work_units.CALL * OVERHEAD + found[-1] * iteration)
         return found
 
     def _iteration(self, weight: NDArray[Any]) -> float:
@@ -116,7 +116,7 @@ class Solver:
         rows = self._degrees * share
         matrices = self._arrays.resources + 1.0
         steps = EACH * rows.sum() + PAIR * (rows**2).sum() + FACTOR * matrices * many**3
-        return effort.CALL + effort.STEP * float(steps)
+        return work_units.CALL + work_units.STEP * float(steps)
 
     def _solved(self, weight: NDArray[Any], found: Any) -> Solved:
         a, live = self._arrays, self._live

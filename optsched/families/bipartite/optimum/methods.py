@@ -36,7 +36,7 @@ from optsched.families.bipartite.optimum.initial_bounds import always
 from optsched.families.bipartite.verify import Judge
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import RELAXATION, Implementation, Method
-from optsched.process import effort
+from optsched.process import work_units
 from optsched.process.background import supervised
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class _PerSlot:
         decisions, prices = self._of.copy(), self._of.copy()
         (rest,) = np.nonzero(self._of == 0)
         known = self._found[:CANDIDATES]
-        effort.steps(len(rest) * len(known) * inst.arrays.copies)
+        work_units.steps(len(rest) * len(known) * inst.arrays.copies)
         if len(rest):
             self._lend(rest, known, decisions, prices)
         made = self._certificate(prices, progress.digest)

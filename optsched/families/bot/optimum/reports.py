@@ -16,14 +16,14 @@ from optsched.families.bot.certificate.format import BotCertificate, Prices
 from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.loads import filled
 from optsched.numbers.arrays import Floats
-from optsched.process import effort
+from optsched.process import work_units
 
 JUDGING = 0.3, 0.01  # units of effort: of a judge's or a checker's word, and for every pair
 
 
 def report(inst: BotInstance, progress: Progress, rho: Floats) -> None:
     """Hand over rates (K, N), scaled to the largest load; the judge states what they are worth."""
-    effort.spend(JUDGING[0] + JUDGING[1] * rho.size)
+    work_units.spend(JUDGING[0] + JUDGING[1] * rho.size)
     rho = filled(inst, rho)
     if np.isfinite(rho).all():
         progress.incumbent(math.inf, BotSchedule.of(rho))
@@ -31,7 +31,7 @@ def report(inst: BotInstance, progress: Progress, rho: Floats) -> None:
 
 def settle(inst: BotInstance, progress: Progress, levels: Sequence[Prices]) -> None:
     """Hand over prices; what they prove is the bound."""
-    effort.spend(JUDGING[0] + JUDGING[1] * inst.present.size * len(levels))
+    work_units.spend(JUDGING[0] + JUDGING[1] * inst.present.size * len(levels))
     certificate = BotCertificate(instance_sha256=progress.digest, levels=tuple(levels))
     try:
         progress.proved(progress.check(certificate), lambda: certificate)

@@ -14,7 +14,7 @@ from optsched.engine.progress import Progress
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
 from optsched.families.completion.optimum.horizon import latest_ends
 from optsched.families.completion.optimum.relaxations.capacity import Jobs
-from optsched.process import effort
+from optsched.process import work_units
 from optsched.scheduling.declared import solve_compact, unless_stopped
 from optsched.solvers import Written, silent_pyomo, written
 
@@ -49,7 +49,7 @@ def compact(inst: CompletionInstance, progress: Progress, *, threads: int, seed:
         return
 
     def watch() -> None:
-        effort.spend(effort.HANDLED * ROW)
+        work_units.spend(work_units.HANDLED * ROW)
         if progress.left() <= 0:
             raise _OutOfTimeError
 

@@ -27,7 +27,7 @@ from optsched.families.completion.optimum.horizon import latest_ends
 from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, Jobs
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.overflow import INT64
-from optsched.process import effort
+from optsched.process import work_units
 
 INTERIOR = 2000  # rows from which on an interior point comes first
 NEAR, CONVERGED = 1e-6, 1e-9  # relative distances of bound and master: of it, and of the vertices
@@ -60,7 +60,7 @@ class _Units(CapacityRelaxation):
         for j, modes in enumerate(self.units.modes):
             arrival, found = int(self.jobs.arrival[j]), np.zeros(2, np.int64)
             weight = math.floor(math.ldexp(self.jobs.weight[j], bits))
-            effort.steps(STEPS * modes.shape[0] * self.slots)
+            work_units.steps(STEPS * modes.shape[0] * self.slots)
             best[j] = -np.inf
             latest = max(arrival, self.slots)
             step = -(-(latest - arrival + 1) // WINDOWS)

@@ -37,7 +37,7 @@ from optsched.families.dmlrs.verify import verify
 from optsched.numbers.arrays import Floats
 from optsched.numbers.overflow import TooLargeError
 from optsched.problem import Schedule
-from optsched.process import effort
+from optsched.process import work_units
 from optsched.proofs.grid import float_above, to_grid
 
 BITS = 36  # of the grid, in the unit of methods, where the best job earns about 100
@@ -84,7 +84,7 @@ class _Prover:
         largest = math.log2(max(1, int(inst.arrays.capacity.max(initial=1))))
         bits = int(np.clip(largest + BITS - 6, BITS, BITS + 6))  # a unit may be tiny
         self.bits, self.prices = bits - exponent, to_grid(prices, bits)
-        effort.spend(BUILT)
+        work_units.spend(BUILT)
         self.program = SlotProgram(inst, self.bits, self.prices, self._ask)
         self.conflicts: list[Conflict] = []
         self.known: dict[Conflict, bool] = {}  # whether they are refuted
@@ -103,7 +103,7 @@ class _Prover:
         ahead = [self.program.bound() - value >> k for k in range(1, LEVELS)]  # above the best
         while True:
             layers = self.program.run(value + (ahead[0] if ahead else 0))
-            effort.spend(TRIED * self.program.tried)
+            work_units.spend(TRIED * self.program.tried)
             if layers is None and not ahead:
                 break
             if layers is None:
@@ -174,7 +174,7 @@ class _Prover:
         """Whether it is certain that a wish finds no place."""
         if wish not in self.known:
             self._ask()
-            effort.spend(REFUTED)
+            work_units.spend(REFUTED)
             self.known[wish] = refuted(self.inst, wish) is True
         return self.known[wish]
 

@@ -29,7 +29,7 @@ from optsched.families.rigid.policies.queue import RUN_TIMES, Easy
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 from optsched.problem import Method, Policy
-from optsched.process import effort
+from optsched.process import work_units
 
 PLAYED = 0.06  # units of effort of an event
 FEW = 14  # jobs that a tree may close
@@ -96,7 +96,7 @@ class Portfolio:
             if self.progress.stop():
                 return
             played.append((event, policy.step(event)))
-            effort.spend(PLAYED)
+            work_units.spend(PLAYED)
             try:
                 event = told.send(played[-1][1])
             except StopIteration:
@@ -118,7 +118,7 @@ class Portfolio:
         draws = self.rng.random((rounds, DRAWS))
         passed = shake(p.jobs, p.load, p.late, self.walk, p.key, draws, heat * self.cost / p.n)
         self.round = 1 + passed * len(p.bins) // rounds
-        effort.steps(rounds * (PASSED * self.round + DRAWS))
+        work_units.steps(rounds * (PASSED * self.round + DRAWS))
 
     def report(self) -> None:
         """Report the best schedule, if it is new."""
@@ -149,7 +149,7 @@ class Portfolio:
             p.jobs, self.times, self.price, p.capacity, self.cost, steps, self.state,
             self.mean, self.spread,
         )  # fmt: skip
-        effort.steps(steps * each)
+        work_units.steps(steps * each)
         if self.state[1] < SHORTEST_STEP:
             for share in EARLIER:
                 self.list(self.mean + share * p.jobs.run)
@@ -174,7 +174,7 @@ class Portfolio:
         bits = grid_bits(self.problem, self.times, self.price)
         prices = written(self.times, self.price, bits)
         self.progress.prove(RigidCertificate.root(self.inst, prices, bits))
-        effort.spend(effort.HANDLED * (self.price.size + 30 * self.problem.n))
+        work_units.spend(work_units.HANDLED * (self.price.size + 30 * self.problem.n))
         self.checking = self.progress.seconds() - began
         self.proved = self.bound
 
@@ -277,7 +277,7 @@ class Portfolio:
         steps = min(50, max(5, SLICE // each))
         while state[1] > SHORTEST_STEP and not self.progress.stop():
             found = ascend(jobs, times, price, p.capacity, 1.0, steps, state, mean, spread)
-            effort.steps(steps * each)
+            work_units.steps(steps * each)
             if found > 1e-6:
                 bits = grid_bits(p, times, price)
                 return written(times, price, bits), bits

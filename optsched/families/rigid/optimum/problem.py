@@ -15,7 +15,7 @@ from optsched.families.rigid.instance import Cost, RigidInstance, RigidSchedule
 from optsched.families.rigid.optimum.prices import Priced
 from optsched.families.rigid.optimum.search import Load, listed, queue
 from optsched.numbers.arrays import Floats, Ints
-from optsched.process import effort
+from optsched.process import work_units
 
 NEVER = 2**61
 SLICE = 2_000_000  # elementary steps of a turn: some milliseconds
@@ -57,7 +57,7 @@ class Problem:
         line = queue(np.argsort(key, kind="stable"), self.jobs, self.load)
         while True:
             steps = listed(line, self.jobs, self.load, SLICE, start, rooms)
-            effort.steps(steps)
+            work_units.steps(steps)
             if steps < SLICE:
                 return start, rooms
             if stop():

@@ -16,7 +16,7 @@ from optsched.families.rigid.instance import RigidInstance
 from optsched.families.rigid.optimum.prices import cheapest
 from optsched.families.rigid.optimum.problem import Problem, grid_bits, written
 from optsched.numbers.arrays import Floats
-from optsched.process import effort
+from optsched.process import work_units
 
 MOST_ROWS = 20_000  # seconds times resources
 CONVERGED = 1e-9
@@ -45,7 +45,7 @@ class _Starts:
         best, columns = np.zeros(self.problem.n), []
         for i in range(self.problem.n):
             cost, start, _, _ = cheapest(jobs, i, self.times, price, worth)
-            effort.steps(8 * self.seconds)
+            work_units.steps(8 * self.seconds)
             best[i] = -cost
             if best[i] > duals[i]:
                 columns.append(self.column(i, int(start)))

@@ -19,7 +19,7 @@ from optsched.families.rigid.certificate.format import Leaf, Node, Prices, Rigid
 from optsched.families.rigid.optimum.prices import ascend
 from optsched.families.rigid.optimum.problem import Problem, grid_bits, written
 from optsched.numbers.arrays import Floats, Ints
-from optsched.process import effort
+from optsched.process import work_units
 
 STEPS = 400  # of the ascent at a node
 MOST_NODES = 50_000
@@ -122,7 +122,7 @@ class Tree:
                 jobs, node.times, node.price, problem.capacity, self.aim, STEPS // 4, state,
                 node.mean, node.spread,
             )  # fmt: skip
-            effort.steps(STEPS // 4 * problem.n * 20)
+            work_units.steps(STEPS // 4 * problem.n * 20)
             if node.bound >= self.target:
                 return
 

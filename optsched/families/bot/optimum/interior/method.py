@@ -21,7 +21,7 @@ from optsched.families.bot.optimum.interior.kernels import fastest
 from optsched.families.bot.optimum.interior.steps import System, log_bound, log_mean
 from optsched.families.bot.optimum.interior.tree import Tree
 from optsched.numbers.arrays import Floats
-from optsched.process import effort
+from optsched.process import work_units
 
 ITERATIONS = 1000
 LEAST_STEP = 1e-9
@@ -142,8 +142,8 @@ class _Search:
         """
         self.iterations += 1
         nodes, apps = self._x.shape
-        effort.spend(NUMPY)
-        effort.steps(nodes * apps * (PASSES + apps * ELIMINATION))
+        work_units.spend(NUMPY)
+        work_units.steps(nodes * apps * (PASSES + apps * ELIMINATION))
         tree, alpha, count = self._tree, self._tree.alpha, self._count
         slope = tree.log_weights - alpha * np.log(self._s)
         slope = np.exp(slope - slope.max())

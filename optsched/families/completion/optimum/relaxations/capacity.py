@@ -21,7 +21,7 @@ from optsched.families.completion.modes import Cluster, Modes, Types
 from optsched.families.completion.oracle.schedule import Found, best_schedule, placement
 from optsched.families.completion.oracle.servers import PricedServers
 from optsched.numbers.arrays import Flags, Floats, Ints
-from optsched.process import effort
+from optsched.process import work_units
 
 ANSWER_STEPS = 15_000  # of the oracle and what is made of its answer
 MODE_STEPS = 20  # of the oracle, for every mode and class of servers
@@ -147,7 +147,7 @@ class CapacityRelaxation:
     def servers(self, prices: Floats) -> PricedServers:
         """Return the classes of empty servers at the prices of all rows."""
         jobs = self.jobs
-        effort.steps(SUM_STEPS * self.slots * jobs.class_capacity.size)
+        work_units.steps(SUM_STEPS * self.slots * jobs.class_capacity.size)
         return PricedServers.of(jobs.types, self.per_slot(prices), jobs.class_capacity, jobs.count)
 
     def price(self, prices: Floats, duals: Floats) -> Pricing:
@@ -175,7 +175,7 @@ class CapacityRelaxation:
     def cheapest(self, j: int, servers: PricedServers, cutoff: float) -> Found | None:
         """Return the cheapest schedule of job j, None if none is below ``cutoff``."""
         modes, starts = self.modes(j)
-        effort.steps(ANSWER_STEPS + MODE_STEPS * modes.size * len(self.jobs.count))
+        work_units.steps(ANSWER_STEPS + MODE_STEPS * modes.size * len(self.jobs.count))
         return best_schedule(
             self.jobs.types,
             modes,

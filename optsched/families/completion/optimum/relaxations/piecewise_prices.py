@@ -34,7 +34,7 @@ from optsched.families.completion.modes import Types
 from optsched.families.completion.optimum.relaxations.offers import Offers
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-from optsched.process import effort
+from optsched.process import work_units
 
 LOOK_STEPS = 0.1  # elementary steps of looking at one way to run in one block, as a rule
 
@@ -251,7 +251,7 @@ class BlockwisePrices:
         usage = np.zeros(self.unit.shape)
         first = self.offers.first
         ways = int((first[chosen + 1] - first[chosen]).sum())
-        effort.steps(LOOK_STEPS * ways * self.length.size)
+        work_units.steps(LOOK_STEPS * ways * self.length.size)
         total: float = sweep(
             self.offers,
             self.arrival,

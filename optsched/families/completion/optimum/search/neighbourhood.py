@@ -32,7 +32,7 @@ from optsched.families.completion.optimum.board.servers import (
 )
 from optsched.families.completion.optimum.relaxations.capacity import Jobs
 from optsched.numbers.arrays import Floats
-from optsched.process import effort, interrupts
+from optsched.process import interrupts, work_units
 
 SERVER_STEPS, MODE_STEPS = 125, 50  # of an insertion, for every server and every mode
 CALLING = 5000  # steps that calling a kernel is worth
@@ -65,7 +65,7 @@ class Neighbourhood:
 
     def insert(self, i: int, factor: float) -> bool:
         """Insert job i where weight * completion + cost is least at a multiple of the prices."""
-        effort.steps(self.steps)
+        work_units.steps(self.steps)
         fits = bool(self._insert(i, factor))
         self.value += worth(self.tables, self.plans, i, self.slots)
         return fits
@@ -84,7 +84,7 @@ class Neighbourhood:
     def construct(self, order: Sequence[int], factor: float) -> None:
         """Insert the jobs one after the other into empty servers."""
         self.load(no_plans(self.tables))
-        effort.steps((CALLING + self.steps) * len(order))
+        work_units.steps((CALLING + self.steps) * len(order))
         for i in order:
             self._insert(i, factor)
         self.value = sum(self._earned()[order].tolist(), 0.0)

@@ -28,7 +28,7 @@ from optsched.families.completion.optimum.search.dispatch import (
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.numbers.streams import Streams
-from optsched.process import effort
+from optsched.process import work_units
 
 WAYS = 16  # on a menu
 TOLERANCE = 0.2  # of the least: what takes more than so much above it is not on the menu
@@ -105,7 +105,7 @@ class Orders:
 
     def run(self, rule: Rule, limit: float = np.inf) -> Dispatched:
         """Dispatch the jobs; what is not better than ``limit`` is of no interest."""
-        effort.steps(JOB_STEPS * self.weight.size + WAY_STEPS * self.offers.duration.size)
+        work_units.steps(JOB_STEPS * self.weight.size + WAY_STEPS * self.offers.duration.size)
         area = np.where(self.fits, self.taken @ rule.mix, np.inf)
         ways, least = menus(self.offers.first, area, rule.tolerance, WAYS)
         with np.errstate(divide="ignore"):  # who takes nothing goes first

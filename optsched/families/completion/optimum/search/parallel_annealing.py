@@ -29,7 +29,7 @@ from optsched.families.completion.optimum.search.neighbourhood import Neighbourh
 from optsched.numbers.arrays import Floats
 from optsched.numbers.kernels import kernel
 from optsched.numbers.streams import Streams
-from optsched.process import effort
+from optsched.process import work_units
 
 COOLING = (1e-3, 1e-5)  # temperature at the start and the end, relative to weighted completion
 SLOWER = 2.0  # power of the share of time that has passed: it falls slowly while it is high
@@ -178,7 +178,7 @@ def search_together(
                 for chain in ready:
                     chain.join(mine)
                     others.append(pool.submit(run, chain))
-                effort.steps(MOVES * INSERTIONS * first.steps)
+                work_units.steps(MOVES * INSERTIONS * first.steps)
                 step(mine)
                 if progress is not None and common.most > shown and progress.seconds() > reported:
                     with common.lock:

@@ -47,7 +47,7 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.overflow import TooLargeError
 from optsched.numbers.resources import exact
 from optsched.problem import Implementation
-from optsched.process import effort
+from optsched.process import work_units
 from optsched.proofs.grid import float_below, sparse, to_grid
 
 SAFE = 1e-9  # relative: rounding of floats
@@ -132,7 +132,7 @@ class Prover:
 
     def _stop(self) -> bool:
         """Whether to stop; called after some states."""
-        effort.steps(STATES_STEPS)
+        work_units.steps(STATES_STEPS)
         return self._over()
 
     def everything(self) -> None:
@@ -328,7 +328,7 @@ class Prover:
         number = np.bincount(items, minlength=self.fitting.shape[1])
         if (number <= self.fitting).all(axis=1).any():
             return False
-        effort.steps(LIST_STEPS)
+        work_units.steps(LIST_STEPS)
         runs = np.zeros((len(items), 7), np.int64)
         runs[:, :FIRST] = self.units.menu.items[items]
         if self._learn(conflict_of(self.platform, runs, self._late)):

@@ -21,7 +21,7 @@ from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxat
 from optsched.families.dmlrs.oracle.request import Request, Window
 from optsched.families.dmlrs.oracle.schedule import Best, Oracle
 from optsched.numbers.arrays import Flags, Floats, Ints
-from optsched.process import effort
+from optsched.process import work_units
 from optsched.scheduling.oracle.schedule import Machines
 
 ANY, INNER_ONLY, OUTER_ONLY = 0, 1, 2
@@ -154,7 +154,7 @@ class NodeBlocks(ABC):
         if self.inst.earliest[i] is not None and first <= last:
             limits = np.stack((node.lower[i], node.upper[i], node.mode[i]))
             best = self.oracle.within(request, machines, Window(first, last, limits, *together))
-            effort.steps(oracle_steps(request, machines.free.shape))
+            work_units.steps(oracle_steps(request, machines.free.shape))
         if best is None:
             return (0.0 if stay_out else -np.inf), None
         payoff = max(best.payoff, 0.0) if stay_out else best.payoff

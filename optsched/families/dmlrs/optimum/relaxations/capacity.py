@@ -18,7 +18,7 @@ from optsched.families.dmlrs.oracle.linked import oracle_for
 from optsched.families.dmlrs.oracle.request import Request, requests
 from optsched.families.dmlrs.oracle.schedule import Best
 from optsched.numbers.arrays import Floats, Ints
-from optsched.process import effort
+from optsched.process import work_units
 from optsched.scheduling.board import book, over_slots
 from optsched.scheduling.oracle.schedule import Machines
 
@@ -81,7 +81,7 @@ class CapacityRelaxation:
         machines = self.machines(prices)
         for i, request in enumerate(self.requests):
             found = self.oracle.best(request, machines, float(cutoff[i]))
-            effort.steps(oracle_steps(request, self.shape))
+            work_units.steps(oracle_steps(request, self.shape))
             if found is None:
                 yield float(cutoff[i]), None
             else:

@@ -20,7 +20,7 @@ from optsched.families.dmlrs.optimum.relaxations.capacity import NEGLIGIBLE, Cap
 from optsched.families.dmlrs.optimum.relaxations.slot_packing import Slots, pack_slots
 from optsched.families.dmlrs.oracle.schedule import Best
 from optsched.numbers.arrays import Floats, Ints
-from optsched.process import effort
+from optsched.process import work_units
 from optsched.scheduling.board import Plan
 from optsched.scheduling.oracle.schedule import Machines
 
@@ -143,7 +143,7 @@ class SlotBlocks(NodeBlocks):
         machines = (self.load, self.capacity, self.count)
         slots = Slots(value, charged, *machines, self.lower, self.upper)
         pack_slots(slots, best[self.jobs :], number, group)
-        effort.steps(PACKING_STEPS * int(np.count_nonzero(self.upper)))
+        work_units.steps(PACKING_STEPS * int(np.count_nonzero(self.upper)))
         for t in np.flatnonzero(best[self.jobs :] > duals[self.jobs :]).tolist():
             if number[t].any():
                 columns.append(self.slot_column(t, number[t], group[t]))

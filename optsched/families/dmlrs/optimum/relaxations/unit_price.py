@@ -19,7 +19,7 @@ from optsched.families.dmlrs.optimum.relaxations.at_nodes import NodeBlocks
 from optsched.families.dmlrs.optimum.relaxations.capacity import NEGLIGIBLE, CapacityRelaxation
 from optsched.families.dmlrs.oracle.request import Request
 from optsched.numbers.arrays import Floats, Ints
-from optsched.process import effort
+from optsched.process import work_units
 from optsched.scheduling.board import Plan
 from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 from optsched.scheduling.oracle.schedule import Machines
@@ -167,7 +167,7 @@ class UnitPricedMaster(NodeBlocks):
         capacity = self.capacity[self.host_class]
         hosts = Knapsacks(value, self.demand, capacity, self.lower, self.upper)
         best_patterns(hosts, top, out, NODES, STEPS)
-        effort.steps(pattern_steps(self.upper))
+        work_units.steps(pattern_steps(self.upper))
         best[self.jobs :] = top
         worth = (value * out).sum(axis=1)  # where the search was cut short, less than ``top``
         for b in np.flatnonzero((worth > duals[self.jobs :]) & (worth > 0)).tolist():

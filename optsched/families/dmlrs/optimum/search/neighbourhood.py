@@ -24,7 +24,7 @@ from optsched.families.dmlrs.oracle.request import requests
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 from optsched.problem import Schedule
-from optsched.process import effort
+from optsched.process import work_units
 from optsched.scheduling import board
 from optsched.scheduling.board import Plan, PlanBoard, load, over_slots, plan_of, planned_jobs
 from optsched.scheduling.oracle.schedule import Machines
@@ -70,8 +70,8 @@ class SharedBoard(PlanBoard):
         """Insert job i by its best schedule at the prices times ``FACTORS[factor]``, if it pays."""
         request, machines = self.requests[i], self.machines[factor]
         best = self.oracle.best(request, machines)
-        effort.spend(INSERTION)
-        effort.steps(oracle_steps(request, machines.free.shape))
+        work_units.spend(INSERTION)
+        work_units.steps(oracle_steps(request, machines.free.shape))
         if best is None:
             return False
         entries = self.oracle.places(request, machines, best)

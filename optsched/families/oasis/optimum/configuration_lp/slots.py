@@ -24,7 +24,7 @@ from optsched.families.oasis.optimum.relaxations.capacity import SIDES
 from optsched.families.oasis.optimum.relaxations.cutting_planes import Prices
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPricedMaster
 from optsched.numbers.arrays import Floats, Ints, Small
-from optsched.process import effort
+from optsched.process import work_units
 
 PACKING = 25_000  # elementary steps of packing a job into a slot
 MOVES = 40  # of improving a packing
@@ -101,7 +101,7 @@ class Slots:
             self.part,
             np.array([t in known for t in slots.tolist()], bool),
         )
-        effort.steps(PACKING * float(asked.may.sum()))
+        work_units.steps(PACKING * float(asked.may.sum()))
         room = [np.zeros((slots.size, *shape), np.int16) for shape in self.shapes]
         hosted = Hosted(room[0], room[1], np.zeros(value.shape, np.int64))
         for s, t in enumerate(slots.tolist()):

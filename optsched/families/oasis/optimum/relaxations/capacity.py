@@ -15,7 +15,7 @@ from optsched.engine.colgen import Column, Pricing
 from optsched.families.oasis.instance import OasisInstance
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import close
-from optsched.process import effort
+from optsched.process import work_units
 from optsched.scheduling.board import over_slots, plan_entries
 from optsched.scheduling.oracle.schedule import Machines, Oracle, Request
 
@@ -112,7 +112,7 @@ class CapacityRelaxation:
             request = self.requests[i]
             cutoff = max(0.0, float(duals[i]))
             found = self.oracle.best(request, workers, ps, cutoff)
-            effort.steps(self.steps(request))
+            work_units.steps(self.steps(request))
             if found is None:
                 best[i] = cutoff  # no payoff is greater
                 continue

@@ -18,7 +18,7 @@ from optsched.families.oasis.optimum.relaxations.convexified_kernels import (
     sweep,
 )
 from optsched.numbers.arrays import Floats, Ints
-from optsched.process import effort
+from optsched.process import work_units
 
 SLOT_STEPS = 12  # of a slot of a job, in addition to those for each price
 
@@ -95,7 +95,7 @@ class RelaxedBlocks:
         )
         amounts = sum(c * r for c, r, _ in self.shapes)
         each = SLOT_STEPS + amounts / 4 + (int(self.jobs.most.mean()) * 4 if exact else 0)
-        effort.steps(each * float(self.window[chosen].sum()))
+        work_units.steps(each * float(self.window[chosen].sum()))
         return total, usage
 
     def by_side(self, rows: Floats) -> tuple[Floats, Floats]:

@@ -33,7 +33,7 @@ from optsched.families.oasis.optimum.relaxations.unit_price import UnitPricedMas
 from optsched.families.oasis.optimum.relaxations.windows import Window, window_steps, windowed_costs
 from optsched.families.oasis.optimum.tree.nodes import Node
 from optsched.numbers.arrays import Flags, Floats, Ints
-from optsched.process import effort
+from optsched.process import work_units
 from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 
 VIOLATED = 1e-3  # a packing inequality counts if it is violated by this, relatively
@@ -296,7 +296,7 @@ class CutLoop:
             worker, ps = (np.ascontiguousarray(p[i]) for p in prices)
             window = Window(worker, ps, blocks.needed[i], lower, upper, work)
             windowed_costs(window, a, last, blocks.table, blocks.ending)
-            effort.steps(window_steps(a, last, work))
+            work_units.steps(window_steps(a, last, work))
             utility = blocks.arrays.utility[i, first : last + 1]
             out[i] = (utility - blocks.ending[first : last + 1]).max()
         return out
@@ -312,7 +312,7 @@ class CutLoop:
         best, out = np.empty(len(value)), np.zeros(upper.shape, np.int64)
         asked = Knapsacks(value, blocks.demand[side], capacity, np.zeros_like(upper), upper)
         best_patterns(asked, best, out, NODES, STEPS)
-        effort.steps(pattern_steps(upper))
+        work_units.steps(pattern_steps(upper))
         return float(np.tile(problem.count[side], slots) @ best)
 
     def _completed(self, program: _Matrix, x: Floats) -> Floats:
@@ -334,7 +334,7 @@ class CutLoop:
                 if self.stop():
                     return found
                 weight = np.zeros(self.problem.jobs)
-                effort.steps(CUTTING * int(np.count_nonzero(hosted[t, c])))
+                work_units.steps(CUTTING * int(np.count_nonzero(hosted[t, c])))
                 packing_cut(
                     hosted[t, c],
                     self.blocks.demand[side],

@@ -21,7 +21,7 @@ from optsched.families.oasis.optimum.relaxations.capacity import (
     CapacityRelaxation,
 )
 from optsched.numbers.arrays import Floats, Ints
-from optsched.process import effort
+from optsched.process import work_units
 
 WRITING = 10  # numbers that are handled for a nonzero of the program, until HiGHS has it
 ACCURACY = 1e-4  # of the interior point: more costs time, and its prices are a start only
@@ -73,7 +73,7 @@ def solve_program(
     h.setOptionValue("ipm_optimality_tolerance", accuracy)
     matrices = program.matrices()
     solvers.load(h, *matrices)
-    effort.spend(effort.HANDLED * WRITING * matrices[1].nnz)
+    work_units.spend(work_units.HANDLED * WRITING * matrices[1].nnz)
     solvers.run(h, stop=stop, effort=limits["effort"])
     duals = np.maximum(-solvers.row_duals(h), 0.0)
     value = -float(h.getInfo().objective_function_value)

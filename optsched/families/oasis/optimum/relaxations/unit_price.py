@@ -25,7 +25,7 @@ from optsched.families.oasis.optimum.relaxations.windows import (
 )
 from optsched.families.oasis.optimum.tree.nodes import Book, Host, Node
 from optsched.numbers.arrays import Flags, Floats, Ints
-from optsched.process import effort
+from optsched.process import work_units
 from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 from optsched.scheduling.oracle.schedule import new_table
 
@@ -185,7 +185,7 @@ class UnitPricedMaster:
         utility = self.arrays.utility[i]
         job = Window(lam, sig, self.needed[i], node.lower[i], node.upper[i], inst.work[i])
         windowed_costs(job, arrival, last, self.table, self.ending)
-        effort.steps(window_steps(arrival, last, inst.work[i]))
+        work_units.steps(window_steps(arrival, last, inst.work[i]))
         payoff = utility[first : last + 1] - self.ending[first : last + 1]
         best = float(payoff.max())
         if not np.isfinite(best):
@@ -232,7 +232,7 @@ class UnitPricedMaster:
             top = np.zeros(len(mine))
             asked = Knapsacks(value, self.demand[side], capacity, lower, upper)
             best_patterns(asked, top, out, NODES, STEPS)
-            effort.steps(pattern_steps(upper))
+            work_units.steps(pattern_steps(upper))
             for k, b in enumerate(mine):
                 block = self.jobs + b
                 best[block] = top[k]

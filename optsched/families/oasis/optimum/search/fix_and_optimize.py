@@ -33,7 +33,7 @@ from optsched.families.oasis.instance import Entry, JobSchedule, OasisSchedule
 from optsched.families.oasis.optimum.relaxations.capacity import SIDES
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPricedMaster
 from optsched.numbers.arrays import Floats, Ints
-from optsched.process import effort
+from optsched.process import work_units
 
 PROGRAM_SECONDS, LEAST_SECONDS = 2.0, 0.1  # for one program, at most and at least
 PROGRAM = 3.0  # units of effort of writing one down
@@ -208,7 +208,7 @@ class SlotRepair:
                 hstack([-done, -eye_array(len(jobs))]),
             ]
         )
-        effort.spend(PROGRAM + effort.HANDLED * matrix.nnz)
+        work_units.spend(PROGRAM + work_units.HANDLED * matrix.nnz)
         start = np.concatenate([self._point(t) for t in slots])
         lacking = np.maximum(wanted - done @ start, 0)
         result = solvers.solve_mip(

@@ -27,7 +27,7 @@ from optsched.families.oasis.optimum.relaxations.convexified_kernels import (
 )
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-from optsched.process import effort
+from optsched.process import work_units
 from optsched.scheduling.board import Plan, PlanBoard
 
 MACHINE_STEPS = 2.0  # of a machine that is looked at in a slot
@@ -289,7 +289,7 @@ class GreedySchedule(PlanBoard):
             self.slot,
         )
         looked = sum(m.member.size for m in self.machines)
-        effort.steps(MACHINE_STEPS * looked * float(blocks.window[i]))
+        work_units.steps(MACHINE_STEPS * looked * float(blocks.window[i]))
         if completion < 0:
             return False
         self.plans[i] = Plan(value, completion, entries)
@@ -321,7 +321,7 @@ class LocalSearch:
 
     def move(self, heat: float) -> bool:
         """Change the board; a loss of about ``heat`` is accepted. Return whether it changed."""
-        effort.spend(MOVE)
+        work_units.spend(MOVE)
         board, rng = self.board, self.rng
         runs = self.order[self.runs[self.order]]
         waits = self.order[~self.runs[self.order]]

@@ -22,7 +22,7 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import equal_machines
 from optsched.numbers.streams import Streams
 from optsched.problem import Schedule
-from optsched.process import effort
+from optsched.process import work_units
 from optsched.scheduling import board
 from optsched.scheduling.board import Plan, load, plan_of, planned_jobs
 
@@ -44,7 +44,7 @@ BUILDING = 0.2  # share of the time for building schedules
 REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
 NEAR = 1e-3  # a job is in the way where it can still earn this share of its best
 LEAST = 1e-6  # a job that earns less than this share of what all can earn is not tried
-HOPEFUL = 0.05  # share of a job in the relaxation from which on slots are packed anew for it
+LEAST_SHARE = 0.05  # share of a job in the relaxation from which on slots are packed anew for it
 HOPE = 0.03  # what is added to the share of a job in the relaxation: how often it is tried
 EQUAL = 1e-12  # values are equal, relatively: sums in other orders
 NOISE = (0.15, 0.3)  # standard deviation of a share, and of the logarithm of a key
@@ -105,9 +105,9 @@ class Neighbourhood:
         self.earned = self.worth if guide is None else guide.value
         self.builders = BUILDERS[guide is not None]
         if guide is not None:
-            self.board.hopeful = guide.share > HOPEFUL
+            self.board.candidate = guide.share > LEAST_SHARE
         if not packs:
-            self.board.hopeful = np.zeros(len(inst.jobs), bool)
+            self.board.candidate = np.zeros(len(inst.jobs), bool)
 
     def _shortest(self) -> Floats:
         """Return the slots that each job needs on empty machines; 0: it can never run."""
@@ -130,7 +130,7 @@ class Neighbourhood:
             key = self.rigid if rng.random() < 0.6 else self.earned
             key = key * np.exp(rng.normal(0, NOISE[1], jobs))
             factor = int(rng.choice(self.builders))
-            effort.spend(MOVE)
+            work_units.spend(MOVE)
             for i in list(self.board.plans):
                 self.board.remove(i)
             order = self._jobs(np.lexsort((-key, -share)))
@@ -203,7 +203,7 @@ class Neighbourhood:
             done=lambda: (done() - BUILDING) / (1 - BUILDING),
             found=found,
             keep=board.keep,
-            appeal=(self.worth * (self.share + HOPE)).tolist(),
+            weights=(self.worth * (self.share + HOPE)).tolist(),
             arrived=arrived,
         )
         progress.incumbent(value, self.schedule(best))

@@ -23,7 +23,7 @@ from optsched.families.oasis.optimum.search.repacking import (
     slot_rooms,
 )
 from optsched.numbers.arrays import Floats, Ints
-from optsched.process import effort
+from optsched.process import work_units
 from optsched.scheduling.board import Plan, book, over_slots
 from optsched.scheduling.oracle.schedule import (
     Machines,
@@ -70,7 +70,7 @@ class PackedBoard:
         self.requests, self.factors = requests, factors
         self.plans: dict[int, int] = {}  # completion slots
         self.value = 0.0
-        self.hopeful = np.ones(len(requests), bool)
+        self.candidate = np.ones(len(requests), bool)
         """The jobs for which slots are packed anew; the search may narrow it down."""
         slots, jobs = weight[0].shape[0], len(requests)
         most = np.array([(r.units.size - 1, int(r.ps_needed[-1])) for r in requests], np.int64)
@@ -123,15 +123,15 @@ class PackedBoard:
     def insert(self, i: int, factor: int) -> bool:
         """Insert job i by its best schedule at the prices times a factor, if it pays."""
         request, last = self.requests[i], self._last[i]
-        effort.spend(INSERTION)
-        effort.steps(self._steps * (last - request.arrival + 1))
+        work_units.spend(INSERTION)
+        work_units.steps(self._steps * (last - request.arrival + 1))
         for side in self.sides:
             slot_rooms(i, request.arrival, last, side)
         completion = self._best(i, factor)
-        if self.factors[factor][1] and self.hopeful[i] and not self._content(i, completion):
+        if self.factors[factor][1] and self.candidate[i] and not self._content(i, completion):
             until = last if completion < 0 else completion
             if completion >= 0 or self._hope(i, until):
-                effort.steps(REPACKING * self._steps * (until - request.arrival + 1))
+                work_units.steps(REPACKING * self._steps * (until - request.arrival + 1))
                 for side in self.sides:
                     make_room(i, request.arrival, until, side, TRIES)
                 completion = self._best(i, factor)
@@ -192,7 +192,7 @@ class PackedBoard:
 
     def remove(self, i: int) -> Plan:
         """Take job i out and return its plan."""
-        effort.spend(INSERTION)
+        work_units.spend(INSERTION)
         plan = self.plan(i)
         del self.plans[i]
         self._book(i, plan, 1)

@@ -20,7 +20,7 @@ from optsched.families.oasis.optimum.relaxations.capacity import SIDES
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPricedMaster
 from optsched.families.oasis.optimum.tree.nodes import Host
 from optsched.numbers.arrays import Ints
-from optsched.process import effort
+from optsched.process import work_units
 from optsched.scheduling.board import placed_jobs
 from optsched.solvers import MipLimits, MipResult
 
@@ -52,7 +52,7 @@ class Rows:
 
     def best(self, **limits: Unpack[MipLimits]) -> MipResult:
         """Hand the program to HiGHS."""
-        effort.spend(effort.HANDLED * WRITING * len(self.entries))
+        work_units.spend(work_units.HANDLED * WRITING * len(self.entries))
         rows, cols, values = zip(*self.entries, strict=True)
         shape = len(self.upper), len(self.cost)
         return solvers.solve_mip(

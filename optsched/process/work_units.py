@@ -1,10 +1,10 @@
 """Effort: work that is counted, for limits that repeat on any machine and under any load.
 
-A second on the clock holds as much work as the machine and its load allow; a unit of effort always
+A second on the clock holds as much work as the machine and its load allow; a unit of work always
 holds the same work. One unit is about what a core of a typical laptop does in a millisecond, so
 that 10 000 of them take the ten seconds or so that a time limit of 10 would: the prices below state
 it. They were measured once, on a core of an AMD EPYC at 2.7 GHz, and are part of what makes results
-repeat: changing one of them changes what a given effort finds.
+repeat: changing one of them changes what a given work limit finds.
 
 Code that works reports it with :func:`spend`, from estimates that depend on the work alone: sizes,
 iterations, nodes, moves. The count belongs to the thread, as solves in different threads are
