@@ -74,7 +74,7 @@ def instances(
 
 def ratio_of(found: Evaluation, terms: Terms) -> float:
     """Return the ratio; of what does not count less than 1, by how far it is off."""
-    return found.low if found.admitted(terms) else math.exp(max(found.height(terms), -50.0))
+    return found.low if found.admitted(terms) else math.exp(max(found.fitness(terms), -50.0))
 
 
 def baseline(method: str, terms: Terms, seed: int, number: int) -> Iterator[float]:
@@ -84,16 +84,16 @@ def baseline(method: str, terms: Terms, seed: int, number: int) -> Iterator[floa
     box, judge = family.box(terms.preset, **terms.sizes), Judge(family, terms)
     rng = np.random.default_rng([seed, 0xBA5E])
     at: Data | None = None
-    height = 0.0
+    fitness = 0.0
     for k in range(number):
         start = at is None or method == "random"
         data, instance = instances(family, box, rng, None if start else at)
         ratio = ratio_of(judge(instance), terms)
         yield ratio
-        falls = 1 - ratio / height if height > 0 else 0.0
+        falls = 1 - ratio / fitness if fitness > 0 else 0.0
         heat = HOT * (COLD / HOT) ** (k / number)
         if falls <= 0 or (method == "annealing" and rng.random() < math.exp(-falls / heat)):
-            at, height = data, ratio
+            at, fitness = data, ratio
 
 
 def hunted(terms: Terms, seed: int, number: int) -> Iterator[float]:

@@ -24,7 +24,7 @@ from bench import RESULTS
 from matplotlib.figure import Figure
 
 from optsched.adversarial.evaluation import Terms
-from optsched.adversarial.worst_case import checkpoint_path, hunt
+from optsched.adversarial.worst_case import checkpoint_path, find_worst_case
 from optsched.core import Optimum, Ratio, Run
 from optsched.drawing import COLOURS, HINDSIGHT, new_figure, save
 from optsched.families.bipartite.instance import BipartiteInstance
@@ -141,7 +141,7 @@ def look(case: Case, folder: Path) -> None:
     if {name: there.get(name) for name in asked} == asked:
         return
     path = folder / f"{case.name}.json"
-    found = hunt(case.terms, evaluations=case.evaluations, path=path)
+    found = find_worst_case(case.terms, evaluations=case.evaluations, path=path)
     print(f"{case.name}\n{found}", flush=True)
     if found.ended or found.report is None:
         raise SystemExit(f"{case.name}: was ended, or found nothing; the same command goes on")
@@ -226,7 +226,7 @@ def figures(case: Case, folder: Path) -> str:
 def overview(folder: Path) -> str:
     """Return the table of all hunts."""
     lines = [
-        "| family | policy | box | jobs | ratio | theorem, for this instance |",
+        "| family | policy | preset | jobs | ratio | theorem, for this instance |",
         "|---|---|---|---:|---:|---:|",
     ]
     for case in CASES:

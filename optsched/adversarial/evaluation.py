@@ -76,7 +76,7 @@ class Evaluation(Frozen):
         enough = self.share >= terms.share and self.earned >= max(terms.earns, 1e-300)
         return enough and not self.failed and math.isfinite(self.low)
 
-    def height(self, terms: Terms) -> float:
+    def fitness(self, terms: Terms) -> float:
         """Return how good it is for the hunt; what does not count is below 0 as far as it is off.
 
         A policy that earns less than it must is taken to earn just that much.

@@ -37,7 +37,7 @@ class Known:
 
     data: Data
     found: Evaluation
-    height: float
+    fitness: float
 
 
 @dataclass(frozen=True)

@@ -62,9 +62,9 @@ class Search:
                 yield self._take(*self._drawn(), parent=None)
             still = 0
             while self._elite and still < PATIENCE:  # none: the policy failed in all of them
-                before = self._elite[0].height
+                before = self._elite[0].fitness
                 yield self._child()
-                still = 0 if self._elite[0].height > before + 1e-3 else still + 1
+                still = 0 if self._elite[0].fitness > before + 1e-3 else still + 1
 
     def _drawn(self) -> tuple[Data, Instance]:
         """Draw an instance, often with fewer jobs."""
@@ -132,26 +132,26 @@ class Search:
         self, data: Data, instance: Instance, *, parent: Known | None, used: list[int] | None = None
     ) -> Known:
         found = self.ask(instance, data)
-        known = Known(data, found, found.height(self.terms))
+        known = Known(data, found, found.fitness(self.terms))
         self.count += 1
         if parent is not None:
-            won = known.height > parent.height + 1e-3
+            won = known.fitness > parent.fitness + 1e-3
             for move in used or ():
                 self._worth[move] += LEARN * ((WON if won else LOST) - self._worth[move])
-        self._keep(self._elite, known, known.height, ELITE)
+        self._keep(self._elite, known, known.fitness, ELITE)
         if not found.admitted(self.terms):
             promise = found.promise(self.terms)
-            if promise > max([0.0, *(k.height for k in self._elite[:1])]):
+            if promise > max([0.0, *(k.fitness for k in self._elite[:1])]):
                 self._starving.append(known)
                 self._starving.sort(key=lambda k: -k.found.promise(self.terms))
                 del self._starving[STARVING:]
-        if found.admitted(self.terms) and (self.best is None or known.height > self.best.height):
+        if found.admitted(self.terms) and (self.best is None or known.fitness > self.best.fitness):
             self.best = known
         return known
 
-    def _keep(self, kept: list[Known], known: Known, height: float, most: int) -> None:
-        if math.isinf(height):
+    def _keep(self, kept: list[Known], known: Known, fitness: float, most: int) -> None:
+        if math.isinf(fitness):
             return
         kept.insert(0, known)
-        kept.sort(key=lambda k: -k.height)  # of equals the last one first: plateaus are crossed
+        kept.sort(key=lambda k: -k.fitness)  # of equals the last one first: plateaus are crossed
         del kept[most:]

@@ -19,7 +19,7 @@ EFFORT = 1000.0  # of the search for each optimum
 def shrink(
     judge: Judge,
     box: ParameterSpace,
-    trophy: WorstInstance,
+    worst: WorstInstance,
     tell: Callable[[str], None] | None = None,
 ) -> WorstInstance:
     """Leave out jobs until leaving out any one of the others loses a hundredth of the ratio.
@@ -29,8 +29,8 @@ def shrink(
     an instance that no theorem allows.
     """
     if box.make is not None:  # what a generator draws has no jobs that could be left out
-        return trophy
-    best = _look(judge, box, trophy.instance.model_dump(mode="json")) or trophy
+        return worst
+    best = _look(judge, box, worst.instance.model_dump(mode="json")) or worst
     while interrupts.asked() is None:
         data = best.instance.model_dump(mode="json")
         if tell is not None:

@@ -28,7 +28,7 @@ EVALUATIONS = 300
 
 
 @dataclass(frozen=True)
-class Hunt:
+class WorstCase:
     """What a hunt has found."""
 
     terms: Terms
@@ -36,7 +36,7 @@ class Hunt:
     failed: int  # evaluations in which the policy failed
     complaint: str  # of the first of them
     ended: bool  # by Ctrl-C, before all was done
-    trophy: WorstInstance | None  # the worst instance; None: nothing counts
+    worst: WorstInstance | None  # the worst instance; None: nothing counts
     when: int = 0  # the evaluation that has found it
     jobs: int = 0  # that it had before it was shrunk
     report: RatioReport | None = None  # the policy next to the closed optimum; None: it was ended
@@ -48,7 +48,7 @@ class Hunt:
 
     def summary(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints."""
-        found = self.trophy
+        found = self.worst
         row = self.row
         return {
             "family": self.terms.family,
@@ -72,7 +72,7 @@ class Hunt:
         said = [f"{self.evaluations} evaluations of {self.terms.policy} in box {self._box}"]
         if self.failed:
             said.append(f"the policy failed in {self.failed} of them: {self.complaint}")
-        found, family = self.trophy, family_or_problem(self.terms.family)
+        found, family = self.worst, family_or_problem(self.terms.family)
         if found is None:
             return [
                 *said,
@@ -105,7 +105,7 @@ class Hunt:
 
 
 @interrupts.remembered()
-def hunt(
+def find_worst_case(
     terms: Terms,
     *,
     evaluations: int = EVALUATIONS,
@@ -114,7 +114,7 @@ def hunt(
     time_limit: float = 60.0,
     path: Path | str | None = None,
     tell: Callable[[str], None] | None = None,
-) -> Hunt:
+) -> WorstCase:
     """Look for an instance on which a policy is much worse than the best with hindsight.
 
     Parameters
@@ -135,7 +135,7 @@ def hunt(
 
     Returns
     -------
-    Hunt
+    WorstCase
         After Ctrl-C, the best so far.
 
     Raises
@@ -215,7 +215,7 @@ class _Hunting:
             best = "none counts yet" if self._worst is None else f"ratio at least {self._low:.4g}"
             self.say(f"evaluation {self.done} of {whole}, {best}")
 
-    def finished(self, target: Path | None, time_limit: float) -> Hunt:
+    def finished(self, target: Path | None, time_limit: float) -> WorstCase:
         """Shrink what was found, close it, and save it."""
         terms, rows = self.checkpoint.terms, self.checkpoint.rows.values()
         failed = [row.failed for row in rows if row.failed]
@@ -226,7 +226,7 @@ class _Hunting:
             self.best = self.judge.last
         best = self.best
         if best is None:
-            return Hunt(**shared, ended=interrupts.asked() is not None, trophy=None)
+            return WorstCase(**shared, ended=interrupts.asked() is not None, worst=None)
         if target is not None:
             best.save(target)
         shared["jobs"] = len(getattr(best.instance, self.box.jobs.name, ()))
@@ -252,7 +252,7 @@ class _Hunting:
             )
             if target is not None:
                 save_result(target, best.instance, report.optimum, report.runs, report.references)
-        return Hunt(**shared, ended=interrupts.asked() is not None, trophy=best, report=report)
+        return WorstCase(**shared, ended=interrupts.asked() is not None, worst=best, report=report)
 
 
 def checkpoint_path(target: Path) -> Path:

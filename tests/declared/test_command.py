@@ -12,7 +12,7 @@ from blocks import read
 from typer.testing import CliRunner
 
 from optsched.adversarial.evaluation import Terms
-from optsched.adversarial.worst_case import hunt
+from optsched.adversarial.worst_case import find_worst_case
 from optsched.cli.app import app
 from optsched.experiments.campaign import campaign
 from optsched.files.format import load_instance
@@ -198,7 +198,7 @@ def test_a_file_that_names_a_problem_as_its_family_runs_nothing(folder):
 @pytest.mark.usefixtures("folder")
 def test_a_hunt_refuses_a_problem_in_one_line():
     with pytest.raises(InputError, match="declares no box"):
-        hunt(Terms(family="declared-max", policy="greedy", preset="small"))
+        find_worst_case(Terms(family="declared-max", policy="greedy", preset="small"))
 
 
 def test_the_function_and_the_module_have_one_name():

@@ -96,7 +96,7 @@ def worst_case(
     Example:  optsched worst-case --family oasis --policy oasis --preset small -o worst.json
     """
     from optsched.adversarial.evaluation import Terms
-    from optsched.adversarial.worst_case import hunt as look
+    from optsched.adversarial.worst_case import find_worst_case as look
     from optsched.cli.progress_display import Ticker
     from optsched.files.format import valid
 
@@ -134,10 +134,10 @@ def worst_case(
     else:
         for line in found.lines():
             print(messages.printable(line))
-    if found.trophy is not None:
+    if found.worst is not None:
         messages.remark(f"{target} written")
-    if folder is not None and found.trophy is not None and found.report is not None:
+    if folder is not None and found.worst is not None and found.report is not None:
         from optsched.cli import plots
 
-        report_pictures(plots.save_report(found.trophy.instance, found.report, folder))
-    leave(found=found.trophy is not None)
+        report_pictures(plots.save_report(found.worst.instance, found.report, folder))
+    leave(found=found.worst is not None)

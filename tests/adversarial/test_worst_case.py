@@ -15,7 +15,7 @@ from optsched import problem
 from optsched.adversarial.evaluation import Evaluation, Judge, Terms, TheoremError
 from optsched.adversarial.search import Search
 from optsched.adversarial.shrink import LOSS, lighter
-from optsched.adversarial.worst_case import checkpoint_path, hunt
+from optsched.adversarial.worst_case import checkpoint_path, find_worst_case
 from optsched.cli.app import app
 from optsched.core import simulate
 from optsched.families.bot import FAMILY as BOT
@@ -70,74 +70,74 @@ def _this():
 
 
 def test_a_hunt_finds_more_than_its_draws(tmp_path):
-    found = hunt(BAGS, evaluations=60, path=tmp_path / "worst.json")
-    first = hunt(BAGS, evaluations=24)
+    found = find_worst_case(BAGS, evaluations=60, path=tmp_path / "worst.json")
+    first = find_worst_case(BAGS, evaluations=24)
     assert found.evaluations == 60
     assert found.row.ratio.exact
-    assert found.row.ratio.low > first.trophy.found.low
+    assert found.row.ratio.low > first.worst.found.low
     checked = recheck(tmp_path / "worst.json")
     assert not [c for part in checked for c in part.complaints]
     box = get_family("bot").box("small")
-    data = found.trophy.instance.model_dump(mode="json")
+    data = found.worst.instance.model_dump(mode="json")
     assert box.complaint(data) is None
 
 
 @pytest.mark.slow
 def test_an_own_policy_is_seen_through():
-    found = hunt(own("Grudging"), evaluations=120)
-    fair = hunt(BAGS, evaluations=24)
+    found = find_worst_case(own("Grudging"), evaluations=120)
+    fair = find_worst_case(BAGS, evaluations=24)
     assert found.row.ratio.low >= 0.9 * 5 > fair.row.ratio.low
 
 
 def test_a_policy_that_fails_is_told():
-    found = hunt(own("Moody"), evaluations=30)
+    found = find_worst_case(own("Moody"), evaluations=30)
     assert found.failed > 0
     assert "no node 0, please" in str(found)
-    assert found.trophy.instance.applications[0].master != 0
+    assert found.worst.instance.applications[0].master != 0
 
 
 def test_a_hunt_goes_on(tmp_path):
     path = tmp_path / "worst.json"
-    whole = hunt(BAGS, evaluations=50, seed=3)
-    hunt(BAGS, evaluations=30, seed=3, path=path)
+    whole = find_worst_case(BAGS, evaluations=50, seed=3)
+    find_worst_case(BAGS, evaluations=30, seed=3, path=path)
     before = json.loads(checkpoint_path(path).read_text())["rows"]
-    again = hunt(BAGS, evaluations=50, seed=3, path=path)
+    again = find_worst_case(BAGS, evaluations=50, seed=3, path=path)
     after = json.loads(checkpoint_path(path).read_text())["rows"]
     assert len(before) == 30
     assert len(after) == 50
     assert before.items() <= after.items()
-    assert again.trophy.instance == whole.trophy.instance
+    assert again.worst.instance == whole.worst.instance
     assert again.when == whole.when
     with pytest.raises(InputError, match=r"of another hunt \(share: 0.2 there, 0.3 here\)"):
-        hunt(BAGS.model_copy(update={"share": 0.3}), evaluations=50, path=path)
+        find_worst_case(BAGS.model_copy(update={"share": 0.3}), evaluations=50, path=path)
 
 
 def test_a_checkpoint_of_an_earlier_version_is_read(tmp_path):
     path = tmp_path / "worst.json"
-    hunt(BAGS, evaluations=5, path=path)
+    find_worst_case(BAGS, evaluations=5, path=path)
     older = checkpoint_path(path).rename(tmp_path / "worst.hunt.json")
-    hunt(BAGS, evaluations=7, path=path)
+    find_worst_case(BAGS, evaluations=7, path=path)
     assert len(json.loads(older.read_text())["rows"]) == 7
     assert {p.name for p in tmp_path.iterdir()} == {"worst.json", "worst.hunt.json"}
 
 
 def test_what_is_known_is_not_evaluated_again(tmp_path):
     path = tmp_path / "worst.json"
-    assert hunt(BAGS, evaluations=15, path=path).trophy is not None
+    assert find_worst_case(BAGS, evaluations=15, path=path).worst is not None
     notes = checkpoint_path(path)
     content = json.loads(notes.read_text())
     for row in content["rows"].values():
         row["share"] = 0.0  # as if nothing counted
     notes.write_text(json.dumps(content))
-    assert hunt(BAGS, evaluations=15, path=path).trophy is None
+    assert find_worst_case(BAGS, evaluations=15, path=path).worst is None
 
 
 def test_several_searches_share_a_notebook(tmp_path):
     path = tmp_path / "worst.json"
-    both = hunt(BAGS, evaluations=26, searches=2, path=path)
-    alone = [hunt(BAGS, evaluations=26, seed=seed) for seed in (0, 1)]
+    both = find_worst_case(BAGS, evaluations=26, searches=2, path=path)
+    alone = [find_worst_case(BAGS, evaluations=26, seed=seed) for seed in (0, 1)]
     assert both.evaluations == 52
-    assert both.trophy.found.low == max(one.trophy.found.low for one in alone)
+    assert both.worst.found.low == max(one.worst.found.low for one in alone)
 
 
 def test_ctrl_c_keeps_the_best(tmp_path):
@@ -149,22 +149,22 @@ def test_ctrl_c_keeps_the_best(tmp_path):
         if said.startswith("shrinking"):
             os.kill(os.getpid(), signal.SIGINT)
 
-    found = hunt(BAGS, evaluations=30, path=path, tell=tell)
+    found = find_worst_case(BAGS, evaluations=30, path=path, tell=tell)
     assert found.ended
     assert found.report is None
-    assert found.trophy is not None
+    assert found.worst is not None
     assert not [c for part in recheck(path) for c in part.complaints]
     assert "ratio at least" in str(found)
-    assert not hunt(BAGS, evaluations=30, path=path).ended
+    assert not find_worst_case(BAGS, evaluations=30, path=path).ended
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("terms", [BAGS, SLOTS], ids=lambda terms: terms.family)
 def test_no_job_can_be_left_out(terms):
-    found = hunt(terms, evaluations=30)
+    found = find_worst_case(terms, evaluations=30)
     family = get_family(terms.family)
     box, judge = family.box(terms.preset, **terms.sizes), Judge(family, terms)
-    data = found.trophy.instance.model_dump(mode="json")
+    data = found.worst.instance.model_dump(mode="json")
     for smaller in lighter(box, data):
         settled = box.settle(smaller)
         if settled is None:
@@ -180,20 +180,20 @@ def test_beyond_a_theorem_is_loud(monkeypatch, tmp_path):
     family = replace(BOT, guarantee=lambda _instance, _policy, _prior: 1.01)
     monkeypatch.setattr(problem, "load_family", lambda _name: family)
     with pytest.raises(TheoremError, match=r"beyond the 1.01 that theory guarantees"):
-        hunt(BAGS, evaluations=30, path=path)
+        find_worst_case(BAGS, evaluations=30, path=path)
     assert json.loads(path.read_text())["runs"][0]["guarantee"] == 1.01
 
 
 def test_what_cannot_be_hunted_is_refused(monkeypatch):
     with pytest.raises(InputError, match="unknown policy 'nobody'"):
-        hunt(BAGS.model_copy(update={"policy": "nobody"}))
+        find_worst_case(BAGS.model_copy(update={"policy": "nobody"}))
     with pytest.raises(InputError, match="unknown box 'huge', expected one of: paper"):
-        hunt(BAGS.model_copy(update={"preset": "huge"}))
+        find_worst_case(BAGS.model_copy(update={"preset": "huge"}))
     with pytest.raises(InputError, match="unknown size 'jobs'"):
-        hunt(BAGS.model_copy(update={"sizes": {"jobs": 3}}))
+        find_worst_case(BAGS.model_copy(update={"sizes": {"jobs": 3}}))
     monkeypatch.setattr(problem, "load_family", lambda _name: replace(BOT, box=None))
     with pytest.raises(InputError, match="declares no box"):
-        hunt(BAGS)
+        find_worst_case(BAGS)
 
 
 def test_the_command(tmp_path, monkeypatch):
