@@ -28,10 +28,10 @@ CAPACITY, SCHEDULE, SERVERS, LINKED = (
     "oracle.linked",
 )
 MOVED = {  # where a module was before
-    f"{FAMILIES}.oasis.{CAPACITY}": f"{FAMILIES}.oasis.capacity_blocks",
-    f"{FAMILIES}.dmlrs.{CAPACITY}": f"{FAMILIES}.dmlrs.capacity_blocks",
+    f"{FAMILIES}.oasis.{CAPACITY}": f"{FAMILIES}.oasis.optimum.prices.capacity",
+    f"{FAMILIES}.dmlrs.{CAPACITY}": f"{FAMILIES}.dmlrs.optimum.prices.capacity",
     f"{FAMILIES}.dmlrs.{LINKED}": f"{FAMILIES}.dmlrs.oracle",
-    f"{FAMILIES}.completion.{CAPACITY}": f"{FAMILIES}.completion.blocks",
+    f"{FAMILIES}.completion.{CAPACITY}": f"{FAMILIES}.completion.optimum.prices.capacity",
     f"{FAMILIES}.completion.{SCHEDULE}": f"{FAMILIES}.completion.oracle",
     f"{FAMILIES}.completion.{SERVERS}": f"{FAMILIES}.completion.oracle",
     "optsched.scheduling.oracle.schedule": "optsched.scheduling.oracle",
@@ -66,6 +66,12 @@ def module(name: str) -> Any:
         return import_module(name)
     except ModuleNotFoundError:
         return import_module(MOVED[name])
+
+
+def relaxation(home: Any) -> Any:
+    """Return the class of a decomposition with prices on capacity, of today or of before."""
+    names = ("CapacityRelaxation", "CapacityBlocks", "ServerBlocks")
+    return next(getattr(home, name) for name in names if hasattr(home, name))
 
 
 @cache
@@ -131,7 +137,7 @@ def _machines(capacity: Any, count: Any, slots: int, worth: float) -> Any:
 
 def _separated(instance: Any, *, distinct: bool) -> Task:
     schedule, arrays = module("optsched.scheduling.oracle.schedule"), instance.arrays
-    blocks = module(f"{FAMILIES}.oasis.{CAPACITY}").CapacityRelaxation(instance)
+    blocks = relaxation(module(f"{FAMILIES}.oasis.{CAPACITY}"))(instance)
     worth = 0.3 * float(arrays.utility.max(axis=1).sum())
     sides = []
     for side, whole in enumerate((arrays.worker_capacity, arrays.ps_capacity)):
@@ -154,7 +160,7 @@ def _separated(instance: Any, *, distinct: bool) -> Task:
 
 def _shared(instance: Any, *, distinct: bool) -> Task:
     blocks, linked = (module(f"{FAMILIES}.dmlrs.{name}") for name in (CAPACITY, LINKED))
-    blocks = blocks.CapacityRelaxation(instance)
+    blocks = relaxation(blocks)(instance)
     whole = instance.arrays.capacity
     capacity, count = (
         (whole, np.ones(len(whole), np.int64)) if distinct else (blocks.capacity, blocks.count)
