@@ -15,7 +15,7 @@ from optsched.core.optimum import known
 from optsched.engine.known import Known, begin
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
-from optsched.families.oasis.optimum.priced_search import Search
+from optsched.families.oasis.optimum.priced_search import Portfolio
 from optsched.families.oasis.verify import verify
 from optsched.process import crash_state
 from optsched.results.journal import Journal
@@ -222,7 +222,7 @@ def test_a_bound_that_was_checked_on_the_way_is_kept_with_its_certificate(
         progress = Progress(FAMILY, inst, time_limit=LONG, gap=0.0)
         begin(progress, start, "auto")
         first = progress.bound
-        Search(inst, progress, 1, 0).compact_bound()
+        Portfolio(inst, progress, 1, 0).compact_bound()
         assert progress.bound < first
         for confirmed in (False, True):
             if confirmed:

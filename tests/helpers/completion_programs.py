@@ -20,7 +20,7 @@ from optsched.families.completion.instance import (
     WorkerType,
 )
 from optsched.families.completion.optimum.exact import Exact
-from optsched.families.completion.optimum.relaxations.priced_search import Search
+from optsched.families.completion.optimum.relaxations.priced_search import Portfolio
 from optsched.families.completion.optimum.timeline.prover import Prover
 from optsched.numbers.resources import MachineClass
 
@@ -41,7 +41,7 @@ class Forced(Progress):
 def forced(inst: CompletionInstance, seconds: float = 60.0) -> Forced:
     """Return what the program over time has found and proved, with no help of a tree."""
     progress = Forced(FAMILY, inst, time_limit=seconds, gap=-1.0)
-    search = Search(inst, progress, 1, 0)
+    search = Portfolio(inst, progress, 1, 0)
     if search.begin():
         search.generate(1, seconds / 4)
         Prover(search, Exact(search).problem()).everything()

@@ -7,7 +7,7 @@ import pytest
 
 from optsched.families.rigid import profile
 from optsched.families.rigid.optimum import timeline
-from optsched.families.rigid.optimum.methods import Search
+from optsched.families.rigid.optimum.methods import Portfolio
 from optsched.families.rigid.optimum.search import DRAWS, shake, total
 from optsched.problem import get_family
 
@@ -54,7 +54,7 @@ class Endless:
 @pytest.mark.parametrize("seed", range(5))
 def test_the_walk_keeps_its_best_schedule(seed):
     inst = get_family("rigid").generate("lublin", seed=seed, jobs=40)
-    search = Search(inst, Endless(), seed)
+    search = Portfolio(inst, Endless(), seed)
     p, walk = search.problem, search.walk
     search.list(p.jobs.arrival)
     first = search.cost
