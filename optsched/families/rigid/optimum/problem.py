@@ -51,7 +51,7 @@ class Problem:
     def listed(self, key: Floats | Ints, stop: Callable[[], bool]) -> tuple[Ints, Ints] | None:
         """Return the list schedule of an order of priority: starts, and tasks on nodes.
 
-        None if ``stop`` says so before it is complete.
+        None if ``stop`` returns true before it is complete.
         """
         start, rooms = np.zeros(self.n, np.int64), np.zeros((self.n, len(self.bins)), np.int64)
         line = queue(np.argsort(key, kind="stable"), self.jobs, self.load)

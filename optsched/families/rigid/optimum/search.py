@@ -70,7 +70,7 @@ def listed(line: Queue, jobs: Priced, load: Load, most: int, start: Ints, rooms:
     jobs : Priced
     load : Load
     most : int
-        About so many elementary steps.
+        About this many elementary steps.
     start : shape (n,)
         Receives the starts.
     rooms : shape (n, H)
