@@ -250,7 +250,7 @@ class Window:
         Raises
         ------
         InputError
-            An option was given that means nothing for the family.
+            An option is not supported by the family.
 
         Examples
         --------

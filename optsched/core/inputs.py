@@ -42,16 +42,14 @@ def open_input(
     """
     if is_named_in_file(str(source)):
         if window != Window():
-            raise InputError(f"{source}: is a problem, the options of a trace mean nothing for it")
+            raise InputError(f"{source}: is a problem, expected no options of a trace")
         drawn = family_or_problem(str(source))
         return drawn.generate(preset or drawn.presets[0], seed=seed)
     if preset is not None:
         raise InputError(f"{source}: --preset is about a problem, FILE.py:NAME")
     if is_instance(source):
         if window != Window():
-            raise InputError(
-                f"{source}: is an instance file, the options of a trace mean nothing for it"
-            )
+            raise InputError(f"{source}: is an instance file, expected no options of a trace")
         return load_instance(source)
     made = get_family(family)
     if made.open_trace is None:
