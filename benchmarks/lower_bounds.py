@@ -26,7 +26,7 @@ import optsched
 from optsched.declared.model import Declared
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
-from optsched.files.disk import write_whole
+from optsched.files.atomic_io import write_whole
 from optsched.minimax.files import Checked, check_file
 from optsched.minimax.game import Game
 from optsched.minimax.menu import Menu
@@ -222,7 +222,7 @@ BOUNDS = (
     Bound(
         completion_starts,
         "completion",
-        "algorithms that run each job in one piece, as the model says",
+        "algorithms that run each job in one piece, as the model states",
         completion_instance,
         completion_schedule,
     ),
@@ -230,7 +230,7 @@ BOUNDS = (
 
 
 def stored(bound: Bound, folder: Path) -> tuple[Game, Checked]:
-    """Return the game of a file, and what its checker says."""
+    """Return the game of a file, and what its checker states."""
     found = check_file(folder / f"{bound.name}.json")
     assert found.tree is not None
     assert found.proof is not None

@@ -70,7 +70,7 @@ def module(name: str) -> Any:
 
 def relaxation(home: Any) -> Any:
     """Return the class of a decomposition with prices on capacity, of today or of before."""
-    names = ("CapacityRelaxation", "CapacityBlocks", "ServerBlocks")
+    names = ("CapacityRelaxation", "CapacityRelaxation", "CapacityRelaxation")
     return next(getattr(home, name) for name in names if hasattr(home, name))
 
 

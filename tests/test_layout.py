@@ -65,10 +65,10 @@ def test_there_is_one_pool_of_processes():
 
 def test_modules_are_found_under_their_old_names():
     code = (
-        "import optsched.ratios, optsched.campaigns.plan, optsched.files.envelope;"
-        "import optsched.hunts.hunt;"
-        "print(optsched.ratios.compare is optsched.compare, optsched.campaigns.plan.__name__,"
-        "optsched.hunts.hunt.__name__, optsched.files.envelope.load_instance.__module__)"
+        "import optsched.ratios, optsched.experiments.plan, optsched.files.format;"
+        "import optsched.adversarial.worst_case;"
+        "print(optsched.ratios.compare is optsched.compare, optsched.experiments.plan.__name__,"
+        "optsched.adversarial.worst_case.__name__, optsched.files.format.load_instance.__module__)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [

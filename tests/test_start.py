@@ -137,7 +137,7 @@ def test_files_of_every_kind_serve(closed, folder, call):
     for name in ("r.json", "s.json"):
         status, out, _ = call(
             *("solve", folder / "i.json", "--start-from", folder / name, "--json"),
-            *("--effort", 0, "-m", "search", "-o", folder / "out.json"),
+            *("--work-limit", 0, "-m", "search", "-o", folder / "out.json"),
         )
         assert status == 0
         assert json.loads(out)["reference"]["value"] == found.value

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from optsched.declared.model import Declared
 from optsched.engine.interval import relative
-from optsched.files.envelope import checked, family_in, read_json, short, write_json
+from optsched.files.format import checked, family_in, read_json, short, write_json
 from optsched.minimax.certificate import Certificate, Proved, grown, prove
 from optsched.minimax.standing import Played, Standing, standing
 from optsched.minimax.tree import Tree
@@ -128,7 +128,9 @@ def _checked(content: Mapping[str, Any], path: Path) -> Checked:
     for name, at in (("proved", 0), ("reached", 0), ("deterministic", 1)):
         derived, stated = getattr(proof, name), Fraction(getattr(claim, name))
         if derived != stated:
-            wrong[at].append(f"{name} is {short(str(derived))}, the file says {short(str(stated))}")
+            wrong[at].append(
+                f"{name} is {short(str(derived))}, the file states {short(str(stated))}"
+            )
     parts = [
         _part(family, whats[0], proof.reached, proof.proved, wrong[0]),
         _part(family, whats[1], proof.deterministic, proof.deterministic, wrong[1]),

@@ -101,7 +101,7 @@ class Game:
     def save(self, path: Path | str, standings: Sequence[Standing] = ()) -> None:
         """Write instances and certificate, for `optsched verify` and the second checker.
 
-        ``standings`` are those of the policies whose decisions are written, too.
+        ``standings`` are those of the policies whose decisions are written as well.
 
         Raises
         ------

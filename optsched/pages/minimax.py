@@ -1,4 +1,4 @@
-"""What a file of `optsched minimax` says, as a page: all of it is computed again first."""
+"""What a file of `optsched minimax` states, as a page: all of it is computed again first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 
-from optsched.campaigns.axes import digest_of
+from optsched.experiments.cell_keys import digest_of
 from optsched.files.provenance import all_versions
 from optsched.minimax.files import check_file
 from optsched.minimax.game import Game
@@ -41,12 +41,12 @@ def page_of_game(
     policies : sequence of str
         Must be empty: no schedules are drawn.
     tell : callable
-        Told what is done.
+        Called with what is done.
 
     Raises
     ------
     InputError
-        It is no such file, or says what cannot be true.
+        It is no such file, or states what cannot be true.
     """
     if policies:
         raise InputError(
@@ -140,7 +140,7 @@ def _provenance(path: Path) -> list[Section]:
     facts = [
         ("file", f"{path.name}, SHA-256 {digest_of(path)}"),
         ("checked", "for this page: the certificate was evaluated, and every decision checked"),
-        ("not checked", "that the policies decided as the file says"),
+        ("not checked", "that the policies decided as the file states"),
         ("versions of the check", versions),
     ]
     name = shlex.quote(path.name)

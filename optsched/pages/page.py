@@ -17,8 +17,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from optsched.drawing import CURVES, OTHERS
-from optsched.files.disk import open_file, writable, write_whole
-from optsched.files.envelope import UNPRINTABLE, read_json
+from optsched.files.atomic_io import open_file, writable, write_whole
+from optsched.files.format import UNPRINTABLE, read_json
 from optsched.pages.blocks import Page
 from optsched.pages.campaign import page_of_store
 from optsched.pages.minimax import page_of_game
@@ -36,7 +36,7 @@ def report(
     policies: Sequence[str] = (),
     tell: Callable[[str], None] = lambda _: None,
 ) -> Path:
-    """Write what a campaign, a result or a game says as one HTML page that needs nothing else.
+    """Write what a campaign, a result or a game states as one HTML page that needs nothing else.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def report(
     Raises
     ------
     InputError
-        The source is none of them, says what cannot be true, or the page cannot be written.
+        The source is none of them, states what cannot be true, or the page cannot be written.
     KeyboardInterrupt
         After Ctrl-C; nothing is written.
     """
@@ -67,7 +67,7 @@ def report(
         is_store = f.read(len(SQLITE)) == SQLITE
     if is_store:
         make = page_of_store
-    else:  # or else one line says what it is
+    else:  # or else one line states what it is
         kind = read_json(path, "result", "minimax")["kind"]
         make = page_of_game if kind == "minimax" else page_of_result
     made = make(path, policies, tell)

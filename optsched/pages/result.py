@@ -7,7 +7,8 @@ from pathlib import Path
 
 from optsched.core import Judged, Optimum, RatioReport, meaning, shown_gap
 from optsched.drawing import HINDSIGHT
-from optsched.files.envelope import load_instance
+from optsched.experiments.cell_keys import digest_of
+from optsched.files.format import load_instance
 from optsched.files.provenance import all_versions
 from optsched.pages import curves, words
 from optsched.pages.blocks import (

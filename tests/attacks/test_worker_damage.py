@@ -221,7 +221,7 @@ def test_no_damaged_schedule_is_worth_more_than_the_optimum(family):
 
 
 def told(inst, schedule, **how):
-    """Return the verdict on a schedule, which says what is wrong, or what it earns."""
+    """Return the verdict on a schedule, which states what is wrong, or what it earns."""
     verdict = get_family(inst.family).verify(inst, schedule, **how)
     assert (verdict.value is None) == bool(verdict.violations)
     assert all(math.isfinite(v.amount) for v in verdict.violations)

@@ -70,7 +70,7 @@ def test_other_solvers_find_what_solve_finds(solver, family, seed, tmp_path):
 
 
 def test_jobs_may_run_on_after_the_horizon(tmp_path):
-    """An export that ended at the horizon would ask for more than the best."""
+    """An export that ended at the horizon would request more than the best."""
     late = 0
     for seed in range(12):
         inst = completion.tiny(seed).model_copy(update={"enforce_horizon": False, "horizon": 2})

@@ -25,7 +25,7 @@ both = pytest.mark.parametrize("family", POLICY)
 
 
 def job(family, value, demand, slots=1):
-    """Return a job of one worker in all of its slots; its PS asks for nothing."""
+    """Return a job of one worker in all of its slots; its PS requests nothing."""
     common = {
         **{"arrival": 0, "epochs": slots, "chunks": 1, "batches_per_chunk": 1, "batch_time": 1},
         **{"gradient_mb": 0, "ps_bandwidth": 1, "worker_demand": (demand,), "ps_demand": (0,)},

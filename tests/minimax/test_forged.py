@@ -25,7 +25,7 @@ def written(instances, path):
 
 
 def verdicts(contents, folder):
-    """Return what each checker says of each content: (value, bound) of all parts, or None."""
+    """Return what each checker states of each content: (value, bound) of all parts, or None."""
     files, mine = [], []
     for k, content in enumerate(contents):
         files.append(folder / f"{k}.json")

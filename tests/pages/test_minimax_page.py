@@ -46,7 +46,7 @@ def test_a_file_without_policies_has_a_page(tmp_path):
 
 
 def forge(content, kind):
-    """Change what a policy is said to have decided, or what is claimed."""
+    """Change what a policy is reported to have decided, or what is claimed."""
     one = content["played"][0]
     if kind == "decision":
         values = one["runs"][0][0]["values"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import optsched
-from optsched.campaigns.plan import make_plan
-from optsched.policies.plugins import turns
+from optsched.experiments.plan import make_plan
+from optsched.policies.loader import turns
 from optsched.problem import InputError, PolicyError, get_family
 
 FAMILIES = ["oasis", "dmlrs", "completion"]

@@ -109,9 +109,9 @@ def ratio(
             if given is not None:
                 raise InputError(f"--{option} is about one instance, expected it without --seeds")
         search = {"method": method, "gap": gap, "seed": seed}
-        search |= {"time_limit": time_limit, "effort": effort}
+        search |= {"time_limit": time_limit, "work_limit": work_limit}
         asked = policy or family_of(instance).compared
-        how = {"sealed": sealed, "decision_limit": decision_limit}
+        how = {"sealed": sandbox, "decision_limit": decision_limit}
         policies = [{"name": name, **how} for name in asked]
         block = {"family": instance.family, **drawn(source, window, seeds)}
         if is_named_in_file(str(source)):

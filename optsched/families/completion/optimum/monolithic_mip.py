@@ -61,7 +61,7 @@ def compact(inst: CompletionInstance, progress: Progress, *, threads: int, seed:
             return model, written(model)
 
     rows = starts(inst, ends, modes) * (1 if inst.ring else len(inst.capacity))
-    if effort.HANDLED * ROW * rows > progress.limits()["effort"]:
+    if work_units.HANDLED * ROW * rows > progress.limits()["effort"]:
         return
     try:
         built = unless_stopped(build, progress)

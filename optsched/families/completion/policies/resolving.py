@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
 from optsched.families.completion.modes import Cluster
-from optsched.families.completion.optimum.declared import schedule_of, variables
+from optsched.families.completion.optimum.monolithic_mip import schedule_of, variables
 from optsched.problem import PolicyError
 from optsched.scheduling.online.resolving import ReSolve
 

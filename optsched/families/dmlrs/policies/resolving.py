@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
-from optsched.families.dmlrs.optimum.declared import schedule_of, variables
+from optsched.families.dmlrs.optimum.monolithic_mip import schedule_of, variables
 from optsched.scheduling.online.resolving import ReSolve
 
 

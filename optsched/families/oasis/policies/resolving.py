@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
-from optsched.families.oasis.optimum.declared import schedule_of, variables
+from optsched.families.oasis.optimum.monolithic_mip import schedule_of, variables
 from optsched.scheduling.online.resolving import ReSolve
 
 
