@@ -23,7 +23,7 @@ from optsched.engine.branch import BranchAndPrice, Tree
 from optsched.engine.colgen import Column, Relaxation, generate_columns, lagrangian
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
-from optsched.engine.reserve import Reserve, SlotRate
+from optsched.engine.reserve import Reserve, Pace
 from optsched.engine.search import short_search
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.optimum.build_certificate import (
@@ -152,7 +152,7 @@ class _Portfolio:
         """Improve the prices by column generation, if there is time to check what comes of it."""
         if not self.checkable():
             return
-        span, pace = self.progress.span(seconds), SlotRate(self.progress)
+        span, pace = self.progress.span(seconds), Pace(self.progress)
 
         def stop(relaxation: Relaxation) -> bool:
             if relaxation.bound < self.bound:
@@ -344,7 +344,7 @@ def _run_tree(search: _Portfolio, problem: UnitTree | SlotTree) -> None:
     def relaxed(relaxation: Relaxation) -> None:
         progress.offer(problem.schedule(relaxation))
 
-    pace = SlotRate(progress)
+    pace = Pace(progress)
     tree = BranchAndPrice(
         problem,
         target=target,
