@@ -23,7 +23,7 @@ from optsched.engine.branch import BranchAndPrice, Tree
 from optsched.engine.colgen import Column, Relaxation, generate_columns, lagrangian
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
-from optsched.engine.reserve import Reserve, Pace
+from optsched.engine.reserve import Pace, Reserve
 from optsched.engine.search import short_search
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.optimum.build_certificate import (
