@@ -98,7 +98,7 @@ def main(args: Sequence[str] | None = None) -> None:
         try:
             _whole()(None if args is None else [*args], prog_name="optsched")
         finally:
-            sys.stdout.flush()
+            talk.stdout().flush()
     except PolicyError as err:
         _trace(err)
         say(str(err), shown="\n")  # with the policy's own lines
@@ -136,4 +136,4 @@ def _end_by_defect(err: Exception) -> NoReturn:
 def _print_no_more() -> None:
     """Let what is still to be printed vanish."""
     with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), talk.stdout().fileno())

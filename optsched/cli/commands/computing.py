@@ -365,5 +365,5 @@ def reproduce(
     if as_json:
         report(result.summary(), None, as_json)
     else:
-        print(result)
+        talk.result(result)
     leave(found=True)

@@ -123,7 +123,7 @@ def hunt(
         report(found.summary(), None, as_json)
     else:
         for line in found.lines():
-            print(talk.printable(line))
+            talk.result(talk.printable(line))
     if found.trophy is not None:
         talk.remark(f"{target} written")
     if folder is not None and found.trophy is not None and found.report is not None:

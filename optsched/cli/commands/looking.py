@@ -146,7 +146,7 @@ def verify(
         with Ticker(f"judging {files[1]}"):
             verdict = family_of(instance).verify(instance, schedule, unfinished=unfinished)
         if not as_json:
-            print(verdict)
+            talk.result(verdict)
         said = {"accepted": verdict.feasible, **verdict.model_dump(mode="json")}
         report(said, output, as_json)
         raise typer.Exit(0 if verdict.feasible else 1)
@@ -161,7 +161,7 @@ def verify(
             derived = recheck_game(path) if kind == "minimax" else recheck(path)
         for found in derived:
             if not as_json:
-                print(f"{path}: {found}")
+                talk.result(f"{path}: {found}")
             accepted &= found.accepted
             verdict_on = {"file": str(path), "accepted": found.accepted}
             checks.append(verdict_on | found.model_dump(mode="json"))
@@ -237,7 +237,7 @@ def check_problem(
     said = {"problem": found.problem, "pairs": found.pairs, "leak": leak}
     report(said, None, as_json)
     if not as_json:
-        print(found)
+        talk.result(found)
     leave(found=found.leak is None)
 
 

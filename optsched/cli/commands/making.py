@@ -130,7 +130,7 @@ def export(
     from optsched.results.export import write_program
 
     target = writable(output or Path(f"{source.name.partition('.')[0]}.{to}"))
-    tell = talk.remark if is_stdout(target) else print
+    tell = talk.remark if is_stdout(target) else talk.result
     for line in write_program(instance, target, to, relaxed=relaxed, printed=printed):
         tell(line)
     tell(f"{target} written")
@@ -148,7 +148,7 @@ def _save_made(instance: "Instance", target: Path, as_json: bool) -> None:
         facts = {"facts": described, "warnings": warnings}
         report(said | facts, None, as_json)
         return
-    tell = talk.remark if is_stdout(target) else print
+    tell = talk.remark if is_stdout(target) else talk.result
     tell(f"{target} written: {family.headline(instance)}")
     for name, loads in described.get(LOADS, {}).items():
         tell(f"{LOADS}: {name} {', '.join(f'{x:g}' for x in loads)}")
