@@ -36,6 +36,7 @@ Information: TypeAlias = Literal["after", "before", "local"]
 Prior: TypeAlias = Mapping[str, Any]
 
 RELAXATION = "relaxation"  # the method of every family whose answer is a bound: that of the LP
+LP_ROW = "LP relaxation"  # the name of its row in tables of policies
 
 
 class Instance(Frozen):

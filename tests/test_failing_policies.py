@@ -295,9 +295,19 @@ def test_a_defect_of_a_family_is_told_like_one_of_a_policy_file(folder, what, li
 # --- what policies print ---
 
 LOUD = """
-import os, subprocess, sys
+import atexit, os, subprocess, sys, threading, time
 print("at import")
 from optsched.families.oasis.policies import Fifo
+
+
+def keep_writing():
+    while True:
+        os.write(1, b"by a thread\\n")
+        time.sleep(0.01)
+
+
+threading.Thread(target=keep_writing, daemon=True).start()
+atexit.register(lambda: (print("at the end"), os.write(1, b"last\\n")))
 
 
 class Loud(Fifo):
@@ -306,6 +316,9 @@ class Loud(Fifo):
     def __init__(self):
         print("when made")
         super().__init__()
+
+    def __del__(self):
+        print("when forgotten")
 
     def step(self, event):
         print("by print")
@@ -329,7 +342,29 @@ def test_what_a_policy_prints_goes_to_stderr(folder, sealed):
         assert isinstance(json.loads(done.stdout), dict)
         for way in ("at import", "when made", "by print", "by the stream", "by the system"):
             assert way in done.stderr
-        assert "by a program" in done.stderr
+        for way in ("by a program", "by a thread", "at the end\n", "last\n"):
+            assert way in done.stderr
+
+
+@pytest.mark.parametrize("target", ["-", "/dev/stdout"])
+def test_a_run_that_is_written_to_stdout_stays_whole(folder, target):
+    (folder / "loud.py").write_text(LOUD)
+    words = [*("run", "small.json", "-p", "loud:Loud"), *("-o", target, "--json")]
+    command = [sys.executable, "-m", "optsched", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    first, end = json.JSONDecoder().raw_decode(done.stdout)
+    assert (first["kind"], json.loads(done.stdout[end:])["policy"]) == ("run", "loud")
+
+
+def test_a_name_is_shown_as_it_is(folder, call):
+    name = ":bomb: [red] x"
+    text = 'from optsched.families.oasis.policies import Fifo\nclass Odd(Fifo): name = "{}"\n'
+    (folder / "odd.py").write_text(text.format(name))
+    for words in (("run", "small.json"), ("ratio", "small.json", "--time-limit", "5")):
+        status, out, _ = call(*words, "-p", "odd:Odd")
+        assert status == 0
+        assert name in out
 
 
 def test_what_policies_print_at_the_same_time_changes_no_stream(folder):

@@ -9,10 +9,13 @@ import os
 import re
 import resource
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import uuid
 import venv
 from pathlib import Path
@@ -21,7 +24,8 @@ import pytest
 
 from optsched.core import compare, simulate
 from optsched.files.format import save_instance
-from optsched.problem import PolicyError, get_family
+from optsched.policies.loader import checked_policy
+from optsched.problem import InputError, PolicyError, get_family
 from optsched.results.load import load_run
 from optsched.results.result import save_result, save_run
 
@@ -333,6 +337,58 @@ def test_a_spy_that_stays_behind_tells_nothing(inst, program, capfd):
         assert "RECALLS False" in capfd.readouterr().err
 
 
+# --- limits of time and size ---
+
+TRICKLES = 'while True: os.write(1, b" "); time.sleep(0.05)'
+FLOODS = 'while True: os.write(2, b"x" * 65536)'
+READS_SLOWLY = """
+os.read(0, 4096)
+print(json.dumps({"policy": {"name": NAME, "knows": []}}), flush=True)
+while True: os.read(0, 4096); time.sleep(0.1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "before"),
+    [
+        (TRICKLES, ""),
+        *(pytest.param(*way, marks=pytest.mark.slow) for way in [(FLOODS, ""), ("", TRICKLES)]),
+        pytest.param("", READS_SLOWLY, marks=pytest.mark.slow),
+    ],
+)
+def test_a_limit_holds_whatever_a_policy_writes_or_reads(program, start, before):
+    inst = get_family("bipartite").generate("large", seed=1, slots=2)
+    with pytest.raises(PolicyError, match="has not answered within 2 s"):
+        simulate(inst, program(start or "pass", before), decision_limit=2)
+
+
+@pytest.mark.slow
+def test_an_interruption_is_noticed_though_a_policy_writes(inst, program):
+    timer = threading.Timer(3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        simulate(inst, program(TRICKLES), decision_limit=30)
+    timer.join()
+
+
+@pytest.mark.slow
+def test_what_is_written_after_the_last_event_has_an_end(inst, program):
+    flood = """
+def flood():
+    until = time.monotonic() + 40
+    while time.monotonic() < until: os.write(1, b"x" * 65536)
+import atexit; atexit.register(flood)
+"""
+    began = time.monotonic()
+    assert simulate(inst, program(before=flood)).value == 0
+    assert time.monotonic() - began < 30
+
+
+def test_an_answer_has_a_size(inst, program):
+    with pytest.raises(PolicyError, match="start: answers with more than 8388608 bytes"):
+        simulate(inst, program('print("[" + "[]," * 3 * 2**20, flush=True)'))
+
+
 # --- names, priors, stderr ---
 
 
@@ -342,6 +398,8 @@ def test_a_spy_that_stays_behind_tells_nothing(inst, program, capfd):
         *("fi\x1b[31mfo", "a\u202eb", "a\nb", "a\u2028b", "a\x00", "", " ", "x ", "x" * 101),
         *("fifo\ufe0f", "fi\u034ffo", "\u3164"),  # marks and letters that nobody sees
         *("\u200bx", "fifo", "FIFO", "\uff46ifo", 3, None, ["x"]),
+        *("fif\u043e", "m\u0131ne", "\u043e\u0430\u0455\u0456\u0455"),  # letters that look alike
+        *("LP relaxation", "lp  Relaxation", "relaxation", "Optimum", "fifo *", "*"),  # rows
     ],
 )
 def test_a_name_that_cannot_be_shown_or_is_taken_is_refused(inst, program, name):
@@ -409,10 +467,25 @@ def test_two_rows_have_two_names(inst, program):
     assert [run.policy for run in report.runs] == ["p"]
     assert "has the name 'p', expected a name of its own" in report.failed[0].why
     assert [f.name for f in compare(inst, ["fifo", "fifo"], time_limit=10).failed] == ["fifo"]
+    policy = get_family("oasis").policies["fifo"]()
+    policy.name = "P"
+    assert [f.name for f in compare(inst, [command, policy], time_limit=10).failed] == ["P"]
+
+
+@pytest.mark.parametrize("name", ["LP relaxation", "lp_relaxation", "Stationary", "DRF *"])
+def test_no_policy_has_the_name_of_a_row(name):
+    policy = get_family("oasis").policies["fifo"]()
+    policy.name = name
+    family = get_family("bipartite")
+    if "_" in name:
+        assert checked_policy(family, policy, "p", own=False) is policy
+    else:
+        with pytest.raises(InputError, match="its name"):
+            checked_policy(family, policy, "p", own=False)
 
 
 def test_what_is_written_can_be_read(inst, program, tmp_path):
-    name = "Größe " + "n" * 94
+    name = "Size " + "n" * 95
     run = simulate(inst, program(before=f"NAME, KNOWS = {name!r}, ['jobs']"))
     save_run(tmp_path / "run.json", inst, run)
     assert load_run(tmp_path / "run.json") == run

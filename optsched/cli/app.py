@@ -103,7 +103,7 @@ def main(args: Sequence[str] | None = None) -> None:
         try:
             _whole()(renamed(sys.argv[1:] if args is None else args), prog_name="optsched")
         finally:
-            sys.stdout.flush()
+            messages.stdout().flush()
     except PolicyError as err:
         _trace(err)
         say(str(err), shown="\n")  # with the policy's own lines
@@ -141,4 +141,4 @@ def _end_by_defect(err: Exception) -> NoReturn:
 def _print_no_more() -> None:
     """Let what is still to be printed vanish."""
     with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), messages.stdout().fileno())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from optsched.problem import RELAXATION, Status, get_family
+from optsched.problem import LP_ROW, RELAXATION, Status, get_family
 from optsched.process import messages
 
 if TYPE_CHECKING:
@@ -22,14 +21,15 @@ LEFT = ("policy", "information", "sealed")  # columns of words
 SAME = ("guarantee", "information", "sealed", "decision limit")  # a sentence if all are the same
 SEALED = {"sealed": "yes", "not sealed": "no"}
 LONGEST = 40  # cells of a policy's name in one line
-LP_ROW, TO_LP = "LP relaxation", "ratio to LP"
+TO_LP = "ratio to LP"
 PRICES = 3  # shadow prices that are shown
 
 
 def out() -> Console:
     """Return the console on stdout; a pipe gets lines that are never wrapped."""
-    wide = None if sys.stdout.isatty() else 200
-    return Console(file=sys.stdout, width=wide, highlight=False, soft_wrap=wide is not None)
+    file = messages.stdout()
+    wide = None if file.isatty() else 200
+    return Console(file=file, width=wide, highlight=False, emoji=False, soft_wrap=wide is not None)
 
 
 def facts_table(title: str, facts: Mapping[str, Any]) -> Table:

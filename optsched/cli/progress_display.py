@@ -50,7 +50,7 @@ class Ticker:
         self._warned = False
         self._began = self._since = time.perf_counter()
         self._over = threading.Event()
-        self._console = Console(stderr=True, highlight=False, markup=False)
+        self._console = Console(stderr=True, highlight=False, markup=False, emoji=False)
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Self:

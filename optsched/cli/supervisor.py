@@ -30,6 +30,9 @@ def main() -> None:
     if hasattr(os, "fork"):
         _divide()
     from optsched.cli.app import main as work
+    from optsched.process import messages
+
+    messages.for_good = True
 
     try:
         work()

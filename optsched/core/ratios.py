@@ -12,7 +12,7 @@ from optsched.core.optimum import Optimum, Search, known, solve
 from optsched.core.reports import Failed, Found, RatioReport, Scale, found_by
 from optsched.core.simulation import Original, Run, simulate
 from optsched.engine.known import judged
-from optsched.policies.loader import name_of, turns
+from optsched.policies.loader import folded, name_of, turns
 from optsched.problem import (
     RELAXATION,
     InputError,
@@ -131,19 +131,19 @@ def compare(
     original = Original(instance)
     done: dict[int, Run] = {}  # by their places in the table, or behind it
     failed: dict[int, Failed] = {}
-    taken = {*given}  # names of rows
+    taken = {folded(name) for name in given}  # names of rows
     stopped = False
     try:
         for place, policy in order:
             try:
                 how: dict[str, Any] = {"sealed": sealed, "decision_limit": decision_limit}
                 run = simulate(instance, policy, seed=seed, **how)
-                if run.policy in taken:
+                if folded(run.policy) in taken:
                     raise PolicyError(
                         f"policy {name_of(policy)}: another row of the comparison has the name "
                         f"{run.policy!r}, expected a name of its own"
                     )
-                taken.add(run.policy)
+                taken.add(folded(run.policy))
                 done[place] = run
             except PolicyError as err:
                 original.must_be_unchanged(name_of(policy))

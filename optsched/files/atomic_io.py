@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from optsched.base import InputError
-from optsched.process import crash_state
+from optsched.process import crash_state, messages
 
 SKIP_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 AS_IT_IS = getattr(os, "O_BINARY", 0)
 STDOUT = Path("-")
+DESCRIPTOR = {Path("/dev/stdout"), Path("/dev/fd/1"), Path("/proc/self/fd/1")}
 
 
 def write_whole(path: Path, text: str | bytes, *, like: Path | None = None) -> None:
@@ -79,7 +80,7 @@ def _take_permissions(name: str, like: Path) -> None:
 
 
 def _write_through(path: Path, data: bytes) -> None:
-    for own in (sys.stdout, sys.stderr):
+    for own in (messages.stdout(), sys.stderr):
         if _is_own(path, own):
             own.flush()
             own.buffer.write(data)
@@ -94,7 +95,7 @@ def _write_through(path: Path, data: bytes) -> None:
 
 def is_stream(path: Path) -> bool:
     """Return whether ``path`` is written to, not replaced: a device, a pipe, the own output."""
-    if any(_is_own(path, own) for own in (sys.stdout, sys.stderr)):
+    if any(_is_own(path, own) for own in (messages.stdout(), sys.stderr)):
         return True
     try:
         return not stat.S_ISREG(path.stat().st_mode)
@@ -107,13 +108,14 @@ def is_stdout(path: Path) -> bool:
 
     Nothing else should be printed there.
     """
-    return _is_own(path, sys.stdout)
+    return _is_own(path, messages.stdout())
 
 
 def _is_own(path: Path, own: Any) -> bool:
     """Return whether ``path`` is what this process prints to."""
-    if path == STDOUT:
-        return own is sys.stdout
+    apart = messages.stdout() is not sys.stdout  # then descriptor 1 is that of stderr
+    if path == STDOUT or (apart and path in DESCRIPTOR):
+        return own is messages.stdout()
     try:
         return os.path.samestat(path.stat(), os.fstat(own.fileno()))
     except (OSError, ValueError, AttributeError):  # it is not there, or nothing of the system's

@@ -25,7 +25,7 @@ from optsched.pages.blocks import (
 )
 from optsched.pages.repeat import of_result
 from optsched.pages.schedules import pictures_of
-from optsched.problem import RELAXATION, InputError, Instance, Status, family_of, get_family
+from optsched.problem import LP_ROW, RELAXATION, InputError, Instance, Status, family_of, get_family
 from optsched.process import interrupts, messages
 from optsched.results.load import load_known, load_report
 
@@ -105,7 +105,7 @@ def _policies(report: RatioReport) -> Table:
     rows = [_row(row, regrets, jobs=jobs, to_lp=relaxed is not None) for row in report.policies]
     if relaxed is not None and relaxed.status is Status.BOUND_ONLY:
         before = 4 if jobs else 3  # columns up to the ratio
-        cells = [Cell("LP relaxation"), number(relaxed.bound, ".6g")]
+        cells = [Cell(LP_ROW), number(relaxed.bound, ".6g")]
         cells += [Cell("-")] * (before - 2) + [number(1.0)]
         rows.append(cells + [Cell("-")] * (len(columns) - len(cells)))
     return Table("policies", "Every policy", columns, rows)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Any, get_args
 
 from optsched.problem import (
+    LP_ROW,
+    RELAXATION,
     Family,
     Information,
     InputError,
@@ -19,7 +20,6 @@ from optsched.process.loading import import_beside, is_named_in_file, load_from_
 
 MEMBERS = ("name", "information", "knows", "start", "step")
 LONGEST_NAME = 100  # characters of a policy's name
-FILLERS = "\u115f\u1160"  # letters that nobody sees
 LONGEST_KNOWN, MOST_KNOWN = 200, 100  # characters of a piece of knowledge, and pieces
 
 
@@ -199,13 +199,14 @@ def checked_policy(family: Family, policy: Any, called: str, *, own: bool) -> Po
     if type(policy.name) is not str or not _shown(policy.name, LONGEST_NAME):
         raise InputError(
             f"policy {name!r}: its name is {policy.name!a:.80}, expected 1 to "
-            f"{LONGEST_NAME} characters that can be printed"
+            f"{LONGEST_NAME} ASCII characters that can be printed"
         )
-    taken = {_folded(own) for own in family.policies}
-    if _folded(policy.name) in taken and not own:
+    rows = (LP_ROW, RELAXATION, "optimum", *family.references)
+    taken = {folded(row) for row in (*rows, *(() if own else family.policies))}
+    if folded(policy.name) in taken:
         raise InputError(
             f"policy {name!r}: its name {policy.name!r} is that of a policy of family "
-            f"{family.name}, expected another one"
+            f"{family.name} or of a row of its tables, expected another one"
         )
     known = get_args(Information)
     if policy.information not in known:
@@ -221,20 +222,22 @@ def checked_policy(family: Family, policy: Any, called: str, *, own: bool) -> Po
         said = f"has {wrong[0]!a:.80}" if wrong else f"has {len(names)} names"
         raise InputError(
             f"policy {name!r}: knows {said}, expected at most {MOST_KNOWN} different names of 1 "
-            f"to {LONGEST_KNOWN} characters that can be printed"
+            f"to {LONGEST_KNOWN} ASCII characters that can be printed"
         )
     made: Policy = policy
     return made
 
 
 def _shown(name: str, longest: int) -> bool:
-    """Whether a name can stand in tables and files as it is."""
-    printable = name.isprintable() and name == name.strip()
-    return 0 < len(name) <= longest and printable and _folded(name) != ""
+    """Whether a name can stand in tables and files as it is; no letter looks like another one."""
+    printable = name.isascii() and name.isprintable() and name == name.strip()
+    return 0 < len(name) <= longest and printable and folded(name) != ""
 
 
-def _folded(name: str) -> str:
-    """Return what different spellings of a name have in common."""
-    letters = unicodedata.normalize("NFKD", name).casefold()
-    seen = (c for c in letters if c not in FILLERS and not unicodedata.category(c).startswith("M"))
-    return "".join(seen).strip()
+def folded(name: str) -> str:
+    """Return what names have in common that look alike in a table, where "*" marks some rows.
+
+    >>> folded("LP  Relaxation *")
+    'lp relaxation'
+    """
+    return " ".join(name.casefold().replace("*", " ").split())

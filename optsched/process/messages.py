@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, TextIO
 
 quiet = False  # nothing but the result, and what went wrong
 verbose = False  # all there is to state of the result
@@ -32,12 +32,31 @@ def silenced() -> Iterator[None]:
 
 _lock = threading.Lock()
 _diverted: list[Any] = []  # stdout, and a copy of its descriptor; then None per further caller
+for_good = False  # this is a command's process: what was diverted once stays so until its end
+_results: TextIO | None = None  # where results go from then on
+
+
+def stdout() -> TextIO:
+    """Return the stream to which results are written: the stdout that this process began with."""
+    return _results or sys.stdout
+
+
+def result(text: object) -> None:
+    """Print a result, or a part of it, on stdout."""
+    print(text, file=stdout())
 
 
 @contextmanager
 def diverted() -> Iterator[None]:
-    """Send to stderr what code from outside prints inside, and programs that it starts."""
+    """Send to stderr what code from outside prints inside, and programs that it starts.
+
+    In the process of a command for good: what such code leaves behind (threads, programs, functions
+    for the end) may print at any time.
+    """
     with _lock:
+        if for_good and not _diverted:
+            _diverted.append(_divert())
+            _keep_apart(*_diverted[0])
         _diverted.append(None if _diverted else _divert())
     try:
         yield
@@ -57,6 +76,13 @@ def _divert() -> tuple[Any, int | None]:
             os.dup2(2, 1)
     sys.stdout = sys.stderr
     return before, copy
+
+
+def _keep_apart(before: Any, copy: int | None) -> None:
+    global _results
+    _results = before
+    if copy is not None:
+        _results = os.fdopen(copy, "w", encoding=before.encoding, errors=before.errors)
 
 
 def _restore(before: Any, copy: int | None) -> None:
@@ -121,7 +147,7 @@ def printable(text: str, shown: str = "") -> str:
 
 def say(text: str, shown: str = "") -> None:
     """Print one line on stderr, however quiet: something went wrong, or was cut short."""
-    sys.stdout.flush()
+    stdout().flush()
     print(f"optsched: {printable(text, shown)}", file=sys.stderr, flush=True)
 
 

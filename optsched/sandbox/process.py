@@ -50,7 +50,7 @@ from optsched.process.errors import LONGEST
 PROTOCOL = 1
 PROGRAM = "exec:"
 DECISION_LIMIT = 600.0  # seconds; kernels may have to be compiled first
-LONGEST_ANSWER = 1 << 28  # bytes
+LONGEST_ANSWER = 1 << 23  # bytes; rates of 50,000 nodes and 3 applications take 5 MB
 LONGEST_LINE, MOST_ON_STDERR = 1 << 16, 1 << 20  # characters
 SEAL = ("files", "memory", "processes", "runs")  # without one of these guards it is partial
 LOOK_UP = 0.2  # seconds between two looks at the clock
@@ -146,8 +146,8 @@ class SealedPolicy:
         if process.stdin is not None:
             process.stdin.close()
         until = time.monotonic() + FAREWELL
-        while kind is None and self._ears.select(max(0.0, until - time.monotonic())):
-            if not os.read(self._ear, 1 << 16):
+        while kind is None and (left := until - time.monotonic()) > 0:
+            if not self._ears.select(left) or not os.read(self._ear, 1 << 16):
                 break
         self._end()
         self._ears.close()
@@ -235,25 +235,28 @@ class SealedPolicy:
                 return  # why it has ended, its answer or its status states
 
     def _wait(self, selector: DefaultSelector, until: float) -> None:
-        """Wait until a pipe is ready; look up often, so that an interruption is noticed."""
-        while not selector.select(LOOK_UP):
+        """Wait until a pipe is ready; check interruptions and the limit even if it always is."""
+        ready = False
+        while not ready:
+            ready = bool(selector.select(LOOK_UP))
             interrupts.raise_if_asked()
             if time.monotonic() > until:
                 raise self._wrong(f"has not answered within {self.limit:g} s")
 
     def _listen(self, until: float, expected: str) -> Any:
         """Return what the next line holds under ``expected``."""
-        parts, size = [self._heard], len(self._heard)
-        while b"\n" not in parts[-1]:
+        heard, piece = bytearray(self._heard), self._heard
+        while b"\n" not in piece:
             self._wait(self._ears, until)
-            parts.append(os.read(self._ear, 1 << 16))
-            size += len(parts[-1])
-            if not parts[-1]:
-                raise self._ended(b"".join(parts))
-            if size > LONGEST_ANSWER:
+            piece = os.read(self._ear, 1 << 16)
+            heard += piece
+            if not piece:
+                raise self._ended(bytes(heard))
+            if len(heard) > LONGEST_ANSWER:
                 raise self._wrong(f"answers with more than {LONGEST_ANSWER} bytes")
-        line, _, self._heard = b"".join(parts).partition(b"\n")
-        return self._content(line, expected)
+        line, _, rest = heard.partition(b"\n")
+        self._heard = bytes(rest)
+        return self._content(bytes(line), expected)
 
     def _content(self, line: bytes, expected: str) -> Any:
         try:

@@ -85,7 +85,7 @@ def run(
         found = forecast(asked, store)
         report(vars(found), None, as_json)
         if not as_json:
-            print(found)
+            messages.result(found)
         return
     asked.refuse_code(trust or policy or False, plan)
     how = {"workers": workers, "dask": dask, "shard": part, "retry_errors": retry_errors}
@@ -165,12 +165,12 @@ def status(store: StoreFile, as_json: Json = False) -> None:
     found = look(store)
     report(found.summary(), None, as_json)
     if not as_json:
-        print(found.head)
+        messages.result(found.head)
         for name, by in found.by_source.items():
             said = ", ".join(f"{n} {state.name.lower()}" for state, n in by.items())
-            print(messages.printable(f"  {name}: {said}"))
+            messages.result(messages.printable(f"  {name}: {said}"))
         for remark in [*found.remarks(), AS_STORED]:
-            print(messages.printable(remark))
+            messages.result(messages.printable(remark))
 
 
 @talks
@@ -205,7 +205,7 @@ def verify(
     report(found.summary(), None, as_json)
     if not as_json:
         for line in found.lines():
-            print(messages.printable(line))
+            messages.result(messages.printable(line))
     raise typer.Exit(0 if found.accepted else 1)
 
 
@@ -224,7 +224,7 @@ def merge(
     found = together(output, parts).status()
     report(found.summary(), None, as_json)
     if not as_json:
-        print(found.head)
+        messages.result(found.head)
 
 
 @talks

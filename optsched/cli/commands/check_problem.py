@@ -49,5 +49,5 @@ def check_problem(
     said = {"problem": found.problem, "pairs": found.pairs, "leak": leak}
     report(said, None, as_json)
     if not as_json:
-        print(found)
+        messages.result(found)
     leave(found=found.leak is None)

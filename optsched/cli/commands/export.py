@@ -41,7 +41,7 @@ def export(
     from optsched.results.export import write_program
 
     target = writable(output or Path(f"{source.name.partition('.')[0]}.{to}"))
-    tell = messages.remark if is_stdout(target) else print
+    tell = messages.remark if is_stdout(target) else messages.result
     for line in write_program(instance, target, to, relaxed=relaxed, printed=printed):
         tell(line)
     tell(f"{target} written")

@@ -90,7 +90,7 @@ def save_made(instance: "Instance", target: Path, as_json: bool) -> None:
         facts = {"facts": described, "warnings": warnings}
         report(said | facts, None, as_json)
         return
-    tell = messages.remark if is_stdout(target) else print
+    tell = messages.remark if is_stdout(target) else messages.result
     tell(f"{target} written: {family.headline(instance)}")
     for name, loads in described.get(LOADS, {}).items():
         tell(f"{LOADS}: {name} {', '.join(f'{x:g}' for x in loads)}")

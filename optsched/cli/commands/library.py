@@ -64,7 +64,7 @@ def list_(
     for row in rows:
         value, bound = (format(row[n], ".7g") for n in ("value", "bound"))
         gap = f", gap {shown_gap(row.get('gap'))}" if row["status"] != "easy" else ""
-        print(
+        messages.result(
             messages.printable(f"{row['name']}  {row['status']}  value {value}, bound {bound}{gap}")
         )
     messages.remark(f"{len(rows)} entries")
@@ -147,7 +147,7 @@ def verify(
         report(said.summary(), None, as_json)
     else:
         for line in said.lines():
-            print(messages.printable(line))
+            messages.result(messages.printable(line))
     raise typer.Exit(0 if said.accepted else 1)
 
 
@@ -177,7 +177,7 @@ def submit(
         report(taken.summary(), None, as_json)
     else:
         for line in taken.lines():
-            print(messages.printable(line))
+            messages.result(messages.printable(line))
     raise typer.Exit(0 if taken.better else 1)
 
 

@@ -63,12 +63,12 @@ def minimax(
         stands = [standing.summary() for standing in found]
         report(game.summary() | {"policies": stands}, None, as_json)
     else:
-        print(f"{plan[0]}: {game}")
+        messages.result(f"{plan[0]}: {game}")
         for standing in found:
-            print(f"  {standing}")
+            messages.result(f"  {standing}")
         lines = game.lines()
         for depth, text in islice(lines, None if messages.verbose else LINES):
-            print("  " * (depth + 1) + messages.printable(text))
+            messages.result("  " * (depth + 1) + messages.printable(text))
         if next(lines, None) is not None:
-            print(f"  only {LINES} histories are shown, -v shows all")
+            messages.result(f"  only {LINES} histories are shown, -v shows all")
     leave(found=True)

@@ -22,7 +22,7 @@ def report(content: Mapping[str, Any], output: Path | None, as_json: bool) -> No
 
     text = json.dumps(plain(content), allow_nan=False, indent=2)
     if as_json:
-        print(text)
+        messages.result(text)
     if output is not None:
         from optsched.files.atomic_io import write_whole
 

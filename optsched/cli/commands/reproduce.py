@@ -13,7 +13,7 @@ from optsched.cli.options import (
     talks,
 )
 from optsched.files.atomic_io import writable_folder
-from optsched.process import crash_state
+from optsched.process import crash_state, messages
 
 if TYPE_CHECKING:
     pass
@@ -71,5 +71,5 @@ def reproduce(
     if as_json:
         report(result.summary(), None, as_json)
     else:
-        print(result)
+        messages.result(result)
     leave(found=True)

@@ -12,6 +12,7 @@ from optsched.problem import (
     InputError,
     family_of,
 )
+from optsched.process import messages
 
 if TYPE_CHECKING:
     pass
@@ -54,7 +55,7 @@ def verify(
         with Ticker(f"judging {files[1]}"):
             verdict = family_of(instance).verify(instance, schedule, unfinished=unfinished)
         if not as_json:
-            print(verdict)
+            messages.result(verdict)
         said = {"accepted": verdict.feasible, **verdict.model_dump(mode="json")}
         report(said, output, as_json)
         raise typer.Exit(0 if verdict.feasible else 1)
@@ -69,7 +70,7 @@ def verify(
             derived = recheck_game(path) if kind == "minimax" else recheck(path)
         for found in derived:
             if not as_json:
-                print(f"{path}: {found}")
+                messages.result(f"{path}: {found}")
             accepted &= found.accepted
             verdict_on = {"file": str(path), "accepted": found.accepted}
             checks.append(verdict_on | found.model_dump(mode="json"))

@@ -133,7 +133,7 @@ def worst_case(
         report(found.summary(), None, as_json)
     else:
         for line in found.lines():
-            print(messages.printable(line))
+            messages.result(messages.printable(line))
     if found.worst is not None:
         messages.remark(f"{target} written")
     if folder is not None and found.worst is not None and found.report is not None:
