@@ -41,7 +41,7 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
               "with the condition of its proof, that demands are small compared with a machine: no "
               "run of 200 contended instances is beyond the proved ratio; without it a "
               "counterexample has ratio 100 and 2 alpha = 12",
-              "families/oasis/test_guarantee.py::"
+              "cross/test_guarantees.py::"
               "test_it_holds_where_demands_are_small_and_where_they_are_not", ("OASIS-1",)),
         Claim("Lemma 1: increments within 1 / alpha make it 2 alpha-competitive", DIRECTION,
               "if the dual solution is feasible, which weak duality needs",

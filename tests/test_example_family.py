@@ -88,7 +88,8 @@ def test_commands_know_the_family(command, words, said):
         ),
         (
             ("generate", "intervals", "--nodes", "3", "-o", "x.json"),
-            "option --nodes is not supported by family intervals, expected --jobs, --machines",
+            "option --nodes is not supported by family intervals, "
+            "expected one of: --jobs, --machines",
         ),
     ],
 )

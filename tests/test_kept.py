@@ -11,7 +11,7 @@ from optsched.files.format import save_instance
 from optsched.problem import Level
 from optsched.results import optimum_cache
 
-KNOWN = "the optimum is known from before"
+KNOWN = "cached optimum, checked again"
 POLICIES = ("--policy", "adaptive", "--policy", "fifo")
 
 

@@ -22,7 +22,7 @@ from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError
 
-POLICIES = list(FAMILY.policies)
+POLICIES = FAMILY.compared
 
 
 @pytest.fixture(scope="module")
