@@ -18,7 +18,7 @@ from optsched.campaigns.plan import Plan
 from optsched.campaigns.pool import Done, Pool, share_of_memory
 from optsched.campaigns.run import patience
 from optsched.campaigns.store import LEVELS, Best, Row, State, Store
-from optsched.engine.interval import Interval
+from optsched.engine.interval import CLOSED, Interval
 from optsched.files.provenance import all_versions
 from optsched.problem import agree, get_family
 from optsched.results.result import SAME
@@ -295,6 +295,11 @@ def _contradiction(task: Task, stored: Best, fresh: Best) -> str | None:
             return f"bound {bound} is refuted by its own value {stored.value}"
         if replace(interval, value=fresh.value, bound=bound).refuted:
             return f"bound {bound} is refuted by a schedule that reaches {fresh.value}"
+    if stored.status is State.DONE and interval.family.distance is None:  # else: several numbers
+        gaps = [interval.at(bound).gap for bound in (stored.bound, stored.certified)]
+        least = min((gap for gap in gaps if gap is not None), default=0.0)
+        if least > max(CLOSED, task.reference.gap):
+            return f"it counts as closed, but its gap is {least:.2g}"
     return None
 
 

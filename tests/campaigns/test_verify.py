@@ -155,7 +155,8 @@ def test_rows_of_other_versions_are_wrong_only_if_they_cannot_be_true(call, edit
     other = """UPDATE word SET text = '{"optsched":"0.0.1"}' WHERE text LIKE '{"%python%';"""
     status, out, _ = call("campaign", "verify", edit(other))
     assert (status, "rows of other versions" in out) == (0, False)
-    status, out, _ = call("campaign", "verify", edit(f"{other} UPDATE cell SET value = value / 2"))
+    less = "value = value / 2, known = known / 2, low = low * 2, high = high * 2"
+    status, out, _ = call("campaign", "verify", edit(f"{other} UPDATE cell SET {less}"))
     assert (status, "4 rows of other versions" in out) == (0, True)
     forged = "UPDATE optimum SET bound = bound / 2, certified = bound / 2"
     status, out, _ = call("campaign", "verify", edit(other + forged))
@@ -169,7 +170,7 @@ IMPOSSIBLE = {  # whatever the versions
     "a value alone": "SET value = 1e9, low = 0.5, high = 0.5",
     "another schedule of the model": "SET known = 1e9",
     "a policy that leaves the model": "SET known = NULL, value = 1e9, low = 0.5, high = 0.5",
-    "another ratio": "SET low = 1, high = 1",
+    "another ratio": "SET low = low + 1, high = high + 1",
     "no upper end": "SET high = NULL",
     "no ratio": "SET low = NULL, high = NULL",
     "a ratio without a value": "SET value = NULL",
@@ -181,6 +182,13 @@ IMPOSSIBLE = {  # whatever the versions
 def test_other_versions_excuse_nothing_that_cannot_be(call, edit, what):
     status, out, _ = call("campaign", "verify", edit(f"{OTHER} UPDATE cell {IMPOSSIBLE[what]}"))
     assert (status, "rejected, 4 wrong" in out) == (1, True), out
+
+
+def test_an_optimum_of_other_versions_is_closed_only_if_its_gap_is(call, edit):
+    versions = OTHER.replace("UPDATE cell", "UPDATE optimum")
+    path = edit(f"{versions} UPDATE optimum SET bound = bound * 2, certified = certified * 2")
+    status, out, _ = call("campaign", "verify", path)
+    assert (status, "counts as closed, but its gap is 1" in out) == (1, True), out
 
 
 NOTHING = "value = NULL, schedule = NULL"

@@ -225,15 +225,17 @@ def test_times_are_not_those_that_a_store_says(tmp_path, monkeypatch):
     """A search that was cut short after a second of work is said to have had no end."""
     monkeypatch.setattr("optsched.pages.schedules.PATIENCE", 10.0)
     plan = {
-        "instances": [{"family": "bot", "preset": "default", "parameters": {"applications": 40}}],
+        "instances": [
+            {"family": "oasis", "preset": "paper", "parameters": {"jobs": 60, "slots": 60}}
+        ],
         "policies": [{"name": "fifo"}],
-        "reference": {"effort": 10.0},
+        "reference": {"effort": 5.0},
     }
     campaign(plan, tmp_path / "store", workers=1)
     with closing(sqlite3.connect(tmp_path / "store")) as db:
         db.executescript(
-            """UPDATE word SET text = replace(text, '"effort":10.0', '"effort":1e15');
-            UPDATE fact SET value = replace(value, '"effort":10.0', '"effort":1e15');
+            """UPDATE word SET text = replace(text, '"effort":5.0', '"effort":1e15');
+            UPDATE fact SET value = replace(value, '"effort":5.0', '"effort":1e15');
             UPDATE optimum SET micros = 1000; UPDATE cell SET micros = 1000"""
         )
     began = time.monotonic()
