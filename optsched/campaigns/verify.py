@@ -291,10 +291,10 @@ def _contradiction(task: Task, stored: Best, fresh: Best) -> str | None:
     if interval.at(fresh.certified).refuted:
         return f"value {stored.value} is beyond the certified bound {fresh.certified}"
     for bound in (stored.bound, stored.certified):
-        if interval.at(bound).refuted:
-            return f"bound {bound} is refuted by its own value {stored.value}"
         if replace(interval, value=fresh.value, bound=bound).refuted:
             return f"bound {bound} is refuted by a schedule that reaches {fresh.value}"
+        if interval.at(bound).refuted:
+            return f"bound {bound} is refuted by its own value {stored.value}"
     if stored.status is State.DONE and interval.family.distance is None:  # else: several numbers
         gaps = [interval.at(bound).gap for bound in (stored.bound, stored.certified)]
         least = min((gap for gap in gaps if gap is not None), default=0.0)
