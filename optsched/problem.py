@@ -432,6 +432,17 @@ def get_family(name: str) -> Family:
     return load_family(name)
 
 
+def problem_in(name: str) -> str | None:
+    """Return the problem in a file that a plan or a store calls so; None: it is a family.
+
+    >>> problem_in("declared-max my files/knapsack.py:knapsack"), problem_in("oasis")
+    ('my files/knapsack.py:knapsack', None)
+    """
+    kind, _, place = name.partition(" ")
+    named = place if kind in DECLARED else name
+    return named if is_named_in_file(named) else None
+
+
 def family_or_problem(name: str) -> Family:
     """Return the family called ``name``, or of the problem ``FILE.py:NAME``: the file is run.
 

@@ -122,7 +122,7 @@ class Judge:
         """Run the policy, look for a better schedule, and compare."""
         self.last = None
         try:
-            run = self.terms.contender.play(instance, 0)
+            run = self.terms.contender.play(instance, 0, code=True)
         except PolicyError as err:
             return Evaluation(low=1.0, share=0.0, earned=0.0, failed=str(err))
         method = "search" if "search" in self.family.methods else "auto"

@@ -74,7 +74,7 @@ def _look(judge: Judge, box: ParameterSpace, data: Data) -> WorstInstance | None
         return None
     try:
         instance = judge.family.instance.model_validate(settled)
-        run = judge.terms.contender.play(instance, 0)
+        run = judge.terms.contender.play(instance, 0, code=True)
     except (ValidationError, PolicyError, KeyboardInterrupt):
         return None
     return judge.compared(instance, run, work_limit=EFFORT)

@@ -33,6 +33,7 @@ from optsched.problem import (
     family_of,
     get_family,
     is_named_in_file,
+    problem_in,
 )
 from optsched.process import messages
 
@@ -140,13 +141,13 @@ class Source:
         """
         family = get_family(self.family)
         if self.pattern is not None:
-            self.make(seed)
+            self.make(seed, code=True)
             return
         taken = inspect.signature(family.generate).parameters.values()
         if self.trace is not None:
             known = [f.name for f in fields(Window) if f.name != "draw_seed"]
         elif any(p.kind is p.VAR_KEYWORD for p in taken):
-            self.make(seed)
+            self.make(seed, code=True)
             return
         else:
             known = [p.name for p in taken if p.name != "seed"]
@@ -166,14 +167,25 @@ class Source:
                     f"expected one of: {', '.join(known)}"
                 )
 
-    def make(self, seed: int) -> Instance:
+    def make(self, seed: int, *, code: bool = False) -> Instance:
         """Return the instance of a seed.
+
+        Parameters
+        ----------
+        seed : int
+        code : bool
+            Whether a problem in a file may be run: `Plan.refuse_code` has let it pass.
 
         Raises
         ------
         InputError
-            A parameter has a value that is none, or a file is another one by now.
+            A parameter has a value that is none, a file is another one by now, or it is code.
         """
+        problem = problem_in(self.family)
+        if problem is not None and not code:
+            raise InputError(
+                f"problem {problem!r} is a file of code, which is run only if it is trusted"
+            )
         if self.pattern is not None:
             return self._read(seed)
         given = {name: tuples(value) for name, value in self.parameters.items()}
@@ -281,8 +293,26 @@ class Contender:
         said = ", ".join(f"{k}={_short(v)}" for k, v in self.parameters.items())
         return f"{self.name}({said})" if said else self.name
 
-    def play(self, instance: Instance, seed: int) -> Run:
-        """Run the policy on an instance."""
+    def play(self, instance: Instance, seed: int, *, code: bool = False) -> Run:
+        """Run the policy on an instance.
+
+        Parameters
+        ----------
+        instance : Instance
+        seed : int
+        code : bool
+            Whether a policy from outside may be run: somebody but a file has named it.
+
+        Raises
+        ------
+        InputError
+            It is from outside, and may not be run.
+        """
+        if ":" in self.name and not code:
+            raise InputError(
+                f"{self.label} is a program from outside, which is run only if "
+                f"`--policy {json.dumps(self.label)}` asks for it"
+            )
         chosen: Policy | str = self.name
         if self.parameters:
             chosen = get_policy(family_of(instance), self.name, **self.parameters)

@@ -15,14 +15,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from optsched.core import Ratio, Run, measure_of
+from optsched.core import Ratio, measure_of
 from optsched.engine.interval import CLOSED, Interval
 from optsched.experiments.cell_keys import KEY, Contender, Reference, Source
 from optsched.experiments.store import Best, Row, State
 from optsched.files.format import first_error
 from optsched.problem import (
     RELAXATION,
-    Family,
     Frozen,
     InputError,
     Instance,
@@ -89,7 +88,7 @@ def _compute(task: Task) -> Best | Row:
     began, digest = time.perf_counter(), None
     kind = Best if task.contender is None else Row
     try:
-        instance, digest = _instance(task)
+        instance, digest = instance_of(task)
         if task.contender is not None:
             found: Best | Row = _row(task, instance)
         else:
@@ -123,9 +122,10 @@ def told(err: BaseException) -> str:
     return " ".join(said.split())[:LONGEST]
 
 
-def _instance(task: Task) -> tuple[Instance, bytes]:
+def instance_of(task: Task) -> tuple[Instance, bytes]:
+    """Return the instance of a task and its digest."""
     if _memory.instance is None or _memory.instance[0] != task.instance:
-        _memory.instance = task.instance, task.source.make(task.seed)
+        _memory.instance = task.instance, task.source.make(task.seed, code=True)
     made = _memory.instance[1]
     return made, bytes.fromhex(made.digest())
 
@@ -167,15 +167,13 @@ def _row(task: Task, instance: Instance) -> Row:
     """
     assert task.contender is not None
     family = get_family(task.source.family)
-    run = task.contender.play(instance, task.policy_seed)
+    run = task.contender.play(instance, task.policy_seed, code=True)
     known = family.strictly(instance, run.schedule)[1].value if run.obeys else None
     best = task.best
     if best is None and _memory.best is not None:
         key, found = _memory.best
         best = found if key == (task.instance, task.reference.key) else None
-    low, high = (None, None) if best is None else _ends(family, instance, run, known, best)
-    if best is not None and task.reference.method == RELAXATION:  # which has no schedule
-        low = high = _to_relaxation(family, instance, run, best)
+    low, high = ratio_of(task, instance, run.value, known, best)
     promised = None if task.contender.parameters else run.guarantee
     if promised is not None and run.obeys and low is not None and low > promised * (1 + CLOSED):
         raise RuntimeError(
@@ -193,26 +191,43 @@ def _row(task: Task, instance: Instance) -> Row:
     )
 
 
-def _to_relaxation(family: Family, instance: Instance, run: Run, best: Best) -> float | None:
-    """Return the ratio to the value of the relaxation; None where that is not known."""
-    if best.proved is None or best.status is not State.DONE:
-        return None
-    return measure_of(family, instance)(run.value, best.proved)
-
-
-def _ends(
-    family: Family, instance: Instance, run: Run, known: float | None, best: Best
+def ratio_of(
+    task: Task, instance: Instance, value: float | None, known: float | None, best: Best | None
 ) -> tuple[float | None, float | None]:
-    """Return the ends of the ratio to the interval of the optimum; None where nothing is."""
-    bound = best.proved
+    """Return the ends of the ratio of a cell; None where they are not known.
+
+    Parameters
+    ----------
+    task : Task
+        That of the cell.
+    instance : Instance
+    value, known : float, optional
+        What the policy reached, and that as a schedule of the model.
+    best : Best, optional
+        The stored optimum.
+
+    Raises
+    ------
+    RuntimeError
+        The policy beats a certified bound.
+    """
+    assert task.contender is not None
+    if best is None or value is None:
+        return None, None
+    family, bound = get_family(task.source.family), best.proved
     if Interval(family, instance, known, bound).refuted:
         if best.certified is not None:
-            raise RuntimeError(f"policy {run.policy} reaches {known}, beyond the certified {bound}")
+            name = task.contender.label
+            raise RuntimeError(f"policy {name} reaches {known}, beyond the certified {bound}")
         bound = None
+    measure = measure_of(family, instance)
+    if task.reference.method == RELAXATION:  # which has no schedule
+        if best.proved is None or best.status is not State.DONE:
+            return None, None
+        return (measure(value, best.proved),) * 2
     if best.value is None:
         return None, None
-    measure = measure_of(family, instance)
-    ratio = Ratio.of(family.sense, run.value, best.value, bound, None, measure)
+    ratio = Ratio.of(family.sense, value, best.value, bound, None, measure)
     return ratio.low, ratio.high
 
 

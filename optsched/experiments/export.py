@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -107,13 +108,22 @@ def _tex(text: str) -> str:
     return "".join(special.get(c, c) for c in text)
 
 
-def save_worst(path: Path, folder: Path) -> list[Path]:
+def save_worst(path: Path, folder: Path, *, trust: bool | Collection[str] = False) -> list[Path]:
     """Write the instance on which each policy is worst, to be replayed; return the files.
+
+    Parameters
+    ----------
+    path : Path
+        The store.
+    folder : Path
+    trust : bool, or sequence of str
+        Which problems in files may be run, to make their instances; True: all.
 
     Raises
     ------
     InputError
-        It cannot be made again: a file of its trace, or a version, has changed.
+        It cannot be made again: a file of its trace, or a version, has changed; or a problem in a
+        file is not trusted.
     """
     with Store.open(path) as store:
         by_digest = dict(
@@ -124,13 +134,14 @@ def save_worst(path: Path, folder: Path) -> list[Path]:
         )
     found = Campaign(path)
     plan = found.plan()
+    plan.refuse_code(trust, path, policies=False)
     sources = {canonical(case.source.content): case.source for case in plan.cases()}
     made = []
     for k, s in enumerate(found.statistics().summaries):
         source = sources.get(by_digest.get(s.worst_sha256, ""))
         if source is None:
             raise InputError(f"{path}: the plan has no source of the instance {s.worst_sha256!r}")
-        instance = source.make(s.worst_seed)
+        instance = source.make(s.worst_seed, code=True)
         if instance.digest() != s.worst_sha256:
             raise InputError(
                 f"{source.drawn_by(s.worst_seed)} of {source.label} makes another instance than "

@@ -15,11 +15,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from optsched.experiments.pool import Pool, TaskCompleted
+from optsched.experiments.pool import LOOK, Pool, TaskCompleted
 from optsched.files.format import plain
 from optsched.process import blas, interrupts
-
-LOOK = 0.2  # seconds between two looks at what a signal has left
 
 Row = dict[str, Any]
 Function = Callable[..., Mapping[str, Any]]

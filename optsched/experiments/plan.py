@@ -44,6 +44,7 @@ from optsched.problem import (
     family_or_problem,
     get_family,
     is_named_in_file,
+    problem_in,
 )
 
 LARGEST = 1 << 24  # bytes of a plan
@@ -130,6 +131,8 @@ class Instances(Frozen):
     def _one_origin(self) -> Self:
         if not is_named_in_file(self.family):  # which is run later, if at all
             get_family(self.family)
+        if is_named_in_file(self.trace or ""):
+            raise ValueError(f"trace is {self.trace!r}, expected a file of a trace, not of code")
         origins = [name for name in ("trace", "preset", "files") if getattr(self, name) is not None]
         if len(origins) > 1:
             raise ValueError(f"{' and '.join(origins)} are given, expected one of them")
@@ -250,11 +253,16 @@ class Plan(Frozen):
 
     def problems(self) -> list[str]:
         """Return the problems in files that instances are drawn of."""
-        families = dict.fromkeys(block.family for block in self.instances)
-        return [name.rpartition(" ")[2] for name in families if is_named_in_file(name)]
+        found = dict.fromkeys(problem_in(block.family) for block in self.instances)
+        return [name for name in found if name is not None]
 
-    def refuse_code(self, trust: bool | Collection[str], place: Path | str) -> None:
+    def refuse_code(
+        self, trust: bool | Collection[str], place: Path | str, *, policies: bool = True
+    ) -> None:
         """Refuse policies from outside, and problems in files, that nobody but the plan names.
+
+        Without this check no code that a plan or a store names runs: see `Source.make` and
+        `Contender.play`.
 
         Parameters
         ----------
@@ -262,6 +270,8 @@ class Plan(Frozen):
             The names that may be run; True: all.
         place : Path or str
             Where the plan is, for the message.
+        policies : bool
+            Whether policies also run, or only instances are made.
 
         Raises
         ------
@@ -270,11 +280,12 @@ class Plan(Frozen):
         """
         outside = [block.name for block in self.policies if ":" in block.name]
         code = dict.fromkeys([*self.problems(), *outside])
+        runs = code if policies else self.problems()
         named = code if isinstance(trust, bool) else trust
         unknown = [name for name in named if name not in code]
         if unknown:
             raise InputError(f"{place}: has no policy {unknown[0]!r} from outside, nor a problem")
-        refused = [name for name in code if trust is False or name not in named]
+        refused = [name for name in runs if trust is False or name not in named]
         if refused:
             raise InputError(
                 f"{place}: names code that would be run: {', '.join(map(repr, refused))}; "
@@ -370,14 +381,13 @@ class Plan(Frozen):
             An unknown family, preset, parameter, policy or method; a file that cannot be read; or
             too many cells.
         """
-        if any(
-            is_named_in_file(block.family) and " " not in block.family for block in self.instances
-        ):
+        problems = {block.family: problem_in(block.family) for block in self.instances}
+        if any(family == problem for family, problem in problems.items()):
             return self._with_problems().settled(folder)
         digests: dict[str, str] = {
-            block.family: digest_of(Path(block.family.rpartition(" ")[2].rpartition(":")[0]))
-            for block in self.instances
-            if is_named_in_file(block.family)
+            family: digest_of(Path(problem.rpartition(":")[0]))
+            for family, problem in problems.items()
+            if problem is not None
         }
         count = 0
         families = {block.family for block in self.instances}

@@ -30,6 +30,7 @@ from optsched.process import crash_state, interrupts
 from optsched.process.errors import explain
 
 STARTS = 3  # processes in a row that may die before they have begun to listen
+LOOK = 0.2  # seconds between two looks at what a signal has left
 LAST = 2000  # bytes of what a dead process has printed that are looked at
 READY, OUT_OF_MEMORY = "ready", "memory"  # what a process states of itself
 BEGINNING = 300.0  # seconds that a process has for that
@@ -140,6 +141,22 @@ class Pool:
                 found += self._hear(*self._told.get_nowait())
         self._kill_the_hung()
         return found
+
+    def compute(self, task: Task) -> Event:
+        """Wait for what comes of a single task; no other may be in flight.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            An end was requested.
+        """
+        self.submit([task])
+        while True:
+            for event in self.poll(LOOK):
+                if isinstance(event, TaskCompleted) or event.suspects:
+                    return event
+                self.submit([task])  # it was not begun
+            interrupts.raise_if_asked()
 
     def finish(self) -> None:
         """Have every process end after the task that it is at."""

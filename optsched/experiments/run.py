@@ -16,7 +16,7 @@ from optsched.experiments.cell_keys import Case, Cell, canonical
 from optsched.experiments.cells import Task
 from optsched.experiments.executors import Futures, dask
 from optsched.experiments.plan import Plan, difference, stored_plan
-from optsched.experiments.pool import Event, Pool, TaskCompleted, share_of_memory
+from optsched.experiments.pool import LOOK, Event, Pool, TaskCompleted, share_of_memory
 from optsched.experiments.store import Best, Row, State, Store
 from optsched.files.atomic_io import writing
 from optsched.files.provenance import all_versions
@@ -29,7 +29,6 @@ AIM = 1.0  # seconds of work in a chunk
 LONGEST = 2000  # tasks in a chunk
 RECENT = 0.2  # weight of the last task in what a task of its kind takes
 FLUSH = 0.5  # seconds between two commits
-LOOK = 0.2  # seconds between two looks at what a signal has left
 MOST_SOLVED = 5000  # optima that are sent along, in case that an instance comes a second time
 
 
@@ -109,13 +108,13 @@ def run(
             crew = Pool(
                 min(size, max(1, len(work.cases))),
                 memory=plan.limits.memory_gb or share_of_memory(size),
-                patience=lambda task: _patience(plan, task),
+                patience=lambda task: patience(plan, task),
             )
         stack.callback(crew.close)
         return steer(work, crew, tell)
 
 
-def _patience(plan: Plan, task: Task) -> float:
+def patience(plan: Plan, task: Task) -> float:
     """Return the seconds after which a task counts as hung."""
     asked = task.reference
     if task.contender is not None:

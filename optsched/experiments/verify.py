@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 import random
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from optsched.engine.interval import Interval
+from optsched.engine.interval import CLOSED, Interval
 from optsched.experiments.cell_keys import Case, canonical
-from optsched.experiments.cells import Task
+from optsched.experiments.cells import Task, instance_of, ratio_of
 from optsched.experiments.map_cells import call_all
 from optsched.experiments.plan import Plan
+from optsched.experiments.pool import Pool, TaskCompleted, share_of_memory
+from optsched.experiments.run import patience
 from optsched.experiments.store import LEVELS, Best, Row, State, Store
 from optsched.files.provenance import all_versions
 from optsched.problem import agree, get_family
@@ -138,47 +141,43 @@ def verify(
 
 def look(part: Mapping[str, Any], path: str, plan: Any) -> dict[str, Any]:
     """Verify some instances; a function of its own for other processes."""
-    found = Verified(0, 0)
+    found, made = Verified(0, 0), Plan.model_validate(plan)
     drawn = set(part["drawn"])
-    with Store.open(Path(path)) as store:
-        for k, case in enumerate(Plan.model_validate(plan).cases()):
+    pool = Pool(
+        1,
+        memory=made.limits.memory_gb or share_of_memory(1),
+        patience=lambda task: patience(made, task),
+    )
+    with closing(pool), Store.open(Path(path)) as store:
+        for k, case in enumerate(made.cases()):
             if k not in drawn:
                 continue
             columns, rows = store.view([cell.key for cell in case.cells])
             cells = [dict(zip(columns, row, strict=True)) for row in rows]
             if cells:
-                _look(case, {cell["key"]: cell for cell in cells}, found)
+                _look(case, {cell["key"]: cell for cell in cells}, found, pool)
     return vars(found)
 
 
-def _look(case: Case, rows: Mapping[bytes, Cell], found: Verified) -> None:
+def _look(case: Case, rows: Mapping[bytes, Cell], found: Verified, pool: Pool) -> None:
     """Verify the cells of an instance."""
     first = next(iter(rows.values()))
     place = f"{case.source.label}, {case.source.drawn_by(case.seed)}"
     task = Task(case.key, case.source, case.seed, case.reference)
-    fresh, stored = task.compute(), _best(first)
+    stored = _best(first)
+    failed = stored is not None and stored.status is State.ERROR
+    fresh = _apart(pool, task) if failed else task.compute()
     assert isinstance(fresh, Best)  # that of a task without a policy
-    if fresh.digest is None:
+    if fresh.digest is None and not failed:
         found.wrong.append(f"{place}: cannot be made again: {fresh.message}")
         return
-    if fresh.digest.hex() != first["instance_sha256"]:
+    if fresh.digest is not None and fresh.digest.hex() != first["instance_sha256"]:
         found.wrong.append(f"{place}: is another instance than the store states")
         return
     if stored is None:
         found.wrong.append(f"{place}: its optimum is missing")
-    elif stored.status is State.ERROR:
-        found.errors += 1
     else:
-        found.optima += 1
-        found.certificates += fresh.certified is not None
-        repeats = case.reference.time_limit is None and _is_ours(first["optimum_versions"])
-        wrong = _contradiction(case, stored, fresh)
-        if wrong is None and repeats:
-            wrong = _other(stored, fresh)
-        elif wrong is None and _is_less(case, stored, fresh):
-            found.unsure += 1
-        if wrong is not None:
-            found.wrong.append(f"{place}: optimum: {wrong}")
+        _look_at_optimum(f"{place}: optimum", task, stored, fresh, first, found)
     for cell in case.cells:
         row = rows.get(cell.key)
         if row is None:
@@ -192,20 +191,72 @@ def _look(case: Case, rows: Mapping[bytes, Cell], found: Verified) -> None:
         if not said.items() <= row.items():
             found.wrong.append(f"{name}: the row states that it is of something else")
             continue
-        if row["cell_status"] == State.ERROR:
-            found.errors += 1
-            continue
         again = Task(
             *(case.key, case.source, case.seed, case.reference, cell.key, cell.contender),
             *(cell.seed, cell.replication, stored),
-        ).compute()
-        assert isinstance(again, Row)  # that of a task with a policy
+        )
+        _look_at_cell(name, again, row, fresh, found, pool)
+
+
+def _look_at_optimum(
+    name: str, task: Task, stored: Best, fresh: Best, row: Cell, found: Verified
+) -> None:
+    """Compare an optimum with the one that was computed again."""
+    ours = _is_ours(row["optimum_versions"])
+    if stored.status is State.ERROR:
+        found.errors += 1
+        wrong = _is_no_error((stored.value, stored.bound, stored.certified), fresh, ours=ours)
+    else:
+        found.optima += 1
+        found.certificates += fresh.certified is not None
+        wrong = _contradiction(task, stored, fresh)
+        if wrong is None and ours and task.reference.time_limit is None:
+            wrong = _other(stored, fresh)
+        elif wrong is None and _is_less(task, stored, fresh):
+            found.unsure += 1
+    if wrong is not None:
+        found.wrong.append(f"{name}: {wrong}")
+
+
+def _look_at_cell(
+    name: str, task: Task, row: Cell, fresh: Best, found: Verified, pool: Pool
+) -> None:
+    """Run the policy of a cell again, and compare."""
+    failed, ours = row["cell_status"] == State.ERROR, _is_ours(row["versions"])
+    again = _apart(pool, task) if failed else task.compute()
+    assert isinstance(again, Row)  # that of a task with a policy
+    if failed:
+        found.errors += 1
+        wrong = _is_no_error([row[name] for name in OF_CELL], again, ours=ours)
+    else:
         found.runs += 1
         wrong = _differs(row, again)
-        if wrong is not None and not _is_ours(row["versions"]) and again.status is not State.ERROR:
-            found.unsure += 1
-        elif wrong is not None:
-            found.wrong.append(f"{name}: {wrong}")
+        if wrong is not None and not ours and again.status is not State.ERROR:
+            wrong = _cannot_be(task, row, again, fresh)
+            found.unsure += wrong is None
+    if wrong is not None:
+        found.wrong.append(f"{name}: {wrong}")
+
+
+def _apart(pool: Pool, task: Task) -> Any:
+    """Compute in a process of its own, within the plan's limits, what has failed before."""
+    event = pool.compute(task)
+    if isinstance(event, TaskCompleted):
+        return event.found
+    kind = Best if task.contender is None else Row
+    return kind(None, State.ERROR, message=event.reason)
+
+
+def _is_no_error(numbers: Iterable[float | None], again: Best | Row, *, ours: bool) -> str | None:
+    """Return what is wrong with a row that reports an error: only other versions may have had it."""
+    if any(number is not None for number in numbers):
+        return "the row reports an error, and numbers all the same"
+    if ours and again.status is not State.ERROR:
+        return (
+            "the row reports an error, but there is none here; `campaign resume --retry-errors` "
+            "computes it again"
+        )
+    return None
 
 
 def _best(row: Cell) -> Best | None:
@@ -234,16 +285,43 @@ def _is_ours(versions: str | None) -> bool:
     return versions == canonical(all_versions())
 
 
-def _contradiction(case: Case, stored: Best, fresh: Best) -> str | None:
+def _contradiction(task: Task, stored: Best, fresh: Best) -> str | None:
     """Return what cannot be true of what is stored, whatever found it."""
-    family, instance = get_family(case.source.family), case.source.make(case.seed)
-    if Interval(family, instance, stored.value, fresh.certified).refuted:
+    interval = Interval(get_family(task.source.family), instance_of(task)[0], stored.value)
+    if interval.at(fresh.certified).refuted:
         return f"value {stored.value} is beyond the certified bound {fresh.certified}"
-    if Interval(family, instance, fresh.value, stored.proved).refuted:
-        return f"bound {stored.proved} is refuted by a schedule that reaches {fresh.value}"
+    for bound in (stored.bound, stored.certified):
+        if replace(interval, value=fresh.value, bound=bound).refuted:
+            return f"bound {bound} is refuted by a schedule that reaches {fresh.value}"
+        if interval.at(bound).refuted:
+            return f"bound {bound} is refuted by its own value {stored.value}"
+    if stored.status is State.DONE and interval.family.distance is None:  # else: several numbers
+        gaps = [interval.at(bound).gap for bound in (stored.bound, stored.certified)]
+        least = min((gap for gap in gaps if gap is not None), default=0.0)
+        if least > max(CLOSED, task.reference.gap):
+            return f"it counts as closed, but its gap is {least:.2g}"
     return None
 
 
+def _cannot_be(task: Task, row: Cell, again: Row, fresh: Best) -> str | None:
+    """Return what cannot be true of a cell, whatever versions it was computed with."""
+    family, instance = get_family(task.source.family), instance_of(task)[0]
+    if row["known"] is None and again.known is not None:
+        return "the row states that the policy leaves the model, which it does not"
+    for name in ("value", "known") if again.known is not None else ("known",):
+        if Interval(family, instance, row[name], fresh.certified).refuted:
+            return f"{name} {row[name]} is beyond the certified bound {fresh.certified}"
+    try:
+        ends = ratio_of(task, instance, row["value"], row["known"], task.best)
+    except (ArithmeticError, RuntimeError, ValueError) as err:
+        return str(err)
+    for name, end in zip(("low", "high"), ends, strict=True):
+        if not _same(row[name], end):
+            return f"{name} is {row[name]}, by its value and the optimum it is {end}"
+    return None
+
+
+OF_CELL = ("value", "known", "low", "high")
 NUMBERS = ("value", "bound", "certified")
 
 
@@ -258,9 +336,9 @@ def _other(stored: Best, fresh: Best) -> str | None:
     return None
 
 
-def _is_less(case: Case, stored: Best, fresh: Best) -> bool:
+def _is_less(task: Task, stored: Best, fresh: Best) -> bool:
     """Return whether less was found than is stored: a worse value, bound, status or level."""
-    sign = get_family(case.source.family).sign
+    sign = get_family(task.source.family).sign
     for name, way in zip(NUMBERS, (1, -1, -1), strict=True):
         old, new = getattr(stored, name), getattr(fresh, name)
         found = _same(old, new) or (new is not None and way * sign * (old - new) <= 0)
@@ -274,7 +352,7 @@ def _differs(row: Cell, again: Row) -> str | None:
     """Return in what a cell differs from the one that was computed again."""
     if again.status is State.ERROR:
         return f"cannot be run again: {again.message}"
-    for name in ("value", "known", "low", "high"):
+    for name in OF_CELL:
         if not _same(row[name], getattr(again, name)):
             return f"{name} is {getattr(again, name)}, the store states {row[name]}"
     return None if _bytes(row["schedule"]) == again.schedule else "it has another schedule"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +34,7 @@ from optsched.pages.blocks import (
     number,
 )
 from optsched.pages.repeat import of_campaign
-from optsched.pages.schedules import NotDrawnError, Worst, pictures_of_worst
+from optsched.pages.schedules import Artist, NotDrawnError, Worst
 from optsched.problem import Family, InputError, get_family
 from optsched.process import interrupts
 
@@ -254,15 +255,16 @@ def _pictures(
         if name not in known:
             raise InputError(f"no policy {name!r} has a ratio, expected {', '.join(sorted(known))}")
     blocks: list[Block] = []
-    for s in _chosen(found, asked):
-        interrupts.raise_if_asked()
-        tell(f"the worst instance of {s.policy}")
-        worst = Worst(s.group, s.policy, s.worst_seed, s.worst_sha256, f"{s.worst:.4g}")
-        try:
-            blocks += pictures_of_worst(store, found.plan, worst, asked=bool(asked))
-        except NotDrawnError as err:
-            where = f"{s.policy} on {s.group}, seed {s.worst_seed}"
-            blocks.append(Words([f"There is no picture of {where}: {err}."]))
+    with closing(Artist(asked=bool(asked))) as artist:
+        for s in _chosen(found, asked):
+            interrupts.raise_if_asked()
+            tell(f"the worst instance of {s.policy}")
+            worst = Worst(s.group, s.policy, s.worst_seed, s.worst_sha256, f"{s.worst:.4g}")
+            try:
+                blocks += artist.pictures_of_worst(store, found.plan, worst)
+            except NotDrawnError as err:
+                where = f"{s.policy} on {s.group}, seed {s.worst_seed}"
+                blocks.append(Words([f"There is no picture of {where}: {err}."]))
     return blocks
 
 

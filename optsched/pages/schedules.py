@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import base64
 import json
+import math
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +20,7 @@ from optsched.drawing import HINDSIGHT, rendered
 from optsched.experiments.cell_keys import Contender, Reference, Source, canonical, contender_of
 from optsched.experiments.cells import fingerprint
 from optsched.experiments.plan import Plan
+from optsched.experiments.pool import Pool, TaskFailed, share_of_memory
 from optsched.experiments.store import Store
 from optsched.pages.blocks import Picture
 from optsched.problem import (
@@ -31,7 +34,7 @@ from optsched.problem import (
 )
 from optsched.process import blas, interrupts
 
-PATIENCE = 10.0  # seconds that a schedule may have taken, so that it is computed again unasked
+PATIENCE = 30.0  # seconds for all pictures of a page that nobody has asked for
 LARGEST = 400_000  # bytes of a picture of lines; a larger one is stored as points
 CSS = 96  # pixels of an inch
 MICRO = 1e-6
@@ -77,61 +80,115 @@ def data_uri(figure: Any) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
 
 
-def pictures_of_worst(store: Store, plan: Plan, worst: Worst, *, asked: bool) -> list[Picture]:
-    """Return pictures of the instance on which a policy is worst, next to the best schedule.
+class Artist:
+    """Draws worst instances in a process of its own: the times in a store may be untrue.
 
     Parameters
     ----------
-    store : Store
-    plan : Plan
-        Of the store.
-    worst : Worst
     asked : bool
-        Somebody wants to see this policy: it is run whatever it is and however long it takes.
-
-    Raises
-    ------
-    NotDrawnError
-        Something takes too long, comes from outside, or is no more what it was.
+        Somebody wants to see the policies: they are run whatever they are and however long it
+        takes.
     """
-    cells = _cells(store, worst)
-    cell = max(
-        (c for c in cells if contender_of(c["policy"]) == worst.policy and c["low"] is not None),
-        key=lambda c: c["low"],
-        default=None,
-    )
-    if cell is None:
-        raise NotDrawnError("no cell of it has a ratio")
-    family = get_family(json.loads(cell["source"])["family"])
-    if family.pictures is None:
-        raise NotDrawnError(f"family {family.name} draws no pictures")
-    best = _best(family, cells, cell)
-    cost = MICRO * (cell["micros"] + (best["micros"] if best else cell["optimum_micros"] or 0))
-    if not asked and cost > PATIENCE:
-        raise NotDrawnError(
-            f"its schedules take {cost:.0f} s to be found again; "
-            f"`--policy {json.dumps(worst.policy)}` draws them all the same"
+
+    def __init__(self, *, asked: bool) -> None:
+        self.asked, self._left = asked, math.inf if asked else PATIENCE
+        self._pool = Pool(1, memory=share_of_memory(1), patience=lambda _task: self._left)
+
+    def close(self) -> None:
+        """End the process."""
+        self._pool.close()
+
+    def pictures_of_worst(self, store: Store, plan: Plan, worst: Worst) -> list[Picture]:
+        """Return pictures of the instance on which a policy is worst, next to the best schedule.
+
+        Parameters
+        ----------
+        store : Store
+        plan : Plan
+            Of the store.
+        worst : Worst
+
+        Raises
+        ------
+        NotDrawnError
+            Something takes too long, comes from outside, or is no more what it was.
+        """
+        cells = _cells(store, worst)
+        cell = max(
+            (
+                c
+                for c in cells
+                if contender_of(c["policy"]) == worst.policy and c["low"] is not None
+            ),
+            key=lambda c: c["low"],
+            default=None,
         )
-    try:
-        source = _source(plan, cell["source"])
-        instance = source.make(worst.seed)
+        if cell is None:
+            raise NotDrawnError("no cell of it has a ratio")
+        family = get_family(json.loads(cell["source"])["family"])
+        if family.pictures is None:
+            raise NotDrawnError(f"family {family.name} draws no pictures")
+        best = _best(family, cells, cell)
+        cost = MICRO * (cell["micros"] + (best["micros"] if best else cell["optimum_micros"] or 0))
+        self._must_last(cost, worst)
+        began = time.monotonic()
+        event = self._pool.compute(
+            _Drawing(_source(plan, cell["source"]), worst, cell, best, self.asked)
+        )
+        self._left -= time.monotonic() - began
+        if isinstance(event, TaskFailed):
+            self._must_last(0.0, worst)
+            raise NotDrawnError(f"its schedules cannot be found again: {event.reason}")
+        if isinstance(event.found, str):
+            raise NotDrawnError(event.found)
+        found: list[Picture] = event.found
+        return found
+
+    def _must_last(self, cost: float, worst: Worst) -> None:
+        """Refuse what takes longer than is left."""
+        if cost >= self._left:
+            raise NotDrawnError(
+                f"its schedules are not found again within {PATIENCE:.0f} s, which is for all "
+                f"pictures; `--policy {json.dumps(worst.policy)}` draws them all the same"
+            )
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """What the process is to draw."""
+
+    source: Source
+    worst: Worst
+    cell: dict[str, Any]
+    best: dict[str, Any] | None  # the cell whose schedule is the best known, if it is no search's
+    asked: bool
+
+    def compute(self) -> list[Picture] | str:
+        """Return the pictures, or why there are none."""
+        try:
+            return self._pictures()
+        except (NotDrawnError, InputError, PolicyError, ImportError, OSError) as err:
+            return " ".join(str(err).split())
+
+    def _pictures(self) -> list[Picture]:
+        worst, cell = self.worst, self.cell
+        instance = self.source.make(worst.seed)
         if instance.digest() != worst.digest:
             raise NotDrawnError("its seed makes another instance by now; have versions changed?")
         with blas.one_thread():  # as when it was computed
-            mine = _run(instance, cell, asked=asked)
-            if best is None:
+            mine = _run(instance, cell, asked=self.asked)
+            if self.best is None:
                 theirs = _solve(instance, cell)
-            else:  # a request for one policy does not run another's code
-                asked = asked and contender_of(best["policy"]) == worst.policy
-                theirs = _run(instance, best, asked=asked)
-    except (InputError, PolicyError, ImportError, OSError) as err:
-        raise NotDrawnError(" ".join(str(err).split())) from err
-    shown = {HINDSIGHT: theirs, worst.policy: mine}
-    title = f"{worst.policy} on {worst.group}, {source.drawn_by(worst.seed)}, ratio {worst.ratio}"
-    found = pictures_of(instance, shown, title)
-    if not found:
-        raise NotDrawnError(f"family {family.name} draws no pictures")
-    return found
+            else:  # who asks for one policy has not asked for another's code
+                same = contender_of(self.best["policy"]) == worst.policy
+                theirs = _run(instance, self.best, asked=self.asked and same)
+        shown = {HINDSIGHT: theirs, worst.policy: mine}
+        drawn = self.source.drawn_by(worst.seed)
+        title = f"{worst.policy} on {worst.group}, {drawn}, ratio {worst.ratio}"
+        found = pictures_of(instance, shown, title)
+        if not found:
+            raise NotDrawnError(f"family {family_of(instance).name} draws no pictures")
+        return found
 
 
 COLUMNS = ("instance", "source", "policy", "reference", "seed", "known", "low", "micros")
@@ -185,12 +242,7 @@ def _run(instance: Instance, cell: dict[str, Any], *, asked: bool) -> Schedule:
     said = json.loads(cell["policy"])
     sealed, limit = bool(said.get("sealed")), said.get("decision_limit")
     contender = Contender(said["policy"], said.get("parameters", {}), sealed, None, limit)
-    if ":" in contender.name and not asked:
-        raise NotDrawnError(
-            f"{contender.label} is a program from outside, which is run only if "
-            f"`--policy {json.dumps(contender.label)}` requests it"
-        )
-    found = contender.play(instance, cell["seed"]).schedule
+    found = contender.play(instance, cell["seed"], code=asked).schedule
     if fingerprint(found) != cell["schedule"]:
         raise NotDrawnError(f"{contender.label} decides otherwise by now; have versions changed?")
     return found

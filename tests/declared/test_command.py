@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 from blocks import read
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from optsched.adversarial.evaluation import Terms
 from optsched.adversarial.worst_case import find_worst_case
 from optsched.cli.app import app
 from optsched.experiments.campaign import campaign
+from optsched.experiments.plan import Plan, make_plan
 from optsched.files.format import load_instance
 from optsched.problem import InputError, PolicyError, get_family
 from optsched.results.load import load_report
@@ -171,6 +173,89 @@ def test_a_campaign_runs_problems_of_files_only_if_they_are_trusted(folder):
     assert run("report", "cells.sqlite", "-o", "cells.html").exit_code == 0
     with pytest.raises(InputError, match="names code that would be run"):
         run("campaign", "resume", "cells.sqlite")
+
+
+NAMED_BY_FILES = {  # commands that read what somebody else may have written
+    "show": ["result.json"],
+    "solve": ["result.json", "--effort", 10],
+    "run": ["result.json", "-p", "re-solve"],
+    "ratio": ["result.json", "-p", "re-solve", "--optimum", "result.json", "--effort", 10],
+    "weight": ["result.json"],
+    "verify": ["result.json"],
+    "export": ["result.json", "-o", "program.mps"],
+    "report": ["cells.sqlite", "-o", "cells.html"],
+    "hunt": ["-p", "fifo", "-o", "worst.json", "--evaluations", 1, "--family", "bot"],
+    "minimax": ["result.json"],
+    "campaign run": ["plan.toml"],
+    "campaign resume": ["cells.sqlite"],
+    "campaign status": ["cells.sqlite"],
+    "campaign verify": ["cells.sqlite"],
+    "campaign merge": ["all.sqlite", "cells.sqlite"],
+    "campaign export": ["cells.sqlite", "--csv", "cells.csv", "--worst", "worst"],
+    "library submit": ["result.json"],
+}
+NAMED_BY_WHO_CALLS = {
+    *("generate", "trace", "check-problem", "checker", "reproduce", "info"),
+    *("library list", "library get", "library verify"),
+}
+
+
+def commands(group, before=""):
+    for name, command in group.commands.items():
+        inner = hasattr(command, "commands")
+        yield from commands(command, f"{name} ") if inner else [f"{before}{name}"]
+
+
+def test_no_command_runs_code_that_only_a_file_names(call, folder):
+    """Nor does a command that is new: it must be listed above."""
+    assert {*commands(get_command(app))} == {*NAMED_BY_FILES} | NAMED_BY_WHO_CALLS
+    campaign("plan.toml", "cells.sqlite", trust=True, workers=1)
+    words = ["-p", "knapsack.py:threshold", "-o", "result.json", "--effort", 10]
+    assert call("ratio", "knapsack.py:knapsack", "--preset", "small", *words)[0] == 0
+    assert call("hunt", *NAMED_BY_FILES["hunt"])[0] == 0
+    notes = folder / "worst.hunt.json"
+    notes.write_text(notes.read_text().replace('"fifo"', '"knapsack.py:threshold"'))
+    for name in [name for name in sys.modules if str(folder) in name]:
+        del sys.modules[name]
+    with (folder / "knapsack.py").open("a") as f:
+        f.write("\nopen('imported', 'w').close()\n")
+    for name, words in NAMED_BY_FILES.items():
+        status, _, err = call(*name.split(), *words)
+        assert status in (0, 1, 2), (name, err)
+        assert not (folder / "imported").exists(), name
+    assert not (folder / "cells.csv").exists()  # what is refused is not half done
+    status, _, err = call("campaign", "export", "cells.sqlite", "--worst", "worst")
+    assert (status, "names code that would be run: 'knapsack.py:knapsack'" in err) == (2, True)
+    assert err.count("\n") == 1
+
+
+def test_worst_instances_of_a_problem_are_written_if_it_is_trusted(call, folder):
+    campaign("plan.toml", "cells.sqlite", trust=True, workers=1)
+    for how in ("--trust", "--policy=knapsack.py:knapsack"):
+        assert call("campaign", "export", "cells.sqlite", "--worst", "worst", how)[0] == 0
+        assert len([*(folder / "worst").iterdir()]) == 2
+    # a policy is not run, and need not be trusted; that it is does not extend to the problem
+    words = ("--worst", "worst", "--policy", "knapsack.py:threshold")
+    assert call("campaign", "export", "cells.sqlite", *words)[0] == 2
+
+
+def test_the_file_that_is_trusted_is_the_one_that_runs(folder):
+    """A blank in its name does not hide a file: what is trusted is `b.py`, not `my b.py`."""
+    plan = make_plan({"instances": [{"family": "oasis"}]}, folder)
+    content = plan.model_dump(mode="json")
+    content["instances"][0]["family"] = "declared-max my knapsack.py:knapsack"
+    stored = Plan.model_validate(content)
+    assert stored.problems() == ["my knapsack.py:knapsack"]
+    with pytest.raises(InputError, match=r"has no policy 'knapsack\.py:knapsack' from"):
+        stored.refuse_code(["knapsack.py:knapsack"], "store")
+    with pytest.raises(InputError, match="is a file of code"):
+        next(stored.cases()).source.make(0)
+    assert not [name for name in sys.modules if str(folder) in name]
+
+
+def test_a_trace_is_no_code(folder):
+    with pytest.raises(InputError, match=r"trace is 'knapsack\.py:knapsack', expected a file"):
+        make_plan({"instances": [{"family": "oasis", "trace": "knapsack.py:knapsack"}]}, folder)
 
 
 @pytest.mark.slow

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
+import struct
+import time
 from contextlib import closing
 
 import pytest
@@ -152,11 +155,94 @@ def test_rows_of_other_versions_are_wrong_only_if_they_cannot_be_true(call, edit
     other = """UPDATE word SET text = '{"optsched":"0.0.1"}' WHERE text LIKE '{"%python%';"""
     status, out, _ = call("campaign", "verify", edit(other))
     assert (status, "rows of other versions" in out) == (0, False)
-    status, out, _ = call("campaign", "verify", edit(f"{other} UPDATE cell SET value = value / 2"))
+    less = "value = value / 2, known = known / 2, low = low * 2, high = high * 2"
+    status, out, _ = call("campaign", "verify", edit(f"{other} UPDATE cell SET {less}"))
     assert (status, "4 rows of other versions" in out) == (0, True)
     forged = "UPDATE optimum SET bound = bound / 2, certified = bound / 2"
     status, out, _ = call("campaign", "verify", edit(other + forged))
     assert (status, "is refuted by a schedule" in out) == (1, True)
+
+
+OTHER = """INSERT INTO word (text) SELECT replace(text, '"numpy":"', '"numpy":"0.') FROM word
+    WHERE text LIKE '{"%python%'; UPDATE cell SET versions = (SELECT max(id) FROM word);"""
+IMPOSSIBLE = {  # whatever the versions
+    "a value beyond the bound": "SET value = 1e9, known = 1e9, low = 0.5, high = 0.5",
+    "a value alone": "SET value = 1e9, low = 0.5, high = 0.5",
+    "another schedule of the model": "SET known = 1e9",
+    "a policy that leaves the model": "SET known = NULL, value = 1e9, low = 0.5, high = 0.5",
+    "another ratio": "SET low = low + 1, high = high + 1",
+    "no upper end": "SET high = NULL",
+    "no ratio": "SET low = NULL, high = NULL",
+    "a ratio without a value": "SET value = NULL",
+    "an error that has a ratio": "SET status = 2, low = 0.5, high = 0.5",
+}
+
+
+@pytest.mark.parametrize("what", IMPOSSIBLE)
+def test_other_versions_excuse_nothing_that_cannot_be(call, edit, what):
+    status, out, _ = call("campaign", "verify", edit(f"{OTHER} UPDATE cell {IMPOSSIBLE[what]}"))
+    assert (status, "rejected, 4 wrong" in out) == (1, True), out
+
+
+def test_an_optimum_of_other_versions_is_closed_only_if_its_gap_is(call, edit):
+    versions = OTHER.replace("UPDATE cell", "UPDATE optimum")
+    path = edit(f"{versions} UPDATE optimum SET bound = bound * 2, certified = certified * 2")
+    status, out, _ = call("campaign", "verify", path)
+    assert (status, "counts as closed, but its gap is 1" in out) == (1, True), out
+
+
+NOTHING = "value = NULL, schedule = NULL"
+NO_ERROR = {
+    "cells": f"UPDATE cell SET status = 2, known = NULL, low = NULL, high = NULL, {NOTHING}",
+    "optima": f"UPDATE optimum SET status = 2, bound = NULL, certified = NULL, {NOTHING}",
+}
+
+
+@pytest.mark.parametrize("what", NO_ERROR)
+def test_errors_are_errors_here_too(call, edit, what):
+    status, out, _ = call("campaign", "verify", edit(NO_ERROR[what]))
+    assert (status, "says an error, but there is none here" in out) == (1, True), out
+
+
+def test_other_versions_may_have_had_an_error(call, edit):
+    script = f"{OTHER} {NO_ERROR['cells']} WHERE key = (SELECT min(key) FROM cell)"
+    status, out, _ = call("campaign", "verify", edit(script))
+    assert (status, "1 cells say an error" in out) == (0, True), out
+
+
+HANGS = """
+from optsched.families.bot.policies.baselines import Fifo
+
+
+class Hangs(Fifo):
+    name = "hangs"
+
+    def step(self, event):
+        while True:
+            pass
+
+
+class Fails(Fifo):
+    name = "fails"
+
+    def step(self, event):
+        raise ValueError("no")
+"""
+
+
+def test_what_fails_again_is_accepted(call, tmp_path, monkeypatch):
+    """Also what comes to no end: it has the time that the plan gives it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "never.py").write_text(HANGS)
+    plan = {
+        "instances": [{"family": "bot", "preset": "small"}],
+        "policies": [{"name": "fifo"}, {"name": "never.py:Hangs"}, {"name": "never.py:Fails"}],
+        "reference": {"effort": 50.0},
+        "limits": {"cell_seconds": 5},
+    }
+    assert campaign(plan, "store", workers=1).progress.errors == 2
+    status, out, _ = call("campaign", "verify", "store", "--trust")
+    assert (status, "2 cells say an error" in out) == (0, True), out
 
 
 WRONG = {
@@ -219,6 +305,42 @@ def test_what_is_no_store_is_refused_in_a_line(call, edit, tmp_path, what):
 def test_plans_that_nobody_could_go_through(change, tmp_path):
     with pytest.raises(InputError, match="expected"):
         make_plan(PLAN | change, tmp_path)
+
+
+def fanned_out(path):
+    """Make the pages of a table's tree point to one and the same page, over and over."""
+    with closing(sqlite3.connect(path)) as db:
+        size = db.execute("PRAGMA page_size").fetchone()[0]
+        root = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'word'").fetchone()[0]
+        count = db.execute("PRAGMA page_count").fetchone()[0]
+    data = bytearray(path.read_bytes())
+    page = slice((root - 1) * size, root * size)
+    pages = [bytes(data[page])]
+    for child in range(count + 1, count + 5):
+        entries = (size - 12) // 7 - 1
+        made = bytearray(size)
+        begin = size - 5 * entries
+        made[:12] = struct.pack(">BHHHBI", 5, 0, entries, begin, 0, child)
+        for k in range(entries):
+            struct.pack_into(">H", made, 12 + 2 * k, begin + 5 * k)
+            struct.pack_into(">IB", made, begin + 5 * k, child, 1)
+        pages.append(bytes(made))
+    data[page] = pages.pop()
+    data += b"".join(pages)
+    struct.pack_into(">I", data, 28, len(data) // size)
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("size", [0, 1 << 30, 200 << 30])  # bytes that are holes
+def test_a_file_that_seems_large_is_not_read_for_long(edit, size):
+    path = edit("")
+    fanned_out(path)
+    if size:
+        os.truncate(path, size)
+    began = time.thread_time()
+    with pytest.raises(InputError, match="expected a store"):
+        Campaign(path).status()
+    assert time.thread_time() - began < 20
 
 
 def test_exports_and_reports_say_that_nothing_was_run_again(call, whole, tmp_path):

@@ -6,8 +6,11 @@ import base64
 import csv
 import hashlib
 import re
+import sqlite3
+import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from itertools import combinations
 from pathlib import Path
 
@@ -215,6 +218,31 @@ def test_programs_that_a_store_names_are_not_run(tmp_path):
     page = Page(optsched.report(store, tmp_path / "page.html"))
     assert "There is no picture" in page.words
     assert not (tmp_path / "pwned").exists()
+
+
+@pytest.mark.slow
+def test_times_are_not_those_that_a_store_says(tmp_path, monkeypatch):
+    """A search that was cut short after a second of work is said to have had no end."""
+    monkeypatch.setattr("optsched.pages.schedules.PATIENCE", 10.0)
+    plan = {
+        "instances": [
+            {"family": "oasis", "preset": "paper", "parameters": {"jobs": 60, "slots": 60}}
+        ],
+        "policies": [{"name": "fifo"}],
+        "reference": {"effort": 5.0},
+    }
+    campaign(plan, tmp_path / "store", workers=1)
+    with closing(sqlite3.connect(tmp_path / "store")) as db:
+        db.executescript(
+            """UPDATE word SET text = replace(text, '"effort":5.0', '"effort":1e15');
+            UPDATE fact SET value = replace(value, '"effort":5.0', '"effort":1e15');
+            UPDATE optimum SET micros = 1000; UPDATE cell SET micros = 1000"""
+        )
+    began = time.monotonic()
+    page = Page(optsched.report(tmp_path / "store", tmp_path / "page.html"))
+    assert time.monotonic() - began < 60
+    assert "There is no picture of fifo" in page.words
+    assert "are not found again within 10 s" in page.words
 
 
 def test_what_can_no_more_be_found_again_is_said(open_one):

@@ -237,15 +237,23 @@ def export(
     worst: Annotated[
         Path | None, typer.Option(help="Folder for the instances on which policies are worst.")
     ] = None,
+    policy: Policy = None,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Print the means with their intervals; write what was requested.
+
+    `--worst` makes instances again: a problem in a file runs only with `--policy` or `--trust`.
 
     Example:  optsched campaign export plan.sqlite --csv cells.csv --latex table.tex
     """
     from optsched.experiments import export as files
     from optsched.experiments.campaign import AS_STORED, Campaign
 
+    if worst is not None:  # first: it may be refused, and then nothing is written
+        allowed = trust or policy or False
+        for path in files.save_worst(store, writable_folder(worst), trust=allowed):
+            messages.remark(f"{path} written")
     for target, save in (
         (csv, files.save_csv),
         (parquet, files.save_parquet),
@@ -255,9 +263,6 @@ def export(
         if target is not None:
             save(store, writable(target))
             messages.remark(f"{target} written")
-    if worst is not None:
-        for path in files.save_worst(store, writable_folder(worst)):
-            messages.remark(f"{path} written")
     _show(Campaign(store), as_json)
     messages.remark(AS_STORED)
 

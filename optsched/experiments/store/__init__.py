@@ -319,7 +319,7 @@ class Store:
         with _explained(self.path):
             self._db.execute("ATTACH ? AS part", (str(other.resolve()),))
             try:
-                with self.batch():
+                with self._patience.limited(other), self.batch():
                     for statement in MERGE.split(";"):
                         self._db.execute(statement)
                     apart = self._db.execute(

@@ -25,7 +25,9 @@ STORE = "expected a store of `campaign run`"
 LARGEST = 1 << 27  # bytes of one value
 DIGEST = 32  # bytes of the longest digest
 PATIENCE = 5.0  # seconds of processor time that a query may take, and
-PACE = 10e6  # bytes of the file for which it may take a second more
+PACE = 10e6  # bytes of the file on the disk for which it may take a second more,
+LONGEST = 600.0  # seconds at most
+SPARSE = 1 << 30  # bytes from which a file that is hardly there is refused
 STEPS = 50_000  # of SQLite's machine between two looks at the clock
 HEAD = b"SQLite format 3\0"
 ROLLBACK = b"\1\1"  # bytes 18 and 19: no write-ahead log
@@ -42,13 +44,20 @@ class Patience:
         return time.thread_time() > self._until
 
     @contextmanager
-    def limited(self) -> Iterator[None]:
-        """Limit the queries inside."""
-        self._until = time.thread_time() + PATIENCE + self._path.stat().st_size / PACE
+    def limited(self, *others: Path) -> Iterator[None]:
+        """Limit the queries inside, of this file and of others that are attached."""
+        size = sum(map(_stored, (self._path, *others)))
+        self._until = time.thread_time() + min(LONGEST, PATIENCE + size / PACE)
         try:
             yield
         finally:
             self._until = float("inf")
+
+
+def _stored(path: Path) -> int:
+    """Return how many bytes of a file are on the disk: holes do not count."""
+    found = path.stat()
+    return min(found.st_size, 512 * getattr(found, "st_blocks", found.st_size))
 
 
 def begins_well(path: Path) -> None:
@@ -57,12 +66,15 @@ def begins_well(path: Path) -> None:
     Raises
     ------
     InputError
-        It is another file, or has a write-ahead log, which no store has.
+        It is another file, has a write-ahead log, which no store has, or consists of holes.
     """
     with open_file(path) as f:
         head = f.read(20)
     if head and (head[:16] != HEAD or head[18:] != ROLLBACK):
         raise InputError(f"{path}: is no store of a campaign, {STORE}")
+    size = path.stat().st_size
+    if size > SPARSE and _stored(path) < size / 100:
+        raise InputError(f"{path}: has {size} bytes, of which hardly any are there, {STORE}")
 
 
 def check(path: Path, db: sqlite3.Connection) -> None:
