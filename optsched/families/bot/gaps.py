@@ -139,7 +139,7 @@ def _shortfall(
 def _over(top: Fraction, rate: Fraction) -> float:
     if rate <= 0:
         return 0.0 if top <= 0 else math.inf
-    return float(abs(min(top / rate - 1, Fraction(sys.float_info.max))))
+    return float(min(abs(top / rate - 1), Fraction(sys.float_info.max)))
 
 
 @latest

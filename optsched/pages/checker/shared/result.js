@@ -182,7 +182,7 @@ function wrongStatus(family, said, { value, bound, gap }, apart) {
   if (said.status === "infeasible") {
     if (value !== null || family.empty) return ["it is said that no schedule exists, but there is one"];
     if (said.bound_level === null) return ["it is said that no schedule exists, without a level"];
-    if (said.bound_level === "certified" && (bound === null || Number.isFinite(bound))) return [`no schedule is said to exist (certified), but the bound ${bound} is proved`];
+    if (said.bound_level === "certified" && (bound === null || Number.isFinite(bound))) return [`no schedule is said to exist (certified), but ${bound === null ? "nothing" : `the bound ${bound}`} is proved`];
   }
   if ((said.value === null) !== ["no_schedule", "bound only", "infeasible"].includes(said.status)) return [`status is ${said.status}, but the value is ${said.value}`];
   if (said.status === "bound only" && said.bound === null) return [`status is ${said.status}, but there is no bound`];
