@@ -108,8 +108,7 @@ def test_large_whole_numbers_are_written_in_digits_alone(number, reads, tmp_path
     content["optimum"]["certificate"]["nodes"][0]["prices"]["entries"][0][-1] = "NUMBER"
     path.write_text(json.dumps(content).replace('"NUMBER"', number))
     if reads:
-        (part,) = recheck(path)
-        assert part.accepted or "price" in str(part)  # it was read
+        assert recheck(path)[0].bound is not None
     else:
         with pytest.raises(
             InputError, match="expected a whole number of that size in digits alone"
