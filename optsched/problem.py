@@ -374,6 +374,19 @@ class Family:
         """The policies that run where none are named."""
         return [name for name in self.policies if name not in self.on_request]
 
+    def proved(self, instance: Any, certificate: Any) -> float:
+        """Return the bound that a certificate proves; infinite only if no schedule exists.
+
+        Raises
+        ------
+        ValueError
+            It proves none: the checker refuses it, or the bound excludes nothing.
+        """
+        bound = self.check(instance, certificate)
+        if not self.sign * bound < math.inf:
+            raise ValueError(f"the bound {bound} excludes no value")
+        return bound
+
     def strictly(self, instance: Any, schedule: Any) -> tuple[Schedule, Verdict]:
         """Return a policy's schedule without what it has not finished, judged by the model."""
         kept = schedule if self.trim is None else self.trim(instance, schedule)

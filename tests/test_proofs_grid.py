@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -39,8 +40,16 @@ def test_floats_on_either_side(x):
 
 def test_no_float_above_the_largest():
     assert float_above(Fraction(2**1023)) == 2.0**1023
-    with pytest.raises(ValueError, match="beyond the largest float"):
-        float_above(Fraction(2**1025))
+    largest = Fraction(sys.float_info.max)
+    for more in (0, Fraction(1, 3), 2**969, 2**970, 2**1025):  # from 2**970 on, the nearest is inf
+        assert float_above(-largest - more) == -sys.float_info.max
+        assert float_below(largest + more) == sys.float_info.max
+        for rounded, x in ((float_above, largest + more), (float_below, -largest - more)):
+            if more:
+                with pytest.raises(ValueError, match="beyond the largest float"):
+                    rounded(x)
+            else:
+                assert rounded(x) == float(x)
 
 
 @given(st.fractions(min_value=Fraction(1, 10**9), max_value=10**9))

@@ -115,6 +115,6 @@ def judged(
 
 def _evaluated(family: Family, instance: Instance, certificate: Frozen) -> tuple[float, Frozen]:
     try:
-        return family.check(instance, certificate), certificate
+        return family.proved(instance, certificate), certificate
     except ValueError as err:
         raise InputError(f"a certificate to start from proves nothing: {err}") from err

@@ -257,7 +257,7 @@ class Progress:
             The checker refuses it.
         """
         if self._checked is None or self._checked[0] is not certificate:
-            self._checked = certificate, self.family.check(self.instance, certificate)
+            self._checked = certificate, self.family.proved(self.instance, certificate)
             self.certified(*self._checked)
         return self._checked[1]
 

@@ -267,6 +267,8 @@ def first_error(err: ValidationError) -> str:
     message = first["msg"].removeprefix("Value error, ")
     if not place or first["type"] == "value_error":
         return f"{place + ': ' if place else ''}{message}"
+    if first["type"] == "int_parsing_size":
+        message = "expected a whole number of that size in digits alone"
     if first["type"] == "missing":
         return f"{place}: {message}"
     return f"{place}: is {short(first['input'])}; {message}"

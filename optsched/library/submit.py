@@ -111,7 +111,7 @@ def _best(family: Family, instance: Instance, mine: Optimum, theirs: Optimum) ->
     sign = family.sign
     made = theirs.schedule
     value = None if made is None else family.verify(instance, made).value
-    bound = None if theirs.certificate is None else family.check(instance, theirs.certificate)
+    bound = None if theirs.certificate is None else family.proved(instance, theirs.certificate)
     schedule = value is not None and _beyond(sign, value, mine.value)
     proof = bound is not None and _beyond(-sign, bound, mine.proved)
     if not (schedule or proof):

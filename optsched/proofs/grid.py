@@ -144,7 +144,7 @@ def ceil_log2(x: Fraction) -> int:
 
 
 def float_above(x: Fraction) -> float:
-    """Return a float that is not below ``x``, its nearest or a neighbour of it.
+    """Return the smallest finite float that is not below ``x``.
 
     Raises
     ------
@@ -153,12 +153,20 @@ def float_above(x: Fraction) -> float:
     """
     try:
         near = float(x)
-    except OverflowError as err:
-        raise ValueError("the bound is beyond the largest float, expected lower prices") from err
-    return near if Fraction(near) >= x else math.nextafter(near, math.inf)
+    except OverflowError:
+        near = math.inf if x > 0 else -math.inf
+    above = near if near >= x else math.nextafter(near, math.inf)
+    if above == math.inf:
+        raise ValueError("the bound is beyond the largest float, expected other prices")
+    return above + 0.0  # -0.0 is written as 0.0
 
 
 def float_below(x: Fraction) -> float:
-    """Return a float that is not above ``x``, its nearest or a neighbour of it."""
-    near = float(x)
-    return near if Fraction(near) <= x else math.nextafter(near, -math.inf)
+    """Return the largest finite float that is not above ``x``.
+
+    Raises
+    ------
+    ValueError
+        There is none.
+    """
+    return 0.0 - float_above(-x)

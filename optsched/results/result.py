@@ -325,14 +325,17 @@ def _wrong_status(
             return ["the file claims that no schedule exists, but there is one"]
         if said.bound_level is None:
             return ["the file claims that no schedule exists, without a level"]
-        if said.bound_level is Level.CERTIFIED and bound is not None and not math.isinf(bound):
-            return [f"the file certifies that no schedule exists, but the bound {bound} is proved"]
-        return []
-    if (said.value is None) != (said.status in (Status.NO_SCHEDULE, Status.BOUND_ONLY)):
+        if said.bound_level is Level.CERTIFIED and (bound is None or not math.isinf(bound)):
+            proved = "nothing" if bound is None else f"the bound {bound}"
+            return [f"the file certifies that no schedule exists, but {proved} is proved"]
+    without = (Status.NO_SCHEDULE, Status.BOUND_ONLY, Status.INFEASIBLE)
+    if (said.value is None) != (said.status in without):
         return [f"status is {said.status}, but the value is {said.value}"]
+    if said.status is Status.BOUND_ONLY and said.bound is None:
+        return [f"status is {said.status}, but there is no bound"]
     refused = said.schedule is not None and value is None
     if refused or (said.certificate is not None and bound is None):
-        return []  # that was told, and there is no gap
+        return []  # there is a complaint already, and no gap
     found = []
     known = replace(said.interval(instance), value=value)
     for name, side in (("gap", said.bound), ("certified_gap", said.certified_bound)):
@@ -393,7 +396,7 @@ def _value(
 def _judged(verdict: Verdict, said: float | None) -> list[str]:
     """Return what is wrong with a schedule, or with the value that it claims to have."""
     if verdict.value is None:
-        return [str(v) for v in verdict.violations]
+        return [str(v) for v in verdict.violations] or ["the schedule has no value"]
     if said is None or not agree(verdict.value, said, SAME):
         return [f"value is {verdict.value}, the file states {said}"]
     return []
@@ -402,7 +405,11 @@ def _judged(verdict: Verdict, said: float | None) -> list[str]:
 def _proved(
     family: Family, instance: Instance, said: Optimum, complaints: list[str]
 ) -> float | None:
-    """Re-evaluate the certificate: a file may claim less than it proves, never more."""
+    """Re-evaluate the certificate: a file may claim less than it proves, never more.
+
+    None: nothing is proved. A certificate that proves nothing is a complaint, and so is anything
+    certified without a certificate.
+    """
     bound = said.bound if said.bound_level is Level.CERTIFIED else None
     certified = [b for b in (bound, said.certified_bound) if b is not None]
     if said.certificate is None:
@@ -410,12 +417,10 @@ def _proved(
             complaints.append("the bound is marked as certified, but the certificate is missing")
         return None
     try:
-        proved = family.check(instance, said.certificate)
+        proved = family.proved(instance, said.certificate)
     except ValueError as err:
         complaints.append(f"the certificate proves nothing: {err}")
         return None
-    if proved == family.sign * math.inf:
-        return None  # that means nothing
     complaints += [
         f"the certificate proves the bound {proved}, the file states {better}"
         for better in dict.fromkeys(certified)

@@ -10,8 +10,9 @@ from independent.cases import case
 from second_checker import NODE, RESULTS, answers, differences, solved
 from sweeps import sweep
 
-from optsched.core import solve
-from optsched.results.result import recheck, save_result
+from optsched.core import simulate, solve
+from optsched.problem import InputError
+from optsched.results.result import recheck, save_result, save_run
 
 pytestmark = [
     pytest.mark.slow,
@@ -88,6 +89,45 @@ def test_beside_jobs_that_never_run_and_are_worth_far_more(family, tmp_path):
                 files.append(tmp_path / f"{seed}-{scale:g}-{method}.json")
                 save_result(files[-1], here, solve(here, method=method, time_limit=LONG))
     assert differences(files, answers(files, tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "reads"),
+    [
+        ("1e18", True),
+        ("9223372036854774784.0", True),
+        ("9223372036854775808", True),
+        ("9223372036854775808.0", False),
+        ("1e19", False),
+        ("-9223372036854775808.0", False),
+    ],
+)
+def test_large_whole_numbers_are_written_in_digits_alone(number, reads, tmp_path):
+    (path,) = solved("oasis", tmp_path, [1])
+    content = json.loads(path.read_text())
+    content["optimum"]["certificate"]["nodes"][0]["prices"]["entries"][0][-1] = "NUMBER"
+    path.write_text(json.dumps(content).replace('"NUMBER"', number))
+    if reads:
+        assert recheck(path)[0].bound is not None
+    else:
+        with pytest.raises(
+            InputError, match="expected a whole number of that size in digits alone"
+        ):
+            recheck(path)
+    assert differences([path], answers([path], tmp_path)) == []
+
+
+@pytest.mark.parametrize("slot", [2**53, 2**63, 10**400, -(10**30)])
+def test_a_slot_that_no_float_holds(slot, tmp_path):
+    inst = case("oasis", "one job", 1.0, 1).instance
+    save_run(tmp_path / "run.json", inst, simulate(inst, "fifo"))
+    content = json.loads((tmp_path / "run.json").read_text())
+    content["run"]["completion"][0] = slot
+    (tmp_path / "run.json").write_text(json.dumps(content))
+    found = answers([tmp_path / "run.json"], tmp_path)
+    assert differences([tmp_path / "run.json"], found) == []
+    ((part,),) = found.values()
+    assert part["complaints"] == ["other jobs are completed, or in other slots, than the file says"]
 
 
 @pytest.mark.parametrize(("limits", "reads"), [([], True), ([[0, 0, "1"]], False)])

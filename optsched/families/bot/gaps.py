@@ -25,10 +25,11 @@ and T_i is the i-th smallest of all U that are known.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 
-from optsched.families.bot.certificate.bound import LARGEST, attained, log_mean
+from optsched.families.bot.certificate.bound import attained, log_mean
 from optsched.families.bot.certificate.format import BotCertificate, Level, levels
 from optsched.families.bot.instance import BotInstance, BotSchedule, alone, latest
 from optsched.families.bot.verify import totals
@@ -138,7 +139,7 @@ def _shortfall(
 def _over(top: Fraction, rate: Fraction) -> float:
     if rate <= 0:
         return 0.0 if top <= 0 else math.inf
-    return float(abs(min(top / rate - 1, Fraction(LARGEST))))
+    return float(min(abs(top / rate - 1), Fraction(sys.float_info.max)))
 
 
 @latest

@@ -180,10 +180,13 @@ def check(inst: BipartiteInstance, certificate: BipartiteCertificate) -> float:
             terms += worth.tolist()
         else:
             terms += _times_above(weight, worth).tolist()
-    bound = math.fsum(terms)
+    try:
+        bound = math.nextafter(math.fsum(terms), math.inf)
+    except OverflowError:
+        bound = math.inf
     if not math.isfinite(bound):
-        raise ValueError(f"the certificate proves {bound}, expected a number")
-    return math.nextafter(bound, math.inf) if bound > 0 else 0.0
+        raise ValueError("the bound is beyond the largest float, expected other prices")
+    return bound if any(terms) else 0.0
 
 
 def _times_above(times: Ints, amounts: Floats) -> Floats:

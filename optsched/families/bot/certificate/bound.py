@@ -21,16 +21,13 @@ makes a number that is out of reach: ln M is a fraction of a few hundred digits.
 
 from __future__ import annotations
 
-import math
-import sys
 from collections.abc import Sequence
 from fractions import Fraction
 
 from optsched.families.bot.instance import BotInstance
 from optsched.numbers.resources import exact
 from optsched.proofs.enclosure import exp_above, exp_below, ln, log_sum
-
-LARGEST = sys.float_info.max
+from optsched.proofs.grid import float_above
 
 
 def log_mean(inst: BotInstance, pay: Fraction, task: Sequence[Fraction]) -> Fraction:
@@ -92,20 +89,6 @@ def attained(inst: BotInstance, rates: Sequence[Fraction]) -> Fraction | None:
     up, power = alpha > 1, 1 - alpha
     terms = [ln(g, up=up) + power * ln(rate, up=False) for g, rate in pairs]
     return log_sum(terms, Fraction(1), up=up) / power
-
-
-def float_above(x: Fraction) -> float:
-    """Return the smallest float that is at least ``x``.
-
-    Raises
-    ------
-    ValueError
-        There is none.
-    """
-    if x > Fraction(LARGEST):
-        raise ValueError("the bound is beyond the largest float, expected other prices")
-    near = float(max(x, Fraction(-LARGEST)))
-    return near + 0.0 if Fraction(near) >= x else math.nextafter(near, math.inf)
 
 
 def _shares(inst: BotInstance) -> list[Fraction]:

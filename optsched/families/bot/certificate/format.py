@@ -32,12 +32,13 @@ from typing import Annotated, NamedTuple, Self
 import numpy as np
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
-from optsched.families.bot.certificate.bound import float_above, log_mean, worth
+from optsched.families.bot.certificate.bound import log_mean, worth
 from optsched.families.bot.instance import BotInstance, latest
 from optsched.numbers.arrays import Floats
 from optsched.numbers.resources import exact
 from optsched.problem import Frozen
 from optsched.process.interrupts import leave_if_abandoned
+from optsched.proofs.grid import float_above
 from optsched.proofs.limits import check_owner
 
 LARGEST = 1e300  # price

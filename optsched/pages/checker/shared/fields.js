@@ -13,6 +13,7 @@ const hasName = (known, name) => typeof name === "string" && Object.hasOwn(known
 
 const whole = (least = null, most = null) => ({
   read(v, place) {
+    if (typeof v === "number" && Math.abs(v) >= 2 ** 63) refuse(place, v, "a whole number of that size in digits alone");
     const is = typeof v === "bigint" || (typeof v === "number" && Number.isInteger(v));
     if (!is || (least !== null && v < least) || (most !== null && v > most)) {
       refuse(place, v, `a whole number${least === null ? "" : ` from ${least}`}${most === null ? "" : ` to ${most}`}`);

@@ -124,7 +124,7 @@ function foreign(instance, part) {
 }
 
 function judged(verdict, said) {
-  if (verdict.value === null) return verdict.violations;
+  if (verdict.value === null) return verdict.violations.length ? verdict.violations : ["the schedule has no value"];
   return said !== null && agree(verdict.value, said, SAME) ? [] : [`value is ${verdict.value}, the file says ${said}`];
 }
 
@@ -133,7 +133,7 @@ function checkRun(family, instance, run, place) {
   const verdict = family.judge(instance, run.schedule, { unfinished: true });
   complaints.push(...judged(verdict, run.value));
   if (verdict.value !== null && verdict.obeys !== run.obeys) complaints.push("the run keeps to the model, or leaves it, and the file says the contrary");
-  if (verdict.value !== null && JSON.stringify(verdict.completion) !== JSON.stringify(run.completion)) complaints.push("other jobs are completed, or in other slots, than the file says");
+  if (verdict.value !== null && verdict.completion.map(String).join() !== run.completion.map(String).join()) complaints.push("other jobs are completed, or in other slots, than the file says");
   return { place, what: `run of ${run.policy}`, value: verdict.value, bound: null, gap: null, complaints, schedule: run.schedule };
 }
 
@@ -182,11 +182,12 @@ function wrongStatus(family, said, { value, bound, gap }, apart) {
   if (said.status === "infeasible") {
     if (value !== null || family.empty) return ["it is said that no schedule exists, but there is one"];
     if (said.bound_level === null) return ["it is said that no schedule exists, without a level"];
-    return said.bound_level === "certified" && bound !== null && Number.isFinite(bound) ? [`no schedule is said to exist (certified), but the bound ${bound} is proved`] : [];
+    if (said.bound_level === "certified" && (bound === null || Number.isFinite(bound))) return [`no schedule is said to exist (certified), but ${bound === null ? "nothing" : `the bound ${bound}`} is proved`];
   }
-  if ((said.value === null) !== ["no_schedule", "bound only"].includes(said.status)) return [`status is ${said.status}, but the value is ${said.value}`];
+  if ((said.value === null) !== ["no_schedule", "bound only", "infeasible"].includes(said.status)) return [`status is ${said.status}, but the value is ${said.value}`];
+  if (said.status === "bound only" && said.bound === null) return [`status is ${said.status}, but there is no bound`];
   const isRefused = said.schedule !== null && value === null;
-  if (isRefused || (said.certificate !== null && bound === null)) return []; // that was told, and there is no gap
+  if (isRefused || (said.certificate !== null && bound === null)) return []; // there is a complaint already, and no gap
   const found = [];
   const near = (a, b) => agree(a, b, SAME) || Math.abs(a - b) <= SAME; // rounding may leave little of a difference
   for (const [name, side] of [["gap", said.bound], ["certified_gap", said.certified_bound]]) {
@@ -200,7 +201,9 @@ function wrongStatus(family, said, { value, bound, gap }, apart) {
   return found;
 }
 
+// What the certificate proves; null with a complaint if that is nothing, or without a certificate.
 function proveBound(family, instance, said, complaints) {
+  const sign = family.sense === "max" ? 1 : -1;
   const certified = [said.bound_level === "certified" ? said.bound : null, said.certified_bound].filter((b) => b !== null);
   if (said.certificate === null) {
     if (certified.length || said.bound_level === "certified") complaints.push("the bound is said to be certified, but the certificate is missing");
@@ -212,13 +215,12 @@ function proveBound(family, instance, said, complaints) {
     need(owner === instance.digest, "it belongs to another instance");
     need(said.length <= (family.longest?.(instance) ?? LARGEST_CERTIFICATE), `it has ${said.length} characters`);
     proved = family.check(instance, said.certificate);
+    need(sign * proved < Infinity, `the bound ${proved} excludes no value`);
   } catch (err) {
     if (!(err instanceof Refused)) throw err;
     complaints.push(`the certificate proves nothing: ${err.message}`);
     return null;
   }
-  const sign = family.sense === "max" ? 1 : -1;
-  if (proved === sign * Infinity) return null; // that says nothing
   for (const better of new Set(certified)) {
     if (sign * (proved - better) > 0 && !agree(proved, better, SAME)) complaints.push(`the certificate proves the bound ${proved}, the file says ${better}`);
   }

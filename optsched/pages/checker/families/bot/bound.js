@@ -184,7 +184,7 @@ FAMILIES.bot = (() => {
 
   const beyond = (top, rate) => {
     if (rate.n <= 0n) return top.n <= 0n ? 0 : Infinity;
-    return Math.abs(toFloat(minus(over(top, rate), frac(1)), 0));
+    return Math.min(Math.abs(toFloat(minus(over(top, rate), frac(1)), 0)), Number.MAX_VALUE);
   };
 
   function gap(inst, value, bound, schedule, cert) {
