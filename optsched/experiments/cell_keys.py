@@ -311,7 +311,7 @@ class Contender:
         if ":" in self.name and not code:
             raise InputError(
                 f"{self.label} is a program from outside, which is run only if "
-                f"`--policy {json.dumps(self.label)}` asks for it"
+                f"`--policy {json.dumps(self.label)}` requests it"
             )
         chosen: Policy | str = self.name
         if self.parameters:
