@@ -248,7 +248,7 @@ def _apart(pool: Pool, task: Task) -> Any:
 
 
 def _is_no_error(numbers: Iterable[float | None], again: Best | Row, *, ours: bool) -> str | None:
-    """Return what is wrong with a row that reports an error: only other versions may have had it."""
+    """Return what is wrong with a row of an error, which only other versions may have had."""
     if any(number is not None for number in numbers):
         return "the row reports an error, and numbers all the same"
     if ours and again.status is not State.ERROR:
