@@ -17,10 +17,10 @@ from terminal import refused
 
 from optsched.core import solve
 from optsched.declared.model import Maximization, Minimization
-from optsched.files.envelope import load_instance
+from optsched.files.format import load_instance
 from optsched.problem import InputError, family_of
+from optsched.results.load import load_known, load_optimum, load_start
 from optsched.results.result import recheck, save_result
-from optsched.results.reuse import load_known, load_optimum, load_start
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="there is no Node")
 
