@@ -180,11 +180,11 @@ NAMED_BY_FILES = {  # commands that read what somebody else may have written
     "solve": ["result.json", "--effort", 10],
     "run": ["result.json", "-p", "re-solve"],
     "ratio": ["result.json", "-p", "re-solve", "--optimum", "result.json", "--effort", 10],
-    "weight": ["result.json"],
+    "max-weight": ["result.json"],
     "verify": ["result.json"],
     "export": ["result.json", "-o", "program.mps"],
     "report": ["cells.sqlite", "-o", "cells.html"],
-    "hunt": ["-p", "fifo", "-o", "worst.json", "--evaluations", 1, "--family", "bot"],
+    "worst-case": ["-p", "fifo", "-o", "worst.json", "--evaluations", 1, "--family", "bot"],
     "minimax": ["result.json"],
     "campaign run": ["plan.toml"],
     "campaign resume": ["cells.sqlite"],
@@ -212,7 +212,7 @@ def test_no_command_runs_code_that_only_a_file_names(call, folder):
     campaign("plan.toml", "cells.sqlite", trust=True, workers=1)
     words = ["-p", "knapsack.py:threshold", "-o", "result.json", "--effort", 10]
     assert call("ratio", "knapsack.py:knapsack", "--preset", "small", *words)[0] == 0
-    assert call("hunt", *NAMED_BY_FILES["hunt"])[0] == 0
+    assert call("worst-case", *NAMED_BY_FILES["worst-case"])[0] == 0
     notes = folder / "worst.hunt.json"
     notes.write_text(notes.read_text().replace('"fifo"', '"knapsack.py:threshold"'))
     for name in [name for name in sys.modules if str(folder) in name]:

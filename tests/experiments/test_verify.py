@@ -201,13 +201,13 @@ NO_ERROR = {
 @pytest.mark.parametrize("what", NO_ERROR)
 def test_errors_are_errors_here_too(call, edit, what):
     status, out, _ = call("campaign", "verify", edit(NO_ERROR[what]))
-    assert (status, "says an error, but there is none here" in out) == (1, True), out
+    assert (status, "reports an error, but there is none here" in out) == (1, True), out
 
 
 def test_other_versions_may_have_had_an_error(call, edit):
     script = f"{OTHER} {NO_ERROR['cells']} WHERE key = (SELECT min(key) FROM cell)"
     status, out, _ = call("campaign", "verify", edit(script))
-    assert (status, "1 cells say an error" in out) == (0, True), out
+    assert (status, "1 cells state an error" in out) == (0, True), out
 
 
 HANGS = """
@@ -242,7 +242,7 @@ def test_what_fails_again_is_accepted(call, tmp_path, monkeypatch):
     }
     assert campaign(plan, "store", workers=1).progress.errors == 2
     status, out, _ = call("campaign", "verify", "store", "--trust")
-    assert (status, "2 cells say an error" in out) == (0, True), out
+    assert (status, "2 cells state an error" in out) == (0, True), out
 
 
 WRONG = {
