@@ -381,7 +381,8 @@ class Reference:
 
     def solve(self, instance: Instance) -> Optimum:
         """Look for the optimum of an instance."""
-        return solve(instance, **self.content)
+        content = dict(self.content)
+        return solve(instance, work_limit=content.pop("effort"), **content)
 
 
 @dataclass(frozen=True)

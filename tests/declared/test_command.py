@@ -213,7 +213,7 @@ def test_no_command_runs_code_that_only_a_file_names(call, folder):
     words = ["-p", "knapsack.py:threshold", "-o", "result.json", "--effort", 10]
     assert call("ratio", "knapsack.py:knapsack", "--preset", "small", *words)[0] == 0
     assert call("worst-case", *NAMED_BY_FILES["worst-case"])[0] == 0
-    notes = folder / "worst.hunt.json"
+    notes = folder / "worst.checkpoint.json"
     notes.write_text(notes.read_text().replace('"fifo"', '"knapsack.py:threshold"'))
     for name in [name for name in sys.modules if str(folder) in name]:
         del sys.modules[name]
