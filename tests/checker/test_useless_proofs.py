@@ -151,6 +151,7 @@ def holds(sign, said, bound, gap):
     )
 
 
+@pytest.mark.slow
 def test_no_claim_outlives_its_proof(result, tmp_path):
     inst, content, rng = load_instance(result), json.loads(result.read_text()), random.Random(1)
     best, sign = content["optimum"], family_of(inst).sign
