@@ -70,7 +70,7 @@ def module(name: str) -> Any:
 
 def relaxation(home: Any) -> Any:
     """Return the class of a decomposition with prices on capacity, of today or of before."""
-    names = ("CapacityRelaxation", "CapacityRelaxation", "CapacityRelaxation")
+    names = ("CapacityRelaxation", "CapacityBlocks", "ServerBlocks")
     return next(getattr(home, name) for name in names if hasattr(home, name))
 
 
@@ -97,7 +97,7 @@ def oracle(instance: Any, family: str, where: str) -> Task:
 
 def policy(instance: Any, _family: str, name: str) -> Task:
     """Time the decisions of a policy."""
-    from optsched.core import simulate
+    from optsched import simulate
 
     def run() -> Answer:
         found = simulate(instance, name, seed=1)
@@ -108,7 +108,7 @@ def policy(instance: Any, _family: str, name: str) -> Task:
 
 def optimum(instance: Any, _family: str, method: str) -> Task:
     """Solve with one thread."""
-    from optsched.core import solve
+    from optsched import solve
 
     def run() -> Answer:
         found = solve(instance, method=method, time_limit=LIMIT, threads=1, seed=1)

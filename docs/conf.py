@@ -59,7 +59,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(numpy|pandas|pydantic|pyomo|np|pd)\..*"),
     ("py:class", "DataFrame"),
     ("py:.*", r"optsched\.(declared\..*|online)"),
-    ("py:class", r"Constraint|Declared|Menu|Problem|Variable|(Pyomo|linopy) model"),
+    ("py:class", r"Constraint|Declared|Menu|Played|Problem|Variable|(Pyomo|linopy) model"),
 ]
 
 # `sphinx-build -b linkcheck`. Some servers refuse whoever is no browser: that is no broken link.

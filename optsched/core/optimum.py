@@ -130,7 +130,7 @@ class Optimum(Frozen):
         if self.status is Status.INFEASIBLE:
             return f"no schedule exists ({self.bound_level})"
         if self.status is Status.BOUND_ONLY:
-            return f"the relaxation has the value {self.bound:.6g} ({self.bound_level})"
+            return f"the relaxation gives the bound {self.bound:.6g} ({self.bound_level})"
         if self.value is None:
             none = "no schedule found"
             if self.bound is None:
