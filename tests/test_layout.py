@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -75,3 +76,26 @@ def test_modules_are_found_under_their_old_names():
         *("True", "optsched.experiments.plan", "optsched.adversarial.worst_case"),
         "optsched.files.format",
     ]
+
+
+def test_modules_named_in_docs_and_docstrings_exist():
+    docs, missing = TREE / "docs", []
+    for page in (*docs.glob("optimum/*.md"), docs / "algorithms.md", docs / "glossary.md"):
+        for line in page.read_text("utf-8").splitlines():
+            used = re.sub(r" \(.*?\)", "", line.strip("| ").rpartition(" | ")[2]).split(", ")
+            places = [ROOT, TREE, ROOT / "families" / page.stem / "optimum"]
+            places += [ROOT / "families" / name for name in used if name.isalpha()]
+            for name in re.findall(r"`([a-z_*]+(?:/[a-z_*]+)+)(?:\.py)?`", line):
+                if not any(any(p.glob(name + end)) for p in places for end in ("", ".py")):
+                    missing.append(f"{page.name}: {name}")
+    for path in ROOT.glob("families/*/optimum/**/*.py"):
+        source = path.read_text("utf-8")
+        head = ast.get_docstring(ast.parse(source), clean=False) or ""
+        for name in re.findall(r"`(?:optsched\.)?([\w./]+)`", head):
+            place, _, last = name.removesuffix(".py").strip(".").replace(".", "/").rpartition("/")
+            found = (TREE / name).exists() or any(ROOT.glob(f"**/{place}/{last}"))
+            found = found or any(ROOT.glob(f"**/{place}/{last}.py"))
+            texts = [p.read_text("utf-8") for p in ROOT.rglob(f"{place}.py")] if place else [source]
+            if not found and not re.search(rf"\b{last}\b", "".join(texts).replace(head, "")):
+                missing.append(f"{path.relative_to(ROOT)}: {name}")
+    assert not missing

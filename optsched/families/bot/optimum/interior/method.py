@@ -1,11 +1,11 @@
 """Primal-dual interior-point method for alpha-fair rates on a tree.
 
 Predictor and corrector after Mehrotra (1992). The objective is the logarithm of the mean rate
-(`fairness.mean_rate`), which is concave for every alpha, does not change with the units, and has
-the same optimum as the alpha-fair utility (Mo and Walrand, 2000). Everything is scaled (`tree`);
-the start is strictly feasible. Every iteration is one elimination along the tree (`kernels`) and
-two right sides (`steps`). The gap is exact: rates scaled to the largest load against the bound
-that the prices prove.
+(`fairness.log_mean_rate`), which is concave for every alpha, does not change with the units, and
+has the same optimum as the alpha-fair utility (Mo and Walrand, 2000). Everything is scaled
+(`tree`); the start is strictly feasible. Every iteration is one elimination along the tree
+(`kernels`) and two right sides (`steps`). The gap is exact: rates scaled to the largest load
+against the bound that the prices prove.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Large neighborhood search of `completion`: state and insertion of jobs on single servers.
 
-Jobs are removed and reinserted (Shaw, 1998); `annealing` makes the moves, `together` runs them in
-threads.
+Jobs are removed and reinserted (Shaw, 1998); `annealing` makes the moves,
+`parallel_annealing` runs them in threads.
 """
 
 from __future__ import annotations

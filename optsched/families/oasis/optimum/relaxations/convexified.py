@@ -1,7 +1,7 @@
 """Lagrangian relaxation of capacity, with relaxed pricing of all jobs in one kernel.
 
-The blocks of the subgradient method `engine.ascent` (Held et al., 1974); `relaxed_kernels` bounds
-the payoffs.
+The blocks of the subgradient method `engine.ascent` (Held et al., 1974); `convexified_kernels`
+bounds the payoffs.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Violated inequalities are added to the linear relaxation in rounds (Crowder et al., 1983):
 
 - *packing*: what the machines of a class host in a slot is a mixture of patterns of one machine;
-  Fenchel cuts (Boyd, 1994), see `packing_cuts`;
+  Fenchel cuts (Boyd, 1994), see `knapsack_cuts`;
 - *speed*: the share of a job that is completed by slot t cannot use more workers in a slot than
   that share of N_i; these have the form of the (l, S) inequalities of lot sizing and are separated
   like them (Barany et al., 1984).

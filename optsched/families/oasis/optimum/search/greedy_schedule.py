@@ -3,9 +3,9 @@
 A simplified large neighborhood search (Shaw, 1998) with simulated annealing (Kirkpatrick et al.,
 1983) where the pricing subproblem of `search.neighbourhood` is too slow. A job pays for what it
 uses at prices per class of machines, on machines that can still hold it. Its work goes to the
-cheapest segments of all slots, in whole workers, as `prices.relaxed_kernels` does in fractions.
-Within a class, machines are preferred where little of the scarce resources is left unusable, then
-the first ones.
+cheapest segments of all slots, in whole workers, as `relaxations.convexified_kernels` does in
+fractions. Within a class, machines are preferred where little of the scarce resources is left
+unusable, then the first ones.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Control of fix-and-optimize repairs for completion slots fixed by a relaxation.
 
-Keeps one repair (`slot_repair`; Helber and Sahling, 2010) for every combination of completion
+Keeps one repair (`fix_and_optimize`; Helber and Sahling, 2010) for every combination of completion
 slots that the branch-and-price tree meets, and decides which one continues, and for how long.
 """
 
