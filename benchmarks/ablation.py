@@ -68,7 +68,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "branch and price": Mechanism({"small": 0}, ("tree/branching.py", "tree/nodes.py"), small=True),
     "fix and optimize": Mechanism(
         {"repair_share": 0.0, "stuck_share": 0.0},
-        ("search/fix_and_optimize.py", "search/repairs.py"),
+        ("search/slot_repair.py", "search/fix_and_optimize.py"),
         small=True,
     ),
     "restricted master": Mechanism(
@@ -78,8 +78,8 @@ MECHANISMS: Mapping[str, Mechanism] = {
     "fix and optimize, restricted master": Mechanism(
         {"repair_share": 0.0, "stuck_share": 0.0, "pattern_share": 0.0},
         (
+            "search/slot_repair.py",
             "search/fix_and_optimize.py",
-            "search/repairs.py",
             "search/restricted_master_heuristic.py",
         ),
         small=True,

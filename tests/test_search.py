@@ -1,4 +1,4 @@
-"""Neighbourhood search on a knapsack, whose optimum is known, and on a cluster."""
+"""Neighborhood search on a knapsack, whose optimum is known, and on a cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from independent.oasis import optimum, random_instance
 from optsched.engine.progress import Progress
 from optsched.engine.search import COOLING, construct, improve
 from optsched.families.oasis import FAMILY
-from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
+from optsched.families.oasis.optimum.search.neighborhood import Neighborhood, flat_prices
 from optsched.families.oasis.sources.traces import generate
 from optsched.scheduling.board import load
 
@@ -136,7 +136,7 @@ def test_worthless_jobs_are_left_alone():
 
 def searched(inst, seed=0, steps=300):
     progress = Progress(FAMILY, inst, time_limit=60.0, gap=0.0)
-    area = Neighbourhood(inst, flat_prices(inst))
+    area = Neighborhood(inst, flat_prices(inst))
     area.start()
     began = area.board.value
     best = area.search(progress, seed=seed, start=0, done=clock(steps))
@@ -163,7 +163,7 @@ def test_a_search_is_repeatable_and_better_than_its_start():
 def test_plans_can_be_loaded_again():
     inst = generate("small", seed=1)
     _, area, best, _ = searched(inst)
-    other = Neighbourhood(inst, flat_prices(inst))
+    other = Neighborhood(inst, flat_prices(inst))
     other.start()
     load(other.board, best)
     assert other.board.value == pytest.approx(sum(p.value for p in best.values()))

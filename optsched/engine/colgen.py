@@ -108,7 +108,7 @@ def key(column: Column) -> tuple[int, float, bytes, bytes, bytes]:
 
 
 class Master:
-    """The restricted master program by a warm simplex; columns are added, never rebuilt.
+    """The restricted master program by a warm simplex; columns are added, none is removed.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """A cluster filled by hand: put a job in where its plan states, take it out again.
 
-Serves the neighbourhood search of families with workers and parameter servers (PS). Every state is
+Serves the neighborhood search of families with workers and parameter servers (PS). Every state is
 feasible on single machines.
 """
 

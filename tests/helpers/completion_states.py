@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.families.completion.optimum.relaxations.capacity import Jobs
-from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
+from optsched.families.completion.optimum.search.neighborhood import Neighborhood
 from optsched.families.completion.oracle.servers import MOST_ROOM
 from optsched.families.completion.sources.presets import generate
 
@@ -17,7 +17,7 @@ def filled(architecture="ps", seed=3, jobs=12, machines=3, factor=0.0):
     inst = generate("mid", seed=seed, jobs=jobs, machines=machines, architecture=architecture)
     made = Jobs(inst)
     prices = np.random.default_rng(0).uniform(0, 5, (SLOTS, *made.class_capacity.shape))
-    area = Neighbourhood(made, prices, SLOTS)
+    area = Neighborhood(made, prices, SLOTS)
     area.construct(np.argsort(-area.tables.density, kind="stable").tolist(), factor)
     return area
 

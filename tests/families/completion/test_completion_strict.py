@@ -20,7 +20,7 @@ from optsched.families.completion.optimum.initial_bounds import one_by_one, open
 from optsched.families.completion.optimum.relaxations.capacity import Jobs
 from optsched.families.completion.optimum.relaxations.priced_search import Portfolio
 from optsched.families.completion.optimum.scaling import power_of, scaled, unscaled
-from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
+from optsched.families.completion.optimum.search.neighborhood import Neighborhood
 from optsched.families.completion.optimum.tree.branching import certify_tree
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
@@ -224,7 +224,7 @@ def test_the_search_starts_from_a_schedule_that_is_known():
     monitor.incumbent(best.value, best.schedule)
     search = Portfolio(inst, monitor, 1, 0)
     assert search.begin()
-    area = Neighbourhood(search.jobs, search.prices, search.slots)
+    area = Neighborhood(search.jobs, search.prices, search.slots)
     assert area.cost(search.plans) == best.value < greedy_value(inst)
     again = area.pieces(search.plans)
     assert [(p,) for p in again] == list(best.schedule.jobs)
@@ -246,7 +246,7 @@ def test_schedules_of_policies_are_read_back_as_they_are(policy):
             run = simulate(inst, get_policy(FAMILY, policy))
             jobs = Jobs(inst)
             end = max(p.end for (p,) in run.schedule.jobs)
-            area = Neighbourhood(jobs, jobs_free(jobs), end)
+            area = Neighborhood(jobs, jobs_free(jobs), end)
             plans = area.plans_of(run.schedule)
             if plans is None:  # more workers than help
                 continue

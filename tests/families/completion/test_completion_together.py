@@ -15,7 +15,7 @@ from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
 from optsched.families.completion.optimum.board.plans import no_plans, sums_of
 from optsched.families.completion.optimum.relaxations.priced_search import Portfolio
-from optsched.families.completion.optimum.search.neighbourhood import schedule_of
+from optsched.families.completion.optimum.search.neighborhood import schedule_of
 from optsched.families.completion.optimum.search.parallel_annealing import (
     MEETINGS,
     Chain,

@@ -10,7 +10,7 @@ from independent.oasis import FILES, load, schedule
 from patience import LONG
 
 from optsched.engine.budget import Budget
-from optsched.families.oasis.optimum.search.fix_and_optimize import LIGHTEST, PATIENCE, SlotRepair
+from optsched.families.oasis.optimum.search.slot_repair import LIGHTEST, PATIENCE, SlotRepair
 from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify

@@ -29,7 +29,7 @@ from optsched.families.oasis.optimum.configuration_lp.search import SlotSearch
 from optsched.families.oasis.optimum.configuration_lp.slots import Slots
 from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.cutting_planes import CutLoop
-from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
+from optsched.families.oasis.optimum.search.neighborhood import Neighborhood, flat_prices
 from optsched.families.oasis.sources.presets import generate
 from optsched.scheduling.board import planned_jobs
 from optsched.scheduling.oracle.patterns import Knapsacks, best_patterns
@@ -44,7 +44,7 @@ def tightened(request):
     tightening = CutLoop(CapacityRelaxation(inst), threads=1)
     for _ in range(2):
         tightening.round(Budget().span())
-    area = Neighbourhood(inst, flat_prices(inst), tightening.guide)
+    area = Neighborhood(inst, flat_prices(inst), tightening.guide)
     area.start()
     return tightening, area.schedule(area.plans())
 
@@ -348,7 +348,7 @@ def test_equal_machines_may_be_listed_apart(tightened):
     inst = inst.model_copy(update={"worker_machines": apart})
     tightening = CutLoop(CapacityRelaxation(inst), threads=1)
     tightening.round(Budget().span())
-    area = Neighbourhood(inst, flat_prices(inst), tightening.guide)
+    area = Neighborhood(inst, flat_prices(inst), tightening.guide)
     area.start()
     search = searching(tightening, area.schedule(area.plans()))
     plans = search.plans(search.program.improve(5))

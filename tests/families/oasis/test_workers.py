@@ -14,7 +14,7 @@ from optsched.families.oasis.certificate.format import check
 from optsched.families.oasis.optimum.build_certificate import certify_capacity
 from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.relaxation import compact_prices
-from optsched.families.oasis.optimum.relaxations.unit_price import UnitPricedMaster
+from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
 
 SEEDS = range(15)
 
@@ -49,7 +49,7 @@ def every_column(problem):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_bound_is_that_of_the_program_with_every_pattern(seed):
-    problem = UnitPricedMaster(random_instance(seed))
+    problem = UnitPriceDecomposition(random_instance(seed))
     columns = every_column(problem)
     if not problem.rows or not columns:
         assert relax(problem).bound == 0
@@ -72,7 +72,7 @@ def test_the_bound_is_that_of_the_program_with_every_pattern(seed):
 def test_every_bound_is_valid_and_patterns_are_tighter(seed):
     inst = random_instance(seed)
     best = optimum(inst)
-    slots, capacity = relax(UnitPricedMaster(inst)), relax(CapacityRelaxation(inst))
+    slots, capacity = relax(UnitPriceDecomposition(inst)), relax(CapacityRelaxation(inst))
     assert best * (1 - 1e-9) <= slots.bound <= capacity.bound * (1 + 1e-7) + 1e-9
     problem = CapacityRelaxation(inst)
     prices = compact_prices(problem)
@@ -87,9 +87,9 @@ def test_every_bound_is_valid_and_patterns_are_tighter(seed):
 def test_columns_are_what_their_block_is_paid_for(seed):
     inst = random_instance(seed)
     rng = np.random.default_rng(seed)
-    for problem in (UnitPricedMaster(inst), CapacityRelaxation(inst)):
+    for problem in (UnitPriceDecomposition(inst), CapacityRelaxation(inst)):
         prices = rng.random(problem.rhs.size) * (
-            1.0 if isinstance(problem, UnitPricedMaster) else 0.01
+            1.0 if isinstance(problem, UnitPriceDecomposition) else 0.01
         )
         pricing = problem.price(prices, np.zeros(problem.copies.size))
         for c in pricing.columns:

@@ -17,7 +17,7 @@ from optsched.families.completion.certificate.bound import value_step
 from optsched.families.completion.certificate.format import latest_cost, round_up
 from optsched.families.completion.optimum.board.plans import FACTORS
 from optsched.families.completion.optimum.relaxations.priced_search import Portfolio
-from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
+from optsched.families.completion.optimum.search.neighborhood import Neighborhood
 from optsched.families.completion.optimum.timeline.prover import Prover
 from optsched.families.completion.optimum.tree.branching import (
     WindowBlocks,
@@ -84,7 +84,7 @@ class Exact:
             if bound > -np.inf and len(tree.nodes) <= MOST_NODES:
                 progress.proved(bound, lambda: certify_tree(problem, tree))
 
-        area = Neighbourhood(self.jobs, self.search.prices, inst.deadline or 2 * self.search.slots)
+        area = Neighborhood(self.jobs, self.search.prices, inst.deadline or 2 * self.search.slots)
 
         def relaxed(relaxation: Relaxation) -> None:
             """Insert the jobs in the order in which the relaxation ends them."""

@@ -12,7 +12,7 @@ import numpy as np
 from optsched.engine.progress import Progress
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.optimum.relaxations.capacity import Jobs
-from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
+from optsched.families.completion.optimum.search.neighborhood import Neighborhood
 
 MOST_DOUBLINGS = 12
 LARGE = 15_000  # jobs times servers, above which the search of small instances makes too few moves
@@ -23,7 +23,7 @@ def size(inst: CompletionInstance) -> int:
     return len(inst.jobs) * sum(c.count for c in inst.servers)
 
 
-def greedy(jobs: Jobs, progress: Progress | None) -> Neighbourhood | None:
+def greedy(jobs: Jobs, progress: Progress | None) -> Neighborhood | None:
     """Insert all jobs at no prices, on servers for long enough, and report the schedule.
 
     The most weight per share of the cluster goes first. With a deadline not all may find room: then
@@ -33,7 +33,7 @@ def greedy(jobs: Jobs, progress: Progress | None) -> Neighbourhood | None:
     shortest = max((modes.shortest or 1 for modes in jobs.modes), default=1)
     slots = jobs.inst.deadline or 2 * jobs.inst.horizon + shortest
     for _ in range(MOST_DOUBLINGS):
-        area = Neighbourhood(jobs, free, slots)
+        area = Neighborhood(jobs, free, slots)
         area.construct(np.argsort(-area.tables.density, kind="stable").tolist(), 0.0)
         if area.complete():
             if progress is not None:
@@ -45,7 +45,7 @@ def greedy(jobs: Jobs, progress: Progress | None) -> Neighbourhood | None:
     raise RuntimeError("the greedy schedule does not end")
 
 
-def makespan(area: Neighbourhood) -> int:
+def makespan(area: Neighborhood) -> int:
     """Return when the last job ends."""
     return int(area.ends(area.plans).max(initial=1.0))
 

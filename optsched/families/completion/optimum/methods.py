@@ -3,7 +3,7 @@
 - `column_generation`: Dantzig-Wolfe column generation (Lübbecke and Desrosiers, 2005) with prices
   on capacity, on increasingly fine time grids;
 - `branch_and_price`: branch and price (Barnhart et al., 1998);
-- `neighbourhood`: large neighborhood search (Shaw, 1998), schedules only;
+- `neighborhood`: large neighborhood search (Shaw, 1998), schedules only;
 - `auto`: with few choices, CP-SAT for the best schedule; otherwise column generation, then large
   neighborhood search. Small instances get certificates of optimality by branch and price and by
   bounded dynamic programming over time; for others, first prices come from a dispatched schedule,
@@ -44,7 +44,7 @@ FEW_SECONDS = 1.0  # a blink at most
 FIRST_SEARCH = 0.02  # of the time, per search before the tree
 
 
-def neighbourhood(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
+def neighborhood(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Search for schedules until the time is up, restarting every minute; proves nothing."""
     search = Portfolio(inst, progress, threads, seed)
     if search.begin():
@@ -157,7 +157,7 @@ METHODS: Mapping[str, Method] = {
         "cpsat": whole(cpsat),
         "colgen": _sized(column_generation),
         "branch-and-price": _sized(branch_and_price),
-        "search": _sized(neighbourhood),
+        "search": _sized(neighborhood),
         RELAXATION: relaxation,
     }.items()
 }

@@ -3,7 +3,7 @@
 - `column_generation`: Dantzig-Wolfe column generation (Lübbecke and Desrosiers, 2005) with prices
   on capacity, from the columns of a short search;
 - `branch_and_price`: branch and price (Barnhart et al., 1998) from these prices;
-- `neighbourhood`: large neighborhood search (Shaw, 1998), schedules only;
+- `neighborhood`: large neighborhood search (Shaw, 1998), schedules only;
 - `auto`: bounded dynamic programming over slots for tiny instances, branch and price for small
   ones, otherwise column generation and search in turns; where the compact program is small, CP-SAT
   runs if branch and price has not finished early, and before it continues; the remaining time
@@ -38,8 +38,8 @@ from optsched.families.dmlrs.optimum.program import slot_program
 from optsched.families.dmlrs.optimum.relaxation import relaxation
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.relaxations.slot_packing import MOST_JOBS
-from optsched.families.dmlrs.optimum.search.neighbourhood import (
-    Neighbourhood,
+from optsched.families.dmlrs.optimum.search.neighborhood import (
+    Neighborhood,
     SharedBoard,
     flat_prices,
     plan_column,
@@ -197,7 +197,7 @@ class _Portfolio:
         spread = flat_prices(self.inst)
         if self.prices is not None:
             spread = np.maximum(self.capacity.by_machine(self.prices), 1e-6 * spread)
-        area = Neighbourhood(self.inst, spread)
+        area = Neighborhood(self.inst, spread)
         self.board = area.board
         self._look(area)
         if not self.best or self.starts % 2:
@@ -241,7 +241,7 @@ class _Portfolio:
         order: list[int] = np.argsort(-gain, kind="stable").tolist()
         return order
 
-    def _look(self, area: Neighbourhood) -> None:
+    def _look(self, area: Neighborhood) -> None:
         """Take over the schedule that `progress` knows, if it is better: others have found it."""
         if self.progress.schedule is None or self.progress.schedule is self.known:
             return
@@ -252,7 +252,7 @@ class _Portfolio:
             self.columns += [plan_column(self.capacity, i, plan) for i, plan in plans.items()]
 
 
-def neighbourhood(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:
+def neighborhood(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Search for schedules until the time is up, restarting every minute; proves nothing."""
     search = _Portfolio(inst, progress, threads, seed)
     while not search.stop():
@@ -383,6 +383,6 @@ METHODS: Mapping[str, Method] = {
     "cpsat": cpsat,
     "colgen": in_units(column_generation),
     "branch-and-price": in_units(branch_and_price),
-    "search": in_units(neighbourhood),
+    "search": in_units(neighborhood),
     RELAXATION: in_units(relaxation),
 }

@@ -27,7 +27,7 @@ from optsched.families.oasis.certificate.format import (
 from optsched.families.oasis.certificate.limits import Range, richest_end
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
-from optsched.families.oasis.optimum.relaxations.unit_price import UnitPricedMaster
+from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
 from optsched.families.oasis.optimum.tree.completion_branching import CompletionNode
 from optsched.families.oasis.optimum.tree.nodes import Machine
 from optsched.numbers.arrays import Floats
@@ -69,7 +69,7 @@ def _slot_bits(inst: OasisInstance, dearest: float) -> int:
     return min(SLOT_BITS, math.frexp(most)[1] - 1 - math.frexp(max(dearest, 2.0**-60))[1])
 
 
-def certify_tree(problem: UnitPricedMaster, tree: Tree) -> OasisCertificate:
+def certify_tree(problem: UnitPriceDecomposition, tree: Tree) -> OasisCertificate:
     """Certify by a branching tree whose leaves price workers and PS."""
     inst = problem.inst
     # a job that must complete may have to pay a lot: the whole schedule stays below 2**60

@@ -3,7 +3,7 @@
 - `column_generation`: Dantzig-Wolfe column generation (Lübbecke and Desrosiers, 2005) with prices
   on capacity, started from the compact linear program;
 - `branch_and_price`: branch and price (Barnhart et al., 1998) with prices per worker and slot;
-- `neighbourhood`: large neighborhood search (Shaw, 1998), schedules only;
+- `neighborhood`: large neighborhood search (Shaw, 1998), schedules only;
 - `auto`: branch and price where the instance is small enough, otherwise cutting planes and large
   neighborhood search; where the cutting planes take long, subgradient prices and a greedy
   schedule come first, or are all;
@@ -33,13 +33,13 @@ from optsched.families.oasis.optimum.params import DEFAULT, AutoParams
 from optsched.families.oasis.optimum.priced_search import Portfolio
 from optsched.families.oasis.optimum.relaxation import relaxation
 from optsched.families.oasis.optimum.relaxations.capacity import SIDES
-from optsched.families.oasis.optimum.search.repairs import FixAndOptimize
+from optsched.families.oasis.optimum.search.fix_and_optimize import FixAndOptimize
 from optsched.families.oasis.optimum.search.restricted_master_heuristic import PatternProgram
 from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.problem import RELAXATION, Method
 
 
-def neighbourhood(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
+def neighborhood(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Search for schedules until the time is up, restarting every few seconds; proves nothing."""
     search = Portfolio(inst, progress, threads, seed)
     while not progress.stop():
@@ -175,6 +175,6 @@ METHODS: Mapping[str, Method] = {
     "cpsat": cpsat,
     "colgen": _sized(column_generation),
     "branch-and-price": _sized(branch_and_price),
-    "search": _sized(neighbourhood),
+    "search": _sized(neighborhood),
     RELAXATION: relaxation,
 }

@@ -31,8 +31,8 @@ from optsched.families.oasis.optimum.params import DEFAULT, AutoParams
 from optsched.families.oasis.optimum.relaxations.capacity import Around, CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.cutting_planes import CutLoop, LpGuidance
 from optsched.families.oasis.optimum.relaxations.relaxation import compact_prices
-from optsched.families.oasis.optimum.relaxations.unit_price import UnitPricedMaster
-from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
+from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
+from optsched.families.oasis.optimum.search.neighborhood import Neighborhood, flat_prices
 from optsched.families.oasis.optimum.tree.completion_branching import MOST_LEAVES, CompletionTree
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
@@ -257,7 +257,7 @@ class Portfolio:
         assert isinstance(known, OasisSchedule)
         progress.offer(known)
         rng, span = Streams(self.seed)("configuration_lp", start), self.progress.span()
-        blocks, area = UnitPricedMaster(self.inst), self._area()
+        blocks, area = UnitPriceDecomposition(self.inst), self._area()
 
         def found(plans: dict[int, Plan]) -> float:
             if plans:
@@ -268,12 +268,12 @@ class Portfolio:
         search = SlotSearch(blocks, self.guide, known, rng)
         search.search(lambda: (1.0 - done()) * span.whole, found)
 
-    def _area(self, packs: bool = True) -> Neighbourhood:
+    def _area(self, packs: bool = True) -> Neighborhood:
         """Return an empty board at the best prices."""
         spread = flat_prices(self.inst)
         if self.prices is not None:
             spread = self.capacity.by_machine(self.prices)
-        return Neighbourhood(self.inst, spread, self.guide, packs)
+        return Neighborhood(self.inst, spread, self.guide, packs)
 
 
 class _Rounds:

@@ -28,7 +28,7 @@ from optsched.families.completion.optimum.relaxations.capacity import (
     Jobs,
     StoppedError,
 )
-from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
+from optsched.families.completion.optimum.search.neighborhood import Neighborhood
 from optsched.families.completion.optimum.search.parallel_annealing import search_together
 from optsched.families.completion.optimum.tree.branching import attributes
 from optsched.numbers.arrays import Floats
@@ -87,14 +87,14 @@ class Portfolio:
         self.slots = self.inst.deadline or max(p.end for pieces in known.jobs for p in pieces)
         self._start(None)
 
-    def _start(self, area: Neighbourhood | None) -> None:
+    def _start(self, area: Neighborhood | None) -> None:
         """Begin with the schedule that is known, if it is better and has modes of the search."""
         known = self.progress.schedule
         if not isinstance(known, CompletionSchedule):
             return
         last = max((piece.end for pieces in known.jobs for piece in pieces), default=0)
         if area is None or last > area.slots:
-            area = Neighbourhood(self.jobs, self.prices, max(last, self.slots))
+            area = Neighborhood(self.jobs, self.prices, max(last, self.slots))
         plans = area.plans_of(known)
         if plans is not None and (self.plans is None or area.cost(plans) < area.cost(self.plans)):
             self.plans = plans
@@ -121,7 +121,7 @@ class Portfolio:
         large = problem.rhs.size > INTERIOR // span**0.5
         master = (InteriorMaster if large else Master)(problem, threads=self.threads)
         if self.plans is not None:
-            area = Neighbourhood(self.jobs, self.prices, 1)
+            area = Neighborhood(self.jobs, self.prices, 1)
             master.add(problem.columns_of(list(enumerate(area.pieces(self.plans)))))
 
         def stop(relaxation: Relaxation) -> bool:
@@ -212,17 +212,17 @@ class Portfolio:
         if self.plans is None or areas[0].cost(plans) < areas[0].cost(self.plans):
             self.keep(areas[0], plans)
 
-    def keep(self, area: Neighbourhood, plans: Plans) -> None:
+    def keep(self, area: Neighborhood, plans: Plans) -> None:
         """Keep the plans of a schedule, which is better than what is known."""
         if (plans.mode >= 0).all():
             self.plans = plans
             area.report(self.progress, plans)
 
-    def _area(self) -> Neighbourhood:
+    def _area(self) -> Neighborhood:
         slots = self.inst.deadline or self.slots + self.slots // 4 + 8
-        return Neighbourhood(self.jobs, self.prices, slots)
+        return Neighborhood(self.jobs, self.prices, slots)
 
-    def _begin(self, area: Neighbourhood, start: int, done: Callable[[], float]) -> Plans | None:
+    def _begin(self, area: Neighborhood, start: int, done: Callable[[], float]) -> Plans | None:
         """Return the best of some starts, if any holds all jobs."""
         best: Plans | None = None
         for factor, order in self._orders(start):

@@ -25,7 +25,7 @@ from optsched.families.completion.optimum.board.plans import (
 from optsched.families.completion.optimum.board.scratch import Notes
 from optsched.families.completion.optimum.board.servers import GIVE, TAKE, Servers, occupy
 from optsched.families.completion.optimum.search.annealing import anneal
-from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
+from optsched.families.completion.optimum.search.neighborhood import Neighborhood
 from optsched.numbers.arrays import Floats
 from optsched.numbers.kernels import kernel
 from optsched.numbers.streams import Streams
@@ -44,11 +44,11 @@ class SharedBest:
 
     Parameters
     ----------
-    area : Neighbourhood
+    area : Neighborhood
         The state with which the search begins.
     """
 
-    def __init__(self, area: Neighbourhood) -> None:
+    def __init__(self, area: Neighborhood) -> None:
         self.lock = Lock()
         self.best, self.most = area.snapshot(), area.value
         self.state, self.value = area.snapshot(), area.value
@@ -67,14 +67,14 @@ class Chain:
 
     Parameters
     ----------
-    area : Neighbourhood
+    area : Neighborhood
         Its state.
     common : SharedBest
     seed, start : int
         Fix the random numbers.
     """
 
-    def __init__(self, area: Neighbourhood, common: SharedBest, seed: int, start: int) -> None:
+    def __init__(self, area: Neighborhood, common: SharedBest, seed: int, start: int) -> None:
         self.area, self.common = area, common
         self.best = -np.inf  # what the best plans of this thread earn
         self.copies = Copies(area.plans, no_plans(area.tables), no_plans(area.tables))
@@ -124,7 +124,7 @@ def _copy(plans: Plans, to: Plans) -> None:
 
 
 def search_together(
-    areas: Sequence[Neighbourhood],
+    areas: Sequence[Neighborhood],
     progress: Progress | None,
     *,
     seed: int,
@@ -138,7 +138,7 @@ def search_together(
 
     Parameters
     ----------
-    areas : sequence of Neighbourhood
+    areas : sequence of Neighborhood
     progress : Progress, optional
     seed, start : int
         Fix the random numbers.

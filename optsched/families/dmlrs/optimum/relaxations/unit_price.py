@@ -29,8 +29,8 @@ NODES = 2500  # of the search for a pattern: where prices make all jobs equally 
 PLENTY = 1e15  # of the two stand-in resources, whose prices are those of a worker and of a PS
 
 
-class UnitPricedMaster(NodeBlocks):
-    """The blocks and their oracles, at one node.
+class UnitPriceDecomposition(NodeBlocks):
+    """The blocks and their pricing subproblems, at one node.
 
     Parameters
     ----------

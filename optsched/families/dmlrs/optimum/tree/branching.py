@@ -27,7 +27,7 @@ from optsched.families.dmlrs.optimum.relaxations.at_nodes import (
 )
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.relaxations.slots import SlotBlocks
-from optsched.families.dmlrs.optimum.relaxations.unit_price import UnitPricedMaster
+from optsched.families.dmlrs.optimum.relaxations.unit_price import UnitPriceDecomposition
 from optsched.families.dmlrs.optimum.tree.placing import Placed, Wish, pack
 from optsched.numbers.arrays import Ints
 from optsched.scheduling.board import placed_jobs
@@ -125,7 +125,7 @@ class Branching(SlotBranching, NodeBlocks):
         return []
 
 
-class UnitTree(Branching, UnitPricedMaster):
+class UnitTree(Branching, UnitPriceDecomposition):
     """Prices per worker and PS as a problem for `branch.BranchAndPrice`."""
 
 

@@ -19,7 +19,7 @@ from optsched.families.oasis.instance import OasisSchedule
 from optsched.families.oasis.optimum.configuration_lp.program import Point, SlotProgram
 from optsched.families.oasis.optimum.configuration_lp.slots import Slot, Slots
 from optsched.families.oasis.optimum.relaxations.cutting_planes import LpGuidance
-from optsched.families.oasis.optimum.relaxations.unit_price import UnitPricedMaster
+from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
 from optsched.numbers.arrays import Floats, Ints
 from optsched.scheduling.board import Plan
 
@@ -95,7 +95,7 @@ class SlotSearch:
 
     Parameters
     ----------
-    blocks : UnitPricedMaster
+    blocks : UnitPriceDecomposition
     guide : LpGuidance
     schedule : OasisSchedule
         Where it begins.
@@ -105,7 +105,7 @@ class SlotSearch:
 
     def __init__(
         self,
-        blocks: UnitPricedMaster,
+        blocks: UnitPriceDecomposition,
         guide: LpGuidance,
         schedule: OasisSchedule,
         rng: Generator,

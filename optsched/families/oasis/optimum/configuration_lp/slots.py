@@ -22,7 +22,7 @@ from optsched.families.oasis.optimum.configuration_lp.packing import (
 )
 from optsched.families.oasis.optimum.relaxations.capacity import SIDES
 from optsched.families.oasis.optimum.relaxations.cutting_planes import Prices
-from optsched.families.oasis.optimum.relaxations.unit_price import UnitPricedMaster
+from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
 from optsched.numbers.arrays import Floats, Ints, Small
 from optsched.process import work_units
 
@@ -47,13 +47,13 @@ class Slots:
 
     Parameters
     ----------
-    blocks : UnitPricedMaster
+    blocks : UnitPriceDecomposition
     prices : pair of shape (J, T)
         Of a worker, and of one of its PS, to begin with.
     rng : Generator
     """
 
-    def __init__(self, blocks: UnitPricedMaster, prices: Prices, rng: Generator) -> None:
+    def __init__(self, blocks: UnitPriceDecomposition, prices: Prices, rng: Generator) -> None:
         self.blocks, self.rng, inst = blocks, rng, blocks.inst
         arrays, self.most = blocks.arrays, blocks.most
         self.needed = np.zeros((blocks.jobs, max(n.size for n in blocks.needed)), np.int64)

@@ -29,7 +29,7 @@ from optsched.families.oasis.optimum.relaxations.relaxation import (
     _Matrix,
     solve_program,
 )
-from optsched.families.oasis.optimum.relaxations.unit_price import UnitPricedMaster
+from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
 from optsched.families.oasis.optimum.relaxations.windows import Window, window_steps, windowed_costs
 from optsched.families.oasis.optimum.tree.nodes import Node
 from optsched.numbers.arrays import Flags, Floats, Ints
@@ -132,7 +132,7 @@ class CutLoop:
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
         self.problem, self.threads, self.packing, self.stop = problem, threads, packing, stop
-        self.blocks = UnitPricedMaster(problem.inst)
+        self.blocks = UnitPriceDecomposition(problem.inst)
         self.whole = self.blocks.root()
         self.jobs: set[int] | None = None
         self.packings: list[_Packing] = []

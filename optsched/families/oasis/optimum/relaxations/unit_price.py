@@ -33,8 +33,8 @@ NODES = 5_000_000  # of the search for a best pattern; beyond it, a bound takes 
 PENALTY = 100.0  # times the value of all jobs: the price of not running a job that must
 
 
-class UnitPricedMaster:
-    """The blocks and their oracles, at one node."""
+class UnitPriceDecomposition:
+    """The blocks and their pricing subproblems, at one node."""
 
     def __init__(self, inst: OasisInstance) -> None:
         self.inst, self.arrays = inst, inst.arrays

@@ -1,334 +1,158 @@
-"""Fix and optimize: an integer program re-plans a few slots at a time.
+"""Fix and optimize: schedules for completion slots that a relaxation has fixed.
 
-A matheuristic after Helber and Sahling (2010), for completion slots that a relaxation has fixed.
-The relaxation leaves open how many workers run where; slots are alike, so branching would repeat
-the same decision. The program re-plans a few slots on their single machines while the others stay
-fixed, and minimizes the weighted work that is still missing; weights of missing work grow when the
-search is stuck, as in the breakout method (Morris, 1993). When nothing is missing, the machines
-hold a schedule. A search that remains stuck can continue with a job one slot later.
+Keeps one repair (`slot_repair`; Helber and Sahling, 2010) for every combination of completion
+slots that the branch-and-price tree meets, and decides which one continues, and for how long.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
+from threading import Event, Lock
 
-import numpy as np
-from numpy.random import Generator
-from scipy.sparse import (
-    block_array,
-    block_diag,
-    coo_array,
-    csr_array,
-    eye_array,
-    hstack,
-    kron,
-    vstack,
-)
-
-from optsched import solvers
 from optsched.engine.budget import Span
-from optsched.families.oasis.instance import Entry, JobSchedule, OasisSchedule
-from optsched.families.oasis.optimum.relaxations.capacity import SIDES
-from optsched.families.oasis.optimum.relaxations.unit_price import UnitPricedMaster
-from optsched.numbers.arrays import Floats, Ints
-from optsched.process import work_units
+from optsched.engine.progress import Progress
+from optsched.families.oasis.instance import OasisSchedule
+from optsched.families.oasis.optimum.params import DEFAULT, AutoParams
+from optsched.families.oasis.optimum.search.slot_repair import SlotRepair
+from optsched.families.oasis.optimum.tree.branching import UnitTree
+from optsched.numbers.streams import Streams
 
-PROGRAM_SECONDS, LEAST_SECONDS = 2.0, 0.1  # for one program, at most and at least
-PROGRAM = 3.0  # units of effort of writing one down
-FEWEST, MOST = 2, 5  # slots that one program re-plans
-WIDER = 4  # programs without success after which they re-plan one slot more
-PATIENCE = 20  # programs without success until the search counts as stuck
-HEAVIER = 1.15  # a worker that is still missing after a program without success counts
-LEAST_WEIGHT = 0.1  # of a missing worker, relative to the greatest
-LIGHTEST = 1e-3  # the same once others have become heavier: solvers cannot compare 1 and 1e18
-EQUAL = 1e-9  # what is missing is as much, relatively
-DEARER = 1.5  # weights of missing work are drawn from 1 to this, so that equal plans take turns
+WAIT = 0.2  # seconds between two looks at the time, where there is nothing to do
+TURN = 1.0  # seconds of one search in a thread of its own, until the best of them is looked for
 
 
-@dataclass(frozen=True)
-class _Block:
-    """matrix x <= limit, 0 <= x <= upper."""
-
-    matrix: coo_array
-    limit: Floats
-    upper: Floats
-
-
-class SlotRepair:
-    """The state of the search: what sits on every machine in every slot.
+class FixAndOptimize:
+    """Searches for schedules with decided completions, each taken up where it was left.
 
     Parameters
     ----------
-    problem : UnitPricedMaster
-    completions : mapping
-        Job -> the slot by which it completes; other jobs stay out.
-    rng : Generator
+    problem : UnitTree
+    progress : Progress
+    target : callable
+        What a schedule must earn more than.
+    seed : int
+    beside : bool
+        Whether they run all the time in a thread of their own, while the context is open, and not
+        only when `work` is called.
+    params : AutoParams
     """
 
     def __init__(
-        self, problem: UnitPricedMaster, completions: Mapping[int, int], rng: Generator
+        self,
+        problem: UnitTree,
+        progress: Progress,
+        target: Callable[[], float],
+        *,
+        seed: int,
+        beside: bool,
+        params: AutoParams = DEFAULT,
     ) -> None:
-        self.problem, self.rng = problem, rng
-        inst = problem.inst
-        self.size = _weights(problem)
-        self.weight = self.size.copy()
-        self.least = np.inf  # that was ever missing
-        self.due = dict(sorted(completions.items()))
-        self.active = {
-            t: [i for i, due in self.due.items() if inst.jobs[i].arrival <= t <= due]
-            for t in range(problem.slots)
-        }
-        self.slots = [t for t, jobs in self.active.items() if jobs]
-        self.capacity = [
-            np.array(c) for c in (inst.arrays.worker_capacity, inst.arrays.ps_capacity)
-        ]
-        # side -> slot -> numbers on machines, shape (machines, jobs that are active)
-        self.placed: list[dict[int, Ints]] = [
-            {t: np.zeros((len(c), len(self.active[t])), np.int64) for t in self.slots}
-            for c in self.capacity
-        ]
-        self.begun = False
-        self.planned = 0  # slots, from the first, that the beginning has gone through
-        self.idle = 0  # programs since the last that made less missing
+        self.params = params
+        self.problem, self.progress, self.target = problem, progress, target
+        self.seed = seed
+        self.known: set[tuple[tuple[int, int], ...]] = set()
+        self.open: list[_Repair] = []
+        self.spent = 0.0
+        self.lock, self.news, self.ended = Lock(), Event(), Event()
+        self.schedules: SimpleQueue[OasisSchedule] = SimpleQueue()
+        self.pool = ThreadPoolExecutor(1) if beside else None
+        self.thread: Future[None] | None = None
 
-    @property
-    def stuck(self) -> bool:
-        """Whether the last programs have changed nothing."""
-        return self.idle >= PATIENCE
+    def __enter__(self) -> FixAndOptimize:
+        """Start the thread, if there is one."""
+        if self.pool is not None:
+            self.thread = self.pool.submit(self._run)
+        return self
 
-    def postponed(self) -> dict[int, int]:
-        """Return the completions with one job a slot later, or out, which costs the least.
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
+        """End the thread, and raise what it raised."""
+        self.ended.set()
+        self.news.set()
+        if self.pool is not None and self.thread is not None:
+            self.pool.shutdown()
+            if kind is None:
+                self.thread.result()
 
-        It is a job that lacks work, or runs next to one that does.
-        """
-        utility = self.problem.arrays.utility
-        missing, out = self.missing(), dict(self.due)
-        beside = [self.active[t] for t in self.slots if any(missing[i] > 0 for i in self.active[t])]
-        loss = {
-            i: utility[i, self.due[i]]
-            - (utility[i, self.due[i] + 1] if self.due[i] + 1 < self.problem.slots else 0.0)
-            for i in sorted({i for jobs in beside for i in jobs})
-        }
-        if loss:
-            i = min(loss, key=lambda i: loss[i])
-            if self.due[i] + 1 < self.problem.slots:
-                out[i] += 1
-            else:
-                del out[i]
-        return out
+    def add(self, completions: Mapping[int, int]) -> None:
+        """Take in completions that a relaxation has decided, if they are new."""
+        key = tuple(sorted(completions.items()))
+        if key not in self.known:
+            self.known.add(key)
+            rng = Streams(self.seed)("repair", len(self.known))
+            with self.lock:
+                self.open.append(_Repair(SlotRepair(self.problem, completions, rng)))
+            self.news.set()
 
-    def follow(self, completions: Mapping[int, int]) -> SlotRepair:
-        """Return a search with other completions that begins where this one is."""
-        other = SlotRepair(self.problem, completions, self.rng)
-        for t in set(self.slots) & set(other.slots):
-            for k, i in enumerate(other.active[t]):
-                if i in self.active[t]:
-                    for side in SIDES:
-                        other.placed[side][t][:, k] = self.placed[side][t][
-                            :, self.active[t].index(i)
-                        ]
-        other.begun, other.weight = self.begun, self.weight.copy()
-        return other
+    def work(self) -> None:
+        """Work until the share of the time is used up, if no thread does."""
+        while self.pool is None:
+            span = self.progress.span(self._share() * self.progress.seconds() - self.spent)
+            if span.whole <= 0 or self.progress.stop():
+                return
+            there = self._step(span)
+            self.spent += span.passed()
+            if not there:
+                return
 
-    def missing(self) -> Ints:
-        """Return the worker-slots that every job still lacks, by index."""
-        missing = np.zeros(self.problem.jobs, np.int64)
-        for i in self.due:
-            missing[i] = self.problem.inst.work[i]
-        for t in self.slots:
-            missing[self.active[t]] -= self._numbers(0, t)
-        return missing
+    def found(self) -> Iterator[OasisSchedule]:
+        """Yield what was found since the last call."""
+        while not self.schedules.empty():
+            yield self.schedules.get()
 
-    def work(self, span: Span, ended: Callable[[], bool] = lambda: False) -> OasisSchedule | None:
-        """Search for a span, until stuck or ended; return a schedule if nothing is missing."""
-        if not self.begun and not self._begin(span, ended):
-            return None
-        self.begun = True
-        while (short := np.maximum(self.missing(), 0)).any():
-            if span.over() or self.stuck or ended():
-                return None
-            self._plan(self._choose(short), self.missing(), span, ended)
-            self._learn()
-        return self._schedule()
+    def _run(self) -> None:
+        while not self._ended():
+            self.news.clear()
+            if not self._step(self.progress.span(TURN)) and not self.ended.is_set():
+                self.news.wait(WAIT)
 
-    def _learn(self) -> None:
-        """Count what is missing; where that is no less than ever, it counts more from now on."""
-        short = np.maximum(self.missing(), 0)
-        lacking = float(self.size @ short)
-        if lacking < self.least * (1 - EQUAL):
-            self.least, self.idle = lacking, 0
-        else:
-            self.idle += 1
-            self.weight[short > 0] *= HEAVIER
-            self.weight = np.maximum(self.weight / self.weight.max(), LIGHTEST)
-
-    def _begin(self, span: Span, ended: Callable[[], bool]) -> bool:
-        """Plan slot by slot, each takes its share of what is missing; return whether all are."""
-        for k, t in list(enumerate(self.slots))[self.planned :]:
-            if span.over() or ended():
+    def _step(self, span: Span) -> bool:
+        """Go on with what earns the most; return whether there was any."""
+        target = self.target()
+        with self.lock:
+            self.open = [r for r in self.open if self._worth(r.first.due) > target]
+            if not self.open:
                 return False
-            missing = self.missing()
-            later = np.zeros(self.problem.jobs)
-            for u in self.slots[k:]:
-                later[self.active[u]] += 1
-            wanted = np.ceil(missing / np.maximum(later, 1)).astype(np.int64)
-            self._plan([t], wanted, span, ended)
-            self.planned += 1
+            repair = min(self.open, key=lambda r: (r.rounds, -self._worth(r.first.due)))
+        schedule = repair.now.work(span, self._ended)
+        if schedule is not None:
+            self.schedules.put(schedule)
+        if schedule is not None and repair.now is repair.first:
+            with self.lock:
+                self.open.remove(repair)  # nothing more to find
+        elif schedule is not None:
+            repair.again()
+        elif repair.now.stuck:
+            later = repair.now.postponed()
+            if self._worth(later) > target:
+                repair.now = repair.now.follow(later)
+            else:
+                repair.again()
         return True
 
-    def _choose(self, short: Ints) -> list[int]:
-        """Choose slots to re-plan: one of a job that lacks work, and others."""
-        i = int(self.rng.choice(np.flatnonzero(short)))
-        first = int(self.rng.choice([t for t in self.slots if i in self.active[t]]))
-        others = [t for t in self.slots if t != first]
-        most = min(MOST, FEWEST + 1 + self.idle // WIDER)
-        more = min(len(others), int(self.rng.integers(FEWEST, most + 1)) - 1)
-        return sorted([first, *map(int, self.rng.choice(others, size=more, replace=False))])
+    def _ended(self) -> bool:
+        """Whether all repairs are to end: also called in their own thread, where nobody looks."""
+        return self.ended.is_set() or self.progress.left() <= 0
 
-    def _plan(
-        self, slots: Sequence[int], missing: Ints, span: Span, ended: Callable[[], bool]
-    ) -> None:
-        """Re-plan ``slots`` so that as little as possible is missing; ``missing``: before that."""
-        jobs = sorted({i for t in slots for i in self.active[t]})
-        wanted = missing.copy()
-        for t in slots if self.begun else ():
-            wanted[self.active[t]] += self._numbers(0, t)
-        wanted, weight = np.maximum(wanted[jobs], 0), self.weight[jobs]
-        blocks = [self.block(t) for t in slots]
-        width = sum(block.upper.size for block in blocks)
-        done = hstack(
-            [self._workers(t, jobs, block) for t, block in zip(slots, blocks, strict=True)]
-        )
-        inside = block_diag([block.matrix for block in blocks])
-        matrix = vstack(
-            [
-                hstack([inside, coo_array((inside.shape[0], len(jobs)))]),
-                hstack([-done, -eye_array(len(jobs))]),
-            ]
-        )
-        work_units.spend(PROGRAM + work_units.HANDLED * matrix.nnz)
-        start = np.concatenate([self._point(t) for t in slots])
-        lacking = np.maximum(wanted - done @ start, 0)
-        result = solvers.solve_mip(
-            np.concatenate([np.zeros(width), weight * self.rng.uniform(1.0, DEARER, len(jobs))]),
-            matrix.tocsc(),
-            np.full(matrix.shape[0], -np.inf),
-            np.concatenate([*(block.limit for block in blocks), -wanted.astype(float)]),
-            np.zeros(width + len(jobs)),
-            np.concatenate([*(block.upper for block in blocks), wanted.astype(float)]),
-            np.concatenate([np.ones(width, bool), np.zeros(len(jobs), bool)]),
-            start=np.concatenate([start, lacking]),
-            stop=ended,
-            **span.budget.limits(min(PROGRAM_SECONDS, max(LEAST_SECONDS, span.left()))),
-        )
-        if result.x is None:
-            return
-        if weight @ np.maximum(wanted - done @ result.x[:width], 0) > (weight @ lacking) * (
-            1 + EQUAL
-        ):
-            return
-        ends = np.cumsum([block.upper.size for block in blocks])
-        for t, part in zip(slots, np.split(result.x[:width], ends[:-1]), strict=True):
-            self.place(t, np.rint(part).astype(np.int64))
+    def _share(self) -> float:
+        """Return what part of the time repairs may take: most of it, where the tree is stuck."""
+        params = self.params
+        long = self.progress.tightened < (1 - params.stuck) * self.progress.seconds()
+        return params.stuck_share if long else params.repair_share
 
-    def place(self, t: int, point: Ints) -> None:
-        """Take over a point of a slot's program; machines may hold more than the numbers mean."""
-        jobs = len(self.active[t])
-        cut = 2 * jobs + self.placed[0][t].size
-        numbers = point[:jobs], point[jobs : 2 * jobs]
-        for side, part in zip(SIDES, (point[2 * jobs : cut], point[cut:]), strict=True):
-            hosted = part.reshape(self.placed[side][t].shape)
-            self.placed[side][t] = _first(hosted, numbers[side])
-
-    def _numbers(self, side: int, t: int) -> Ints:
-        numbers: Ints = self.placed[side][t].sum(axis=0)
-        return numbers
-
-    def _point(self, t: int) -> Ints:
-        """Return what sits in a slot now, as a point of its program."""
-        numbers = [self._numbers(side, t) for side in SIDES]
-        return np.concatenate([*numbers, *(self.placed[side][t].ravel() for side in SIDES)])
-
-    def block(self, t: int) -> _Block:
-        """Return the program of a slot: workers n and PS m by job, and both by machine and job."""
-        problem, jobs = self.problem, self.active[t]
-        one = eye_array(len(jobs))
-        ratio = [
-            problem.inst.jobs[i].worker_bandwidth / problem.inst.jobs[i].ps_bandwidth for i in jobs
-        ]
-        most = problem.most[jobs]
-        numbers = [most, np.array([problem.needed[i][problem.most[i]] for i in jobs])]
-        fits, limits, uppers, sums = [], [], [], []
-        for side in SIDES:
-            demand, capacity = problem.demand[side][jobs], self.capacity[side]  # (J, R), (H, R)
-            room = np.where(
-                demand[None] > 0, capacity[:, None] // np.maximum(demand, 1)[None], np.inf
-            ).min(axis=2, initial=np.inf)
-            upper = np.minimum(room, numbers[side][None])  # (H, J)
-            scale = np.maximum(capacity.max(axis=0), 1.0)
-            binds = ((upper @ demand) > capacity).ravel()
-            fits.append(kron(eye_array(len(capacity)), (demand / scale).T).tocsr()[binds])
-            limits.append((capacity / scale).ravel()[binds])
-            uppers.append(upper.ravel())
-            sums.append(kron(np.ones((1, len(capacity))), one))
-        rows: list[list[Any]] = [
-            [csr_array(np.diag(ratio)), -one, None, None],  # n b / B <= m
-            [one, None, -sums[0], None],
-            [None, one, None, -sums[1]],
-            [None, None, fits[0], None],
-            [None, None, None, fits[1]],
-        ]
-        limit = [np.full(len(jobs), 1e-9), np.zeros(2 * len(jobs)), *limits]
-        return _Block(
-            block_array(rows),
-            np.concatenate(limit),
-            np.concatenate([*numbers, *uppers]).astype(float),
-        )
-
-    def _workers(self, t: int, jobs: Sequence[int], block: _Block) -> coo_array:
-        """Return the matrix that picks the workers of ``jobs`` out of the variables of a slot."""
-        active = self.active[t]
-        rows = [jobs.index(i) for i in active]
-        entries = (np.ones(len(rows)), (rows, np.arange(len(rows))))
-        return coo_array(entries, shape=(len(jobs), block.upper.size))
-
-    def _schedule(self) -> OasisSchedule:
-        """Return what is placed, without workers beyond the work and PS beyond the workers."""
-        problem = self.problem
-        jobs: list[JobSchedule | None] = [None] * problem.jobs
-        for i in self.due:
-            sides: tuple[list[Entry], list[Entry]] = ([], [])
-            left = problem.inst.work[i]
-            for t in [u for u in self.slots if i in self.active[u]]:
-                k = self.active[t].index(i)
-                n = min(left, int(self._numbers(0, t)[k]))
-                left -= n
-                for side in SIDES:
-                    number = n if side == 0 else problem.needed[i][n]
-                    kept = _first(self.placed[side][t][:, [k]], np.array([number]))[:, 0]
-                    sides[side].extend((t, int(h), int(kept[h])) for h in np.flatnonzero(kept))
-            jobs[i] = JobSchedule(workers=tuple(sides[0]), ps=tuple(sides[1]))
-        return OasisSchedule(jobs=tuple(jobs))
+    def _worth(self, completions: Mapping[int, int]) -> float:
+        return float(sum(self.problem.arrays.utility[i, t] for i, t in completions.items()))
 
 
-def _weights(problem: UnitPricedMaster) -> Floats:
-    """Return what a missing worker of each job counts: its share of the machines, with its PS."""
-    weight = np.zeros(problem.jobs)
-    for side in SIDES:
-        count = [len(members) for members in problem.classes[side]]
-        whole = np.maximum(count @ problem.capacity[side], 1.0)  # (R,)
-        share = (problem.demand[side] / whole).max(axis=1, initial=0.0)
-        if side == 1:
-            most = np.maximum(problem.most, 1)
-            share *= [problem.needed[i][n] / n for i, n in enumerate(most)]
-        weight += share
-    return np.clip(weight / max(float(weight.max(initial=0.0)), 1e-300), LEAST_WEIGHT, 1.0)
+class _Repair:
+    """A search, and the one that follows it with later completions where it was stuck."""
 
+    def __init__(self, first: SlotRepair) -> None:
+        self.first = self.now = first
+        self.rounds = 0
 
-def _first(hosted: Ints, number: Ints) -> Ints:
-    """Keep ``number`` of every column, shape (J,), the first machines first."""
-    before = np.cumsum(hosted, axis=0) - hosted
-    kept: Ints = np.minimum(hosted, np.maximum(number[None] - before, 0))
-    return kept
+    def again(self) -> None:
+        """Go back to the first completions."""
+        self.now, self.first.idle = self.first, 0
+        self.rounds += 1

@@ -1,7 +1,7 @@
 """Greedy insertion and destroy-and-repair moves for large instances.
 
 A simplified large neighborhood search (Shaw, 1998) with simulated annealing (Kirkpatrick et al.,
-1983) where the pricing subproblem of `search.neighbourhood` is too slow. A job pays for what it
+1983) where the pricing subproblem of `search.neighborhood` is too slow. A job pays for what it
 uses at prices per class of machines, on machines that can still hold it. Its work goes to the
 cheapest segments of all slots, in whole workers, as `relaxations.convexified_kernels` does in
 fractions. Within a class, machines are preferred where little of the scarce resources is left

@@ -43,7 +43,7 @@ LITTLE = 0.02  # of the highest price: what the largest worker counts for on top
 
 
 class PackedBoard:
-    """The state of a neighbourhood search.
+    """The state of a neighborhood search.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from optsched.engine.budget import Limits
 from optsched.engine.colgen import Column
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
 from optsched.families.oasis.optimum.relaxations.capacity import SIDES
-from optsched.families.oasis.optimum.relaxations.unit_price import UnitPricedMaster
+from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
 from optsched.families.oasis.optimum.tree.nodes import Host
 from optsched.numbers.arrays import Ints
 from optsched.process import work_units
@@ -72,7 +72,7 @@ class PatternProgram(Rows):
 
     Parameters
     ----------
-    problem : UnitPricedMaster
+    problem : UnitPriceDecomposition
     columns : sequence of Column
         Those of machines are the patterns; those of jobs are not needed.
     completions : mapping, optional
@@ -81,7 +81,7 @@ class PatternProgram(Rows):
 
     def __init__(
         self,
-        problem: UnitPricedMaster,
+        problem: UnitPriceDecomposition,
         columns: Sequence[Column],
         completions: Mapping[int, int] | None = None,
     ) -> None:

@@ -20,7 +20,7 @@ from optsched.engine.colgen import Relaxation
 from optsched.engine.slot_tree import INTEGRAL, SlotBranching, Used
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.relaxations.capacity import SIDES
-from optsched.families.oasis.optimum.relaxations.unit_price import UnitPricedMaster
+from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
 from optsched.families.oasis.optimum.tree.nodes import Machine
 from optsched.numbers.arrays import Ints
 from optsched.scheduling.board import placed_jobs
@@ -28,7 +28,7 @@ from optsched.scheduling.board import placed_jobs
 PACKING_SECONDS = 5.0  # for one slot; a failure only means that a machine is split
 
 
-class UnitTree(SlotBranching, UnitPricedMaster):
+class UnitTree(SlotBranching, UnitPriceDecomposition):
     """The decomposition as a problem for `branch.BranchAndPrice`.
 
     ``limits`` states what a program may use that is given this many seconds.

@@ -1,6 +1,7 @@
 """Branching decisions of branch and price: bounds on schedules and on patterns of single machines.
 
-They change the pricing subproblems, not the master (Vanderbeck, 2000).
+They change the pricing subproblems, not the rows of the master (Vanderbeck, 2000), which is rebuilt
+only where a class of machines is split into single ones.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ EQUAL = 1e-12  # values are equal, relatively: sums in other orders
 NOISE = (0.15, 0.3)  # standard deviation of a share, and of the logarithm of a key
 
 
-class Neighbourhood:
+class Neighborhood:
     """A board for an instance at given prices, and the search on it.
 
     Parameters

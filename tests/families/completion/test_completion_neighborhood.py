@@ -25,7 +25,7 @@ from optsched.families.completion.optimum.board.servers import (
 from optsched.families.completion.optimum.relaxations.capacity import Jobs
 from optsched.families.completion.optimum.relaxations.priced_search import Portfolio
 from optsched.families.completion.optimum.search.annealing import anneal, draw
-from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood, schedule_of
+from optsched.families.completion.optimum.search.neighborhood import Neighborhood, schedule_of
 from optsched.families.completion.optimum.search.parallel_annealing import adopt, search_together
 from optsched.families.completion.oracle.schedule import best_schedule
 from optsched.families.completion.oracle.servers import PricedServers, State
@@ -164,7 +164,7 @@ def test_fine_decimals_have_many_units():
     fine = type(inst).model_validate(fields)
     for some, unit in ((inst, np.int32), (fine, np.int64)):
         made = Jobs(some)
-        area = Neighbourhood(made, np.zeros((SLOTS, *made.class_capacity.shape)), SLOTS)
+        area = Neighborhood(made, np.zeros((SLOTS, *made.class_capacity.shape)), SLOTS)
         area.construct(list(range(12)), 0.0)
         assert area.servers.free.dtype == area.notes.left.dtype == unit
         assert verify(some, schedule_of(area.pieces(area.plans))).feasible
@@ -184,7 +184,7 @@ def test_a_job_on_empty_servers_costs_what_the_oracle_says(architecture, seed):
     priced = PricedServers.of(jobs.types, prices, jobs.class_capacity, jobs.count)
     compared = 0
     for i, modes in enumerate(jobs.modes):
-        area = Neighbourhood(jobs, prices, SLOTS)
+        area = Neighborhood(jobs, prices, SLOTS)
         found = best_schedule(
             *(jobs.types, modes, priced),
             arrival=int(jobs.arrival[i]),
@@ -210,7 +210,7 @@ def assert_ends_agree(inst, seed, rounds):
     """Insert jobs in random order where they end first, among these where a class is cheapest."""
     jobs, slots, rng = Jobs(inst), inst.deadline or SLOTS, np.random.default_rng(seed)
     prices = rng.uniform(0, 1e-9, (slots, *jobs.class_capacity.shape))
-    area = Neighbourhood(jobs, prices, slots)
+    area = Neighborhood(jobs, prices, slots)
     single = np.ascontiguousarray(prices[:, jobs.class_of])
     servers = PricedServers.of(jobs.types, single, jobs.capacity, jobs.cluster.ones)
     for _ in range(rounds):
@@ -296,7 +296,7 @@ def test_a_plan_is_copied_whole():
 def test_jobs_find_room_long_after_the_last_price():
     inst = generate("mid", seed=8, jobs=10, machines=8, slots=20)  # one server can host PS
     jobs = Jobs(inst)
-    area = Neighbourhood(jobs, np.zeros((1, *jobs.class_capacity.shape)), 200)
+    area = Neighborhood(jobs, np.zeros((1, *jobs.class_capacity.shape)), 200)
     area.construct(range(10), 0.0)
     assert area.complete()
     assert area.plans.start.max() > inst.horizon
@@ -326,7 +326,7 @@ def test_a_search_goes_on_at_other_prices():
     jobs, rng = Jobs(inst), np.random.default_rng(2)
     shape = jobs.class_capacity.shape
     old, new = (1e3 * rng.random((slots, *shape)) for slots in (30, 50))
-    area, fresh = Neighbourhood(jobs, old, 200), Neighbourhood(jobs, new, 200)
+    area, fresh = Neighborhood(jobs, old, 200), Neighborhood(jobs, new, 200)
     area.construct(range(12), 0.0)
     area.reprice(new)
     for name in ("worker_cost", "ps_cost", "least"):

@@ -12,8 +12,8 @@ from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.optimum.params import DEFAULT
 from optsched.families.oasis.optimum.priced_search import Portfolio
-from optsched.families.oasis.optimum.search import repairs
-from optsched.families.oasis.optimum.search.repairs import FixAndOptimize
+from optsched.families.oasis.optimum.search import fix_and_optimize
+from optsched.families.oasis.optimum.search.fix_and_optimize import FixAndOptimize
 from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify
@@ -73,7 +73,7 @@ def test_a_failure_of_the_thread_is_raised(monkeypatch):
         raise ArithmeticError("as if")
 
     inst, known = load(FILES[0])
-    monkeypatch.setattr(repairs.SlotRepair, "work", fail)
+    monkeypatch.setattr(fix_and_optimize.SlotRepair, "work", fail)
     there = among(inst, beside=True)
     with pytest.raises(ArithmeticError, match="as if"):
         wait_for_the_thread(there, completions(inst, known))

@@ -80,7 +80,7 @@ class SharedBoard(PlanBoard):
         return True
 
 
-class Neighbourhood:
+class Neighborhood:
     """A board for an instance at given prices, and the search on it.
 
     Parameters

@@ -9,10 +9,10 @@ from independent.oasis import FILES, load, schedule
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
-from optsched.families.oasis.optimum.search.neighbourhood import (
+from optsched.families.oasis.optimum.search.neighborhood import (
     FACTORS,
     FULL,
-    Neighbourhood,
+    Neighborhood,
     flat_prices,
 )
 from optsched.families.oasis.verify import verify
@@ -20,8 +20,8 @@ from optsched.families.oasis.verify import verify
 by_file = pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 
 
-def area_of(inst) -> Neighbourhood:
-    return Neighbourhood(inst, flat_prices(inst))
+def area_of(inst) -> Neighborhood:
+    return Neighborhood(inst, flat_prices(inst))
 
 
 def watched(inst) -> Progress:
@@ -51,7 +51,7 @@ def test_slots_are_packed_anew_only_where_they_may_be():
         inst, _ = load(path)
         values = []
         for factor, packs in ((FULL, True), (len(FACTORS) - 1, False), (len(FACTORS) - 1, True)):
-            area = Neighbourhood(inst, flat_prices(inst), packs=packs)
+            area = Neighborhood(inst, flat_prices(inst), packs=packs)
             for i in np.argsort(area.worth).tolist():  # the best last: others are in the way
                 area.board.insert(i, factor)
             values.append(area.board.value)

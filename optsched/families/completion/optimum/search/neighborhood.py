@@ -38,7 +38,7 @@ SERVER_STEPS, MODE_STEPS = 125, 50  # of an insertion, for every server and ever
 CALLING = 5000  # steps that calling a kernel is worth
 
 
-class Neighbourhood:
+class Neighborhood:
     """A feasible state, and the search from it.
 
     ``value`` is the sum of w (slots - C): a job that is not in earns nothing.
