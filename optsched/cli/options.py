@@ -28,10 +28,12 @@ Source = Annotated[
         metavar="INPUT", help="Instance file, job trace, problem (FILE.py:NAME), or `sample`."
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn.")]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only results and errors.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print all columns and prices.")]
+Verbose = Annotated[
+    bool, typer.Option("-v", "--verbose", help="Print all table columns and shadow prices.")
+]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result here.")]
 FAMILY_HELP = f"Family of the instance: {', '.join(family_names())}."
 Pictures = Annotated[Path | None, typer.Option("--plot", help="Folder to draw pictures into.")]
@@ -39,43 +41,48 @@ TimeLimit = Annotated[
     float | None,
     typer.Option(
         min=0,
-        help="Seconds of search; the best so far is kept. Compiling kernels does not count.",
+        help="Seconds of search; the best so far is kept. JIT compilation is not counted.",
         show_default="60, or none with --work-limit",
     ),
 ]
 WorkLimit = Annotated[
     float | None,
     typer.Option(
-        min=0, help="Units of work, about a millisecond each; the result repeats on any machine."
+        min=0,
+        help="Deterministic work units (about 1 ms); reproducible on any machine; one thread.",
     ),
 ]
 Gap = Annotated[float, typer.Option(min=0, help="Stop at this relative gap.")]
 Threads = Annotated[int, typer.Option(min=1, max=256, help="Threads of the solvers.")]
-Method = Annotated[str, typer.Option("--method", "-m", help="`optsched info` lists them.")]
+Method = Annotated[
+    str, typer.Option("--method", "-m", help="Solution method; see `optsched info`.")
+]
 StartFrom = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Start the search from a schedule, run or result; a result brings its bound as well.",
+        help="Warm start from a schedule, run or result; a result also contributes its bound.",
     ),
 ]
 
 POLICY_HELP = "A name, MODULE:CLASS, FILE.py:NAME, or exec:COMMAND."
 Sandboxed = Annotated[
     bool,
-    typer.Option("--sandbox", help="Run it in a process that receives events and nothing else."),
+    typer.Option(
+        "--sandbox", help="Run policies in an isolated process that receives only events."
+    ),
 ]
 DecisionLimit = Annotated[
     float | None,
     typer.Option(
-        help="Seconds for each decision of a policy.",
+        help="Time limit per decision (s).",
         show_default="600 for a sandboxed policy, else none",
     ),
 ]
 Statistics = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="MODULE", help="Load statistics of your own (optsched.statistic); may be repeated."
+        metavar="MODULE", help="Import a module that registers custom statistics; may be repeated."
     ),
 ]
 
@@ -87,10 +94,13 @@ def _window(text: str, *names: str, **more: Any) -> Any:
 FAMILY = "oasis"
 
 WINDOW = {
-    "machines": Annotated[Path | None, _window("List of machines; gives their proportions.")],
+    "machines": Annotated[
+        Path | None,
+        _window("Machine list (CSV); without --no-scaling only the mix of machine types is used."),
+    ],
     "profile": Annotated[
         list[Path] | None,
-        _window("Measured data next to the trace, such as speeds of models; may be repeated."),
+        _window("Additional measurements, e.g. throughput per model; may be repeated."),
     ],
     "jobs": Annotated[
         int | None, _window("Number of jobs; most families take 100.", min=1, max=MOST)
@@ -100,20 +110,25 @@ WINDOW = {
         _window("Number of slots; most families take 100.", "--horizon", min=1, max=MOST_SLOTS),
     ],
     "slot": Annotated[
-        str | None, _window("Length of a slot: 90s, 15min, 1h (usual), ...", "--slot-length")
+        str | None, _window("Length of a slot: 90s, 15min, 1h (default), ...", "--slot-length")
     ],
     "start": Annotated[
-        str | None, _window("Where the window begins: 0 (usual), 30d, a date, or #500 (a job).")
+        str | None, _window("Where the window begins: 0 (default), 30d, a date, or #500 (a job).")
     ],
-    "load": Annotated[float | None, _window("Offered load (usually 2); sets the machines.")],
+    "load": Annotated[
+        float | None,
+        _window("Offered load (default: 2); the number of machines is scaled to match."),
+    ],
     "min_tasks": Annotated[
         int | None, _window("Only jobs with at least this many tasks.", min=1, max=MOST)
     ],
-    "shapes": Annotated[Path | None, _window("Job list to draw demands of tasks from.")],
-    "draw_seed": Annotated[int | None, _window("Seed of attributes that the trace lacks.", min=0)],
+    "shapes": Annotated[Path | None, _window("Job list from which task demands are sampled.")],
+    "draw_seed": Annotated[
+        int | None, _window("Seed for attributes missing from the trace.", min=0)
+    ],
     "as_is": Annotated[
         bool | None,
-        _window("Real times, exactly the machines of the list; nothing is scaled.", "--no-scaling"),
+        _window("Keep real times and the exact machine list.", "--no-scaling"),
     ],
 }
 """Without them the family's own settings: most take 100 jobs, 100 slots and load 2."""
@@ -171,7 +186,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         annotation=Annotated[
             str | None,
             typer.Option(
-                help="Which instances to draw, with `--seed` (or 0); by default its first preset.",
+                help="Preset to draw the instance from (default: the first).",
                 rich_help_panel="If INPUT is a problem",
             ),
         ],

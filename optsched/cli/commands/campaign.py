@@ -24,22 +24,23 @@ commands = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-StoreFile = Annotated[Path, typer.Argument(metavar="STORE", help="What `campaign run` has made.")]
-Workers = Annotated[int | None, typer.Option(min=1, max=256, help="Processes; default: all cores.")]
+StoreFile = Annotated[Path, typer.Argument(metavar="STORE", help="Output of `campaign run`.")]
+Workers = Annotated[
+    int | None, typer.Option(min=1, max=256, help="Worker processes (default: all cores).")
+]
 Dask = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Compute on a running Dask cluster.")
 ]
 Shard = Annotated[
-    str | None, typer.Option(metavar="K/N", help="Only part K of N, from 1; see `merge`.")
+    str | None,
+    typer.Option(metavar="K/N", help="Run shard K of N (1-based); combine with `campaign merge`."),
 ]
 Policy = Annotated[
     list[str] | None,
-    typer.Option(
-        "--policy", help="Run this policy or problem from outside that is named; may be repeated."
-    ),
+    typer.Option("--policy", help="Allow this external policy or problem; may be repeated."),
 ]
-Trust = Annotated[bool, typer.Option("--trust", help="Run all policies and problems from outside.")]
-Again = Annotated[bool, typer.Option("--retry-errors", help="Try cells again that failed.")]
+Trust = Annotated[bool, typer.Option("--trust", help="Allow all external policies and problems.")]
+Again = Annotated[bool, typer.Option("--retry-errors", help="Retry failed cells.")]
 
 
 @talks
@@ -47,30 +48,35 @@ def run(
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan (TOML).")],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="The store; default: PLAN with the ending .sqlite."),
+        typer.Option(
+            "-o", "--output", help="The result store (default: PLAN with suffix .sqlite)."
+        ),
     ] = None,
     workers: Workers = None,
     dask: Dask = None,
     shard: Shard = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only print how many cells there are, and how long.")
+        bool,
+        typer.Option("--dry-run", help="Only print the number of cells and the estimated time."),
     ] = False,
     retry_errors: Again = False,
     policy: Policy = None,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
-    """Compute the cells of a plan that the store does not hold yet.
+    """Run the experiments of a plan that are not yet in the result store.
+
+    An experiment, or cell, is a policy, an instance and a seed.
 
     The shortest plan states `[[instances]]`, and below it `family = "oasis"` and `seeds = 40`: all
-    policies of the family on 40 instances. Its optima are limited by effort, so that all repeats.
+    policies of the family on 40 instances. Optima are computed under a work limit, so results
+    are reproducible.
 
-    Ctrl-C ends after the cells in flight, and a killed run loses nothing but them: the same command
-    goes on. More seeds or policies in the plan run the new cells alone. Exit status 1: a cell
-    failed.
+    Ctrl-C finishes running cells and stops; if killed, only those are lost. Rerun to resume. If the
+    plan has more seeds or policies, only the new cells are run. Exit status 1: a cell failed.
 
-    Policies from outside (MODULE:CLASS, exec:COMMAND) are code: they run only with `--policy` or
-    `--trust`.
+    External policies (MODULE:CLASS, exec:COMMAND) execute arbitrary code and therefore require
+    `--policy` or `--trust`.
 
     Example:  optsched campaign run plan.toml
     """
@@ -103,9 +109,9 @@ def resume(
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
-    """Go on with a campaign: its store holds its plan.
+    """Resume a campaign; its result store holds the plan.
 
-    Policies from outside run only with `--policy` or `--trust`, as in `run`.
+    External policies require `--policy` or `--trust`, as in `run`.
 
     Example:  optsched campaign resume plan.sqlite
     """
@@ -192,7 +198,7 @@ def verify(
     the store states. Where versions differ, or a limit of time has ended the search, a row is only
     wrong if it contradicts what was found. Exit status 1: something is wrong.
 
-    Policies from outside run only with `--policy` or `--trust`, as in `run`.
+    External policies require `--policy` or `--trust`, as in `run`.
 
     Example:  optsched campaign verify plan.sqlite --sample 10
     """

@@ -26,7 +26,7 @@ def check_problem(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Check that a declared problem reveals nothing too early.
+    """Check nonanticipativity of a declared problem.
 
     Pairs of instances are drawn that are alike up to a time; up to it their events must be the
     same. Exit status 1: they are not; the first variable or constraint that differs is named.

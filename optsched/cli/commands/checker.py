@@ -15,7 +15,7 @@ def checker(
         Path, typer.Option("-o", "--output", help="HTML page, or .js for Node, to write.")
     ] = Path("checker.html"),
 ) -> None:
-    """Write the second checker, an HTML page that verifies results.
+    """Write the standalone HTML checker, which verifies results.
 
     Plain JavaScript that shares no code with optsched verify. The page needs neither optsched nor a
     network; the same program runs in Node:  node checker.js result.json

@@ -32,7 +32,7 @@ def export(
         bool, typer.Option("--printed", help="The paper's own numbers, not tighter ones.")
     ] = False,
 ) -> None:
-    """Write the program for other solvers.
+    """Write the optimization model for other solvers.
 
     Its constraints carry the paper's equation numbers.
 

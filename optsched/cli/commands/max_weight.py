@@ -33,11 +33,12 @@ def max_weight(
     ] = 5.0,
     as_json: Json = False,
 ) -> None:
-    """Schedule the most weight by a deadline (family completion).
+    """Maximize the weight of jobs completed by a deadline.
 
-    All jobs are present from the start. Compares A_maxweight, its order by density, and the greedy
-    of Jain et al. with the best schedule known and a bound on all. The bound by prices is computed
-    in floating point, and that of CP-SAT is a claim: no certificate is written.
+    For instances of family completion. All jobs are present from the start. Compares A_maxweight,
+    its order by density, and the greedy of Jain et al. with the best schedule known and a bound on
+    all. The bound by prices is computed in floating point, and that of CP-SAT is a claim: no
+    certificate is written.
 
     Example:  optsched max-weight jobs.json --deadline 64
     """

@@ -35,7 +35,7 @@ def minimax(
     output: Output = None,
     as_json: Json = False,
 ) -> None:
-    """Compute the best possible online algorithm.
+    """Compute the best possible online algorithm on instances.
 
     Printed are the best ratios of randomized and of deterministic algorithms, and the adversary's
     distribution as a tree: the probability of a history, what is revealed, and how often the best

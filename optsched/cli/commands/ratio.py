@@ -60,16 +60,15 @@ def ratio(
     optimum: Annotated[
         Path | None,
         typer.Option(
-            metavar="RESULT", help="Take the optimum from this result; it is checked, not solved."
+            metavar="RESULT",
+            help="Take the optimum from this result; it is re-verified, not recomputed.",
         ),
     ] = None,
     start_from: StartFrom = None,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Solve again even if the optimum is cached.")
     ] = False,
-    reference: Annotated[
-        Against, typer.Option(help="What policies are compared with.")
-    ] = Against.OPTIMUM,
+    reference: Annotated[Against, typer.Option(help="Reference value.")] = Against.OPTIMUM,
     method: Method = "auto",
     time_limit: TimeLimit = None,
     work_limit: WorkLimit = None,
@@ -79,7 +78,10 @@ def ratio(
     seeds: Annotated[
         int | None,
         typer.Option(
-            min=2, max=MOST, help="Random completions of the trace; prints means and intervals."
+            min=2,
+            max=MOST,
+            help="Number of random imputations of missing attributes (or instances); prints means "
+            "and confidence intervals.",
         ),
     ] = None,
     sandbox: Sandboxed = False,
@@ -91,13 +93,13 @@ def ratio(
 ) -> None:
     """Compare policies with the offline optimum.
 
-    Every ratio is an interval: a schedule proves its low end, a certified bound its high end.
-    `--reference both` adds the LP relaxation, certified, and the integrality gap.
+    Every ratio is an interval: a schedule proves its lower end, a certified bound its upper
+    end. `--reference both` adds the certified LP bound and the integrality gap.
     A policy's row appears as soon as it has run; the table at the end has the final ratios. Exit
     status 1: no schedule was found, or a policy of your own failed.
 
-    With `--seeds 20`, a campaign of 20 instances; `-o` keeps its store. Of a trace, the seeds draw
-    only what it does not record, and the intervals cover these draws only.
+    `--seeds 20` runs a campaign over 20 instances; `-o` saves its result store. For a trace, seeds
+    only vary the attributes it lacks, so confidence intervals reflect only that randomness.
 
     Example:  optsched ratio jobs.csv --machines machines.csv --time-limit 120 --plot pictures
     """

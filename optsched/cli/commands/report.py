@@ -17,7 +17,7 @@ def report(
         Path,
         typer.Argument(
             metavar="STORE | RESULT",
-            help="Of `campaign run`, or of `solve -o`, `ratio -o` or `minimax -o`.",
+            help="Output of `campaign run`, `solve -o`, `ratio -o` or `minimax -o`.",
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")] = Path(
@@ -28,16 +28,16 @@ def report(
         typer.Option(
             "--policy",
             "-p",
-            help="Draw its worst instance, however long that takes; as the table calls it. May be "
-            "repeated. Default: the best and the worst policy, if it takes some seconds.",
+            help="Policy (name as in the table) whose worst instance is drawn, even if slow; may "
+            "be repeated. Default: the best and the worst, if drawing takes only a few seconds.",
         ),
     ] = None,
 ) -> None:
     """Write an HTML report of a result or a campaign.
 
-    It has the answer, tables, figures, schedules and provenance. One HTML file that needs no
-    network and no other file. What a result states is checked again first. Policies from outside
-    run only if --policy names them.
+    The report is a single self-contained HTML file, with the answer, tables, figures, schedules
+    and provenance. Results are re-verified first. External policies run only if --policy names
+    them.
 
     Example:  optsched report load.sqlite -o load.html
     """

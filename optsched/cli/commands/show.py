@@ -27,7 +27,7 @@ def show(
     as_json: Json = False,
     plot: Pictures = None,
 ) -> None:
-    """Print what is in a file.
+    """Summarize an instance or a result.
 
     Sizes, offered load and warnings of an instance; of a result also value, bound and runs.
 

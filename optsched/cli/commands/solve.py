@@ -39,17 +39,23 @@ def solve(
     gap: Gap = CLOSED,
     threads: Threads = 1,
     seed: Seed = 0,
-    check: Annotated[Level, typer.Option(help="How far to check the bound.")] = Level.CERTIFIED,
+    check: Annotated[
+        Level,
+        typer.Option(
+            help="claimed: one solver's claim; cross-checked: a second solver agrees; certified: "
+            "exact check of a certificate."
+        ),
+    ] = Level.CERTIFIED,
     start_from: StartFrom = None,
     output: Output = None,
     as_json: Json = False,
 ) -> None:
     """Compute the offline optimum, or bounds on it.
 
-    Ctrl-C and the limits leave the best schedule so far and a valid bound. With a work limit,
-    the result is the same on any machine and under any load, unless a time limit ends the search
-    first. `--method relaxation` gives the value of the linear relaxation, certified, and no
-    schedule. Exit status 1: no schedule was found.
+    On Ctrl-C or a limit, the best schedule so far and a valid bound are returned. With a work
+    limit, the result is the same on any machine and under any load, unless a time limit ends the
+    search first. `--method relaxation` computes only the certified LP bound. Exit status 1: no
+    schedule was found.
 
     Example:  optsched solve small.json --time-limit 30 -o result.json
 

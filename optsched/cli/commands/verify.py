@@ -30,7 +30,7 @@ def verify(
     output: Output = None,
     as_json: Json = False,
 ) -> None:
-    """Verify a schedule, or the value and bound of results.
+    """Verify a schedule, or a result's value and certified bound.
 
     Exit status 1: rejected. The judge uses no solver; a bound is recomputed from its certificate in
     exact arithmetic.

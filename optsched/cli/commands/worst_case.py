@@ -35,29 +35,39 @@ def worst_case(
     ],
     family: Annotated[str, typer.Option(help=FAMILY_HELP)] = "oasis",
     preset: Annotated[
-        str | None, typer.Option(help="Preset whose ranges count; by default the family's first.")
+        str | None, typer.Option(help="Preset whose ranges are searched (default: the first).")
     ] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, max=MOST, help="Most jobs.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Maximum number of jobs.")
+    ] = None,
     slots: Annotated[
-        int | None, typer.Option("--horizon", min=1, max=MOST_SLOTS, help="Slots.")
+        int | None, typer.Option("--horizon", min=1, max=MOST_SLOTS, help="Number of slots.")
     ] = None,
-    machines: Annotated[int | None, typer.Option(min=1, max=MOST, help="Machines.")] = None,
-    ports: Annotated[int | None, typer.Option(min=1, max=MOST, help="Ports (bipartite).")] = None,
-    nodes: Annotated[int | None, typer.Option(min=1, max=MOST, help="Nodes (bot).")] = None,
+    machines: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Number of machines.")
+    ] = None,
+    ports: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Number of ports (bipartite).")
+    ] = None,
+    nodes: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Number of nodes (bot).")
+    ] = None,
     applications: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Most applications (bot).")
+        int | None, typer.Option(min=1, max=MOST, help="Maximum number of applications (bot).")
     ] = None,
     evaluations: Annotated[
         int, typer.Option(min=1, help="Instances that each search may try.")
     ] = 300,
-    searches: Annotated[int, typer.Option(min=1, max=MOST, help="Searches, a seed each.")] = 1,
+    searches: Annotated[
+        int, typer.Option(min=1, max=MOST, help="Number of independent searches (one seed each).")
+    ] = 1,
     share: Annotated[
         float,
         typer.Option(
             "--min-opt-fraction",
             min=0,
             max=1,
-            help="Share of all utility that the optimum reaches at least.",
+            help="Minimum optimum, as a fraction of total utility.",
         ),
     ] = 0.2,
     earns: Annotated[
@@ -66,11 +76,12 @@ def worst_case(
             "--min-alg-fraction",
             min=0,
             max=1,
-            help="Share of all utility that the policy reaches at least, and not 0.",
+            help="Minimum value of the policy (never 0), as a fraction of total utility.",
         ),
     ] = 0.001,
     work_limit: Annotated[
-        float, typer.Option(min=0, help="Units of search for a good schedule, per instance.")
+        float,
+        typer.Option(min=0, help="Units of work to search for a good schedule, per instance."),
     ] = 5.0,
     time_limit: Annotated[
         float, typer.Option(min=0, help="Seconds for the optimum of the worst instance.")
@@ -84,14 +95,14 @@ def worst_case(
 ) -> None:
     """Search for the worst instance for a policy.
 
-    The search tries what the preset could draw, with fewer jobs too. All utility is what the jobs
-    would bring if each were alone. A schedule proves the low end of every ratio. The worst instance
-    is shrunk until no job can be left out without losing 1 %, its optimum is closed, and it is
-    written with its schedules and its proof, for `verify`, `show` and `report`. Of a problem in a
-    file (FILE.py:NAME), the random numbers of each time are searched.
+    It searches the parameter space of the preset, including instances with fewer jobs. Total
+    utility is the sum over jobs of their utility when run alone. A schedule proves the lower end of
+    every ratio. The worst instance is reduced until removing any job lowers the ratio by more than
+    1 %, solved to optimality, and saved with its certificate, for `verify`, `show` and `report`.
+    For a problem in a file (FILE.py:NAME), the random numbers of each time are searched.
 
-    Ctrl-C writes the best so far. The same command goes on, and one with more evaluations too.
-    Exit status 1: no instance counts.
+    Ctrl-C writes the best so far. Rerun to resume; --evaluations may be increased. Exit status 1:
+    no instance met the --min-*-fraction thresholds.
 
     Example:  optsched worst-case --family oasis --policy oasis --preset small -o worst.json
     """
