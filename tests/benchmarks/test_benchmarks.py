@@ -226,5 +226,5 @@ def test_a_large_instance_made_small():
     summary = traces.summarize([row])
     assert [line[:3] for line in summary.lines] == [["as is", "dmlrs", 40]]
     met = {target.what: target.meets(target.must) for target in summary.targets}
-    assert met["`trace --as-is` of 10,000 jobs, 1000 machines"]
+    assert met["`trace --no-scaling` of 10,000 jobs, 1000 machines"]
     assert not met["`show` of a trace of 100,000 jobs"]  # was not measured
