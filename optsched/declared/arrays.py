@@ -72,7 +72,8 @@ def polish(a: Arrays, x: Floats) -> Floats | None:
     rerun(h)
     if lp_status(h) != "optimal":
         return None
-    return np.clip(np.array(h.getSolution().col_value, dtype=float), lower, upper)
+    exact: Floats = np.clip(np.array(h.getSolution().col_value, dtype=float), lower, upper)
+    return exact
 
 
 def unbounded_column(a: Arrays) -> int | None:

@@ -365,9 +365,9 @@ class _Tree:
             if verdict.value is not None:
                 self.progress.judged(solution, verdict)
                 return
-        x = polish(self.linear.arrays, np.array(whole, dtype=float))
-        if x is not None:
-            self.progress.offer(Solution(values=tuple(x.tolist())))
+        polished = polish(self.linear.arrays, np.array(whole, dtype=float))
+        if polished is not None:
+            self.progress.offer(Solution(values=tuple(polished.tolist())))
 
     def close(self) -> None:
         """Split leaves; where that does not close the gap soon, cut and begin again."""

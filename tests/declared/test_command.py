@@ -375,5 +375,8 @@ def test_the_function_and_the_module_have_one_name():
     assert module.InputError is InputError
     with pytest.raises(InputError, match="at least one preset"):
         optsched.problem(sizes={})
+    for wrong in (lambda: optsched.problem(lambda random: None), optsched.problem):  # noqa: ARG005
+        with pytest.raises(InputError, match="lacks its sizes, expected @optsched"):
+            wrong()
     with pytest.raises(InputError, match="preset 'a' has 'b'"):
         optsched.problem(sizes={"a": {"b": 1}})(lambda random, n: None)  # noqa: ARG005
