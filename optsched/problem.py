@@ -483,7 +483,12 @@ def family_of(instance: Instance) -> Family:
 class _Callable(ModuleType):
     """The type of this module: ``optsched.problem(sizes=...)`` makes a family of a function."""
 
-    def __call__(self, **given: Any) -> Any:
+    def __call__(self, *wrong: Any, **given: Any) -> Any:
+        if wrong or "sizes" not in given:
+            raise InputError(
+                "optsched.problem lacks its sizes, expected "
+                "@optsched.problem(sizes={'small': {'items': 60}})"
+            )
         return import_module("optsched.declared.problem").problem(**given)
 
 

@@ -71,7 +71,8 @@ class WorstCase:
         """Return what was found, in words."""
         said = [f"{self.evaluations} evaluations of {self.terms.policy} in box {self._box}"]
         if self.failed:
-            said.append(f"the policy failed in {self.failed} of them: {self.complaint}")
+            failed = f"the policy failed in {self.failed} of them: {self.complaint}"
+            said += failed.splitlines()
         found, family = self.worst, family_or_problem(self.terms.family)
         if found is None:
             return [
@@ -82,10 +83,11 @@ class WorstCase:
         ratio = f"at least {found.found.low:.4g}" if row is None else str(row.ratio)
         size = family.headline(found.instance)
         said.append(f"worst instance: ratio {ratio}, {size}, found by evaluation {self.when}")
-        said.append(
-            f"of all utility the best schedule reaches {found.found.share:.3g}, "
-            f"the policy {found.found.earned:.3g}"
-        )
+        if family.sense == "max" and family.opening is not None:  # else there is no such sum
+            said.append(
+                f"of all utility the best schedule reaches {found.found.share:.3g}, "
+                f"the policy {found.found.earned:.3g}"
+            )
         if row is not None:
             promised = row.ratio.guarantee
             said.append(

@@ -237,12 +237,14 @@ def sizes_given(family: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
         The family does not support one of them.
     """
     given = {name: n for name, n in sizes.items() if n is not None}
-    known = family_or_problem(family).sizes
+    made = family_or_problem(family)
+    options = [option_name(name) for name in made.sizes if name in sizes]
     for name in given:
-        if name not in known:
-            expected = ", ".join(map(option_name, known)) or "none"
+        if name not in made.sizes:
+            presets = f"the sizes of a preset, --preset {' or '.join(made.presets)}"
+            expected = f"one of: {', '.join(options)}" if options else presets
             raise InputError(
-                f"option {option_name(name)} is not supported by family {family}, expected one "
-                f"of: {expected}"
+                f"option {option_name(name)} is not supported by family {family}, expected "
+                f"{expected}"
             )
     return given

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,11 @@ from scipy.sparse import csr_array
 
 from optsched.declared.model import Declared
 from optsched.numbers.arrays import Floats
+from optsched.solvers import highs, load, lp_status, rerun, solve_mip
+from optsched.solvers.linear import power_of_two
+
+TIGHT = 1e-10  # feasibility of a linear program that is to be exact
+FALLING = 1e-7  # relative to the largest cost: an objective that falls along a direction
 
 
 class Arrays(NamedTuple):
@@ -40,3 +46,50 @@ def arrays(inst: Declared) -> Arrays:
         np.array([c.upper for c in inst.columns], dtype=float),
         np.array([c.integer for c in inst.columns], dtype=bool),
     )
+
+
+def polish(a: Arrays, x: Floats) -> Floats | None:
+    """Keep the integer variables, and solve for the others again, as exactly as HiGHS can.
+
+    A solver takes 0.999999 for 1, and what a continuous variable may be depends on that.
+
+    Parameters
+    ----------
+    a : Arrays
+    x : array
+        A solution whose integer variables are integers.
+
+    Returns
+    -------
+    array or None
+        The solution within the bounds of the variables; None: there is none.
+    """
+    h = highs()
+    h.setOptionValue("primal_feasibility_tolerance", TIGHT)
+    h.setOptionValue("presolve", "off")
+    lower, upper = (np.where(a.integer, x, side) for side in (a.lower, a.upper))
+    load(h, a.cost / power_of_two(a.cost), a.rows, a.low, a.high, lower, upper)
+    rerun(h)
+    if lp_status(h) != "optimal":
+        return None
+    exact: Floats = np.clip(np.array(h.getSolution().col_value, dtype=float), lower, upper)
+    return exact
+
+
+def unbounded_column(a: Arrays) -> int | None:
+    """Return a column that grows or falls without limit while the objective falls.
+
+    None: the program is bounded, or nothing satisfies it.
+    """
+    rows, columns = (
+        (np.where(np.isfinite(low), 0.0, -far), np.where(np.isfinite(high), 0.0, far))
+        for low, high, far in ((a.low, a.high, math.inf), (a.lower, a.upper, 1.0))
+    )
+    cost, none = a.cost / power_of_two(a.cost), np.zeros_like(a.cost)
+    along = solve_mip(cost, a.rows, *rows, *columns, none)
+    if along.x is None or along.objective is None:
+        return None
+    falls = along.objective < -FALLING * float(np.abs(cost).max(initial=0.0))
+    if not falls or solve_mip(none, *a[1:]).x is None:
+        return None
+    return int(np.abs(along.x).argmax())

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.declared.arrays import arrays
+from optsched.declared.arrays import arrays, polish
 from optsched.declared.certificate import (
     Bounds,
     Branch,
@@ -53,7 +53,6 @@ from optsched.solvers import (
 SIMPLE = 10**6  # largest denominator of the fraction that a dual is taken to mean
 GRID = 2**40  # of duals that are taken as they are, relative to the largest
 FRACTIONAL = 1e-6  # from an integer
-TIGHT = 1e-10  # feasibility of a linear program that is to be exact
 PATIENCE = 100  # nodes after which cuts are tried
 STUCK = 1e-3  # relative improvement of five rounds of cuts below which there are no more
 ROUNDS, MOST_CUTS = 40, 60  # of cuts, and of the tableau in each
@@ -366,21 +365,9 @@ class _Tree:
             if verdict.value is not None:
                 self.progress.judged(solution, verdict)
                 return
-        self._polish(whole)
-
-    def _polish(self, whole: Sequence[float]) -> None:
-        """Solve for the continuous variables again, as exactly as HiGHS can."""
-        a = self.linear.arrays
-        fixed = np.array(whole, dtype=float)
-        h = highs()
-        h.setOptionValue("primal_feasibility_tolerance", TIGHT)
-        h.setOptionValue("presolve", "off")
-        lower, upper = (np.where(a.integer, fixed, side) for side in (a.lower, a.upper))
-        load(h, a.cost / self.linear.scale, a.rows, a.low, a.high, lower, upper)
-        rerun(h)
-        if lp_status(h) == "optimal":
-            x = np.clip(np.array(h.getSolution().col_value, dtype=float), lower, upper)
-            self.progress.offer(Solution(values=tuple(x.tolist())))
+        polished = polish(self.linear.arrays, np.array(whole, dtype=float))
+        if polished is not None:
+            self.progress.offer(Solution(values=tuple(polished.tolist())))
 
     def close(self) -> None:
         """Split leaves; where that does not close the gap soon, cut and begin again."""

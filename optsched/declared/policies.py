@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from optsched.declared.events import Decision, Event, Online, Public, State, Variable
+from optsched.declared.events import Constraint, Decision, Event, Online, Public, State, Variable
 from optsched.declared.model import Declared, neat
+from optsched.numbers.arrays import Floats
 from optsched.numbers.resources import exact, slack
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError, PolicyError, Prior
@@ -26,7 +27,7 @@ class Reoptimization(Online):
             return {}
         chosen = self.considered(event)
         costs = {x.name: self.cost(x, event) for x in chosen}
-        found = solve_open(self.state, chosen, costs)
+        found = solve_open(self.state, chosen, costs, place=self.place(event))
         if found is None:
             raise self.stuck(event)
         return {name: found[name] for name in event.decide}
@@ -39,10 +40,14 @@ class Reoptimization(Online):
         """Return the cost of a variable."""
         return variable.cost
 
+    def place(self, event: Event) -> str:
+        """Return the policy and the time, for messages."""
+        return f"policy {self.name}: time {event.time:g}"
+
     def stuck(self, event: Event) -> PolicyError:
         """Return what to report where earlier decisions leave no way on."""
         return PolicyError(
-            f"policy {self.name}: time {event.time:g}: no values satisfy the constraints that are "
+            f"{self.place(event)}: no values satisfy the constraints that are "
             "revealed, after what was decided before"
         )
 
@@ -115,10 +120,10 @@ class Relaxed(Reoptimization):
         if not event.decide:
             return fixed
         open_now = list(self.state.open.values())
-        costs = {x.name: x.cost for x in open_now}
+        costs, place = {x.name: x.cost for x in open_now}, self.place(event)
 
         def solved() -> dict[str, float] | None:
-            return solve_open(self.state, open_now, costs, fixed=fixed, relaxed=True)
+            return solve_open(self.state, open_now, costs, place=place, fixed=fixed, relaxed=True)
 
         found = solved()
         waiting = [x.name for x in map(self.state.open.get, event.decide) if x and x.integer]
@@ -138,10 +143,8 @@ class Relaxed(Reoptimization):
                 found = solved()
                 if found is not None:
                     break
-        if found is None:  # rounding led nowhere
-            found = solve_open(self.state, open_now, costs)
-        else:
-            found = solve_open(self.state, open_now, costs, fixed=fixed, relaxed=True)
+        # where rounding led nowhere, all at once
+        found = solved() if found else solve_open(self.state, open_now, costs, place=place)
         if found is None:
             raise self.stuck(event)
         return {name: found[name] for name in event.decide}
@@ -204,6 +207,7 @@ def solve_open(
     chosen: Sequence[Variable],
     costs: Mapping[str, float],
     *,
+    place: str,
     fixed: Mapping[str, float] | None = None,
     relaxed: bool = False,
 ) -> dict[str, float] | None:
@@ -216,6 +220,8 @@ def solve_open(
         Others that are open stay at their bound nearest to 0.
     costs : mapping
         By name, in the problem's sense.
+    place : str
+        The policy and the time, for messages.
     fixed : mapping, optional
         Values by name.
     relaxed : bool
@@ -225,13 +231,19 @@ def solve_open(
     -------
     dict or None
         Values by name; None: there are none.
+
+    Raises
+    ------
+    PolicyError
+        The program is unbounded.
     """
     from scipy.sparse import csc_array, csr_array
 
+    from optsched.declared.arrays import Arrays, polish, unbounded_column
     from optsched.solvers import solve_cones, solve_mip
 
     names = list(dict.fromkeys(row for x in chosen for row in x.coefficients))
-    place = {name: i for i, name in enumerate(names)}
+    number = {name: i for i, name in enumerate(names)}
     column = {x.name: j for j, x in enumerate(chosen)}
     settled = {
         x.name: _rest(x) if x.value is None else x.value
@@ -243,10 +255,10 @@ def solve_open(
         rest = settled.get(other.name)
         if rest:
             for name, a in other.coefficients.items():
-                if name in place:
-                    activity[place[name]] += exact(a) * exact(rest)
+                if name in number:
+                    activity[number[name]] += exact(a) * exact(rest)
     data = [a for x in chosen for a in x.coefficients.values()]
-    rows = [place[name] for x in chosen for name in x.coefficients]
+    rows = [number[name] for x in chosen for name in x.coefficients]
     starts = np.cumsum([0, *(len(x.coefficients) for x in chosen)])
     matrix = csc_array((data, rows, starts), shape=(len(names), len(chosen)))
     known = [(state.rows[name], used) for name, used in zip(names, activity, strict=True)]
@@ -272,15 +284,50 @@ def solve_open(
             )
     if cones:
         convex = solve_cones(cost, matrix.tocsr(), (low, high), (lower, upper), cones)
-        found, status = convex.x, convex.status
-    else:
-        whole = np.array([x.integer and not relaxed for x in chosen], dtype=bool)
-        linear = solve_mip(cost, matrix, low, high, lower, upper, whole)
-        found, status = linear.x, linear.status
-    if status not in ("optimal", "feasible") or found is None:
+        if convex.status == "unbounded":
+            raise _unbounded(place)
+        if convex.status not in ("optimal", "feasible") or convex.x is None:
+            return None
+        return _tidy(chosen, convex.x)
+    whole = np.array([x.integer for x in chosen], dtype=bool)
+    program = Arrays(cost, matrix, low, high, lower, upper, whole & (not relaxed))
+    linear = solve_mip(*program)
+    if linear.x is None or linear.status == "unbounded":
+        true = program._replace(integer=whole)
+        j = None if linear.status == "infeasible" else unbounded_column(true)
+        if j is not None:
+            raise _unbounded(place, f": variable {chosen[j].name} has no limit")
         return None
+    made = _tidy(chosen, linear.x)
+    if not _kept(made, known):
+        exact_values = polish(program, linear.x)
+        made = made if exact_values is None else _tidy(chosen, exact_values)
+    return made
+
+
+def _unbounded(place: str, which: str = "") -> PolicyError:
+    return PolicyError(
+        f"{place}: the model of what is revealed is unbounded{which}, "
+        "expected bounds that keep it finite"
+    )
+
+
+def _tidy(chosen: Sequence[Variable], found: Floats) -> dict[str, float]:
+    """Return the values that a solver meant, within their bounds."""
     values = zip(chosen, found.tolist(), strict=True)
     return {x.name: min(max(neat(v), x.lower), x.upper) for x, v in values}
+
+
+def _kept(values: Mapping[str, float], rows: Iterable[tuple[Constraint, Any]]) -> bool:
+    """Whether values keep some rows as the feasibility check demands, after what they carry."""
+    for row, used in rows:
+        total = used + sum(
+            exact(a) * exact(values[name]) for name, a in row.coefficients.items() if name in values
+        )
+        for limit, sign in ((row.lower, -1), (row.upper, 1)):
+            if math.isfinite(limit) and sign * (total - exact(limit)) > slack(exact(limit)):
+                return False
+    return True
 
 
 def _rest(variable: Variable) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import repeat
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -75,7 +75,7 @@ def online(
         for when in ("revealed", "decided") if sources else ():
             draft.columns[j][when] = max(draft.columns[k][when] for k in sources)
     for times in (shown, fixed):
-        times.refuse_unused()
+        times.refuse_unused(draft.fixed)
     for row in draft.rows:
         if not row["entries"]:
             holds = row["lower"] <= 0 <= row["upper"]
@@ -204,23 +204,38 @@ class _Times:
             if callable(when):
                 found = when(*index)
             elif isinstance(when, Mapping):
-                found = when[index[0] if len(index) == 1 and index not in when else index]
+                key = index[0] if len(index) == 1 and index not in when else index
+                found = when[key]
             else:
                 found = when
-            time = float(found)
         except Exception as err:
+            if isinstance(err, KeyError) and isinstance(when, Mapping):
+                raise InputError(
+                    f"variable {name}: the mapping in `{self._what}` lacks its index, "
+                    "expected a time for every index"
+                ) from None
             raise InputError(
                 f"variable {name}: its time in `{self._what}` failed: {type(err).__name__}: {err}"
             ) from err
+        try:
+            time = float(found)
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(
+                f"variable {name}: `{self._what}` is {found!r:.60}, expected a number"
+            ) from None
         if not math.isfinite(time):
             raise InputError(f"variable {name}: `{self._what}` is {time}, expected a finite time")
         return time
 
-    def refuse_unused(self) -> None:
-        """Refuse a key that is no variable of the model."""
+    def refuse_unused(self, fixed: Collection[str]) -> None:
+        """Refuse a key that is no variable of the model, or a fixed one."""
         for key, _ in self._given:
             if (key if isinstance(key, str) else id(key)) not in self._used:
                 name = key if isinstance(key, str) else getattr(key, "name", repr(key)[:60])
+                if name in fixed:
+                    raise InputError(
+                        f"`{self._what}` names {name}, which is fixed, expected variables only"
+                    )
                 raise InputError(f"`{self._what}` names {name}, which is no variable of the model")
 
 
@@ -287,6 +302,8 @@ def _of_pyomo(model: Any) -> Draft:
     import pyomo.environ as pyo
     from pyomo.repn import generate_standard_repn
 
+    if isinstance(model, pyo.AbstractModel):
+        raise InputError("the model is abstract, expected what its create_instance() returns")
     for part in model.component_objects(active=True, descend_into=True):
         if part.ctype.__name__ not in KNOWN:
             raise InputError(
@@ -301,6 +318,7 @@ def _of_pyomo(model: Any) -> Draft:
     place: dict[int, int] = {}
     for v in model.component_data_objects(pyo.Var, active=True, descend_into=True):
         if v.fixed:
+            draft.fixed |= {v.name, v.parent_component().name}
             continue  # a number, wherever it stands
         if not (v.is_continuous() or v.is_integer() or v.is_binary()):
             raise InputError(f"variable {v.name}: its domain is no interval, expected one")

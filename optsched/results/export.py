@@ -27,6 +27,28 @@ HIGHS = (
 )
 
 
+def format_of(path: Path, to: Format | None = None) -> Format:
+    """Return the format that the ending of a file states; without an ending, ``to`` or LP.
+
+    Raises
+    ------
+    InputError
+        The ending is no format and none is given, or it is another one than ``to``.
+
+    >>> str(format_of(Path("small.mps"))), str(format_of(Path("-"), Format.CBF))
+    ('mps', 'cbf')
+    """
+    ending = path.suffix.lower().removeprefix(".")
+    known = list(map(str, Format))
+    if not ending or (to is not None and ending not in (*known, "gz")):
+        return to or Format.LP
+    if ending not in known:
+        raise InputError(f"{path}: the ending is .{ending}, expected .{', .'.join(known)}")
+    if to is not None and to != ending:
+        raise InputError(f"{path}: the ending is .{ending} and --to is {to}, expected one format")
+    return Format(ending)
+
+
 def write_program(
     instance: Instance, path: Path, to: Format, *, relaxed: bool = False, printed: bool = False
 ) -> tuple[str, ...]:

@@ -83,6 +83,87 @@ def test_instances_are_generated_exported_and_played_in_the_sandbox(folder):
     assert "take" in (folder / "k.lp").read_text()
 
 
+def test_the_ending_of_an_export_is_its_format(folder):
+    run("generate", "knapsack.py:knapsack", "-o", "k.json")
+    sections = {"lp": "\nc_u_", "mps": "\nROWS"}
+    for name, more, to in (
+        ("a.mps", [], "mps"),
+        ("a.MPS", [], "mps"),
+        ("b.lp", [], "lp"),
+        ("c.mps", ["--to", "mps"], "mps"),
+        ("program", [], "lp"),
+        ("program", ["--to", "mps"], "mps"),
+        ("d.txt", ["--to", "mps"], "mps"),
+    ):
+        assert run("export", "k.json", "-o", name, *more).exit_code == 0
+        text = (folder / name).read_text()
+        assert [kind for kind, mark in sections.items() if mark in text] == [to]
+    assert run("export", "k.json", "--to", "mps").exit_code == 0
+    assert (folder / "k.mps").read_bytes() == (folder / "a.mps").read_bytes()
+    for name, more, said in (
+        ("x.mps", ["--to", "lp"], "x.mps: the ending is .mps and --to is lp, expected one format"),
+        ("x.nl", [], "x.nl: the ending is .nl, expected .lp, .mps, .cbf"),
+        ("x.mps.gz", [], "x.mps.gz: the ending is .gz, expected .lp, .mps, .cbf"),
+        ("x.mps.gz", ["--to", "mps"], "x.mps.gz: the ending is .gz, expected .lp, .mps, .cbf"),
+        ("x.cbf", [], "cannot be written as cbf, expected lp or mps"),
+    ):
+        with pytest.raises(InputError, match=re.escape(said)):
+            run("export", "k.json", "-o", name, *more)
+        assert not (folder / name).exists()
+
+
+ORDERS = """
+import optsched
+import pyomo.environ as pyo
+
+
+@optsched.problem(sizes={"tiny": {"periods": 2}, "small": {"periods": 3}})
+def orders(random, periods, warehouse=25):
+    price = random.integers(1, 8, periods)
+    m = pyo.ConcreteModel()
+    m.order = pyo.Var(range(periods), bounds=(0, 9))
+    m.cost = pyo.Objective(expr=sum(int(price[t]) * m.order[t] for t in range(periods)))
+    m.need = pyo.Constraint(range(periods), rule=lambda m, t: m.order[t] >= 2)
+    return optsched.online(m, revealed={m.order: lambda t: t})
+
+
+@orders.policy
+def twice(event):
+    return {x: 4 for x in event.variables}
+
+
+@orders.policy
+def broken(event):
+    return {x: 1 / 0 for x in event.variables}
+"""
+
+
+def test_a_search_for_bad_costs_speaks_of_no_utility(folder):
+    (folder / "orders.py").write_text(ORDERS)
+    words = ["worst-case", "--family", "orders.py:orders", "--evaluations", "2"]
+    done = run(*words, "-p", "orders.py:twice", "-o", "twice.json")
+    assert done.exit_code == 0
+    assert "worst instance: ratio 2" in done.stdout
+    assert "utility" not in done.stdout
+    done = run(*words, "-p", "orders.py:broken", "-o", "broken.json")
+    assert done.exit_code == 1
+    assert "in 2 of them: policy broken: event 0: ZeroDivisionError" in done.stdout
+    assert "\n  orders.py, line" in done.stdout
+    assert "\\n" not in done.stdout
+
+
+@pytest.mark.parametrize("command", ["worst-case", "generate"])
+def test_only_options_that_exist_are_suggested(folder, command):
+    (folder / "orders.py").write_text(ORDERS)
+    words = {"worst-case": ["-p", "greedy", "--family"], "generate": []}[command]
+    said = "--jobs is not supported by family orders.py:orders, expected the sizes of a preset, "
+    with pytest.raises(InputError, match=re.escape(f"{said}--preset tiny or small")):
+        run(command, *words, "orders.py:orders", "--jobs", "4", "-o", "w.json")
+    (folder / "slots.py").write_text(ORDERS.replace("periods", "slots"))
+    with pytest.raises(InputError, match=r"expected one of: --horizon$"):
+        run(command, *words, "slots.py:orders", "--jobs", "4", "-o", "w.json")
+
+
 def test_many_seeds_make_a_campaign(folder):
     (folder / "knapsack.py").write_text(FILE.replace('"items": 60', '"items": 12'))
     words = ["ratio", "knapsack.py:knapsack", "--seeds", "3", "-p", "greedy", "--json"]
@@ -294,5 +375,8 @@ def test_the_function_and_the_module_have_one_name():
     assert module.InputError is InputError
     with pytest.raises(InputError, match="at least one preset"):
         optsched.problem(sizes={})
+    for wrong in (lambda: optsched.problem(lambda random: None), optsched.problem):  # noqa: ARG005
+        with pytest.raises(InputError, match="lacks its sizes, expected @optsched"):
+            wrong()
     with pytest.raises(InputError, match="preset 'a' has 'b'"):
         optsched.problem(sizes={"a": {"b": 1}})(lambda random, n: None)  # noqa: ARG005

@@ -113,7 +113,9 @@ def test_models_that_cannot_be_declared_are_refused_in_one_line(change, complain
     [
         ({"x": lambda i: i}, "variable y: has no time in `revealed`"),
         ({"x": 0, "y": 0, "zz": 0}, "`revealed` names zz, which is no variable"),
-        ({"x": {0: 0}, "y": 0}, "variable x[1]: its time in `revealed` failed: KeyError"),
+        ({"x": {0: 0}, "y": 0}, "variable x[1]: the mapping in `revealed` lacks its index"),
+        ({"x": None, "y": 0}, "variable x[0]: `revealed` is None, expected a number"),
+        ({"x": {0: "noon"}, "y": 0}, "variable x[0]: `revealed` is 'noon', expected a number"),
         ({"x": lambda a, b: a + b, "y": 0}, "variable x[0]: its time in `revealed` failed"),
         ({"x": math.nan, "y": 0}, "variable x[0]: `revealed` is nan"),
         (None, "`revealed` is None, expected a mapping"),
@@ -122,6 +124,20 @@ def test_models_that_cannot_be_declared_are_refused_in_one_line(change, complain
 def test_times_that_are_none_are_refused(revealed, complaint):
     with pytest.raises(InputError, match=re.escape(complaint)):
         declared(revealed=revealed)
+
+
+def test_a_time_of_a_fixed_variable_is_refused():
+    with pytest.raises(InputError, match="`revealed` names y, which is fixed"):
+        declared(lambda m: m.y.fix(1), revealed={"x": 0, "y": 0})
+    with pytest.raises(InputError, match=r"`revealed` names x\[1\], which is fixed"):
+        declared(lambda m: m.x[1].fix(1), revealed={"x": 0, "y": 0, "x[1]": 0})
+    with pytest.raises(InputError, match="`revealed` names x, which is fixed"):
+        declared(lambda m: m.x.fix(1), revealed={"x": 0, "y": 0})
+
+
+def test_an_abstract_model_is_refused():
+    with pytest.raises(InputError, match="the model is abstract"):
+        online(pyo.AbstractModel(), {})
 
 
 def test_a_decision_before_the_variable_is_revealed_is_refused():

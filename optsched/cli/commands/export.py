@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 def export(
     source: Path,
     instance: "Instance",
-    to: Annotated[Format, typer.Option("--to", help="Format of the file.")] = Format.LP,
+    to: Annotated[
+        Format | None,
+        typer.Option("--to", help="Format of the file; by default its ending, else lp."),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="File to write; by default INPUT with the new ending."),
@@ -36,10 +39,11 @@ def export(
 
     Its constraints carry the paper's equation numbers.
 
-    Example:  optsched export small.json --to mps -o small.mps
+    Example:  optsched export small.json -o small.mps
     """
-    from optsched.results.export import write_program
+    from optsched.results.export import format_of, write_program
 
+    to = (to or Format.LP) if output is None else format_of(output, to)
     target = writable(output or Path(f"{source.name.partition('.')[0]}.{to}"))
     tell = messages.remark if is_stdout(target) else messages.result
     for line in write_program(instance, target, to, relaxed=relaxed, printed=printed):

@@ -1,0 +1,71 @@
+"""The programs that the built-in policies solve."""
+
+from __future__ import annotations
+
+import re
+
+import pyomo.environ as pyo
+import pytest
+
+import optsched
+from optsched.core import simulate
+from optsched.declared.policies import POLICIES
+from optsched.problem import PolicyError
+
+
+def big_m(demand, most, stock):
+    """One lot: its setup is paid if anything is ordered."""
+    m = pyo.ConcreteModel()
+    m.q, m.y = pyo.Var(bounds=(0, most)), pyo.Var(domain=pyo.Binary)
+    m.s = pyo.Var(bounds=(0, 25 if stock else 0))
+    m.cost = pyo.Objective(expr=4 * m.q + 30 * m.y + m.s)
+    if stock:
+        m.balance = pyo.Constraint(expr=m.q - m.s == demand)
+    else:
+        m.balance = pyo.Constraint(expr=m.q >= demand)
+    m.link = pyo.Constraint(expr=m.q <= most * m.y)
+    return optsched.online(m, revealed={"q": 0, "y": 0, "s": 0})
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("stock", [False, True])
+def test_policies_keep_the_rows_of_a_setup(policy, stock):
+    for most in (35, 1000):
+        for demand in range(1, 10):
+            run = simulate(big_m(demand, most, stock), policy)
+            assert policy == "random" or run.value == 30 + 4 * demand
+
+
+def growing(limit=None, late=None, whole=False):
+    """Variables without bounds; a row may bind the first one when ``late`` is revealed."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(range(2), bounds=(0, None), domain=pyo.Integers if whole else pyo.Reals)
+    m.y = pyo.Var(bounds=(0, 1))
+    m.gain = pyo.Objective(expr=3 * m.x[0] + m.x[1] + m.y, sense=pyo.maximize)
+    times = {"x": {0: 0, 1: 1}, "y": 0 if late is None else late}
+    if limit is not None:
+        m.level = pyo.Constraint(expr=m.x[0] <= limit + m.y)
+    return optsched.online(m, revealed=times)
+
+
+@pytest.mark.parametrize("policy", ["greedy", "re-solve", "rolling", "relaxed"])
+@pytest.mark.parametrize("whole", [False, True])
+def test_an_unbounded_program_is_named(policy, whole):
+    said = f"policy {policy}: time 0: the model of what is revealed is unbounded: variable x[0]"
+    with pytest.raises(PolicyError, match=re.escape(said)):
+        simulate(growing(whole=whole), policy)
+    with pytest.raises(PolicyError, match=re.escape(said)):  # its row is not revealed yet
+        simulate(growing(limit=5, late=1, whole=whole), policy)
+    with pytest.raises(PolicyError, match=re.escape(f"{policy}: time 1: the model of what")):
+        simulate(growing(limit=5, whole=whole), policy)
+
+
+@pytest.mark.parametrize("policy", ["greedy", "re-solve", "relaxed"])
+def test_nothing_feasible_is_not_called_unbounded(policy):
+    m = pyo.ConcreteModel()
+    m.x, m.y = pyo.Var(bounds=(0, None)), pyo.Var(domain=pyo.Binary)
+    m.gain = pyo.Objective(expr=m.x, sense=pyo.maximize)
+    m.never = pyo.Constraint(expr=2 * m.y == 1)
+    inst = optsched.online(m, revealed={"x": 0, "y": 0})
+    with pytest.raises(PolicyError, match="no values satisfy"):
+        simulate(inst, policy)
