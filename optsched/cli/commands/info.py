@@ -54,7 +54,7 @@ def info(
 
 
 def card(family: Family) -> dict[str, Any]:
-    """Return what is known about a family."""
+    """Return the options, policies and methods of a family."""
     return {
         "title": family.title,
         "paper": family.paper,

@@ -146,7 +146,7 @@ def ratio(
     relaxed = reference is Against.RELAXATION
     searched = not no_cache and start_from is None and not relaxed
     with ending_well(), Journal(instance, output, method, start) as journal:
-        with Ticker("looking at what is known", journal.watch) as ticker:
+        with Ticker("checking cached results", journal.watch) as ticker:
             known, others = None, None
             if optimum is not None:
                 ticker.begin(f"checking {optimum}")
