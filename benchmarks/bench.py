@@ -225,9 +225,9 @@ def watched(arguments: Sequence[str], folder: Path) -> Row:
         It failed; the end of what it reported.
     """
     command = [sys.executable, "-m", "optsched", *arguments]
-    with (folder / "said").open("w") as said:
+    with (folder / "output").open("w") as output:
         began = time.perf_counter()
-        process = subprocess.Popen(command, stdout=said, stderr=said)
+        process = subprocess.Popen(command, stdout=output, stderr=output)
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)

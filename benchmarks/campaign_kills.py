@@ -197,9 +197,9 @@ def dask(_cell: Row, folder: Path) -> Row:
         made.workers[0].kill()
         until(lambda: len(begun("counts", folder)) > 120)
         made.scheduler.kill()
-        _, said = process.communicate()
-        if process.returncode != 2 or "scheduler is gone" not in said or said.count("\n") != 1:
-            wrong.append(f"exit status {process.returncode}, its output: {said}")
+        _, output = process.communicate()
+        if process.returncode != 2 or "scheduler is gone" not in output or output.count("\n") != 1:
+            wrong.append(f"exit status {process.returncode}, its output: {output}")
         kept, first = _stored(store), len(begun("counts", folder))
         wrong += _flaws(store, set())
         made.close()
@@ -300,7 +300,7 @@ def summarize(rows: list[Row]) -> Summary:
     """Return a line per row; what must not be is counted."""
     by = {part: [row for row in rows if row["part"] == part] for part in PARTS}
     lines = [
-        [part, *_said(row), row.get("cells", row.get("repetitions")), len(row["wrong"])]
+        [part, *_counts(row), row.get("cells", row.get("repetitions")), len(row["wrong"])]
         for part, mine in by.items()
         for row in mine
     ]
@@ -337,7 +337,7 @@ def summarize(rows: list[Row]) -> Summary:
     return Summary(("part", "what", "found", "cells", "wrong"), lines, targets)
 
 
-def _said(row: Row) -> tuple[str, str]:
+def _counts(row: Row) -> tuple[str, str]:
     """Return what was done and what came of it."""
     part = row["part"]
     if part == "kills":

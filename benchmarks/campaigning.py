@@ -106,8 +106,8 @@ def command_line(
     *words: object, folder: Path, within: Sequence[str] = (), **more: str
 ) -> subprocess.CompletedProcess[str]:
     """Run `optsched` with these words; ``more`` is of the environment."""
-    asked = starting(*words, folder=folder, within=within, **more)
-    return subprocess.run(**asked, check=False, timeout=PATIENCE)
+    process = starting(*words, folder=folder, within=within, **more)
+    return subprocess.run(**process, check=False, timeout=PATIENCE)
 
 
 def digest(store: Path) -> str:

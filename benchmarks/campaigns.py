@@ -77,19 +77,19 @@ def compute(task: Task) -> object:
 def overhead(cell: Row, folder: Path) -> Row:
     """Compute the same cells in some way."""
     plan = small(cell["instances"], "fifo", "local-share")
-    asked = list(tasks(plan))
-    asked[0].compute()  # what is imported at the first cell is not part of the plain loop
+    requested = list(tasks(plan))
+    requested[0].compute()  # what is imported at the first cell is not part of the plain loop
     how: dict[str, Callable[[], object]] = {
-        "plain loop": lambda: [task.compute() for task in asked],
+        "plain loop": lambda: [task.compute() for task in requested],
         "local": lambda: campaign(make_plan(plan, folder), folder / "store", workers=2),
-        "joblib": lambda: _joblib(asked),
+        "joblib": lambda: _joblib(requested),
     }
     if cell["how"] in how:
         return {"cells": 10 * cell["instances"], **_timed(how[cell["how"]], [])}
     with cluster(folder, 2) as made:
         how = {
             "dask": lambda: campaign(make_plan(plan, folder), folder / "store", dask=made.address),
-            "dask, a task per cell": lambda: _tasks(made.address, asked),
+            "dask, a task per cell": lambda: _tasks(made.address, requested),
         }
         others = [process.pid for process in (made.scheduler, *made.workers)]
         return {"cells": 10 * cell["instances"], **_timed(how[cell["how"]], others)}
@@ -114,19 +114,19 @@ def _timed(work: Callable[[], object], others: Sequence[int]) -> Row:
     return {"seconds": seconds, "cpu": spent() - before}
 
 
-def _joblib(asked: Sequence[Task]) -> None:
+def _joblib(requested: Sequence[Task]) -> None:
     from joblib import Parallel, delayed
     from joblib.externals.loky import get_reusable_executor
 
-    Parallel(n_jobs=2)(delayed(compute)(task) for task in asked)
+    Parallel(n_jobs=2)(delayed(compute)(task) for task in requested)
     get_reusable_executor().shutdown(wait=True)
 
 
-def _tasks(address: str, asked: Sequence[Task]) -> None:
+def _tasks(address: str, requested: Sequence[Task]) -> None:
     from distributed import Client
 
     with Client(address, set_as_default=False) as client:
-        client.gather(client.map(compute, asked, pure=False))
+        client.gather(client.map(compute, requested, pure=False))
 
 
 def many(cell: Row, folder: Path) -> Row:
@@ -243,7 +243,7 @@ def summarize(rows: list[Row]) -> Summary:
     by = {part: [row for row in rows if row["part"] == part] for part in PARTS}
     extra = _overheads(by["overhead"])
     lines = [
-        [part, row.get("how") or row.get("family") or "", row["cells"], _said(row, extra)]
+        [part, row.get("how") or row.get("family") or "", row["cells"], _throughput(row, extra)]
         for part, mine in by.items()
         for row in mine
     ]
@@ -284,7 +284,7 @@ def _overheads(rows: list[Row]) -> dict[str, tuple[float, float]]:
     }
 
 
-def _said(row: Row, extra: dict[str, tuple[float, float]]) -> str:
+def _throughput(row: Row, extra: dict[str, tuple[float, float]]) -> str:
     """Return what was found, in a phrase."""
     part = row["part"]
     if part == "overhead":

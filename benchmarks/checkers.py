@@ -160,9 +160,9 @@ def in_browser(cell: Row, folder: Path) -> Row:
         page.set_input_files("#files", path)
         page.locator("html[data-checked]").wait_for(timeout=600_000)
         seconds = time.perf_counter() - began
-        said = page.locator(".verdict").all_inner_texts()
+        verdicts = page.locator(".verdict").all_inner_texts()
         browser.close()
-    accepted = all(text.endswith("accepted") for text in said)
+    accepted = all(text.endswith("accepted") for text in verdicts)
     return {"seconds": seconds, "accepted": accepted, "bytes": path.stat().st_size}
 
 
@@ -181,8 +181,8 @@ def summarize(rows: list[Row]) -> Summary:
     """Tell how often the checkers agree, and how long the second one takes."""
     lines: list[list[Any]] = []
     seconds: dict[str, list[float]] = {"Node": [], "Chromium": []}
-    asked = dict.fromkeys(COMPARED, 0)
-    wrong, refused, weaker = dict(asked), 0, 0
+    checked = dict.fromkeys(COMPARED, 0)
+    wrong, refused, weaker = dict(checked), 0, 0
     for family in dict.fromkeys(row["family"] for row in rows):
         mine = [row for row in rows if row["family"] == family]
         line: list[Any] = [family]
@@ -193,7 +193,7 @@ def summarize(rows: list[Row]) -> Summary:
                 sum(len(row["differences"]) for row in looked),
             )
             accepted = sum(row["accepted"] for row in looked)
-            asked[kind], wrong[kind] = asked[kind] + files, wrong[kind] + differ
+            checked[kind], wrong[kind] = checked[kind] + files, wrong[kind] + differ
             line += [files, accepted, differ]
             weaker += sum(row.get("given_up", 0) for row in looked)
         for kind, known in seconds.items():
@@ -203,7 +203,7 @@ def summarize(rows: list[Row]) -> Summary:
             line.append(max((row["seconds"] for row in large), default=None))
         lines.append(line)
     targets = [
-        Target(what, "%", 1 - wrong[k] / asked[k] if asked[k] else None, 1.0, at_least=True)
+        Target(what, "%", 1 - wrong[k] / checked[k] if checked[k] else None, 1.0, at_least=True)
         for k, what in COMPARED.items()
     ]
     for kind, found in seconds.items():

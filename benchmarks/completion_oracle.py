@@ -46,7 +46,7 @@ METHODS = {
 @njit(cache=True)
 def plain_value(
     modes: Ints,  # (G, 5): worker type, q, workers, duration, mask
-    asked: tuple[int, float, int],  # arrival, weight, deadline
+    chosen: tuple[int, float, int],  # arrival, weight, deadline
     worker_cost: Floats,
     ps_cost: Floats,
     room: Ints,  # (M, H)
@@ -57,7 +57,7 @@ def plain_value(
     needed: Ints,
 ) -> float:
     """Return the least weight * completion + cost within the deadline."""
-    arrival, weight, deadline = asked
+    arrival, weight, deadline = chosen
     servers, slots, best = count.size, worker_cost.shape[1] - 1, np.inf
     for k in range(modes.shape[0]):
         m, q, n, d, mask = modes[k]
@@ -115,18 +115,18 @@ def measure(cell: Row) -> Row:
     inst = generate("paper", seed=cell["seed"], jobs=cell["jobs"], machines=cell["machines"])
     jobs, row = Jobs(inst), {}
     for name, servers in sides(jobs, cell["seed"]).items():
-        asked = range(len(inst.jobs))
+        chosen = range(len(inst.jobs))
         alone = name != "classes"
         whole = name != "partly taken"  # weight * completion counts too
         best = [np.inf] * len(inst.jobs)
         values = {}
         for _ in range(cell["repeats"]):
-            for j in asked:
+            for j in chosen:
                 began = time.perf_counter()
-                found = ask(jobs, j, servers, printed=False, whole=whole)
+                found = oracle_value(jobs, j, servers, printed=False, whole=whole)
                 best[j] = min(best[j], time.perf_counter() - began)
                 values[j] = found
-        some = asked[: cell["plain"]] if alone else asked
+        some = chosen[: cell["plain"]] if alone else chosen
         plain_times, wrong = [], 0
         for j in some:
             began = time.perf_counter()
@@ -134,9 +134,9 @@ def measure(cell: Row) -> Row:
             plain_times.append(time.perf_counter() - began)
             wrong += value != values[j] and not abs(value - values[j]) <= 1e-6 * value
         # Algorithm 4 knows single servers only
-        single = [j for j in asked if alone and np.isfinite(values[j])]
+        single = [j for j in chosen if alone and np.isfinite(values[j])]
         missed = [
-            ask(jobs, j, servers, printed=True, whole=whole) > values[j] * (1 + 1e-9)
+            oracle_value(jobs, j, servers, printed=True, whole=whole) > values[j] * (1 + 1e-9)
             for j in single
         ]
         row |= {
@@ -156,7 +156,9 @@ def question(jobs: Jobs, j: int, *, whole: bool) -> tuple[int, float, int]:
     return arrival, 0.0, arrival + BLOCK
 
 
-def ask(jobs: Jobs, j: int, servers: PricedServers, *, printed: bool, whole: bool = True) -> float:
+def oracle_value(
+    jobs: Jobs, j: int, servers: PricedServers, *, printed: bool, whole: bool = True
+) -> float:
     """Return the least value of job j."""
     arrival, weight, deadline = question(jobs, j, whole=whole)
     found = best_schedule(
@@ -237,7 +239,7 @@ def main(argv: Sequence[str] | None = None) -> Row:
     ]
     warm = Jobs(generate("small", seed=0))
     for servers in sides(warm, 0).values():
-        ask(warm, 0, servers, printed=False)
+        oracle_value(warm, 0, servers, printed=False)
         plain(warm, 0, servers)
     return BENCHMARK.run(cells, measure, options)
 

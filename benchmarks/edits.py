@@ -51,7 +51,7 @@ def measure(cell: Row) -> Row:
     """Make some edits, and read what came of them."""
     place = Path(_folder().name) / "edited"
     seeds = range(cell["first"], cell["first"] + cell["edits"])
-    return {"wrong": [said for k in seeds for said in attack(cell["kind"], _good(), place, k)]}
+    return {"wrong": [text for k in seeds for text in attack(cell["kind"], _good(), place, k)]}
 
 
 def summarize(rows: list[Row]) -> Summary:

@@ -25,10 +25,10 @@ MEASURES: Mapping[str, Callable[[Sequence[float]], float | None]] = {
 def _named(row: Row) -> str:
     """Report which instance a row is of."""
     words = [f"{row[k]} {k}" for k in ("jobs", "slots", "machines") if k in row]
-    asked = [] if row.get("offered_load") is None else [f"load {row['offered_load']:.3g}"]
+    load = [] if row.get("offered_load") is None else [f"load {row['offered_load']:.3g}"]
     drawn = [row["preset"]] if "preset" in row else []
     seed = [f"seed {row['seed']}"] if "seed" in row else []
-    return ", ".join([row["family"], *drawn, *words, *asked, *seed])
+    return ", ".join([row["family"], *drawn, *words, *load, *seed])
 
 
 def summarize(rows: list[Row]) -> Summary:
@@ -50,12 +50,12 @@ Part = tuple[list[list[str]], list[Target]]
 
 
 def _sum_make(rows: list[Row]) -> Part:
-    said = traces.summarize(rows)
+    text = traces.summarize(rows)
     lines = [
         [f"{f}, {jobs} jobs", w, f"{cpu} s CPU, {mb} MB"]
-        for w, f, jobs, cpu, _, mb, _ in said.lines
+        for w, f, jobs, cpu, _, mb, _ in text.lines
     ]
-    return lines, list(said.targets)
+    return lines, list(text.targets)
 
 
 def _sum_online(rows: list[Row]) -> Part:
@@ -99,11 +99,11 @@ def _found(row: Row) -> str:
     first = f"first bound {number(row['first_bound'])} s, priced {number(row['first_priced'])} s"
     took = f"{number(row['seconds'])} s, {number(row['cpu'])} s CPU"
     memory = f"{number(row['megabytes'], '.0f')} MB"
-    said = f"gap {percent(row['gap'])}; {ends}; {first}; {took}, {memory}"
+    text = f"gap {percent(row['gap'])}; {ends}; {first}; {took}, {memory}"
     if "verify_cpu" not in row:
-        return said
+        return text
     verify = f"{number(row['verify_cpu'])} s CPU, {row['verify_megabytes']:.0f} MB"
-    return f"{said}; verify {verify}"
+    return f"{text}; verify {verify}"
 
 
 def _sum_month(rows: list[Row]) -> Part:
@@ -133,8 +133,8 @@ def _sum_minute(rows: list[Row]) -> Part:
         mine = [row for row in rows if row["name"] == name]
         gaps = [math.inf if row["gap"] is None else row["gap"] for row in mine]
         found = {how: measure(gaps) for how, measure in MEASURES.items()}
-        said = ", ".join(f"{how} {percent(gap)}" for how, gap in found.items())
-        lines.append([f"{name}, seeds 0-{len(mine) - 1}", "certified gap after 60 s", said])
+        text = ", ".join(f"{how} {percent(gap)}" for how, gap in found.items())
+        lines.append([f"{name}, seeds 0-{len(mine) - 1}", "certified gap after 60 s", text])
         for how, goals in MINUTES[name][1].items():
             what = f"certified gap after 60 s, {how}: {name}"
             targets.append(Target(what, "%", found[how], goals.must, goals.aim))
@@ -156,8 +156,8 @@ def _sum_growth(rows: list[Row]) -> Part:
         gap = mine[0]["gap_limit"]
         took = ", ".join(f"{row['jobs']}: {number(row['reached'])} s" for row in mine)
         power = _growth(mine)
-        said = took if power is None else f"{took}; about n^{number(power)}"
-        lines.append([f"{family}, {mine[0]['preset']}", f"to a gap of {gap:.0%}", said])
+        text = took if power is None else f"{took}; about n^{number(power)}"
+        lines.append([f"{family}, {mine[0]['preset']}", f"to a gap of {gap:.0%}", text])
         what = f"growth of the time to a gap of {gap:.0%}: {family}, n^"
         targets.append(Target(what, "", power, aim=EXPONENT))
     return lines, targets

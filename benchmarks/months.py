@@ -51,7 +51,7 @@ def measure(options: Namespace, cell: Row) -> Row:
         if not machines.exists():
             machines = folder / "machines.csv"
             machines.write_text(MACHINES)
-        said, pictures = folder / "made.json", folder / "pictures"
+        result, pictures = folder / "made.json", folder / "pictures"
         how = [
             "--machines",
             machines,
@@ -63,9 +63,9 @@ def measure(options: Namespace, cell: Row) -> Row:
             *LOGS[name],
         ]
         limit = ["--time-limit", cell["time_limit"], "--no-cache", "-q", "--json"]
-        told = [log, *how, *limit, "-o", said, "--plot", pictures]
-        row = watched(["ratio", *map(str, told)], folder)
-        printed = (folder / "said").read_text()
+        words = [log, *how, *limit, "-o", result, "--plot", pictures]
+        row = watched(["ratio", *map(str, words)], folder)
+        printed = (folder / "output").read_text()
         found, _ = json.JSONDecoder().raw_decode(printed, printed.index("{"))
         picture = pictures / "over-time.png"  # or a Gantt chart, if there are few jobs
         if picture.exists():

@@ -151,11 +151,11 @@ def _about(of: Experiment) -> str:
     return ", ".join(f"[{n}](../errata.md#{n.lower()})" for n in labels)
 
 
-def _line(of: Experiment, content: Mapping[str, Any] | None, link: str, said: str) -> list[str]:
+def _line(of: Experiment, content: Mapping[str, Any] | None, link: str, text: str) -> list[str]:
     name = f"`{of.name}`" if content is None else f"[`{of.name}`]({link})"
     if content is None:
-        return [name, _cell(said), "", "not run with these settings yet"]
-    return [name, _cell(said), str(_seeds(content)), content["score"]]
+        return [name, _cell(text), "", "not run with these settings yet"]
+    return [name, _cell(text), str(_seeds(content)), content["score"]]
 
 
 def _stored(folder: Path, of: Experiment) -> dict[str, Any] | None:
@@ -240,8 +240,8 @@ def _code(content: Mapping[str, Any]) -> str:
 
 def _alternative(of: Experiment, content: Mapping[str, Any]) -> str:
     """Return what the picture states, for those who do not see it."""
-    said = f"{of.title}, drawn from our numbers, with the paper's where it prints any"
-    return f"{said}: {content['score']}".replace("[", "(").replace("]", ")")
+    text = f"{of.title}, drawn from our numbers, with the paper's where it prints any"
+    return f"{text}: {content['score']}".replace("[", "(").replace("]", ")")
 
 
 def _finding(stored: dict[str, Any]) -> Finding:

@@ -211,17 +211,17 @@ def summarize(rows: list[Row]) -> Summary:
             targets.append(Target("answers, processor 4 times slower", "s", row["sorted"], 3))
             flaws = len(row["noted"]) + len(row["wide"])
             targets.append(Target("requests, complaints, widths that scroll", "", flaws, 0))
-    lines = [[part, row["cells"], _said(row)] for part, mine in by.items() for row in mine]
+    lines = [[part, row["cells"], _times(row)] for part, mine in by.items() for row in mine]
     return Summary(("part", "cells", "found"), lines, targets)
 
 
-def _said(row: Row) -> str:
+def _times(row: Row) -> str:
     """Return what was found, in a phrase."""
     if "missing" in row:
         return f"not measured: there is no {row['missing']}"
     if row["part"] == "browser":
-        said = f"ready after {row['ready']:.2f} s, sorted after {row['sorted']:.2f} s"
-        return f"{said}, Chromium {row['browser']}"
+        text = f"ready after {row['ready']:.2f} s, sorted after {row['sorted']:.2f} s"
+        return f"{text}, Chromium {row['browser']}"
     return (
         f"{row['seconds']:.1f} s, {row['cpu']:.1f} s of CPU, {row['megabytes']:.2f} MB, "
         f"{row['memory_gb']:.2f} GB of memory"

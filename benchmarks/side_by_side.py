@@ -160,8 +160,8 @@ def summarize(rows: list[Row]) -> Summary:
             ratios.setdefault(kind, []).append(ratio)
         proved = "" if both else ", ".join(n for n, closed in row["closed"].items() if closed)
         times = (number(1e3 * row[name]) for name in METHODS)
-        said = "differ" if row["different"] and both else f"proved by {proved or 'none'}"
-        results = "same" if both and not row["different"] else said
+        outcome = "differ" if row["different"] and both else f"proved by {proved or 'none'}"
+        results = "same" if both and not row["different"] else outcome
         lines.append([kind, family, how, *times, number(ratio, ".3f"), results])
     targets = [
         Target(f"{kind}, the largest ratio of times", "", max(found), must=LIMIT)
@@ -188,8 +188,8 @@ BENCHMARK = Benchmark(
 def commit(checkout: Path) -> str:
     """Return the commit of a checkout, or its name."""
     command = ["git", "-C", str(checkout), "rev-parse", "--short", "HEAD"]
-    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-    return said or checkout.name
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return outcome or checkout.name
 
 
 def main(argv: Sequence[str] | None = None) -> Row:

@@ -81,8 +81,8 @@ def task(name: str, folder: str) -> Task:
 
     what, family, *rest = name.split()
     kind = get_family(family).instance
-    said = json.loads((Path(folder) / f"{name}.json").read_text())
-    instance = kind.model_validate({k: v for k, v in said.items() if k in kind.model_fields})
+    content = json.loads((Path(folder) / f"{name}.json").read_text())
+    instance = kind.model_validate({k: v for k, v in content.items() if k in kind.model_fields})
     made: Task = KINDS[what](instance, family, *rest)
     return made
 
@@ -149,10 +149,10 @@ def _separated(instance: Any, *, distinct: bool) -> Task:
         sides.append(_machines(capacity, count, instance.horizon, worth / 2))
     most = max(job.chunks for job in instance.jobs)
     wide = max(side.count.size for side in sides)
-    asked = schedule.Oracle(instance.horizon, wide, most, max(instance.work))
+    search = schedule.Oracle(instance.horizon, wide, most, max(instance.work))
 
     def run() -> Answer:
-        found = [asked.best(job, *sides) for job in blocks.requests]
+        found = [search.best(job, *sides) for job in blocks.requests]
         return {"values": [None if best is None else best.payoff for best in found]}
 
     return run
@@ -168,13 +168,13 @@ def _shared(instance: Any, *, distinct: bool) -> Task:
     worth = 0.3 * float(instance.arrays.utility.max(axis=1).sum())
     machines = _machines(capacity, count, instance.horizon, worth)
     if hasattr(linked, "oracle_for"):
-        asked = linked.oracle_for(instance, len(count))
+        search = linked.oracle_for(instance, len(count))
     else:
         most = max(job.chunks for job in instance.jobs)
-        asked = linked.Oracle(instance.horizon, len(count), most)
+        search = linked.Oracle(instance.horizon, len(count), most)
 
     def run() -> Answer:
-        found = [asked.best(job, machines) for job in blocks.requests]
+        found = [search.best(job, machines) for job in blocks.requests]
         return {"values": [None if best is None else best.payoff for best in found]}
 
     return run

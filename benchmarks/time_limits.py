@@ -203,10 +203,10 @@ def measure(cell: Row) -> Row:
         ran = subprocess.run(command, capture_output=True, text=True, timeout=GIVEN_UP, check=False)
     except subprocess.TimeoutExpired:
         return failed | {"failed": "ended after five minutes"}
-    said = [line for line in ran.stdout.splitlines() if line.startswith(MARK)]
-    if not said:
+    lines = [line for line in ran.stdout.splitlines() if line.startswith(MARK)]
+    if not lines:
         return failed | {"failed": f"status {ran.returncode}: {ran.stderr[-2000:]}"}
-    row: Row = json.loads(said[0].removeprefix(MARK))
+    row: Row = json.loads(lines[0].removeprefix(MARK))
     return row | ({"failed": f"status {ran.returncode}"} if ran.returncode else {})
 
 

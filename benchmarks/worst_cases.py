@@ -136,9 +136,9 @@ def main(argv: Sequence[str] | None = None) -> None:
 def look(case: Case, folder: Path) -> None:
     """Make a hunt, if it is not there, and draw what it found."""
     known = stored(folder)
-    asked = {"terms": case.terms.model_dump(mode="json"), "evaluations": case.evaluations}
+    spec = {"terms": case.terms.model_dump(mode="json"), "evaluations": case.evaluations}
     there = known.get(case.name, {})
-    if {name: there.get(name) for name in asked} == asked:
+    if {name: there.get(name) for name in spec} == spec:
         return
     path = folder / f"{case.name}.json"
     found = find_worst_case(case.terms, evaluations=case.evaluations, path=path)

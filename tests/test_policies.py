@@ -14,7 +14,7 @@ from optsched.families.completion.instance import Piece
 from optsched.families.completion.policies.paper import AOnline
 from optsched.families.oasis.policies import Fifo
 from optsched.families.oasis.policies.paper import Oasis
-from optsched.policies.knowledge import asked
+from optsched.policies.knowledge import prior_name
 from optsched.problem import InputError, PolicyError, get_family
 from optsched.scheduling.placement import Placement
 
@@ -303,7 +303,7 @@ def test_a_changed_instance_is_an_error_that_names_the_policy(oasis):
 
 def test_knowledge_is_computed_by_the_family_and_stored(oasis):
     class Knows(Blind):
-        knows = ("jobs", asked("ln_L1", floor=0.5))
+        knows = ("jobs", prior_name("ln_L1", floor=0.5))
 
         def start(self, _public, prior, _streams):
             self.known = prior

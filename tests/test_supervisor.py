@@ -402,17 +402,17 @@ def test_ctrl_c_ends_solve_with_the_best_so_far():
     found = optsched.solve(instance, method="search", time_limit=3600, watch=Press(2))
     assert FAMILY.verify(instance, found.schedule).value == found.value
     assert signal.getsignal(signal.SIGINT) is before
-    assert interrupts.asked() is None
+    assert interrupts.received() is None
     again = optsched.solve(instance, method="compact", time_limit=60)
     assert again.value == pytest.approx(known["optimum"])
 
 
 def test_a_second_ctrl_c_is_not_waited_for():
     instance, _ = load(FILES[1])
-    press = interrupts.remembered()(lambda: [Press()(), interrupts.asked(), Press()()])
+    press = interrupts.remembered()(lambda: [Press()(), interrupts.received(), Press()()])
     with pytest.raises(KeyboardInterrupt):
         press()
-    assert interrupts.asked() is None
+    assert interrupts.received() is None
     assert optsched.solve(instance, time_limit=0).value is not None
 
 

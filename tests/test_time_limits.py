@@ -124,9 +124,9 @@ def test_a_thread_that_is_left_alone_hears_that_it_should_end():
     heard, go = [], threading.Event()
 
     def work(_stopped):
-        heard.append(interrupts.asked())
+        heard.append(interrupts.received())
         go.wait()
-        heard.append(interrupts.asked())
+        heard.append(interrupts.received())
         try:
             interrupts.leave_if_abandoned()
         finally:
@@ -139,7 +139,7 @@ def test_a_thread_that_is_left_alone_hears_that_it_should_end():
     thread.join(LONG)
     assert heard[0] is None
     assert heard[1:] == [2, "left"]
-    assert interrupts.asked() is None
+    assert interrupts.received() is None
     interrupts.leave_if_abandoned()  # others go on
 
 

@@ -14,8 +14,8 @@ SIGNATURE = re.compile(r'<dl>\n(<dd><em class="sig-param.*?)</dl>\n', re.DOTALL)
 
 def _lines(match: re.Match[str]) -> str:
     """Return the parameters of a signature, one to a line, without a list that has no terms."""
-    said = match[1].replace("<dd>", '<span class="parameter">').replace("</dd>", "</span>")
-    return f'<span class="parameters">\n{said}</span>\n'
+    text = match[1].replace("<dd>", '<span class="parameter">').replace("</dd>", "</span>")
+    return f'<span class="parameters">\n{text}</span>\n'
 
 
 def mend(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any) -> None:

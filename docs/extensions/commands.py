@@ -29,9 +29,9 @@ def told(command: Any, context: Context) -> Iterator[str]:
     usage = " ".join(command.collect_usage_pieces(context)).replace("{", "").replace("}", "")
     yield from (f"## {path.removeprefix('optsched ')}", "")
     yield from ("```text", f"{path} {usage}", "```", "")
-    said = Text.from_markup(command.help).plain.split("\n\n")
-    examples = [part for part in said if part.startswith("Example:")]
-    yield from (line for part in said if part not in examples for line in (part, ""))
+    paragraphs = Text.from_markup(command.help).plain.split("\n\n")
+    examples = [part for part in paragraphs if part.startswith("Example:")]
+    yield from (line for part in paragraphs if part not in examples for line in (part, ""))
     if examples:
         yield from ("```sh", *(part.removeprefix("Example:").strip() for part in examples), "```")
     yield from ("", f"```{{program}} {path}", "```", "")

@@ -33,12 +33,12 @@ def named(tree: ast.AST) -> dict[str, ast.stmt]:
     """
     found: dict[str, ast.stmt] = {}
     for node in ast.walk(tree):
-        said = node.body[0] if isinstance(node, ast.If) else node
+        statement = node.body[0] if isinstance(node, ast.If) else node
         if isinstance(node, ast.FunctionDef):
             found.setdefault(node.name, node)
-        elif isinstance(said, ast.Assign) and isinstance(said.targets[0], ast.Name):
+        elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
             assert isinstance(node, ast.stmt)
-            found.setdefault(said.targets[0].id, node)
+            found.setdefault(statement.targets[0].id, node)
     return found
 
 

@@ -24,22 +24,22 @@ LIMITS = {
 }
 
 
-def kind_of(said: Mapping[str, Any]) -> str:
+def kind_of(definition: Mapping[str, Any]) -> str:
     """Return in words what a value may be."""
-    if "$ref" in said:
-        return f"`{said['$ref'].rsplit('/')[-1]}`"
-    if "const" in said:
-        return f"`{json.dumps(said['const'])}`"
-    if "enum" in said:
-        return " or ".join(f"`{json.dumps(value)}`" for value in said["enum"])
+    if "$ref" in definition:
+        return f"`{definition['$ref'].rsplit('/')[-1]}`"
+    if "const" in definition:
+        return f"`{json.dumps(definition['const'])}`"
+    if "enum" in definition:
+        return " or ".join(f"`{json.dumps(value)}`" for value in definition["enum"])
     for word in ("anyOf", "oneOf"):
-        if word in said:
-            return " or ".join(dict.fromkeys(map(kind_of, said[word])))
-    if said.get("type") == "array":
-        if "prefixItems" in said:
-            return f"[{', '.join(map(kind_of, said['prefixItems']))}]"
-        return " ".join(["list of", kind_of(said.get("items", {})), *limits(said)])
-    return " ".join([said.get("type", "anything"), *limits(said)])
+        if word in definition:
+            return " or ".join(dict.fromkeys(map(kind_of, definition[word])))
+    if definition.get("type") == "array":
+        if "prefixItems" in definition:
+            return f"[{', '.join(map(kind_of, definition['prefixItems']))}]"
+        return " ".join(["list of", kind_of(definition.get("items", {})), *limits(definition)])
+    return " ".join([definition.get("type", "anything"), *limits(definition)])
 
 
 def _limit(x: float) -> str:
@@ -48,25 +48,27 @@ def _limit(x: float) -> str:
     return f"2^{power}" if power > LARGEST and x == 1 << power else f"{x:g}"
 
 
-def limits(said: Mapping[str, Any]) -> list[str]:
+def limits(definition: Mapping[str, Any]) -> list[str]:
     """Return the bounds of a number or of a length."""
-    found = [f"{sign} {_limit(said[name])}" for name, sign in LIMITS.items() if name in said]
+    found = [
+        f"{sign} {_limit(definition[name])}" for name, sign in LIMITS.items() if name in definition
+    ]
     return [", ".join(found)] if found else []
 
 
-def table(name: str, said: Mapping[str, Any]) -> Iterator[str]:
+def table(name: str, definition: Mapping[str, Any]) -> Iterator[str]:
     """Yield a section on one model."""
-    yield from (f"### {name}", "", said.get("description", ""), "")
-    if "enum" in said:
-        yield from (f"One of {kind_of(said)}.", "")
-    if not said.get("properties"):
+    yield from (f"### {name}", "", definition.get("description", ""), "")
+    if "enum" in definition:
+        yield from (f"One of {kind_of(definition)}.", "")
+    if not definition.get("properties"):
         return
     yield from ("| field | is | meaning |", "|---|---|---|")
-    for field, about in said["properties"].items():
+    for field, about in definition["properties"].items():
         meaning = about.get("description", "")
         if "default" in about and about["default"] not in ("", None, []):
             meaning += f" (default: `{json.dumps(about['default'])}`)"
-        elif field not in said.get("required", ()):
+        elif field not in definition.get("required", ()):
             meaning += " (optional)"
         cells = (f"`{field}`", kind_of(about), meaning)
         whole = (" ".join(cell.replace("|", r"\|").split()) for cell in cells)
@@ -91,9 +93,9 @@ def text(kind: str) -> Iterator[str]:
         if "$ref" in schema:
             schema = inner.pop(schema["$ref"].rsplit("/")[-1])
         shown |= {schema.get("title", model.__name__): schema}
-        shown |= {name: said for name, said in inner.items() if name not in shown}
-    for name, said in shown.items():
-        yield from table(name, said)
+        shown |= {name: definition for name, definition in inner.items() if name not in shown}
+    for name, definition in shown.items():
+        yield from table(name, definition)
 
 
 class Format(SphinxDirective):

@@ -31,7 +31,7 @@ def shrink(
     if box.make is not None:  # what a generator draws has no jobs that could be left out
         return worst
     best = _look(judge, box, worst.instance.model_dump(mode="json")) or worst
-    while interrupts.asked() is None:
+    while interrupts.received() is None:
         data = best.instance.model_dump(mode="json")
         if tell is not None:
             jobs = len(data[box.jobs.name])
@@ -42,7 +42,7 @@ def shrink(
             return excess
         made = [t for t in looked if t is not None and t.found.admitted(judge.terms)]
         found = max(made, key=lambda t: t.found.low, default=None)
-        ended = interrupts.asked() is not None
+        ended = interrupts.received() is not None
         if ended or found is None or found.found.low < (1 - LOSS) * best.found.low:
             break
         best = found

@@ -69,33 +69,33 @@ class WorstCase:
 
     def lines(self) -> list[str]:
         """Return what was found, in words."""
-        said = [f"{self.evaluations} evaluations of {self.terms.policy} in box {self._box}"]
+        texts = [f"{self.evaluations} evaluations of {self.terms.policy} in box {self._box}"]
         if self.failed:
             failed = f"the policy failed in {self.failed} of them: {self.complaint}"
-            said += failed.splitlines()
+            texts += failed.splitlines()
         found, family = self.worst, family_or_problem(self.terms.family)
         if found is None:
             return [
-                *said,
+                *texts,
                 "no instance counts: all have an optimum or a policy that earns too little",
             ]
         row = self.row
         ratio = f"at least {found.found.low:.4g}" if row is None else str(row.ratio)
         size = family.headline(found.instance)
-        said.append(f"worst instance: ratio {ratio}, {size}, found by evaluation {self.when}")
+        texts.append(f"worst instance: ratio {ratio}, {size}, found by evaluation {self.when}")
         if family.sense == "max" and family.opening is not None:  # else there is no such sum
-            said.append(
+            texts.append(
                 f"of all utility the best schedule reaches {found.found.share:.3g}, "
                 f"the policy {found.found.earned:.3g}"
             )
         if row is not None:
             promised = row.ratio.guarantee
-            said.append(
+            texts.append(
                 "theory: nothing is proved of this policy on this instance"
                 if promised is None
                 else f"theory: at most {promised:.4g} on this instance"
             )
-        return said
+        return texts
 
     @property
     def _box(self) -> str:
@@ -185,14 +185,14 @@ class _Hunting:
         self.done = self.when = 0
         self._low = -math.inf  # of the worst instance
         self._worst: Instance | None = None
-        self._asked: Instance | None = None
+        self._evaluated: Instance | None = None
 
     def _ask(self, instance: Instance, _data: object) -> Evaluation:
         """Return an evaluation that is known, or make it."""
-        self._asked, self.judge.last = instance, None
+        self._evaluated, self.judge.last = instance, None
         key = instance.digest()[:KEY]
         found = self.checkpoint.rows.get(key) or self.judge(instance)
-        interrupts.raise_if_asked()  # what a signal has cut short does not count
+        interrupts.raise_if_interrupted()  # what a signal has cut short does not count
         self.checkpoint.add({key: found})
         return found
 
@@ -213,7 +213,7 @@ class _Hunting:
                 raise TheoremError(last.excess)
             if better is not None and better.found.low > self._low:
                 self._low, self.when = better.found.low, search.count
-                self.best, self._worst = last, self._asked
+                self.best, self._worst = last, self._evaluated
             best = "none counts yet" if self._worst is None else f"ratio at least {self._low:.4g}"
             self.say(f"evaluation {self.done} of {whole}, {best}")
 
@@ -228,13 +228,13 @@ class _Hunting:
             self.best = self.judge.last
         best = self.best
         if best is None:
-            return WorstCase(**shared, ended=interrupts.asked() is not None, worst=None)
+            return WorstCase(**shared, ended=interrupts.received() is not None, worst=None)
         if target is not None:
             best.save(target)
         shared["jobs"] = len(getattr(best.instance, self.box.jobs.name, ()))
         report = None
         with suppress(KeyboardInterrupt):
-            interrupts.raise_if_asked()
+            interrupts.raise_if_interrupted()
             best = shrink(self.judge, self.box, best, self.say)
             self.say("looking for the optimum of the worst instance")
             if target is not None:
@@ -254,7 +254,9 @@ class _Hunting:
             )
             if target is not None:
                 save_result(target, best.instance, report.optimum, report.runs, report.references)
-        return WorstCase(**shared, ended=interrupts.asked() is not None, worst=best, report=report)
+        return WorstCase(
+            **shared, ended=interrupts.received() is not None, worst=best, report=report
+        )
 
 
 def checkpoint_path(target: Path) -> Path:

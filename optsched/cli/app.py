@@ -66,8 +66,8 @@ app.add_typer(campaign.commands, name="campaign")
 app.add_typer(library.commands, name="library")
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         import optsched
 
         print(f"optsched {optsched.__version__}")

@@ -38,7 +38,7 @@ def facts_table(title: str, facts: Mapping[str, Any]) -> Table:
     table.add_column(style="bold", overflow="fold")
     table.add_column(overflow="fold", max_width=90)
     for name, value in facts.items():
-        table.add_row(escape(name.replace("_", " ")), escape(messages.said(value)))
+        table.add_row(escape(name.replace("_", " ")), escape(messages.text_of(value)))
     return table
 
 
@@ -46,7 +46,7 @@ def show_optimum(console: Console, optimum: Optimum) -> None:
     """Print the optimum in a sentence, and what one more unit would be worth."""
     console.print(str(optimum), markup=False)
     for price in islice(optimum.shadow_prices, None if messages.verbose else PRICES):
-        console.print(f"  shadow price: {messages.said(price)}", markup=False)
+        console.print(f"  shadow price: {messages.text_of(price)}", markup=False)
 
 
 def show_ratios(console: Console, report: RatioReport) -> None:

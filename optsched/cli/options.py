@@ -15,8 +15,8 @@ from optsched.process import messages
 
 def paragraphs(command: Callable[..., object]) -> str:
     """Return the docstring of a command, a line per paragraph: they are wrapped when shown."""
-    said = (inspect.getdoc(command) or "").replace("[", r"\[")  # brackets are not markup
-    return "\n\n".join(" ".join(part.split("\n")) for part in said.split("\n\n"))
+    text = (inspect.getdoc(command) or "").replace("[", r"\[")  # brackets are not markup
+    return "\n\n".join(" ".join(part.split("\n")) for part in text.split("\n\n"))
 
 
 MOST = 100_000  # jobs, machines, ...
@@ -170,10 +170,10 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
     ``instance``, and if it requests them with the path as ``source``, the ``preset``, and
     the options of a trace as ``window``.
     """
-    asked = inspect.signature(command).parameters
+    parameters = inspect.signature(command).parameters
     keyword = inspect.Parameter.KEYWORD_ONLY
     source = inspect.Parameter("source", keyword, annotation=Source)
-    own = [p.replace(kind=keyword) for p in asked.values() if p.name not in OWN]
+    own = [p.replace(kind=keyword) for p in parameters.values() if p.name not in OWN]
     family = inspect.Parameter(
         "family",
         keyword,
@@ -207,11 +207,11 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
 
         if given.get("output") is not None:
             writable(given["output"])  # or else nobody need begin
-        said = {name: given.pop(name) for name in WINDOW}
-        profiles = said.pop("profile")
-        window = Window(**said, profiles=tuple(profiles) if profiles else None)
+        text = {name: given.pop(name) for name in WINDOW}
+        profiles = text.pop("profile")
+        window = Window(**text, profiles=tuple(profiles) if profiles else None)
         for name, value in (("source", source), ("window", window), ("preset", preset)):
-            if name in asked:
+            if name in parameters:
                 given[name] = value
         with messages.long_step(f"reading {source}"):
             instance = open_input(source, family, window, preset, given.get("seed", 0))

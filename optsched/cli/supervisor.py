@@ -131,7 +131,7 @@ class _Watch:
             self._sweep(place)
         _end_sealed(word)
         if self.signal is not None:
-            if not word.get("said"):
+            if not word.get("reported"):
                 _say(f"interrupted{kept}")
             return 128 + self.signal
         if code >= 0:

@@ -13,7 +13,7 @@ from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
 from optsched.base import renamed_arguments
 from optsched.engine.interval import CLOSED, Interval
-from optsched.engine.known import Known, asked, begin
+from optsched.engine.known import Known, begin, scope_of
 from optsched.engine.progress import Point, Progress
 from optsched.numbers.arrays import Ints
 from optsched.numbers.json_float import Extended
@@ -364,7 +364,7 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
         sense=family.sense,
         instance_sha256=progress.digest,
         method=method,
-        scope=asked(family, method),
+        scope=scope_of(family, method),
         status=status,
         value=value,
         bound=sides.bound,
@@ -432,9 +432,9 @@ def best_claim(
     """
     sign = known.family.sign
     best: dict[Implementation, float] = {}
-    for solver, said in claims:
-        if not known.at(said).refuted:
-            bounds = [known.at(said).outer(), *([best[solver]] if solver in best else [])]
+    for solver, claim in claims:
+        if not known.at(claim).refuted:
+            bounds = [known.at(claim).outer(), *([best[solver]] if solver in best else [])]
             best[solver] = min(bounds, key=lambda b: sign * b)
     if not best:
         return None, None

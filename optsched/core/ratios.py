@@ -126,7 +126,7 @@ def compare(
     outside = [
         Found(name, *judged(family, instance, made, "the schedule")) for name, made in given.items()
     ]
-    asked = len(family.compared if policies is None else policies)
+    requested = len(family.compared if policies is None else policies)
     order = turns(family, policies)
     original = Original(instance)
     done: dict[int, Run] = {}  # by their places in the table, or behind it
@@ -148,7 +148,7 @@ def compare(
             except PolicyError as err:
                 original.must_be_unchanged(name_of(policy))
                 failed[place] = Failed(name=name_of(policy), why=str(err))
-                if all(k in failed for k in range(asked)) and not outside:
+                if all(k in failed for k in range(requested)) and not outside:
                     raise
             if tell is not None:
                 tell(done.get(place) or failed[place])
@@ -175,7 +175,7 @@ def compare(
     if not stopped and against is not Against.RELAXATION:
         missing = {name: by for name, by in family.references.items() if name not in references}
         references |= {name: look(method=by, start=start) for name, by in missing.items()}
-    shown = [done[place] for place in range(asked) if place in done]
+    shown = [done[place] for place in range(requested) if place in done]
     failures = [failed[place] for place in sorted(failed)]
     scale = Scale.of(family, instance, optimum, references, others)
     return scale.report(shown, outside, failures, behind=runs)

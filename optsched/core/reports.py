@@ -189,8 +189,8 @@ class Judged(Frozen):
         theory = "" if promised is None else f" (guaranteed: at most {promised:.4g})"
         left = "" if self.obeys else "; it leaves the model"
         knows = f"; knows {', '.join(self.own)}" if self.own else ""
-        said = f"ratio {self.ratio}{theory}{left}{knows}; {self.seal}"
-        return f"{self.name} reaches {self.value:.6g}, {said}"
+        text = f"ratio {self.ratio}{theory}{left}{knows}; {self.seal}"
+        return f"{self.name} reaches {self.value:.6g}, {text}"
 
 
 class Failed(Frozen):
@@ -498,8 +498,8 @@ def _improved(optimum: Optimum, instance: Instance, best: Found) -> Optimum:
 def meaning(family: Family) -> str:
     """Return what a ratio is in a family: "optimum / policy", or what the family defines."""
     if family.measure is not None:
-        said = (inspect.getdoc(family.measure) or "Return what the family defines.").splitlines()
-        return said[0].removeprefix("Return ").rstrip(".")
+        text = (inspect.getdoc(family.measure) or "Return what the family defines.").splitlines()
+        return text[0].removeprefix("Return ").rstrip(".")
     return "optimum / policy" if family.sense == "max" else "policy / optimum"
 
 

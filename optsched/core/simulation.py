@@ -99,8 +99,12 @@ class Run(Frozen):
     def summary(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints: all but the schedule."""
         done = sum(c is not None for c in self.completion) if self.completion else None
-        said = self.model_dump(mode="json", exclude={"schedule", "completion"})
-        return said | {"jobs": len(self.completion) or None, "completed": done, "seal": self.seal}
+        content = self.model_dump(mode="json", exclude={"schedule", "completion"})
+        return content | {
+            "jobs": len(self.completion) or None,
+            "completed": done,
+            "seal": self.seal,
+        }
 
     @property
     def own(self) -> tuple[str, ...]:
@@ -250,7 +254,7 @@ def _run(
     true = answerable(family, family.events(judged))
     event, true_event, done = next(told, None), next(true, None), 0
     while event is not None:
-        interrupts.raise_if_asked()
+        interrupts.raise_if_interrupted()
         place = f"policy {name}: event {done}"
         with Explained(place, passed, limit=limit), limited(limit):
             began = clock.now()

@@ -156,8 +156,8 @@ def _differences(a: Event, b: Event) -> Iterator[tuple[str, str, tuple[Any, Any]
     for one, other in zip(a.entries, b.entries, strict=False):
         (row, column, number), (row_too, column_too, number_too) = one, other
         if (row, column) != (row_too, column_too):
-            said = f"{number:g} {column}", f"{number_too:g} {column_too} in {row_too}"
-            yield f"constraint {row}", "entry", said
+            entries = f"{number:g} {column}", f"{number_too:g} {column_too} in {row_too}"
+            yield f"constraint {row}", "entry", entries
         elif number != number_too:
             yield f"constraint {row}", f"coefficient of {column}", (number, number_too)
     if len(a.entries) != len(b.entries):

@@ -159,20 +159,20 @@ def _read(model: Any) -> Draft:
 def _located(err: ValidationError, draft: Draft) -> str:
     """Return the first complaint with the name of the variable or the constraint."""
     place = err.errors()[0]["loc"]
-    said = first_error(err)
+    message = first_error(err)
     if len(place) > 1 and place[0] in ("columns", "rows"):
         kind = "variable" if place[0] == "columns" else "constraint"
         name = getattr(draft, str(place[0]))[int(place[1])]["name"]
-        said = said.removeprefix(".".join(map(str, place)) + ": ")
-        if said.startswith(f"{kind} {name}: "):
-            return said
+        message = message.removeprefix(".".join(map(str, place)) + ": ")
+        if message.startswith(f"{kind} {name}: "):
+            return message
         of = (
             f"coefficient of {draft.columns[_column(draft, place)]['name']}"
             if ("entries" in place)
             else ".".join(map(str, place[2:]))
         )
-        return f"{kind} {name}: {of + ': ' if of else ''}{said}"
-    return said
+        return f"{kind} {name}: {of + ': ' if of else ''}{message}"
+    return message
 
 
 def _column(draft: Draft, place: tuple[int | str, ...]) -> int:

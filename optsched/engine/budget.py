@@ -42,7 +42,7 @@ class Budget:
         self,
         time_limit: float = math.inf,
         units: float | None = None,
-        ended: Callable[[], bool] = lambda: interrupts.asked() is not None,
+        ended: Callable[[], bool] = lambda: interrupts.received() is not None,
     ) -> None:
         self.units, self.ended = units, ended
         self.began = clock.now()
@@ -72,7 +72,7 @@ class Budget:
 
         To be called repeatedly, by another thread than the one that solves.
         """
-        if self._heard is None and interrupts.asked() is not None:
+        if self._heard is None and interrupts.received() is not None:
             self._heard = time.perf_counter()  # a signal does not wait for kernels to compile
         signalled = self._heard is not None and time.perf_counter() > self._heard + AFTER_SIGNAL
         return signalled or self.late(-AFTER_LIMIT)

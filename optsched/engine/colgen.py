@@ -269,11 +269,13 @@ def generate_columns(
         weights = weights if np.isfinite(best.bound) else [0.0]
         center, added = best.prices, 0
         for weight in weights:
-            asked = weight * center + (1 - weight) * prices
-            pricing = problem.price(asked, duals if weight == 0 else np.full(duals.size, -np.inf))
-            bound = lagrangian(problem, asked, pricing.best)
+            smoothed = weight * center + (1 - weight) * prices
+            pricing = problem.price(
+                smoothed, duals if weight == 0 else np.full(duals.size, -np.inf)
+            )
+            bound = lagrangian(problem, smoothed, pricing.best)
             if bound < best.bound:
-                best.bound, best.prices = bound, asked
+                best.bound, best.prices = bound, smoothed
             added += master.add([c for c in pricing.columns if _improves(c, prices, duals)])
             if weight == weights[-1] and not added and weight > 0:  # a misprice
                 weights.append(0.0 if weight < 0.3 else weight / 2)  # closer to the master

@@ -58,7 +58,7 @@ class Known:
 def begin(progress: Progress, start: Known, method: str) -> None:
     """Report what is known before any search: doing nothing, a bound at hand, and ``start``."""
     family, instance = progress.family, progress.instance
-    question = asked(family, method)
+    question = scope_of(family, method)
     answers = family.scopes.get(question, lambda _instance, _schedule: True)
     nothing = None if family.empty is None else family.empty(instance)
     if nothing is not None and answers(instance, nothing):
@@ -83,7 +83,7 @@ def _itself(certificate: Frozen) -> Frozen:
     return certificate
 
 
-def asked(family: Family, method: str) -> str:
+def scope_of(family: Family, method: str) -> str:
     """Return the question that a method answers, see `Family.scope`."""
     return next(
         (n for n, by in family.references.items() if by == method and n in family.scopes), ""
@@ -108,8 +108,8 @@ def judged(
         schedule = family.trim(instance, schedule)
         verdict = family.verify(instance, schedule)
     if verdict.value is None:
-        said = "; ".join(line.strip() for line in str(verdict).splitlines())
-        raise InputError(f"{what} breaks the model; {said}")
+        reasons = "; ".join(line.strip() for line in str(verdict).splitlines())
+        raise InputError(f"{what} breaks the model; {reasons}")
     return schedule, verdict
 
 

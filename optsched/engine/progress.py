@@ -118,7 +118,7 @@ class Progress:
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C, another signal or an observer has requested an end."""
-        return self._ended or interrupts.asked() is not None
+        return self._ended or interrupts.received() is not None
 
     def end(self) -> None:
         """Stop the method with what it has, as a signal would."""

@@ -69,7 +69,7 @@ class Pace:
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
-        self._asked = progress.seconds()
+        self._began = progress.seconds()
         self._took = deque[float](maxlen=STEPS)
 
     def short(self, kept: float = 0.0) -> bool:
@@ -78,6 +78,6 @@ class Pace:
         To be called after every step, and at other times.
         """
         now = self.progress.seconds()
-        self._took.append(now - self._asked)
-        self._asked = now
+        self._took.append(now - self._began)
+        self._began = now
         return self.progress.left() - kept < max(self._took)

@@ -76,12 +76,12 @@ def campaign(
         right.
     """
     if isinstance(plan, Path | str):
-        asked = read_plan(Path(plan), trust)
-        asked.refuse_code(trust, plan)
+        requested = read_plan(Path(plan), trust)
+        requested.refuse_code(trust, plan)
     else:
-        asked = plan if isinstance(plan, Plan) else make_plan(plan, Path.cwd())
+        requested = plan if isinstance(plan, Plan) else make_plan(plan, Path.cwd())
     how = run(
-        asked,
+        requested,
         Path(store),
         workers=workers,
         executor=executor,
@@ -109,10 +109,10 @@ class Campaign:
             There is no store, or no plan in it.
         """
         with Store.open(self.path) as store:
-            said = store.facts().get("plan")
-        if said is None:
+            stored = store.facts().get("plan")
+        if stored is None:
             raise InputError(f"{self.path}: holds no plan yet, expected `campaign run` to begin it")
-        return stored_plan(said, self.path)
+        return stored_plan(stored, self.path)
 
     def samples(self) -> list[Sample]:
         """Return the ratios by source and policy."""
@@ -317,8 +317,8 @@ def merge(into: Path, parts: Sequence[Path]) -> Campaign:
     for part, plan in zip(parts, plans, strict=True):
         differs = difference(plans[0].content(), plan.content())
         if differs is not None:
-            said = differs.replace("in the store", f"in {parts[0]}")
-            raise InputError(f"{part}: holds another plan: {said}; expected parts of one campaign")
+            found = differs.replace("in the store", f"in {parts[0]}")
+            raise InputError(f"{part}: holds another plan: {found}; expected parts of one campaign")
     with writing(into), Store.create(into) as store:
         agree(store, plans[0])
         for part in parts:

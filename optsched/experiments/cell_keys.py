@@ -85,19 +85,19 @@ class Source:
     @cached_property
     def content(self) -> Content:
         """What the key is made of: files count by what is in them."""
-        said: Content = {"family": self.family, "parameters": self.parameters}
+        data: Content = {"family": self.family, "parameters": self.parameters}
         if self.pattern is not None:
             return {"family": self.family, "instances": self.pattern}
         if is_named_in_file(self.family):
-            said["file_sha256"] = (self.digests or {}).get(self.family)
+            data["file_sha256"] = (self.digests or {}).get(self.family)
         if self.trace is not None:
             named = {
                 name: (self.digests or {}).get(str(file), file)
                 for name, file in [("trace", self.trace), *self._files()]
             }
             rest = {k: v for k, v in self.parameters.items() if k not in FILES}
-            said = {"family": self.family, "files": named, "window": rest}
-        return said
+            data = {"family": self.family, "files": named, "window": rest}
+        return data
 
     @cached_property
     def key(self) -> bytes:
@@ -111,9 +111,9 @@ class Source:
         >>> Source("oasis", {"preset": "small", "jobs": 4}).label
         'oasis small jobs=4'
         """
-        said = {k: v for k, v in self.parameters.items() if k != "preset"}
+        data = {k: v for k, v in self.parameters.items() if k != "preset"}
         words = [self.family, self.pattern or self.trace or self.parameters.get("preset")]
-        return " ".join([*filter(None, words), *(f"{k}={_short(v)}" for k, v in said.items())])
+        return " ".join([*filter(None, words), *(f"{k}={_short(v)}" for k, v in data.items())])
 
     def _files(self) -> Iterator[tuple[str, str]]:
         for name in FILES:
@@ -267,16 +267,16 @@ class Contender:
     @cached_property
     def content(self) -> Content:
         """What the key is made of."""
-        said: Content = {"policy": self.name}
+        data: Content = {"policy": self.name}
         if self.parameters:
-            said["parameters"] = self.parameters
+            data["parameters"] = self.parameters
         if self.sealed:
-            said["sealed"] = True
+            data["sealed"] = True
         if self.digest is not None:
-            said["file_sha256"] = self.digest
+            data["file_sha256"] = self.digest
         if self.decision_limit is not None:
-            said["decision_limit"] = self.decision_limit
-        return said
+            data["decision_limit"] = self.decision_limit
+        return data
 
     @cached_property
     def key(self) -> bytes:
@@ -290,8 +290,8 @@ class Contender:
         >>> Contender("fifo", {"workers": 3}).label
         'fifo(workers=3)'
         """
-        said = ", ".join(f"{k}={_short(v)}" for k, v in self.parameters.items())
-        return f"{self.name}({said})" if said else self.name
+        data = ", ".join(f"{k}={_short(v)}" for k, v in self.parameters.items())
+        return f"{self.name}({data})" if data else self.name
 
     def play(self, instance: Instance, seed: int, *, code: bool = False) -> Run:
         """Run the policy on an instance.
@@ -425,20 +425,20 @@ def cells_of(
 
 def source_of(content: str) -> tuple[str, str]:
     """Return family and label of a source as it is stored."""
-    said = json.loads(content)
-    if "window" in said:
-        trace = str(said["files"]["trace"])
+    data = json.loads(content)
+    if "window" in data:
+        trace = str(data["files"]["trace"])
         short = trace if len(trace) < 64 else f"trace {trace[:8]}"
-        label = Source(said["family"], said["window"], short).label
-    elif "instances" in said:
-        label = Source(said["family"], {}, pattern=said["instances"]).label
+        label = Source(data["family"], data["window"], short).label
+    elif "instances" in data:
+        label = Source(data["family"], {}, pattern=data["instances"]).label
     else:
-        label = Source(said["family"], said["parameters"]).label
-    return said["family"], label
+        label = Source(data["family"], data["parameters"]).label
+    return data["family"], label
 
 
 def contender_of(content: str) -> str:
     """Return the label of a policy as it is stored."""
-    said = json.loads(content)
-    label = Contender(said["policy"], said.get("parameters", {})).label
-    return f"{label} sealed" if said.get("sealed") else label
+    data = json.loads(content)
+    label = Contender(data["policy"], data.get("parameters", {})).label
+    return f"{label} sealed" if data.get("sealed") else label

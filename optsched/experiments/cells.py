@@ -93,7 +93,7 @@ def _compute(task: Task) -> Best | Row:
             found: Best | Row = _row(task, instance)
         else:
             found = (task.solved or {}).get(digest) or _best(task, instance)
-        interrupts.raise_if_asked()
+        interrupts.raise_if_interrupted()
     except (Exception, SystemExit) as err:
         _memory.instance = None
         if _out_of_memory(err):
@@ -116,10 +116,10 @@ def _out_of_memory(err: BaseException | None) -> bool:
 def told(err: BaseException) -> str:
     """Return what went wrong in one line."""
     if isinstance(err, ValidationError):
-        said = first_error(err)
+        message = first_error(err)
     else:
-        said = str(err) if isinstance(err, InputError) else explain(err)
-    return " ".join(said.split())[:LONGEST]
+        message = str(err) if isinstance(err, InputError) else explain(err)
+    return " ".join(message.split())[:LONGEST]
 
 
 def instance_of(task: Task) -> tuple[Instance, bytes]:
@@ -132,14 +132,14 @@ def instance_of(task: Task) -> tuple[Instance, bytes]:
 
 def _best(task: Task, instance: Instance) -> Best:
     """Look for the optimum."""
-    asked, found = task.reference, task.reference.solve(instance)
+    spec, found = task.reference, task.reference.solve(instance)
     # a claim is enough only if no more is requested
-    sworn = asked.check != Level.CERTIFIED
+    sworn = spec.check != Level.CERTIFIED
     gap = found.gap if sworn else found.certified_gap
     settled = (
         found.status in (Status.OPTIMAL, Status.INFEASIBLE, Status.BOUND_ONLY)
         or (sworn and found.status.closed)
-        or (gap is not None and gap <= asked.gap)
+        or (gap is not None and gap <= spec.gap)
     )
     return Best(
         digest=None,

@@ -106,8 +106,8 @@ class Futures:
             return [TaskFailed((), tasks, "")]
         err = future.exception()
         if err is not None:
-            said = " ".join(f"{type(err).__name__}: {err}".split())
-            return [TaskFailed(tasks, (), said[:600])]
+            message = " ".join(f"{type(err).__name__}: {err}".split())
+            return [TaskFailed(tasks, (), message[:600])]
         return [
             TaskCompleted(task, found) for task, found in zip(tasks, future.result(), strict=True)
         ]

@@ -63,8 +63,8 @@ def save_latex(path: Path, target: Path) -> None:
     """Write the table of the means, to be used with the package booktabs."""
     found = Campaign(path)
     claimed = found.status().claimed
-    said = f"% {claimed} optima are only claimed: no certificate proves them\n" if claimed else ""
-    write_whole(target, f"{latex(found.statistics())}{said}% {AS_STORED}\n")
+    text = f"% {claimed} optima are only claimed: no certificate proves them\n" if claimed else ""
+    write_whole(target, f"{latex(found.statistics())}{text}% {AS_STORED}\n")
 
 
 def latex(found: Statistics) -> str:
@@ -148,8 +148,8 @@ def save_worst(path: Path, folder: Path, *, trust: bool | Collection[str] = Fals
                 "when it was computed; have versions changed?"
             )
         file = Path(source.file(s.worst_seed) or "").stem
-        said = f"{s.group} {s.policy} {file}".rstrip()
-        name = "".join(c if c.isalnum() else "-" for c in said)[:80]
+        text = f"{s.group} {s.policy} {file}".rstrip()
+        name = "".join(c if c.isalnum() else "-" for c in text)[:80]
         made.append(folder / f"{k:02}-{name}.json")
         save_instance(instance, made[-1])
     return made

@@ -48,8 +48,8 @@ def json_of(row: Mapping[str, Any]) -> Row:
 
 def stored_rows(cells: Sequence[Mapping[str, Any]], known: Sequence[Row]) -> list[Row | None]:
     """Return by cell the first of the known rows that is its own; None: there is none."""
-    asked = map(json_of, cells)
-    return [next((r for r in known if cell.items() <= r.items()), None) for cell in asked]
+    requested = map(json_of, cells)
+    return [next((r for r in known if cell.items() <= r.items()), None) for cell in requested]
 
 
 def call_all(
@@ -85,7 +85,7 @@ def call_all(
     if workers == 1:
         for k, cell in cells.items():
             row = _Call(k, function, json_of(cell), more).compute()
-            interrupts.raise_if_asked()  # what was cut short is no result
+            interrupts.raise_if_interrupted()  # what was cut short is no result
             keep(k, row)
         return
     found = _portable(function)
@@ -102,7 +102,7 @@ def call_all(
                     raise RuntimeError(f"{event.suspects[0].cell}: {event.reason}")
                 else:
                     calls.extend(event.rest)
-            interrupts.raise_if_asked()
+            interrupts.raise_if_interrupted()
     finally:
         pool.close()
 

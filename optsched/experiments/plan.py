@@ -471,7 +471,7 @@ def make_plan(content: Mapping[str, Any], folder: Path) -> Plan:
     return _named(dict(content), "campaign", "plan").settled(folder)
 
 
-def stored_plan(said: str, path: Path) -> Plan:
+def stored_plan(text: str, path: Path) -> Plan:
     """Return a plan that a store holds: its files need not be there any more.
 
     Raises
@@ -480,7 +480,7 @@ def stored_plan(said: str, path: Path) -> Plan:
         It is none.
     """
     try:
-        content = json.loads(said)
+        content = json.loads(text)
     except (ValueError, RecursionError) as err:
         raise InputError(f"{path}: holds no plan: {err}") from err
     _must_be_json(content, f"{path}: plan")

@@ -156,7 +156,7 @@ class Pool:
                 if isinstance(event, TaskCompleted) or event.suspects:
                     return event
                 self.submit([task])  # it was not begun
-            interrupts.raise_if_asked()
+            interrupts.raise_if_interrupted()
 
     def finish(self) -> None:
         """Have every process end after the task that it is at."""
@@ -204,18 +204,20 @@ class Pool:
         w.process.wait()
         self._told.put((w, None))
 
-    def _hear(self, w: _Worker, said: Any) -> list[Event]:
-        if said is None:
+    def _hear(self, w: _Worker, answer: Any) -> list[Event]:
+        if answer is None:
             return self._bury(w)
-        if said == READY:
+        if answer == READY:
             w.ready, w.since, self._failed_starts = True, time.monotonic(), 0
-        elif said == OUT_OF_MEMORY:
+        elif answer == OUT_OF_MEMORY:
             w.out_of_memory = True
         else:
             w.since, task = time.monotonic(), w.tasks.pop(0)
-            failed = isinstance(said, _Failed)
+            failed = isinstance(answer, _Failed)
             return [
-                TaskFailed((task,), (), said.reason, False) if failed else TaskCompleted(task, said)
+                TaskFailed((task,), (), answer.reason, False)
+                if failed
+                else TaskCompleted(task, answer)
             ]
         return []
 

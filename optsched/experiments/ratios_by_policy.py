@@ -75,7 +75,7 @@ class Cells:
             )
         }
         missing = [int(State.LIMIT), None, None, None]
-        pairs = [(number, asked) for number, asked in cases.tolist()]
+        pairs = [(number, spec) for number, spec in cases.tolist()]
         found = [optima.get((known[i][0], r), missing) for i, r in pairs]
         best = np.array(found, dtype=float).reshape(-1, 4)
         case = case.reshape(-1)
@@ -203,14 +203,14 @@ def samples(cells: Cells) -> list[Sample]:
     found, groups = rate(cells), [group for _, group in cells.groups()]
     labels = [contender_of(content) for content in cells.policies]
     names, case_group, _ = _numbered(groups)
-    said, policy_label, _ = _numbered(labels)
-    of = case_group[cells.case] * len(said) + policy_label[cells.policy]
+    label_names, policy_label, _ = _numbered(labels)
+    of = case_group[cells.case] * len(label_names) + policy_label[cells.policy]
     order = np.argsort(of, kind="stable")
     starts = np.flatnonzero(np.diff(of[order], prepend=-1))
     made = []
     for inside in np.split(order, starts[1:]) if len(order) else []:
-        group, label = divmod(int(of[inside[0]]), len(said))
-        made.append(_sample(names[group], said[label], cells, found, inside))
+        group, label = divmod(int(of[inside[0]]), len(label_names))
+        made.append(_sample(names[group], label_names[label], cells, found, inside))
     return sorted(made, key=lambda s: (s.group, s.policy))
 
 
@@ -252,11 +252,9 @@ def group_of(source: str, reference: str, references: set[str]) -> str:
         return label
     if is_relaxation(reference):
         return f"{label} [LP relaxation]"
-    asked = json.loads(reference)
-    limit = (
-        f"{asked['time_limit']:g} s" if asked["effort"] is None else f"{asked['effort']:g} units"
-    )
-    return f"{label} [{asked['method']}, {limit}]"
+    spec = json.loads(reference)
+    limit = f"{spec['time_limit']:g} s" if spec["effort"] is None else f"{spec['effort']:g} units"
+    return f"{label} [{spec['method']}, {limit}]"
 
 
 def cells(path: Path) -> list[list[Any]]:
@@ -271,7 +269,7 @@ def cells(path: Path) -> list[list[Any]]:
 
 def _row(cell: Cell) -> list[Any]:
     family, label = source_of(cell["source"])
-    asked = Reference(**json.loads(cell["reference"]))
+    spec = Reference(**json.loads(cell["reference"]))
     low, high = cell["ratio"] or (None, None)
     level = cell["bound_level"]
     spent = cell["optimum_micros"]
@@ -280,8 +278,8 @@ def _row(cell: Cell) -> list[Any]:
         *(contender_of(cell["policy"]), cell["replication"], cell["seed"]),
         *(State(cell["status"]).name.lower(), cell["value"], low, high, cell["best"]),
         *(cell["optimum"], cell["bound"], None if level is None else str(LEVELS[level])),
-        *(cell["certified_bound"], asked.method, asked.limit),
-        *(asked.time_limit if asked.effort is None else asked.effort, cell["effort"]),
+        *(cell["certified_bound"], spec.method, spec.limit),
+        *(spec.time_limit if spec.effort is None else spec.effort, cell["effort"]),
         *(cell["micros"] / 1e6, None if spent is None else spent / 1e6),
         *(cell["schedule"], cell["optimum_schedule"], cell["certificate"]),
         *(cell["versions"], cell["optimum_versions"]),

@@ -116,10 +116,10 @@ def run(
 
 def patience(plan: Plan, task: Task) -> float:
     """Return the seconds after which a task counts as hung."""
-    asked = task.reference
+    spec = task.reference
     if task.contender is not None:
         return plan.limits.cell_seconds
-    return plan.limits.cell_seconds + (asked.time_limit or 0.0) + SLOW * (asked.effort or 0.0)
+    return plan.limits.cell_seconds + (spec.time_limit or 0.0) + SLOW * (spec.effort or 0.0)
 
 
 def _without_new_files(plan: Plan, known: Plan) -> dict[str, Any]:
@@ -137,9 +137,9 @@ def agree(store: Store, plan: Plan) -> None:
     InputError
         Names the key in which the plans differ.
     """
-    said = store.facts().get("plan")
-    if said is not None:
-        known = stored_plan(said, store.path)
+    stored = store.facts().get("plan")
+    if stored is not None:
+        known = stored_plan(stored, store.path)
         differs = difference(known.content(), _without_new_files(plan, known))
         if differs is not None and not known.keys() <= plan.keys():
             raise InputError(
@@ -343,7 +343,7 @@ def steer(work: _Work, crew: Pool | Futures, tell: Callable[[Progress], None] | 
             if tell is not None and time.monotonic() >= due:
                 tell(work.progress(crew.size, ended=ended))
                 due = time.monotonic() + FLUSH
-            if interrupts.asked() is not None and not ended:
+            if interrupts.received() is not None and not ended:
                 ended = True
                 crew.finish()
     finally:

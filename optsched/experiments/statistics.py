@@ -128,9 +128,9 @@ class Pair(Frozen):
         return self.holm <= LEVEL
 
     def __str__(self) -> str:
-        said = "differ" if self.differ else "cannot be told apart"
+        verb = "differ" if self.differ else "cannot be told apart"
         return (
-            f"{self.group}: {self.first} and {self.second} {said} (p = {self.holm:.2g} after Holm; "
+            f"{self.group}: {self.first} and {self.second} {verb} (p = {self.holm:.2g} after Holm; "
             f"{self.first} better on {self.better} of {self.instances} instances, worse on "
             f"{self.worse})"
         )

@@ -68,8 +68,8 @@ class Verified:
             done += f"; {self.unsure} rows of other versions or limits of time were not found again"
         if self.errors:
             done += f"; {self.errors} cells state an error"
-        said = "accepted" if self.accepted else f"rejected, {len(self.wrong)} wrong"
-        return [*found, f"{said}: {done}"]
+        outcome = "accepted" if self.accepted else f"rejected, {len(self.wrong)} wrong"
+        return [*found, f"{outcome}: {done}"]
 
 
 def verify(
@@ -183,12 +183,12 @@ def _look(case: Case, rows: Mapping[bytes, Cell], found: Verified, pool: Pool) -
         if row is None:
             continue
         name = f"{place}: {cell.contender.label}"
-        said = {
+        outcome = {
             **{"source": canonical(case.source.content), "instance_seed": case.seed},
             **{"policy": canonical(cell.contender.content), "replication": cell.replication},
             **{"seed": cell.seed, "reference": canonical(case.reference.content)},
         }
-        if not said.items() <= row.items():
+        if not outcome.items() <= row.items():
             found.wrong.append(f"{name}: the row states that it is of something else")
             continue
         again = Task(

@@ -84,13 +84,13 @@ def submit(library: Library, path: Path) -> Taken:
     return Taken(name, changed, before, after)
 
 
-def _must_hold(family: Family, instance: Instance, said: Optimum, path: Path) -> None:
+def _must_hold(family: Family, instance: Instance, submitted: Optimum, path: Path) -> None:
     """Refuse an optimum that is not as it states."""
-    check = recheck_optimum(family, instance, said, "")
+    check = recheck_optimum(family, instance, submitted, "")
     if check.complaints:
         raise InputError(f"{path}: {check.complaints[0]}")
-    if said.scope:
-        raise InputError(f"{path}: is of {said.scope} schedules, expected the best of all")
+    if submitted.scope:
+        raise InputError(f"{path}: is of {submitted.scope} schedules, expected the best of all")
 
 
 def _entry(library: Library, instance: Instance, path: Path) -> str:

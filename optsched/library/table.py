@@ -63,20 +63,20 @@ def derive(name: str, text: bytes) -> tuple[Row, list[str]]:
     instance = instance_of({k: v for k, v in content.items() if k != "instance_sha256"}, Path(name))
     found = NAME.fullmatch(name)
     family, kind = (found[1], found[2]) if found else (instance.family, "-")
-    said = content.get("optimum", {})
+    stated = content.get("optimum", {})
     checks = recheck_content(content, Path(name))
     complaints = [complaint for check in checks for complaint in check.complaints]
     empty = [check for check in checks if None in (check.value, check.bound)]
     complaints += [f"nothing can be derived of {check.what}" for check in empty]
     if instance.family != family:
         complaints.append(f"is of family {instance.family}, expected {family}")
-    if said.get("scope"):
-        complaints.append(f"its scope is {said['scope']!r}, expected all schedules")
+    if stated.get("scope"):
+        complaints.append(f"its scope is {stated['scope']!r}, expected all schedules")
     main = checks[0]
     size, origin = kind.split("-")
     row = {"name": name, "size": size, "origin": origin, "status": status_of(main.gap)}
     row |= {"value": main.value, "bound": main.bound, "gap": main.gap}
-    row |= {"sha256": instance.digest(), "method": said["method"], "effort": said.get("effort")}
+    row |= {"sha256": instance.digest(), "method": stated["method"], "effort": stated.get("effort")}
     return row | features(instance), complaints
 
 
@@ -190,16 +190,16 @@ def contradictions(derived: Row, listed: Mapping[str, str] | None) -> list[str]:
         return [f"{FILE} has no row of it"]
     found = []
     for name in DERIVED:
-        said, true = listed[name], derived[name]
-        same = said == str("" if true is None else true)
+        stated, true = listed[name], derived[name]
+        same = stated == str("" if true is None else true)
         if not same and _is_number(true):
             try:
                 # a gap is a difference: what is left of rounding in it means nothing
-                same = agree(float(said), float(true), SAME) or (
-                    name == "gap" and abs(float(said) - float(true)) <= SAME
+                same = agree(float(stated), float(true), SAME) or (
+                    name == "gap" and abs(float(stated) - float(true)) <= SAME
                 )
             except ValueError:
                 same = False
         if not same:
-            found.append(f"{FILE}: {name} is {said!r}, derived is {true}")
+            found.append(f"{FILE}: {name} is {stated!r}, derived is {true}")
     return found

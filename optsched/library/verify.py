@@ -51,9 +51,9 @@ class Found:
         """Return what the reader reports: every damaged entry, and the sum."""
         told = [f"{name}: {what}" for name, wrong in self.damaged.items() for what in wrong]
         counts = ", ".join(f"{n} {status}" for status, n in sorted(self.by_status().items()))
-        said = "accepted" if self.accepted else f"rejected, {len(self.damaged)} damaged"
+        outcome = "accepted" if self.accepted else f"rejected, {len(self.damaged)} damaged"
         drawn = "" if self.seed is None else f"; drawn with --seed {self.seed}"
-        return [*told, f"{self.read} entries: {said}; {counts or 'none'}{drawn}"]
+        return [*told, f"{self.read} entries: {outcome}; {counts or 'none'}{drawn}"]
 
     def complain(self, name: str, *wrong: str) -> None:
         """Note what is wrong with an entry or a file."""
@@ -149,10 +149,10 @@ def _numbers(cell: Mapping[str, Any]) -> list[int]:
 def look(cell: Mapping[str, Any]) -> dict[str, Any]:
     """Judge some lines of a pack; a function of its own for other processes."""
     rows, wrong = [], {}
-    asked = {*_numbers(cell)}
+    given = {*_numbers(cell)}
     pack = Pack(Path(cell["pack"]))
     for k, (name, text) in enumerate(pack.lines(cell["first"], cell["last"]), cell["first"]):
-        if k not in asked:
+        if k not in given:
             continue
         try:
             row, complaints = derive(name, text)

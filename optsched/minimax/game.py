@@ -138,10 +138,10 @@ class Game:
             h, depth = waiting.pop()
             history = self.tree.histories[h]
             whole = Fraction(weights[h], weights[0])
-            said = ", ".join(f"{text} {float(p):.4g}" for text, p in shares[h].items())
+            shown = ", ".join(f"{text} {float(p):.4g}" for text, p in shares[h].items())
             ends = sum(self.certificate.weights[i] for i in history.ended)
             end = f"; ends {float(Fraction(ends, weights[0])):.4g}" if ends else ""
-            yield depth, f"{float(whole):.4g}  {self._revealed(h)}{end}  [{said}]"
+            yield depth, f"{float(whole):.4g}  {self._revealed(h)}{end}  [{shown}]"
             waiting += [(c, depth + 1) for c in reversed(history.children) if weights[c]]
 
     def _revealed(self, h: int) -> str:

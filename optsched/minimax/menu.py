@@ -44,13 +44,13 @@ class Menu:
         except InputError:
             raise
         except Exception as err:
-            raise PolicyError(f"menu {self.name}, {said(chosen)}: {explain(err)}") from err
+            raise PolicyError(f"menu {self.name}, {text_of(chosen)}: {explain(err)}") from err
         if not isinstance(made, Declared):
             raise InputError(
                 f"menu {self.name} returned a {type(made).__name__}, expected what "
                 "optsched.online returns"
             )
-        return made.model_copy(update={"problem": self.name, "source": said(chosen)})
+        return made.model_copy(update={"problem": self.name, "source": text_of(chosen)})
 
     def instances(self) -> list[Declared]:
         """Return the instances of all sequences, in order; neighbours must not reveal the future.
@@ -77,7 +77,7 @@ class Menu:
         return made
 
 
-def said(sequence: Sequence[Any]) -> str:
+def text_of(sequence: Sequence[Any]) -> str:
     """Return a sequence as a text that can stand in a file."""
     return " ".join(str(item).replace(" ", "") for item in sequence)
 

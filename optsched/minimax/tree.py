@@ -244,7 +244,7 @@ class Tree:
         streams = [events(inst) for inst in self.instances]
         found: list[tuple[dict[State, int], list[int]]] = [({(): 0}, [])]
         for h, history in enumerate(self.histories):  # which grow in the loop
-            interrupts.raise_if_asked()
+            interrupts.raise_if_interrupted()
             follow: dict[str, tuple[Event, list[int]]] = {}
             for i in history.instances:
                 rows[i].decide(history.names)

@@ -69,7 +69,7 @@ class Reading:
         plan = made.plan()
         tell("reading the cells")
         state, samples = made.status(), made.samples()
-        interrupts.raise_if_asked()
+        interrupts.raise_if_interrupted()
         tell("means and intervals")
         return cls(path, plan, state, samples, statistics(samples))
 
@@ -122,8 +122,8 @@ def _figures(found: Reading) -> list[Section]:
         sections.append(Section(group, [bars, curves.distributions(samples, label, colour)]))
     left = len(found.statistics.groups) - len(shown)
     if left:
-        said = f"{left} more groups of instances have no figures here; the table has their numbers."
-        sections.append(Section("Further groups", [Words([said])]))
+        text = f"{left} more groups of instances have no figures here; the table has their numbers."
+        sections.append(Section("Further groups", [Words([text])]))
     return sections
 
 
@@ -247,17 +247,17 @@ def _worst(found: Reading) -> Table:
 
 
 def _pictures(
-    store: Store, found: Reading, asked: Sequence[str], tell: Callable[[str], None]
+    store: Store, found: Reading, requested: Sequence[str], tell: Callable[[str], None]
 ) -> list[Block]:
     """Return pictures of the worst instances of some policies, or why there are none."""
     known = {s.policy for s in found.statistics.summaries}
-    for name in asked:
+    for name in requested:
         if name not in known:
             raise InputError(f"no policy {name!r} has a ratio, expected {', '.join(sorted(known))}")
     blocks: list[Block] = []
-    with closing(Artist(asked=bool(asked))) as artist:
-        for s in _chosen(found, asked):
-            interrupts.raise_if_asked()
+    with closing(Artist(requested=bool(requested))) as artist:
+        for s in _chosen(found, requested):
+            interrupts.raise_if_interrupted()
             tell(f"the worst instance of {s.policy}")
             worst = Worst(s.group, s.policy, s.worst_seed, s.worst_sha256, f"{s.worst:.4g}")
             try:
@@ -268,17 +268,17 @@ def _pictures(
     return blocks
 
 
-def _chosen(found: Reading, asked: Sequence[str]) -> list[Summary]:
+def _chosen(found: Reading, requested: Sequence[str]) -> list[Summary]:
     """Return whose worst instances are drawn.
 
     If none is requested: of each family that of the worst policy, and in the same group that of
     the best one, if that is ever worse than the best with hindsight.
     """
     summaries = found.statistics.summaries
-    if asked:
+    if requested:
         return [
             max((s for s in summaries if s.policy == name), key=lambda s: s.worst)
-            for name in dict.fromkeys(asked)
+            for name in dict.fromkeys(requested)
         ]
     families: dict[str, Summary] = {}
     for s in summaries:
@@ -346,7 +346,7 @@ def _provenance(store: Store, found: Reading) -> list[Section]:
     )[0]
     plan, clock = found.plan, "seconds" in found.status.limits
     references = store.rows("SELECT text FROM word WHERE id IN (SELECT reference FROM optimum)")
-    asked = {f"{k} {v}" for (text,) in references for k, v in json.loads(text).items() if v}
+    requested = {f"{k} {v}" for (text,) in references for k, v in json.loads(text).items() if v}
     facts = [
         ("store", f"{found.path.name}, SHA-256 {digest_of(found.path)}"),
         ("plan, SHA-256", hashlib.sha256(canonical(plan.content()).encode()).hexdigest()),
@@ -363,8 +363,8 @@ def _provenance(store: Store, found: Reading) -> list[Section]:
                 else "limits count work, so that the numbers are the same on any"
             ),
         ),
-        ("optima", "; ".join(sorted(asked)) or "none yet"),
-        *((f"seeds {k}" if k > 1 else "seeds", said) for k, said in enumerate(_seeds(plan), 1)),
+        ("optima", "; ".join(sorted(requested)) or "none yet"),
+        *((f"seeds {k}" if k > 1 else "seeds", seeds) for k, seeds in enumerate(_seeds(plan), 1)),
         ("seeds of policies", f"{plan.replications} per instance, drawn from its key"),
         *((f"SHA-256 of {name}", digest) for name, digest in plan.digests.items()),
     ]

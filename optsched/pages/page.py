@@ -71,7 +71,7 @@ def report(
         kind = read_json(path, "result", "minimax")["kind"]
         make = page_of_game if kind == "minimax" else page_of_result
     made = make(path, policies, tell)
-    interrupts.raise_if_asked()
+    interrupts.raise_if_interrupted()
     write_whole(page, render(made))
     return page
 

@@ -21,8 +21,8 @@ def plan_text(plan: Plan) -> str:
     """Return a plan file that is equivalent.
 
     >>> from optsched.experiments.plan import make_plan
-    >>> said = {"instances": [{"family": "bot", "seeds": [3, 4, 5]}], "reference": {"effort": 9.0}}
-    >>> print(plan_text(make_plan(said, Path())))
+    >>> plan = {"instances": [{"family": "bot", "seeds": [3, 4, 5]}], "reference": {"effort": 9.0}}
+    >>> print(plan_text(make_plan(plan, Path())))
     reference = {effort = 9.0}
     <BLANKLINE>
     [[instances]]
@@ -92,11 +92,13 @@ def of_result(file: Path, method: str, seed: int | None, runs: list[Run]) -> lis
     name = shlex.quote(file.name)
     found = [Code("Check value and bound again, in exact arithmetic:", f"optsched verify {name}")]
     if runs:
-        asked = " ".join(f"--policy {shlex.quote(run.policy)}" for run in runs)
+        requested = " ".join(f"--policy {shlex.quote(run.policy)}" for run in runs)
         sealed = " --sandbox" if all(run.sealed for run in runs) else ""
-        words = f"optsched ratio {name} {asked} --optimum {name} --seed {seed}{sealed}"
+        words = f"optsched ratio {name} {requested} --optimum {name} --seed {seed}{sealed}"
         found.append(Code("Run the policies again, next to the optimum of the file:", words))
-        words = f"optsched ratio {name} {asked} --method {method} --seed {seed}{sealed} --no-cache"
+        words = (
+            f"optsched ratio {name} {requested} --method {method} --seed {seed}{sealed} --no-cache"
+        )
         found.append(Code("Look for the optimum anew as well:", words))
     else:
         words = f"optsched solve {name} --method {method}"

@@ -56,7 +56,7 @@ def page_of_result(
     tell("checking the result")
     report = load_report(path, instance)
     optimum = load_known(path, instance)[0] if report is None else report.optimum
-    interrupts.raise_if_asked()
+    interrupts.raise_if_interrupted()
     family = family_of(instance)
     sections = [] if report is None else [_ratios(report)]
     tell("drawing schedules")
@@ -129,15 +129,15 @@ def _row(row: Judged, regrets: Sequence[str], *, jobs: bool, to_lp: bool) -> lis
 
 
 def _pictures(
-    instance: Instance, optimum: Optimum, report: RatioReport | None, asked: Sequence[str]
+    instance: Instance, optimum: Optimum, report: RatioReport | None, requested: Sequence[str]
 ) -> list[Block]:
     runs = {} if report is None else report.schedules()
-    for name in asked:
+    for name in requested:
         if name not in runs:
             known = ", ".join(runs) or "none: there are no runs in it"
             raise InputError(f"no policy {name!r} in the result, expected {known}")
-    chosen = list(asked)
-    if not asked and report is not None:
+    chosen = list(requested)
+    if not requested and report is not None:
         chosen = [max(report.policies, key=lambda row: row.ratio.low).name]
     best = {} if optimum.schedule is None else {HINDSIGHT: optimum.schedule}
     if not chosen:
@@ -179,7 +179,8 @@ def _optimum(optimum: Optimum, report: RatioReport | None) -> list[Block]:
 def _about(instance: Instance) -> Section:
     facts = family_of(instance).describe(instance)
     shown = [
-        (name.replace("_", " "), messages.said(value, ", ")[:LONG]) for name, value in facts.items()
+        (name.replace("_", " "), messages.text_of(value, ", ")[:LONG])
+        for name, value in facts.items()
     ]
     return Section("The instance", [Facts("instance", shown)])
 

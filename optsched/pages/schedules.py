@@ -62,7 +62,7 @@ def pictures_of(instance: Instance, schedules: Mapping[str, Schedule], title: st
         return []
     found = []
     for name, figure in draw(instance, schedules).items():
-        interrupts.raise_if_asked()
+        interrupts.raise_if_interrupted()
         what = name.replace("-", " ")
         words = f"{title}: {what} of {' and of '.join(schedules)}"
         width = round(CSS * figure.get_figwidth())
@@ -85,13 +85,13 @@ class Artist:
 
     Parameters
     ----------
-    asked : bool
+    requested : bool
         Somebody wants to see the policies: they are run whatever they are and however long it
         takes.
     """
 
-    def __init__(self, *, asked: bool) -> None:
-        self.asked, self._left = asked, math.inf if asked else PATIENCE
+    def __init__(self, *, requested: bool) -> None:
+        self.requested, self._left = requested, math.inf if requested else PATIENCE
         self._pool = Pool(1, memory=share_of_memory(1), patience=lambda _task: self._left)
 
     def close(self) -> None:
@@ -133,7 +133,7 @@ class Artist:
         self._must_last(cost, worst)
         began = time.monotonic()
         event = self._pool.compute(
-            _Drawing(_source(plan, cell["source"]), worst, cell, best, self.asked)
+            _Drawing(_source(plan, cell["source"]), worst, cell, best, self.requested)
         )
         self._left -= time.monotonic() - began
         if isinstance(event, TaskFailed):
@@ -161,7 +161,7 @@ class _Drawing:
     worst: Worst
     cell: dict[str, Any]
     best: dict[str, Any] | None  # the cell whose schedule is the best known, if it is no search's
-    asked: bool
+    requested: bool
 
     def compute(self) -> list[Picture] | str:
         """Return the pictures, or why there are none."""
@@ -176,12 +176,12 @@ class _Drawing:
         if instance.digest() != worst.digest:
             raise NotDrawnError("its seed makes another instance by now; have versions changed?")
         with blas.one_thread():  # as when it was computed
-            mine = _run(instance, cell, asked=self.asked)
+            mine = _run(instance, cell, requested=self.requested)
             if self.best is None:
                 theirs = _solve(instance, cell)
             else:  # who asks for one policy has not asked for another's code
                 same = contender_of(self.best["policy"]) == worst.policy
-                theirs = _run(instance, self.best, asked=self.asked and same)
+                theirs = _run(instance, self.best, requested=self.requested and same)
         shown = {HINDSIGHT: theirs, worst.policy: mine}
         drawn = self.source.drawn_by(worst.seed)
         title = f"{worst.policy} on {worst.group}, {drawn}, ratio {worst.ratio}"
@@ -238,11 +238,11 @@ def _source(plan: Plan, content: str) -> Source:
     raise NotDrawnError("the plan in the store does not state where it comes from")
 
 
-def _run(instance: Instance, cell: dict[str, Any], *, asked: bool) -> Schedule:
-    said = json.loads(cell["policy"])
-    sealed, limit = bool(said.get("sealed")), said.get("decision_limit")
-    contender = Contender(said["policy"], said.get("parameters", {}), sealed, None, limit)
-    found = contender.play(instance, cell["seed"], code=asked).schedule
+def _run(instance: Instance, cell: dict[str, Any], *, requested: bool) -> Schedule:
+    spec = json.loads(cell["policy"])
+    sealed, limit = bool(spec.get("sealed")), spec.get("decision_limit")
+    contender = Contender(spec["policy"], spec.get("parameters", {}), sealed, None, limit)
+    found = contender.play(instance, cell["seed"], code=requested).schedule
     if fingerprint(found) != cell["schedule"]:
         raise NotDrawnError(f"{contender.label} decides otherwise by now; have versions changed?")
     return found
@@ -250,7 +250,7 @@ def _run(instance: Instance, cell: dict[str, Any], *, asked: bool) -> Schedule:
 
 def _solve(instance: Instance, cell: dict[str, Any]) -> Schedule:
     found = Reference(**json.loads(cell["reference"])).solve(instance)
-    interrupts.raise_if_asked()
+    interrupts.raise_if_interrupted()
     if found.schedule is None or fingerprint(found.schedule) != cell["optimum_schedule"]:
         raise NotDrawnError("the search finds another schedule by now; have versions changed?")
     return found.schedule

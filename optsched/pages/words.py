@@ -20,16 +20,18 @@ def of_campaign(found: Statistics, families: Sequence[Family]) -> list[str]:
     groups = found.groups
     if not groups:
         return ["No cell has a ratio yet."]
-    said = []
+    summary = []
     if len(groups) > SPOKEN:
         names = [inside[0].policy for inside in groups.values()]
         wins = sorted(((names.count(n), n) for n in set(names)), key=lambda w: (-w[0], w[1]))
         counted = ", ".join(f"{name} in {n}" for n, name in wins[:SPOKEN])
-        said.append(f"In {len(groups)} groups of instances the lowest mean ratio has: {counted}.")
+        summary.append(
+            f"In {len(groups)} groups of instances the lowest mean ratio has: {counted}."
+        )
     else:
-        said += [_of_group(group, inside, found) for group, inside in groups.items()]
-    said.append(_openness(found.summaries))
-    return [*said, _meanings(families)]
+        summary += [_of_group(group, inside, found) for group, inside in groups.items()]
+    summary.append(_openness(found.summaries))
+    return [*summary, _meanings(families)]
 
 
 def _mean(s: Summary) -> str:
@@ -45,33 +47,33 @@ def _of_group(group: str, inside: Sequence[Summary], found: Statistics) -> str:
     """Return the best and the worst policy, and those that the best cannot be told apart from."""
     first, *others = inside
     many = f"{first.instances} instance{'s' * (first.instances != 1)}"
-    said = f"{group}, {many}: {first.policy} has the lowest mean ratio, {_mean(first)}"
+    summary = f"{group}, {many}: {first.policy} has the lowest mean ratio, {_mean(first)}"
     if not others:
-        return said.replace("has the lowest mean ratio,", "has the mean ratio") + "."
+        return summary.replace("has the lowest mean ratio,", "has the mean ratio") + "."
     last = others[-1]
-    said += f"; {last.policy} has the highest, {_mean(last)}."
+    summary += f"; {last.policy} has the highest, {_mean(last)}."
     alike = [
         pair.second if pair.first == first.policy else pair.first
         for pair in found.pairs
         if pair.group == group and first.policy in (pair.first, pair.second) and not pair.differ
     ]
     if len(alike) == len(others):
-        return f"{said} These instances cannot tell {first.policy} from any other policy."
+        return f"{summary} These instances cannot tell {first.policy} from any other policy."
     if alike:
-        return f"{said} {first.policy} cannot be told apart from {', '.join(alike)}."
-    return f"{said} {first.policy} can be told apart from every other policy."
+        return f"{summary} {first.policy} cannot be told apart from {', '.join(alike)}."
+    return f"{summary} {first.policy} can be told apart from every other policy."
 
 
 def _meanings(families: Sequence[Family]) -> str:
     texts: dict[str, list[str]] = {}
     for family in {f.name: f for f in families}.values():
         texts.setdefault(meaning(family), []).append(family.name)
-    said = [
+    summary = [
         f"{text} (of {', '.join(names)})" if len(texts) > 1 else text
         for text, names in texts.items()
     ]
     hindsight = "1 is the best that anyone could have done with hindsight."
-    return f"A ratio is {', '.join(said)}; {hindsight}"
+    return f"A ratio is {', '.join(summary)}; {hindsight}"
 
 
 def _openness(summaries: Sequence[Summary]) -> str:
@@ -96,27 +98,27 @@ def of_optimum(optimum: Optimum) -> str:
         return f"The best {best} known reaches {optimum.value:.6g}; no bound is known."
     if optimum.status.closed:
         claimed = "claimed, " if optimum.bound_level is Level.CROSS_CHECKED else ""
-        said = f"The best {best} reaches {optimum.value:.6g}: no other is better"
-        said += f" ({claimed}{optimum.bound_level})."
+        summary = f"The best {best} reaches {optimum.value:.6g}: no other is better"
+        summary += f" ({claimed}{optimum.bound_level})."
     else:
         side = "more" if optimum.sense == "max" else "less"
-        said = (
+        summary = (
             f"The best {best} known reaches {optimum.value:.6g}, none reaches {side} than "
             f"{optimum.bound:.6g} ({optimum.bound_level}): a gap of {shown_gap(optimum.gap)}."
         )
     if optimum.bound_level is not Level.CERTIFIED and optimum.certified_bound is not None:
-        said += f" The certified bound is {optimum.certified_bound:.6g}."
-    return said
+        summary += f" The certified bound is {optimum.certified_bound:.6g}."
+    return summary
 
 
 def of_ratios(report: RatioReport, family: Family) -> list[str]:
     """Return what a comparison states."""
     order = sorted(report.policies, key=lambda row: (row.ratio.low, row.name))
     first, last = order[0], order[-1]
-    said = [f"{first.name} comes nearest: it reaches {first.value:.6g}, ratio {first.ratio}."]
+    summary = [f"{first.name} comes nearest: it reaches {first.value:.6g}, ratio {first.ratio}."]
     if last is not first:
-        said.append(f"{last.name} is farthest: it reaches {last.value:.6g}, ratio {last.ratio}.")
-    said.append(of_optimum(report.optimum))
+        summary.append(f"{last.name} is farthest: it reaches {last.value:.6g}, ratio {last.ratio}.")
+    summary.append(of_optimum(report.optimum))
     if report.improved_by is not None:
-        said.append(f"The best schedule known is that of {report.improved_by}.")
-    return [*said, _meanings([family])]
+        summary.append(f"The best schedule known is that of {report.improved_by}.")
+    return [*summary, _meanings([family])]

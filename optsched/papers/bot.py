@@ -613,9 +613,9 @@ def draw_5(rows: Rows) -> Figure:
     at = [PART * (k + 0.5) for k in range(ITERATIONS // PART)]
     for axis, units in zip(axes, UNITS, strict=True):
         for k, (factor, part) in enumerate(rows.where(units=units).by("factor").items()):
-            said = f"factor {factor:g}" if factor else "set to zero"
+            label = f"factor {factor:g}" if factor else "set to zero"
             means = [Estimate.of(each) for each in zip(*part.values("outside"), strict=True)]
-            line(axis, at, means, COLOURS[k], said, "-")
+            line(axis, at, means, COLOURS[k], label, "-")
         axis.set_title(UNIT_NAMES[units], fontsize=9)
         axis.set_xlabel("iteration")
         finish(axis, grid="y")

@@ -63,13 +63,13 @@ class Reproduction:
             "done": self.done,
             "cells": self.cells,
             "rows_of_other_code": self.foreign,
-            **said(self.outcome),
+            **facts_of(self.outcome),
             "results": str(self.results),
             "picture": None if self.picture is None else str(self.picture),
         }
 
 
-def said(outcome: Outcome | None) -> dict[str, Any]:
+def facts_of(outcome: Outcome | None) -> dict[str, Any]:
     """Return the score and the statements it rests on, as they are stored."""
     if outcome is None:
         return {"score": None, "findings": None, "notes": None}
@@ -180,7 +180,7 @@ def reproduce(
     below = outcome.caption(chosen.claim)
     picture = save(chosen.picture(done), folder / f"{name}.png", below=below)
     foreign = sum(row.get("code") != code for row in done)
-    store(**said(outcome), rows_of_other_code=foreign)
+    store(**facts_of(outcome), rows_of_other_code=foreign)
     return Reproduction(chosen, len(cells), len(cells), outcome, path, picture, foreign)
 
 

@@ -176,8 +176,8 @@ def score(tally: Mapping[Verdict, int]) -> str:
     if not of:
         parts = [f"{verdict} {tally[verdict]}" for verdict in Verdict if tally.get(verdict)]
         return "; ".join(parts) or "no statement"
-    said = f"{held} of {of} statement{'s' * (of != 1)} {'holds' if of == 1 else 'hold'}"
-    return said + (f" ({'; '.join(parts)})" if parts else "")
+    text = f"{held} of {of} statement{'s' * (of != 1)} {'holds' if of == 1 else 'hold'}"
+    return text + (f" ({'; '.join(parts)})" if parts else "")
 
 
 Region = tuple[float, float]

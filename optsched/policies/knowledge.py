@@ -19,21 +19,24 @@ from optsched.problem import Family, InputError, Instance, get_family
 
 OWN = "own:"
 LONGEST, DEEPEST = 1 << 20, 100  # characters of a value, and lists within lists
-ASKED = re.compile(r"(?P<name>[\w-]+)(?:\((?P<options>[^()]*)\))?")
+PRIOR_NAME = re.compile(r"(?P<name>[\w-]+)(?:\((?P<options>[^()]*)\))?")
 
 Statistic: TypeAlias = Callable[[Any], Any]
 
 _statistics: dict[tuple[str, str], Statistic] = {}
 
 
-def asked(name: str, **options: object) -> str:
+def prior_name(name: str, **options: object) -> str:
     """Return the name of a piece of knowledge with its parameters.
 
-    >>> asked("ln_L1"), asked("ln_L1", floor=0.05), asked("ln_U", price="printed")
+    >>> prior_name("ln_L1"), prior_name("ln_L1", floor=0.05), prior_name("ln_U", price="printed")
     ('ln_L1', 'ln_L1(floor=0.05)', 'ln_U(price=printed)')
     """
     inside = ", ".join(f"{key}={value}" for key, value in options.items())
     return f"{name}({inside})" if inside else name
+
+
+asked = prior_name  # its earlier name
 
 
 def statistic(family: str, name: str) -> Callable[[Statistic], Statistic]:
@@ -157,7 +160,7 @@ def _registered(family: Family, name: str, policy: str) -> Statistic:
 
 
 def _published(family: Family, name: str, policy: str, instance: Any) -> Any:
-    match = ASKED.fullmatch(name)
+    match = PRIOR_NAME.fullmatch(name)
     if match is None or match["name"] not in family.knowledge:
         known = ", ".join(family.knowledge) or "nothing"
         raise InputError(

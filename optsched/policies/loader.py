@@ -127,16 +127,16 @@ def turns(
     InputError
         Unknown policy.
     """
-    asked = family.compared if policies is None else list(policies)
-    for policy in asked:
+    requested = family.compared if policies is None else list(policies)
+    for policy in requested:
         known_or_refused(family, policy)
-    names = {name_of(policy) for policy in asked}
-    asked += [p for p in family.trivial if p in family.policies and p not in names]
+    names = {name_of(policy) for policy in requested}
+    requested += [p for p in family.trivial if p in family.policies and p not in names]
 
     def rank(policy: str | Policy) -> int:
         return (name_of(policy) in family.slow) - (name_of(policy) in family.trivial)
 
-    return sorted(enumerate(asked), key=lambda turn: rank(turn[1]))
+    return sorted(enumerate(requested), key=lambda turn: rank(turn[1]))
 
 
 def name_of(policy: str | Policy) -> str:
@@ -219,9 +219,9 @@ def checked_policy(family: Family, policy: Any, called: str, *, own: bool) -> Po
         raise InputError(f"policy {name!r}: knows is {names!r:.80}, expected a tuple of names")
     wrong = [n for n in names if not _shown(n, LONGEST_KNOWN)]
     if wrong or len(names) > MOST_KNOWN or len({*names}) < len(names):
-        said = f"has {wrong[0]!a:.80}" if wrong else f"has {len(names)} names"
+        problem = f"has {wrong[0]!a:.80}" if wrong else f"has {len(names)} names"
         raise InputError(
-            f"policy {name!r}: knows {said}, expected at most {MOST_KNOWN} different names of 1 "
+            f"policy {name!r}: knows {problem}, expected at most {MOST_KNOWN} different names of 1 "
             f"to {LONGEST_KNOWN} ASCII characters that can be printed"
         )
     made: Policy = policy

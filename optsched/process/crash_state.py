@@ -96,7 +96,7 @@ def publish(**words: str | int | None) -> None:
         A group of processes of its own, to be killed.
     home : str
         The folder of that group, to be removed.
-    said : bool
+    reported : bool
         Whether the user has been informed.
     over : bool
         Whether the command is done, well or not, so that an end is none that a policy has called.

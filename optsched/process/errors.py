@@ -59,7 +59,7 @@ class Explained:
             os._exit(0)
         if err is None or isinstance(err, self._passed):
             return
-        if isinstance(err, KeyboardInterrupt) and interrupts.asked() is not None:
+        if isinstance(err, KeyboardInterrupt) and interrupts.received() is not None:
             return
         late = isinstance(err, LateError) and self._limit is not None
         why = f"has not answered within {self._limit:g} s" if late else explain(err)
@@ -71,11 +71,11 @@ def explain(err: BaseException) -> str:
     frames = traceback.extract_tb(err.__traceback__)
     own = [f for f in frames if not f.filename.startswith(LIBRARIES) and f.filename[:1] != "<"]
     try:
-        said = " ".join(str(err)[:LONGEST].split())
+        text = " ".join(str(err)[:LONGEST].split())
     except BaseException:  # it cannot even state what it is
-        said = ""
+        text = ""
     kind = type(err).__name__[:LONGEST]
-    head = f"{kind}: {said}" if said else kind
+    head = f"{kind}: {text}" if text else kind
     lines = [f"{Path(f.filename).name}, line {f.lineno}, {f.name}: {f.line}" for f in own[-MOST:]]
     lines = [line[:LONGEST] for line in lines]
     return "\n  ".join(map(printable, [head, *lines]))

@@ -1,7 +1,7 @@
 """Ctrl-C and its kin: a signal sets a flag, and loops poll it.
 
 A handler that raises does so wherever it happens to run: in the middle of a compiled kernel's call,
-or of a solver's. So handlers here only remember that they were called; loops call :func:`asked`.
+or of a solver's. So handlers here only remember that they were called; loops call :func:`received`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP")  # as far as the system has them
 
-_asked: int | None = None  # the number of the signal that came
+_received: int | None = None  # the number of the signal that came
 _depth = 0  # how many callers want it to be remembered
 _for_good = False  # the process is a command's: the handlers stay
 
@@ -44,12 +44,12 @@ def ending() -> tuple[int, ...]:
     return tuple(n for n in found if n.name != "SIGHUP" or signal.getsignal(n) != signal.SIG_IGN)
 
 
-def asked() -> int | None:
+def received() -> int | None:
     """Return the number of the signal that has requested an end, if one has.
 
     A thread for which nobody waits any more is stopped as well (see `background`).
     """
-    return _asked if _asked is not None or not _is_abandoned() else signal.SIGINT
+    return _received if _received is not None or not _is_abandoned() else signal.SIGINT
 
 
 def end_when(abandoned: array[int]) -> None:
@@ -81,9 +81,9 @@ def _is_abandoned() -> bool:
     return bool(_thread.abandoned[0])
 
 
-def raise_if_asked() -> None:
+def raise_if_interrupted() -> None:
     """Raise KeyboardInterrupt if an end was requested: where nothing half done is of any use."""
-    if asked() is not None:
+    if received() is not None:
         raise KeyboardInterrupt
 
 
@@ -103,7 +103,7 @@ def remembered() -> Iterator[None]:
     Does nothing in a thread, which gets no signals, and where Ctrl-C is ignored. When the outermost
     caller is done, all is as before.
     """
-    global _asked, _depth
+    global _received, _depth
     main = threading.current_thread() is threading.main_thread()
     if not main or _for_good or (_depth == 0 and not callable(signal.getsignal(signal.SIGINT))):
         yield
@@ -118,16 +118,16 @@ def remembered() -> Iterator[None]:
         _depth -= 1
         if _depth == 0:
             signal.signal(signal.SIGINT, before)
-            _asked = None
+            _received = None
 
 
 def _remember(number: int, _frame: FrameType | None) -> None:
-    global _asked
-    _asked = number
+    global _received
+    _received = number
 
 
 def _remember_once(number: int, _frame: FrameType | None) -> None:
-    if _asked is not None:
+    if _received is not None:
         raise KeyboardInterrupt
     _remember(number, None)
 

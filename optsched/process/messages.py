@@ -118,21 +118,21 @@ def long_step(doing: str) -> Iterator[None]:
         teller.join()
 
 
-def said(value: Any, between: str = "\n") -> str:
+def text_of(value: Any, between: str = "\n") -> str:
     """Write a fact in words; ``between`` parts what is nested: it gets lines of its own.
 
-    >>> said({"jobs": 3, "load": 0.123456}), said([{"name": "a"}, None], "; ")
+    >>> text_of({"jobs": 3, "load": 0.123456}), text_of([{"name": "a"}, None], "; ")
     ('jobs 3, load 0.1235', 'name a; -')
     """
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, Mapping):
         nested = any(isinstance(v, Mapping) for v in value.values())
-        texts = [f"{name} {said(v, between)}" for name, v in value.items()]
+        texts = [f"{name} {text_of(v, between)}" for name, v in value.items()]
         return (between if nested else ", ").join(texts)
     if isinstance(value, list | tuple):
         nested = any(isinstance(v, Mapping) for v in value)
-        return (between if nested else ", ").join(said(v, between) for v in value)
+        return (between if nested else ", ").join(text_of(v, between) for v in value)
     return "-" if value in (None, "") else str(value)
 
 

@@ -106,13 +106,13 @@ def program_in_form(family: Family, instance: Instance, **form: bool) -> Any:
         The family, which comes from outside, has no such form.
     """
     assert family.program is not None
-    asked = {name: True for name, is_asked in form.items() if is_asked}
+    chosen = {name: True for name, is_chosen in form.items() if is_chosen}
     try:
-        signature(family.program).bind(instance, **asked)
+        signature(family.program).bind(instance, **chosen)
     except TypeError as err:
-        said = " or ".join(asked)
-        raise InputError(f"family {family.name} has no {said} form of its program") from err
-    return family.program(instance, **asked)
+        names = " or ".join(chosen)
+        raise InputError(f"family {family.name} has no {names} form of its program") from err
+    return family.program(instance, **chosen)
 
 
 def _written_by_cvxpy(program: Any) -> bytes:

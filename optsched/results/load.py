@@ -40,8 +40,8 @@ def load_optimum(path: Path) -> Optimum:
         The file is malformed, or states what is not true.
     """
     content, instance, family = _file(path, "result")
-    said = part_of(Optimum, content, "optimum", path, family.name)
-    return _sound(family, instance, said, "", path)
+    stored = part_of(Optimum, content, "optimum", path, family.name)
+    return _sound(family, instance, stored, "", path)
 
 
 def load_run(path: Path) -> Run:
@@ -182,17 +182,19 @@ def _known(
 ) -> tuple[Optimum, dict[str, Optimum]]:
     family = family_of(instance)
     must_be_of(instance, content, path)
-    said = part_of(Optimum, content, "optimum", path, family.name)
-    if said.scope:
-        raise InputError(f"{path}: holds the best {said.scope} schedule, expected the best of all")
+    stored = part_of(Optimum, content, "optimum", path, family.name)
+    if stored.scope:
+        raise InputError(
+            f"{path}: holds the best {stored.scope} schedule, expected the best of all"
+        )
     others = references_in(content, path, family)
     return (
-        _sound(family, instance, said, "", path),
+        _sound(family, instance, stored, "", path),
         {name: _sound(family, instance, other, name, path) for name, other in others.items()},
     )
 
 
-def _sound(family: Family, instance: Instance, said: Optimum, scope: str, path: Path) -> Optimum:
+def _sound(family: Family, instance: Instance, stored: Optimum, scope: str, path: Path) -> Optimum:
     """Return an optimum with status and levels as derived; what is not proved is a claim.
 
     Raises
@@ -200,29 +202,29 @@ def _sound(family: Family, instance: Instance, said: Optimum, scope: str, path: 
     InputError
         It states what is not true.
     """
-    found = recheck_optimum(family, instance, said, scope)
+    found = recheck_optimum(family, instance, stored, scope)
     _must_hold(found, path)
-    level = said.bound_level
+    level = stored.bound_level
     if level is Level.CROSS_CHECKED:
         level = Level.CLAIMED  # nobody has solved it twice here
-    known = said.interval(instance)
+    known = stored.interval(instance)
     gap = known.gap
-    if said.value is not None:
+    if stored.value is not None:
         status = Status.of(gap, CLOSED, level)
     elif found.bound is not None and math.isinf(found.bound):
         status, level = Status.INFEASIBLE, Level.CERTIFIED
     else:
-        status = said.status  # no schedule, or the claim that there is none
-    certificate = said.certificate
-    return said.model_copy(
+        status = stored.status  # no schedule, or the claim that there is none
+    certificate = stored.certificate
+    return stored.model_copy(
         update={
             "value_level": found.value_level,
             "bound_level": level,
             "gap": gap,
-            "certified_gap": known.at(said.certified_bound).gap,
+            "certified_gap": known.at(stored.certified_bound).gap,
             "status": status,
             "defects": (),  # of another search; a file may state anything
-            "history": tuple(_holding(family.sign, said)),
+            "history": tuple(_holding(family.sign, stored)),
             "shadow_prices": ()
             if certificate is None or found.bound is None
             else tuple(family.shadow_prices(instance, certificate)),
@@ -230,7 +232,7 @@ def _sound(family: Family, instance: Instance, said: Optimum, scope: str, path: 
     )
 
 
-def _holding(sign: int, said: Optimum) -> Iterator[Point]:
+def _holding(sign: int, stored: Optimum) -> Iterator[Point]:
     """Yield the history as far as it holds: nothing beyond value and bound as they were checked.
 
     When they were reached is as the file states.
@@ -241,10 +243,10 @@ def _holding(sign: int, said: Optimum) -> Iterator[Point]:
             return None
         return side * min(side * recorded, side * last)
 
-    for p in said.history:
-        if 0 <= p.seconds <= said.seconds < math.inf:
-            value = clipped(p.value, said.value, sign)
-            yield Point(seconds=p.seconds, value=value, bound=clipped(p.bound, said.bound, -sign))
+    for p in stored.history:
+        if 0 <= p.seconds <= stored.seconds < math.inf:
+            value = clipped(p.value, stored.value, sign)
+            yield Point(seconds=p.seconds, value=value, bound=clipped(p.bound, stored.bound, -sign))
 
 
 def _must_hold(found: Recheck, path: Path) -> None:

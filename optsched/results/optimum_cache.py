@@ -33,28 +33,28 @@ def folder() -> Path:
 
 
 def lookup(
-    instance: Instance, asked: Mapping[str, Any]
+    instance: Instance, spec: Mapping[str, Any]
 ) -> tuple[Optimum, dict[str, Optimum]] | None:
     """Return the optimum and the further references that were kept, checked again, or None.
 
     Parameters
     ----------
     instance : Instance
-    asked : mapping
+    spec : mapping
         The options of the search.
     """
-    for path in _places(instance, asked):
+    for path in _places(instance, spec):
         with contextlib.suppress(InputError, OSError):
             optimum, references = load_known(path, instance)
             closed = _is_closed(optimum, references)
-            if closed is not None and (closed or path == _places(instance, asked)[-1]):
+            if closed is not None and (closed or path == _places(instance, spec)[-1]):
                 return optimum, references
     return None
 
 
 def store(
     instance: Instance,
-    asked: Mapping[str, Any],
+    spec: Mapping[str, Any],
     optimum: Optimum,
     references: Mapping[str, Optimum],
 ) -> None:
@@ -62,7 +62,7 @@ def store(
     closed = _is_closed(optimum, references)
     if optimum.scope or closed is None:
         return
-    places = _places(instance, asked)
+    places = _places(instance, spec)
     with contextlib.suppress(InputError, OSError):
         folder().mkdir(parents=True, exist_ok=True)
         save_result(places[0 if closed else -1], instance, optimum, (), references)
@@ -79,12 +79,12 @@ def _is_closed(optimum: Optimum, references: Mapping[str, Optimum]) -> bool | No
     )
 
 
-def _places(instance: Instance, asked: Mapping[str, Any]) -> list[Path]:
+def _places(instance: Instance, spec: Mapping[str, Any]) -> list[Path]:
     """Return where an optimum may lie: the closed one first, then that of these very options."""
     digest = instance.digest()[:40]
-    options = f"{metadata.version('optsched')} {sorted(asked.items())}"
+    options = f"{metadata.version('optsched')} {sorted(spec.items())}"
     same = folder() / f"{digest}-{hashlib.sha256(options.encode()).hexdigest()[:12]}.json"
-    ordinary = asked["method"] == "auto" and asked["gap"] >= CLOSED
+    ordinary = spec["method"] == "auto" and spec["gap"] >= CLOSED
     return [folder() / f"{digest}.json", same] if ordinary else [same]
 
 

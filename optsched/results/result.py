@@ -138,8 +138,8 @@ class Recheck(Frozen):
             if self.gap is not None:
                 parts.append(f"gap {shown_gap(self.gap)}")
             derived = f"{self.what}: accepted: {', '.join(parts)}"
-        said = ", ".join(self.unchecked)
-        return "\n  ".join([derived, *([f"not checked: {said}"] if said else [])])
+        unchecked = ", ".join(self.unchecked)
+        return "\n  ".join([derived, *([f"not checked: {unchecked}"] if unchecked else [])])
 
 
 def recheck(path: Path) -> list[Recheck]:
@@ -246,9 +246,9 @@ def recheck_run(family: Family, instance: Instance, run: Run) -> Recheck:
         )
     if verdict.value is not None and verdict.completion != run.completion:
         complaints.append("other jobs are completed, or in other slots, than the file states")
-    said = [f"that the policy is {run.policy}, deciding {run.information}", "its times"]
+    unchecked = [f"that the policy is {run.policy}, deciding {run.information}", "its times"]
     if run.guarantee is not None:
-        said.append(f"its guarantee {run.guarantee:.6g}")
+        unchecked.append(f"its guarantee {run.guarantee:.6g}")
     return Recheck(
         family=family.name,
         what=f"run of {run.policy}",
@@ -256,35 +256,35 @@ def recheck_run(family: Family, instance: Instance, run: Run) -> Recheck:
         bound=None,
         value_level=None if verdict.value is None else Level.CERTIFIED,
         bound_level=None,
-        unchecked=tuple(said),
+        unchecked=tuple(unchecked),
         complaints=tuple(complaints),
     )
 
 
-def recheck_optimum(family: Family, instance: Instance, said: Optimum, scope: str) -> Recheck:
+def recheck_optimum(family: Family, instance: Instance, stored: Optimum, scope: str) -> Recheck:
     """Derive value, bound and gap; ``scope`` is the question that the place in the file defines."""
-    complaints = _foreign(family, instance, said.family, said.instance_sha256)
-    if scope in family.scopes and said.scope != scope:
-        complaints.append(f"it is the reference {scope!r}, but its scope is {said.scope!r}")
-    complaints += _out_of_scope(family, instance, said)
-    value = _value(family, instance, said, complaints)
-    bound = _proved(family, instance, said, complaints)
-    known = replace(said.interval(instance), value=value, bound=bound)
+    complaints = _foreign(family, instance, stored.family, stored.instance_sha256)
+    if scope in family.scopes and stored.scope != scope:
+        complaints.append(f"it is the reference {scope!r}, but its scope is {stored.scope!r}")
+    complaints += _out_of_scope(family, instance, stored)
+    value = _value(family, instance, stored, complaints)
+    bound = _proved(family, instance, stored, complaints)
+    known = replace(stored.interval(instance), value=value, bound=bound)
     if known.refuted:
         complaints.append(f"value {value} is beyond the bound {bound}: one of the judges is wrong")
     gap, closed = known.gap, known.closed
-    complaints += _wrong_levels(family, said)
-    complaints += _wrong_status(family, instance, said, (value, bound, gap))
+    complaints += _wrong_levels(family, stored)
+    complaints += _wrong_status(family, instance, stored, (value, bound, gap))
     unchecked = []
-    if said.status is Status.INFEASIBLE and not (bound is not None and math.isinf(bound)):
-        unchecked.append(f"no schedule exists ({said.bound_level})")
-    if said.bound is not None and said.bound_level is not Level.CERTIFIED:
-        if known.at(said.bound).refuted:
-            complaints.append(f"value {value} is beyond the bound {said.bound}")
-        unchecked.append(f"bound {said.bound:.9g} ({said.bound_level})")
-    if said.status.closed and not closed:
-        unchecked.append(f"status {said.status}")
-    best = f"best {said.scope} schedule" if said.scope else "optimum"
+    if stored.status is Status.INFEASIBLE and not (bound is not None and math.isinf(bound)):
+        unchecked.append(f"no schedule exists ({stored.bound_level})")
+    if stored.bound is not None and stored.bound_level is not Level.CERTIFIED:
+        if known.at(stored.bound).refuted:
+            complaints.append(f"value {value} is beyond the bound {stored.bound}")
+        unchecked.append(f"bound {stored.bound:.9g} ({stored.bound_level})")
+    if stored.status.closed and not closed:
+        unchecked.append(f"status {stored.status}")
+    best = f"best {stored.scope} schedule" if stored.scope else "optimum"
     return Recheck(
         family=family.name,
         what=best if closed else f"schedule and bound of the {best}",
@@ -293,63 +293,63 @@ def recheck_optimum(family: Family, instance: Instance, said: Optimum, scope: st
         gap=gap,
         value_level=None if value is None else Level.CERTIFIED,
         bound_level=None if bound is None else Level.CERTIFIED,
-        unchecked=(*unchecked, f"that it was found by {said.method} in {said.seconds:.1f} s"),
+        unchecked=(*unchecked, f"that it was found by {stored.method} in {stored.seconds:.1f} s"),
         complaints=tuple(complaints),
     )
 
 
-def _wrong_levels(family: Family, said: Optimum) -> list[str]:
+def _wrong_levels(family: Family, stored: Optimum) -> list[str]:
     """Return levels that belong to nothing, and what lacks one."""
     found = []
-    if said.sense != family.sense:
-        found.append(f"sense is {said.sense}, expected {family.sense}")
-    if said.value is None and said.value_level is not None:
-        found.append(f"the stated value is {said.value_level}, but there is none")
-    if said.bound is None and said.bound_level and said.status is not Status.INFEASIBLE:
-        found.append(f"the stated bound is {said.bound_level}, but there is none")
-    if said.bound is not None and said.bound_level is None:
-        found.append(f"bound {said.bound} has no level, expected one of: {', '.join(Level)}")
+    if stored.sense != family.sense:
+        found.append(f"sense is {stored.sense}, expected {family.sense}")
+    if stored.value is None and stored.value_level is not None:
+        found.append(f"the stated value is {stored.value_level}, but there is none")
+    if stored.bound is None and stored.bound_level and stored.status is not Status.INFEASIBLE:
+        found.append(f"the stated bound is {stored.bound_level}, but there is none")
+    if stored.bound is not None and stored.bound_level is None:
+        found.append(f"bound {stored.bound} has no level, expected one of: {', '.join(Level)}")
     return found
 
 
 def _wrong_status(
     family: Family,
     instance: Instance,
-    said: Optimum,
+    stored: Optimum,
     derived: tuple[float | None, float | None, float | None],
 ) -> list[str]:
     """Return where status and gaps do not follow from value, bound and gap as derived."""
     value, bound, gap = derived
-    if said.status is Status.INFEASIBLE:
+    if stored.status is Status.INFEASIBLE:
         if value is not None or family.empty is not None:
             return ["the file claims that no schedule exists, but there is one"]
-        if said.bound_level is None:
+        if stored.bound_level is None:
             return ["the file claims that no schedule exists, without a level"]
-        if said.bound_level is Level.CERTIFIED and (bound is None or not math.isinf(bound)):
+        if stored.bound_level is Level.CERTIFIED and (bound is None or not math.isinf(bound)):
             proved = "nothing" if bound is None else f"the bound {bound}"
             return [f"the file certifies that no schedule exists, but {proved} is proved"]
     without = (Status.NO_SCHEDULE, Status.BOUND_ONLY, Status.INFEASIBLE)
-    if (said.value is None) != (said.status in without):
-        return [f"status is {said.status}, but the value is {said.value}"]
-    if said.status is Status.BOUND_ONLY and said.bound is None:
-        return [f"status is {said.status}, but there is no bound"]
-    refused = said.schedule is not None and value is None
-    if refused or (said.certificate is not None and bound is None):
+    if (stored.value is None) != (stored.status in without):
+        return [f"status is {stored.status}, but the value is {stored.value}"]
+    if stored.status is Status.BOUND_ONLY and stored.bound is None:
+        return [f"status is {stored.status}, but there is no bound"]
+    refused = stored.schedule is not None and value is None
+    if refused or (stored.certificate is not None and bound is None):
         return []  # there is a complaint already, and no gap
     found = []
-    known = replace(said.interval(instance), value=value)
-    for name, side in (("gap", said.bound), ("certified_gap", said.certified_bound)):
-        is_gap, stated = known.at(side).gap, getattr(said, name)
+    known = replace(stored.interval(instance), value=value)
+    for name, side in (("gap", stored.bound), ("certified_gap", stored.certified_bound)):
+        is_gap, stated = known.at(side).gap, getattr(stored, name)
         if stated is not None and (is_gap is None or not _near(stated, is_gap)):
             found.append(f"{name} is {is_gap}, the file states {stated}")
     if gap is not None and gap <= CLOSED:
         return found
-    if said.status is Status.OPTIMAL:
+    if stored.status is Status.OPTIMAL:
         far = "unknown" if gap is None else f"{gap:.3g}"
         found.append(f"status is optimal (certified), but the gap is {far}")
     claim = known.gap
-    if said.status is Status.CLAIMED and (claim is None or claim > CLOSED):
-        found.append(f"status is {said.status}, but the claimed gap is {claim}")
+    if stored.status is Status.CLAIMED and (claim is None or claim > CLOSED):
+        found.append(f"status is {stored.status}, but the claimed gap is {claim}")
     return found
 
 
@@ -363,61 +363,61 @@ def _foreign(family: Family, instance: Instance, name: str, digest: str) -> list
     return found + ([] if digest == instance.digest() else [f"made for another instance: {digest}"])
 
 
-def _out_of_scope(family: Family, instance: Instance, said: Optimum) -> list[str]:
+def _out_of_scope(family: Family, instance: Instance, stored: Optimum) -> list[str]:
     """Return what in a result answers another question than the one that it claims to answer."""
     found = []
-    if said.scope and said.scope not in family.scopes:
+    if stored.scope and stored.scope not in family.scopes:
         known = ", ".join(map(repr, ["", *family.scopes]))
-        return [f"the scope is {said.scope!r}, expected one of: {known}"]
-    answers = family.scopes.get(said.scope, lambda _instance, _schedule: True)
-    if said.schedule is not None and not answers(instance, said.schedule):
-        found.append(f"the schedule is not {said.scope}")
-    if said.certificate is not None:
-        proved = family.scope(said.certificate)
-        if proved not in ("", said.scope):
-            asked = said.scope or "all"
-            found.append(f"the certificate speaks of {proved} schedules, expected {asked}")
+        return [f"the scope is {stored.scope!r}, expected one of: {known}"]
+    answers = family.scopes.get(stored.scope, lambda _instance, _schedule: True)
+    if stored.schedule is not None and not answers(instance, stored.schedule):
+        found.append(f"the schedule is not {stored.scope}")
+    if stored.certificate is not None:
+        proved = family.scope(stored.certificate)
+        if proved not in ("", stored.scope):
+            expected = stored.scope or "all"
+            found.append(f"the certificate speaks of {proved} schedules, expected {expected}")
     return found
 
 
 def _value(
-    family: Family, instance: Instance, said: Optimum, complaints: list[str]
+    family: Family, instance: Instance, stored: Optimum, complaints: list[str]
 ) -> float | None:
     """Judge the schedule by the rules of the model, which are stricter than those of policies."""
-    if said.schedule is None:
-        if said.value is not None:
-            complaints.append(f"value {said.value} comes without a schedule")
+    if stored.schedule is None:
+        if stored.value is not None:
+            complaints.append(f"value {stored.value} comes without a schedule")
         return None
-    verdict = family.verify(instance, said.schedule)
-    complaints += _judged(verdict, said.value)
+    verdict = family.verify(instance, stored.schedule)
+    complaints += _judged(verdict, stored.value)
     return verdict.value
 
 
-def _judged(verdict: Verdict, said: float | None) -> list[str]:
+def _judged(verdict: Verdict, stored: float | None) -> list[str]:
     """Return what is wrong with a schedule, or with the value that it claims to have."""
     if verdict.value is None:
         return [str(v) for v in verdict.violations] or ["the schedule has no value"]
-    if said is None or not agree(verdict.value, said, SAME):
-        return [f"value is {verdict.value}, the file states {said}"]
+    if stored is None or not agree(verdict.value, stored, SAME):
+        return [f"value is {verdict.value}, the file states {stored}"]
     return []
 
 
 def _proved(
-    family: Family, instance: Instance, said: Optimum, complaints: list[str]
+    family: Family, instance: Instance, stored: Optimum, complaints: list[str]
 ) -> float | None:
     """Re-evaluate the certificate: a file may claim less than it proves, never more.
 
     None: nothing is proved. A certificate that proves nothing is a complaint, and so is anything
     certified without a certificate.
     """
-    bound = said.bound if said.bound_level is Level.CERTIFIED else None
-    certified = [b for b in (bound, said.certified_bound) if b is not None]
-    if said.certificate is None:
-        if certified or said.bound_level is Level.CERTIFIED:
+    bound = stored.bound if stored.bound_level is Level.CERTIFIED else None
+    certified = [b for b in (bound, stored.certified_bound) if b is not None]
+    if stored.certificate is None:
+        if certified or stored.bound_level is Level.CERTIFIED:
             complaints.append("the bound is marked as certified, but the certificate is missing")
         return None
     try:
-        proved = family.proved(instance, said.certificate)
+        proved = family.proved(instance, stored.certificate)
     except ValueError as err:
         complaints.append(f"the certificate proves nothing: {err}")
         return None

@@ -117,8 +117,8 @@ def _play(family: Any, name: str, say: Callable[[dict[str, Any]], None]) -> None
     for line in sys.stdin:
         ((kind, content),) = json.loads(line).items()
         if kind == "hello":
-            said = {"name": policy.name, "information": policy.information}
-            say({"policy": said | {"knows": list(policy.knows)}})
+            about = {"name": policy.name, "information": policy.information}
+            say({"policy": about | {"knows": list(policy.knows)}})
         elif kind == "start":
             public = wire.public.model_validate(content["public"])
             policy.start(public, content["prior"], Streams(content["seed"]))

@@ -187,12 +187,12 @@ class SealedPolicy:
 
     def _greet(self) -> None:
         self.guards = tuple(self._listen(time.monotonic() + self.limit, "guards"))
-        said = self._ask({"hello": {"protocol": PROTOCOL, "family": self.family.name}}, "policy")
-        if not isinstance(said, dict) or not isinstance(said.get("name"), str):
-            raise self._wrong(f'states {said!r:.80}, expected an object with a "name"')
-        self.name = said["name"]
-        self.information = said.get("information", "after")
-        self.knows = said.get("knows", ())
+        answer = self._ask({"hello": {"protocol": PROTOCOL, "family": self.family.name}}, "policy")
+        if not isinstance(answer, dict) or not isinstance(answer.get("name"), str):
+            raise self._wrong(f'states {answer!r:.80}, expected an object with a "name"')
+        self.name = answer["name"]
+        self.information = answer.get("information", "after")
+        self.knows = answer.get("knows", ())
         if not isinstance(self.knows, list | tuple):
             raise self._wrong(f"knows is {self.knows!r:.80}, expected a list of names")
         self.knows = tuple(self.knows)
@@ -239,7 +239,7 @@ class SealedPolicy:
         ready = False
         while not ready:
             ready = bool(selector.select(LOOK_UP))
-            interrupts.raise_if_asked()
+            interrupts.raise_if_interrupted()
             if time.monotonic() > until:
                 raise self._wrong(f"has not answered within {self.limit:g} s")
 
@@ -279,8 +279,8 @@ class SealedPolicy:
             self._process.wait(FAREWELL)
         status = self._end()
         how = f"exit status {status}" if status >= 0 else signal.Signals(-status).name
-        said = f", after printing {_shown(heard)}" if heard.strip() else ""
-        return self._wrong(f"its process has ended ({how}){said}")
+        answer = f", after printing {_shown(heard)}" if heard.strip() else ""
+        return self._wrong(f"its process has ended ({how}){answer}")
 
     def _pass_through(self) -> None:
         """Print what the policy writes to stderr, without commands to a terminal, and not all."""

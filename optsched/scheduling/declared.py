@@ -129,7 +129,7 @@ def unless_stopped(build: Callable[[], Program], progress: Any) -> Program | Non
 
     Writing a large program down takes longer than anyone waits for an answer to a signal, so it is
     done in a thread. If nobody wants the program any more, the thread is left alone: ``build`` ends
-    by itself, where it looks whether it should (`interrupts.raise_if_asked`).
+    by itself, where it looks whether it should (`interrupts.raise_if_interrupted`).
     """
     began = clock.now()
     built = supervised(lambda _stopped: build(), progress.called_off, patience=0.0)

@@ -31,7 +31,7 @@ from optsched.drawing import (
 )
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import Verdict
-from optsched.scheduling.jobs import Asked
+from optsched.scheduling.jobs import Demand
 
 ROWS = 400  # most rows of a Gantt chart; of more jobs, curves over time are drawn
 STEPS = 60  # most steps of the use of capacity over time: curves of several cross
@@ -40,7 +40,7 @@ NEARLY = 0.95  # of all use: where the picture of capacity ends
 LABELLED = 7  # points from row to row, from which on labels have room
 FAINT = 0.25  # the least shade
 ARRIVAL = "#CC3311"
-ASKED = "#D8D8D8"  # what jobs request, and how many have come
+LOAD = "#D8D8D8"  # what jobs request, and how many have come
 MOST_LOAD = 2.0  # to which a load is drawn
 SHADE = "workers / most workers of the job"
 NUMBER = "utility earned"
@@ -94,7 +94,7 @@ def pictures_of(
     shortest: tuple[str, Callable[[], Sequence[int | None]]],
     verify: Callable[..., Verdict],
     usage: Callable[[Any, Any], dict[str, Floats]],
-    load: Callable[[Any], tuple[str, Asked]],
+    load: Callable[[Any], tuple[str, Demand]],
 ) -> dict[str, Figure]:
     """Return what there is to draw of jobs that have workers and a utility.
 
@@ -351,7 +351,7 @@ def over_time(
     slots: int,
     worth: str,
     resource: str,
-    load: Asked,
+    load: Demand,
 ) -> Figure:
     """Draw what is in use, which jobs wait and what is earned over time, a curve per schedule.
 
@@ -382,7 +382,7 @@ def over_time(
     names, colours = curve_labels(courses), colours_of(courses)
     wide = math.ceil(slots / STEPS)
     steps, edges = _edges(slots, wide), _edges(slots, math.ceil(slots / CELLS))
-    titles[0] += _asked(axes[0], load, steps)
+    titles[0] += _draw_load(axes[0], load, steps)
     ones = np.ones(len(arrival))
     come = _so_far(arrival, ones, edges)
     earned = {name: _so_far(c.completion, c.worth, edges) for name, c in courses.items()}
@@ -424,14 +424,14 @@ def _so_far(when: Sequence[int | None], amount: Sequence[float] | Floats, edges:
     return together
 
 
-def _asked(axis: Axes, load: Asked, edges: Ints) -> str:
+def _draw_load(axis: Axes, load: Demand, edges: Ints) -> str:
     """Draw what jobs request of a resource; return what is stated of it."""
     axis.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     if not load.whole:
         return ", of which there is nothing"
-    asked = load.between(edges)
-    axis.stairs(np.minimum(asked, MOST_LOAD), edges, fill=True, color=ASKED)
-    most = f" (up to {asked.max():.0%})" if asked.max() > MOST_LOAD else ""
+    loads = load.between(edges)
+    axis.stairs(np.minimum(loads, MOST_LOAD), edges, fill=True, color=LOAD)
+    most = f" (up to {loads.max():.0%})" if loads.max() > MOST_LOAD else ""
     return f"; grey: requested, if every job ran at once{most}"
 
 

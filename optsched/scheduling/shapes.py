@@ -65,13 +65,13 @@ class Shapes:
         The shape is scaled down until it fits on some machine. It has as many GPUs as the worker
         if there is one such. Memory goes with the cores, where these are known.
         """
-        asked = [_gaps_told(window[name]) for name in ("gpu", "cpu", "memory_gb")]
-        pools = {gpu: self._shapes(math.nan if gpu is None else gpu) for gpu in set(asked[0])}
-        last = np.array([len(pools[gpu]) - 1 for gpu in asked[0]], dtype=np.int64)
+        requested = [_gaps_told(window[name]) for name in ("gpu", "cpu", "memory_gb")]
+        pools = {gpu: self._shapes(math.nan if gpu is None else gpu) for gpu in set(requested[0])}
+        last = np.array([len(pools[gpu]) - 1 for gpu in requested[0]], dtype=np.int64)
         picked = self.streams.wholes("worker_demand", range(len(window)), 0, last).tolist()
         known: dict[tuple[Any, ...], tuple[float, ...]] = {}  # jobs of a trace are much alike
         found = []
-        for key in zip(*asked, picked, strict=True):
+        for key in zip(*requested, picked, strict=True):
             if key not in known:
                 gpu, cpu, memory = (math.nan if x is None else x for x in key[:3])
                 known[key] = _filled(gpu, cpu, memory, pools[key[0]][key[3]], machines)

@@ -51,7 +51,7 @@ def interruptible(
     thread.start()
     try:
         while True:
-            interrupts.raise_if_asked()
+            interrupts.raise_if_interrupted()
             try:
                 kind, content = reports.get(timeout=POLL)
             except Empty:

@@ -127,8 +127,8 @@ def _attempt(
     error = math.inf
     if not quadratic.nnz:
         # the value is that of the variables, which differs from what the cones state
-        said = chain.invert(found, inverse).opt_val - value
-        better = said if problem.objective.NAME == "maximize" else -said
+        claimed = chain.invert(found, inverse).opt_val - value
+        better = claimed if problem.objective.NAME == "maximize" else -claimed
         error = max(0.0, better + dual_error(data, np.array(found.x), np.array(found.z)))
     return ConvexOutcome(status, float(value), inaccurate, error), found.iterations
 

@@ -362,8 +362,8 @@ def read_program(path: Path) -> Program:
         raise ValueError("HiGHS cannot read it, expected an MPS or LP file (.mps, .lp)")
     warned = [line for line in lines if line.startswith("WARNING")]
     if warned or read == highspy.HighsStatus.kWarning:  # it leaves out what it does not like
-        said = warned[0].removeprefix("WARNING:").strip() if warned else "a warning"
-        raise ValueError(f"HiGHS reads it with a warning: {said}")
+        warning = warned[0].removeprefix("WARNING:").strip() if warned else "a warning"
+        raise ValueError(f"HiGHS reads it with a warning: {warning}")
     model = h.getModel()
     if model.hessian_.dim_:
         raise ValueError("the objective is quadratic, expected a linear program")

@@ -50,7 +50,7 @@ class Tables:
         load_of: Callable[[Made], Mapping[str, float]],
         machines_of: Callable[[Made], int],
         *,
-        asked: bool,
+        requested: bool,
     ) -> Made:
         """Return what ``make`` makes of a window, in slots of a sensible length; log the scaling.
 
@@ -63,7 +63,7 @@ class Tables:
         load_of, machines_of : callable
             Of an instance: the loads of which the largest is to be that of the window, and how many
             machines there are.
-        asked : bool
+        requested : bool
             Whether the load was requested.
         """
         slot, seed = chosen.pop("slot"), chosen.pop("draw_seed")
@@ -77,7 +77,7 @@ class Tables:
         settings.whole(jobs=chosen["jobs"], slots=chosen["slots"], min_tasks=chosen["min_tasks"])
         some = take_window(self.jobs, chosen["jobs"], chosen["start"], chosen["min_tasks"])
         with no_garbage():
-            inst = sensible(some, chosen["slots"], length, made, asked=asked)
+            inst = sensible(some, chosen["slots"], length, made, requested=requested)
         tell_scaling(some, inst, f"{machines_of(inst)} in place of {self.listed['count'].sum()}")
         return inst
 

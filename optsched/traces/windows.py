@@ -147,7 +147,7 @@ def sensible(
     slot: float | None,
     make: Callable[[float], Made],
     *,
-    asked: bool,
+    requested: bool,
 ) -> Made:
     """Return what ``make`` makes of a length of slots, s.
 
@@ -163,7 +163,7 @@ def sensible(
         Length of a slot, s.
     make : callable
         Of the length of a slot; raises LoadError.
-    asked : bool
+    requested : bool
         Whether the load was requested; else what can be reached will do, and is reported.
 
     Raises
@@ -174,7 +174,7 @@ def sensible(
     try:
         return _of_usual_length(window, slots, make) if slot is None else make(slot)
     except LoadError as err:
-        if asked:
+        if requested:
             raise
         messages.remark(str(err))
         made: Made = err.made

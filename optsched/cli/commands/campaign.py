@@ -84,18 +84,18 @@ def run(
     from optsched.experiments.plan import read_plan
 
     part = _part(shard)
-    asked = read_plan(plan, trust or policy or False)
+    requested = read_plan(plan, trust or policy or False)
     ending = "" if part is None else f"-{part[0]}of{part[1]}"
     store = output or plan.with_name(f"{plan.stem}{ending}.sqlite")
     if dry_run:
-        found = forecast(asked, store)
+        found = forecast(requested, store)
         report(vars(found), None, as_json)
         if not as_json:
             messages.result(found)
         return
-    asked.refuse_code(trust or policy or False, plan)
+    requested.refuse_code(trust or policy or False, plan)
     how = {"workers": workers, "dask": dask, "shard": part, "retry_errors": retry_errors}
-    _run(asked, store, how, as_json=as_json)
+    _run(requested, store, how, as_json=as_json)
 
 
 @talks
@@ -146,12 +146,12 @@ def _run(
                 ticker.say(ending + str(progress))
 
             made = campaign(plan, store, tell=tell, **how)
-    number = interrupts.asked()
+    number = interrupts.received()
     if number is not None:
         trusted = " --trust" if any(":" in block.name for block in plan.policies) else ""
         further = f"; `optsched campaign resume {store}{trusted}` goes on" if kept else ""
         messages.say(f"ended: {made.progress}{further}")
-        crash_state.publish(said=True)
+        crash_state.publish(reported=True)
         raise typer.Exit(128 + number)
     _show(made, as_json)
     if kept:
@@ -173,8 +173,8 @@ def status(store: StoreFile, as_json: Json = False) -> None:
     if not as_json:
         messages.result(found.head)
         for name, by in found.by_source.items():
-            said = ", ".join(f"{n} {state.name.lower()}" for state, n in by.items())
-            messages.result(messages.printable(f"  {name}: {said}"))
+            content = ", ".join(f"{n} {state.name.lower()}" for state, n in by.items())
+            messages.result(messages.printable(f"  {name}: {content}"))
         for remark in [*found.remarks(), AS_STORED]:
             messages.result(messages.printable(remark))
 
@@ -294,12 +294,12 @@ def drawn(source: Path, window: Window, seeds: int) -> dict[str, Any]:
             f"{source}: is one instance, of which nothing is drawn; expected a trace, or a plan "
             "for `optsched campaign run`"
         )
-    said = {field.name: getattr(window, field.name) for field in fields(window)}
-    first = said.pop("draw_seed") or 0
+    content = {field.name: getattr(window, field.name) for field in fields(window)}
+    first = content.pop("draw_seed") or 0
     return {
         "trace": str(source),
         "seeds": list(range(first, first + seeds)),
-        "parameters": {name: _plain(value) for name, value in said.items() if value is not None},
+        "parameters": {name: _plain(value) for name, value in content.items() if value is not None},
     }
 
 

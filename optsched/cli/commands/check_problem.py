@@ -46,8 +46,8 @@ def check_problem(
     with messages.long_step(f"comparing pairs of {made.name}"):
         found = check(made, preset, pairs=pairs, seed=seed)
     leak = None if found.leak is None else str(found.leak)
-    said = {"problem": found.problem, "pairs": found.pairs, "leak": leak}
-    report(said, None, as_json)
+    content = {"problem": found.problem, "pairs": found.pairs, "leak": leak}
+    report(content, None, as_json)
     if not as_json:
         messages.result(found)
     leave(found=found.leak is None)

@@ -86,9 +86,9 @@ def save_made(instance: "Instance", target: Path, as_json: bool) -> None:
         save_instance(instance, target)
         warnings, described = family.warnings(instance), family.describe(instance)
     if as_json:
-        said = {"file": str(target), "family": family.name, "instance_sha256": instance.digest()}
+        content = {"file": str(target), "family": family.name, "instance_sha256": instance.digest()}
         facts = {"facts": described, "warnings": warnings}
-        report(said | facts, None, as_json)
+        report(content | facts, None, as_json)
         return
     tell = messages.remark if is_stdout(target) else messages.result
     tell(f"{target} written: {family.headline(instance)}")

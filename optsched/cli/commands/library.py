@@ -47,7 +47,7 @@ def list_(
     from optsched.library.table import rows_of
 
     found = open_library(library)
-    asked = {"size": size, "status": status, "origin": origin}
+    filters = {"size": size, "status": status, "origin": origin}
     rows: list[dict[str, Any]] = []
     for name in found.families:
         if family is None or name in family:
@@ -55,7 +55,7 @@ def list_(
             rows += [
                 _plain(row)
                 for row in listed
-                if all(wanted in (None, row[column]) for column, wanted in asked.items())
+                if all(wanted in (None, row[column]) for column, wanted in filters.items())
             ]
     _must_be_known(found.families, family)
     if as_json:
@@ -84,10 +84,10 @@ def _number(text: str) -> Any:
     return text
 
 
-def _must_be_known(known: tuple[str, ...], asked: list[str] | None) -> None:
+def _must_be_known(known: tuple[str, ...], filters: list[str] | None) -> None:
     from optsched.problem import InputError
 
-    for name in asked or ():
+    for name in filters or ():
         if name not in known:
             raise InputError(
                 f"the library has no family {name!r}, expected one of: {', '.join(known)}"
@@ -142,13 +142,13 @@ def verify(
     chosen = None if family is None else tuple(family)
     with ending_well(), Ticker("verifying the library") as ticker:
         how: dict[str, Any] = {"workers": workers, "sample": sample, "seed": seed}
-        said = look(found, families=chosen, **how, tell=ticker.say)
+        checked = look(found, families=chosen, **how, tell=ticker.say)
     if as_json:
-        report(said.summary(), None, as_json)
+        report(checked.summary(), None, as_json)
     else:
-        for line in said.lines():
+        for line in checked.lines():
             messages.result(messages.printable(line))
-    raise typer.Exit(0 if said.accepted else 1)
+    raise typer.Exit(0 if checked.accepted else 1)
 
 
 @talks

@@ -57,14 +57,14 @@ def max_weight(
         f = paper.weight_bound(instance) if weight_bound is None else weight_bound
         lam = paper.price_base(instance, f)
         found = most_weight(instance, deadline, lam, seconds=time_limit, exact=time_limit)
-    found_by = {"by": deadline, "weight_bound": f, **_said(found)}
+    found_by = {"by": deadline, "weight_bound": f, **_summary(found)}
     report(found_by, None, as_json)
     if not as_json:
         _show(found, len(instance.jobs))
     leave(found=True)
 
 
-def _said(found: "MostWeight") -> dict[str, Any]:
+def _summary(found: "MostWeight") -> dict[str, Any]:
     """Return what is known, as it is stored."""
     return {
         "weight": found.value,

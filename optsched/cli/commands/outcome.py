@@ -44,15 +44,15 @@ def ending_well() -> Iterator[None]:
         except KeyboardInterrupt:
             if not crash_state.is_watched():
                 messages.say("interrupted")
-            raise typer.Exit(_status(interrupts.asked())) from None
+            raise typer.Exit(_status(interrupts.received())) from None
 
 
 def leave(*, found: bool) -> None:
     """End with the exit status that states how it went."""
-    number = interrupts.asked()
+    number = interrupts.received()
     if number is not None:
         messages.say("interrupted; this is the best so far")
-        crash_state.publish(said=True)
+        crash_state.publish(reported=True)
         raise typer.Exit(_status(number))
     raise typer.Exit(0 if found else 1)
 

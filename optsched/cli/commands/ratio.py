@@ -112,9 +112,9 @@ def ratio(
                 raise InputError(f"--{option} is about one instance, expected it without --seeds")
         search = {"method": method, "gap": gap, "seed": seed}
         search |= {"time_limit": time_limit, "work_limit": work_limit}
-        asked = policy or family_of(instance).compared
+        requested = policy or family_of(instance).compared
         how = {"sealed": sandbox, "decision_limit": decision_limit}
-        policies = [{"name": name, **how} for name in asked]
+        policies = [{"name": name, **how} for name in requested]
         block = {"family": instance.family, **drawn(source, window, seeds)}
         if is_named_in_file(str(source)):
             block |= {"family": str(source), "seeds": [*range(seed, seed + seeds)]}
@@ -178,7 +178,7 @@ def ratio(
                 tell=tell,
                 **limits,
             )
-        if known is None and start_from is None and not relaxed and interrupts.asked() is None:
+        if known is None and start_from is None and not relaxed and interrupts.received() is None:
             optimum_cache.store(instance, limits, made.optimum, made.references)
         try:
             if output:
@@ -190,7 +190,7 @@ def ratio(
                 report(made.summary(), None, as_json)
             else:
                 show_ratios(out(), made)
-    if folder is not None and interrupts.asked() is None:
+    if folder is not None and interrupts.received() is None:
         from optsched.cli import plots
 
         with messages.long_step("drawing the pictures"):

@@ -56,10 +56,10 @@ def show(
         warnings.append("not checked: what is called claimed; only a certificate could prove it")
     with messages.long_step(f"looking at {source}"):
         facts = family.describe(instance)
-    said = {"file": str(source), "kind": kind, "family": family.name, "facts": facts}
-    said |= {"warnings": warnings, "found": None if found is None else found.summary()}
-    said |= {"comparison": None if compared is None else compared.summary()}
-    report(said, output, as_json)
+    content = {"file": str(source), "kind": kind, "family": family.name, "facts": facts}
+    content |= {"warnings": warnings, "found": None if found is None else found.summary()}
+    content |= {"comparison": None if compared is None else compared.summary()}
+    report(content, output, as_json)
     if not as_json:
         console.print(facts_table(f"{source}: {family.title}", facts))
         for warning in warnings:

@@ -90,8 +90,8 @@ def solve(
                     save_result(output, instance, found)
         finally:  # a full disk is no reason not to state what was found
             if as_json:
-                said = {"family": found.family, "reference": found.summary(), "policies": []}
-                report(said, None, as_json)
+                content = {"family": found.family, "reference": found.summary(), "policies": []}
+                report(content, None, as_json)
             else:
                 show_optimum(out(), found)
     leave(found=found.schedule is not None or found.status is Status.BOUND_ONLY)

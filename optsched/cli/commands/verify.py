@@ -56,8 +56,8 @@ def verify(
             verdict = family_of(instance).verify(instance, schedule, unfinished=unfinished)
         if not as_json:
             messages.result(verdict)
-        said = {"accepted": verdict.feasible, **verdict.model_dump(mode="json")}
-        report(said, output, as_json)
+        content = {"accepted": verdict.feasible, **verdict.model_dump(mode="json")}
+        report(content, output, as_json)
         raise typer.Exit(0 if verdict.feasible else 1)
     if not {*kinds} <= {"run", "result", "minimax"}:
         raise InputError(

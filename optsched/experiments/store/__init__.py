@@ -372,7 +372,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 @lru_cache
-def _reason(said: str) -> str:
+def _reason(text: str) -> str:
     for word, reason in (
         ("readonly", "cannot be written: it may only be read, expected a file of your own"),
         ("locked", "cannot be written: another program holds it, expected it to be free"),
@@ -383,6 +383,6 @@ def _reason(said: str) -> str:
         ("malformed", "is damaged, expected a store of `campaign run`"),
         ("unable to open", "cannot be opened, expected a file in a folder that can be written"),
     ):
-        if word in said:
+        if word in text:
             return reason
-    return f"cannot be used: {said}"
+    return f"cannot be used: {text}"

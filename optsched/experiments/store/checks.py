@@ -169,11 +169,11 @@ def _words(path: Path, db: sqlite3.Connection) -> None:
 
 
 def _reference(text: str) -> None:
-    said = Reference(**json.loads(text))
-    limits = [x for x in (said.effort, said.time_limit) if x is not None]
-    if not limits or not all(_is_number(x) for x in (*limits, said.gap, said.seed)):
+    reference = Reference(**json.loads(text))
+    limits = [x for x in (reference.effort, reference.time_limit) if x is not None]
+    if not limits or not all(_is_number(x) for x in (*limits, reference.gap, reference.seed)):
         raise TypeError("a limit is no number")
-    if not (isinstance(said.method, str) and isinstance(said.check, str)):
+    if not (isinstance(reference.method, str) and isinstance(reference.check, str)):
         raise TypeError("a name is no text")
 
 

@@ -25,11 +25,11 @@ def offered_load(inst: BipartiteInstance) -> dict[str, float]:
     """
     a = inst.arrays
     often = inst.counts / inst.horizon
-    asked = np.bincount(a.row % a.resources, a.upper * often[a.port], minlength=a.resources)
+    demand = np.bincount(a.row % a.resources, a.upper * often[a.port], minlength=a.resources)
     there = a.capacity.reshape(-1, a.resources).sum(axis=0)
     return {
         name: float(x / c) if c > 0 else (float("inf") if x > 0 else 0.0)
-        for name, x, c in zip(inst.resources, asked, there, strict=True)
+        for name, x, c in zip(inst.resources, demand, there, strict=True)
     }
 
 

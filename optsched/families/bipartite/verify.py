@@ -146,19 +146,19 @@ class Judge:
             here = np.where(jobs[slots[begin : begin + step]], self._worth, 0.0)
             self.rewards += here.sum(axis=1).tolist()
 
-    def compare(self, slots: Sequence[int], said: Sequence[float]) -> None:
+    def compare(self, slots: Sequence[int], stated: Sequence[float]) -> None:
         """Complain of the first reward that is not what a schedule states; () means nothing."""
-        if not said:
+        if not stated:
             return
-        if len(said) != self.inst.horizon:
-            place = f"schedule has rewards of {len(said)} slots, expected {self.inst.horizon}"
-            self._broken("9", place, len(said))
+        if len(stated) != self.inst.horizon:
+            place = f"schedule has rewards of {len(stated)} slots, expected {self.inst.horizon}"
+            self._broken("9", place, len(stated))
             return
         allowed = SAME * max(map(abs, self.rewards), default=0.0)
         for t, reward in sorted(zip(slots, self.rewards, strict=True)):
-            if abs(reward - said[t]) > allowed:
-                place = f"slot {t}: the stated reward is {said[t]:.9g}, it earns {reward:.9g}"
-                self._broken("9", place, abs(reward - said[t]))
+            if abs(reward - stated[t]) > allowed:
+                place = f"slot {t}: the stated reward is {stated[t]:.9g}, it earns {reward:.9g}"
+                self._broken("9", place, abs(reward - stated[t]))
                 return
 
     def _look(self, t: int, jobs: Flags, decision: Floats) -> None:

@@ -146,14 +146,14 @@ def _rates_of_applications(inst: BotInstance, schedules: Mapping[str, BotSchedul
     some = np.concatenate(list(totals.values()))
     some = some[some > 0]
     low, high = (some.min() / 3, some.max() * 2) if len(some) else (0.1, 1.0)
-    colours, said = colours_of(totals), curve_labels(totals)
+    colours, curve_names = colours_of(totals), curve_labels(totals)
     wide = 1 / (1 + len(totals))
     for i, (name, rates) in enumerate(totals.items()):
         at = np.arange(len(labels)) + wide * (i + 1) - 0.5
         shown = np.maximum(rates, low)
         axis.hlines(at, low, shown, color=colours[name], linewidth=1)
         axis.plot(
-            shown, at, MARKS[i % len(MARKS)], color=colours[name], label=said[name],
+            shown, at, MARKS[i % len(MARKS)], color=colours[name], label=curve_names[name],
             markersize=6, clip_on=False, zorder=3,
         )  # fmt: skip
         for y in at[rates <= 0]:

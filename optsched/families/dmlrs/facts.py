@@ -7,7 +7,7 @@ from typing import Any
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.scheduling.jobs import (
     EARNS,
-    Asked,
+    Demand,
     abridged,
     classes_of,
     load_of,
@@ -25,15 +25,15 @@ def offered_load(inst: DmlrsInstance) -> dict[str, float]:
     servers; jobs that can never finish are left out. The load is demand x slots over the capacity
     of all machines x slots; inf where there is demand and no capacity.
     """
-    return load_of(inst.asked, inst.machines, inst)
+    return load_of(inst.total_demand, inst.machines, inst)
 
 
-def asked(inst: DmlrsInstance) -> Asked:
+def demand_of(inst: DmlrsInstance) -> Demand:
     """Return what the jobs request of the scarcest resource, each at its fastest."""
     loads = offered_load(inst)
     name = max(loads, key=lambda resource: loads[resource])
     r = inst.resources.index(name)
-    return Asked(
+    return Demand(
         resource=name,
         arrival=[job.arrival for job in inst.jobs],
         slots=[
@@ -51,7 +51,7 @@ def asked(inst: DmlrsInstance) -> Asked:
 def describe(inst: DmlrsInstance) -> dict[str, Any]:
     """Return the facts that `optsched show` prints, by their names."""
     units = inst.units or ("",) * len(inst.resources)
-    ends, paces, most = inst.earliest, inst.paces, asked(inst)
+    ends, paces, most = inst.earliest, inst.paces, demand_of(inst)
     return {
         "source": inst.source,
         "jobs": len(inst.jobs),

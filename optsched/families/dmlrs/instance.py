@@ -194,7 +194,7 @@ class DmlrsInstance(TrainingInstance, Platform):
         return tuple(found)
 
     @cached_property
-    def asked(self) -> list[Fraction]:
+    def total_demand(self) -> list[Fraction]:
         """Amount x slots that the jobs request as they run fastest, by resource, shape (R,)."""
         total = Totals(len(self.resources))
         able = [

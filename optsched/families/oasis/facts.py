@@ -7,7 +7,7 @@ from typing import Any
 from optsched.families.oasis.instance import OasisInstance
 from optsched.scheduling.jobs import (
     EARNS,
-    Asked,
+    Demand,
     abridged,
     classes_of,
     load_of,
@@ -37,18 +37,18 @@ def offered_load(inst: OasisInstance) -> dict[str, dict[str, float]]:
         ``{"worker": {resource: load}, "ps": {resource: load}}``; inf where there is demand and no
         capacity.
     """
-    totals = inst.asked
+    totals = inst.total_demand
     sides = (inst.worker_machines, inst.ps_machines)
     worker, ps = (load_of(total, side, inst) for total, side in zip(totals, sides, strict=True))
     return {"worker": worker, "ps": ps}
 
 
-def asked(inst: OasisInstance) -> Asked:
+def demand_of(inst: OasisInstance) -> Demand:
     """Return what the jobs request of the workers' scarcest resource, at full speed."""
     loads = offered_load(inst)["worker"]
     name = max(loads, key=lambda resource: loads[resource])
     r = inst.resources.index(name)
-    return Asked(
+    return Demand(
         resource=name,
         arrival=[job.arrival for job in inst.jobs],
         slots=[
@@ -63,7 +63,7 @@ def asked(inst: OasisInstance) -> Asked:
 def describe(inst: OasisInstance) -> dict[str, Any]:
     """Return the facts that `optsched show` prints, by their names."""
     units = inst.units or ("",) * len(inst.resources)
-    need, most = fastest(inst), asked(inst)
+    need, most = fastest(inst), demand_of(inst)
     can_finish = [
         d is not None and job.arrival + d <= inst.horizon
         for d, job in zip(need, inst.jobs, strict=True)

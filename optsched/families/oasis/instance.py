@@ -194,7 +194,7 @@ class OasisInstance(TrainingInstance, Platform):
         return tuple(end if end < self.horizon else None for end in ends)
 
     @cached_property
-    def asked(self) -> tuple[list[Fraction], list[Fraction]]:
+    def total_demand(self) -> tuple[list[Fraction], list[Fraction]]:
         """Amount x slots that the jobs request, of workers and of PS, each of shape (R,)."""
         return demand_totals(self.jobs, self.work, self.horizon, len(self.resources))
 

@@ -110,10 +110,10 @@ def best_weight(
 
     solver = cp_solver(time_limit=seconds, threads=threads, seed=seed)
     run_cp(solver, program.model, on_improve=keep)
-    said = cp_bound(solver)
+    claimed = cp_bound(solver)
     bound = total
-    if said is not None:  # weights were rounded down to multiples of the unit
+    if claimed is not None:  # weights were rounded down to multiples of the unit
         slack = 0 if program.unit == 1 else len(able)
-        bound = min(total, float(program.unit) * (math.floor(said + 1e-6) + slack))
+        bound = min(total, float(program.unit) * (math.floor(claimed + 1e-6) + slack))
     value = weight_of(inst, tau, best)
     return BestWeight(value, max(value, bound), best)

@@ -89,14 +89,14 @@ def new_levels(n: int, resources: int) -> Levels:
 
 
 @kernel(nogil=True)
-def best_patterns(asked: Knapsacks, best: Floats, out: Ints, nodes: int, steps: int) -> None:
+def best_patterns(knapsacks: Knapsacks, best: Floats, out: Ints, nodes: int, steps: int) -> None:
     """For each machine, maximize ``value @ y`` with ``lower <= y <= upper`` and what fits.
 
     What fits is ``demand.T @ y <= capacity``.
 
     Parameters
     ----------
-    asked : Knapsacks
+    knapsacks : Knapsacks
     best : array of shape (B,)
         Receives the greatest values, an upper bound where ``nodes`` ended the search; -inf where
         ``lower`` does not fit.
@@ -107,18 +107,18 @@ def best_patterns(asked: Knapsacks, best: Floats, out: Ints, nodes: int, steps: 
     steps : int
         Of `resource_prices`; 0 looks at all resources together only, which is quick.
     """
-    jobs, resources = asked.demand.shape
+    jobs, resources = knapsacks.demand.shape
     free, weight = np.empty(resources), np.empty(resources)
     job, most = np.empty(jobs, np.int64), np.empty(jobs, np.int64)
     size, key, order = np.empty(jobs), np.empty(jobs), np.empty(jobs, np.int64)
     items, levels = new_items(jobs), new_levels(jobs, resources)
-    for b in range(asked.value.shape[0]):
+    for b in range(knapsacks.value.shape[0]):
         hosted = out[b]
-        best[b] = _host_fewest(asked, b, free, hosted)
+        best[b] = _host_fewest(knapsacks, b, free, hosted)
         if best[b] == -np.inf:
             continue
-        candidates = _Candidates(asked.value[b], asked.demand, free, job, most)
-        n = _find(candidates, asked.lower[b], asked.upper[b])
+        candidates = _Candidates(knapsacks.value[b], knapsacks.demand, free, job, most)
+        n = _find(candidates, knapsacks.lower[b], knapsacks.upper[b])
         if n == 0:
             continue
         # one surrogate resource: whose fractional knapsack is the tightest (each resource alone,
@@ -142,27 +142,27 @@ def best_patterns(asked: Knapsacks, best: Floats, out: Ints, nodes: int, steps: 
                 _enlist(candidates, size, room, order, n, items)
         for r in range(resources):
             levels.free[0, r] = free[r]
-        best[b] += depth_first(items, asked.demand, n, nodes, levels)
+        best[b] += depth_first(items, knapsacks.demand, n, nodes, levels)
         for k in range(n):
             hosted[items.job[k]] += levels.best[k]
 
 
 @kernel(inline="always")
-def _host_fewest(asked: Knapsacks, b: int, free: Floats, hosted: Ints) -> float:
+def _host_fewest(knapsacks: Knapsacks, b: int, free: Floats, hosted: Ints) -> float:
     """Let machine b host the fewest workers; return their value, -inf if they do not fit.
 
     ``hosted`` (I,) receives them, ``free`` (R,) the units that are left.
     """
     value = 0.0
     for r in range(free.size):
-        free[r] = asked.capacity[b, r]
+        free[r] = knapsacks.capacity[b, r]
     for i in range(hosted.size):
-        n = asked.lower[b, i]
+        n = knapsacks.lower[b, i]
         hosted[i] = n
         if n > 0:
-            value += asked.value[b, i] * n
+            value += knapsacks.value[b, i] * n
             for r in range(free.size):
-                free[r] -= n * asked.demand[i, r]
+                free[r] -= n * knapsacks.demand[i, r]
     for r in range(free.size):
         if free[r] < 0.0:
             return -np.inf

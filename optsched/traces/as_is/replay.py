@@ -144,21 +144,21 @@ def replay(
 
 def _placed(free: Ints, demand: Ints, numbers: Sequence[int]) -> Placed | None:
     """Take room for ``numbers`` workers in every slot of ``free``, shape (D, H, R); None: none."""
-    asked = np.flatnonzero(demand)
+    needed = np.flatnonzero(demand)
     most = max(numbers)
-    if len(asked):
-        room = (free[:, :, asked] // demand[asked]).min(axis=2)  # (D, H)
+    if len(needed):
+        room = (free[:, :, needed] // demand[needed]).min(axis=2)  # (D, H)
     else:
         room = np.full(free.shape[:2], most)
     if (room.sum(axis=1) < numbers).any():
         return None
     always = room.min(axis=0)
-    stays = always.sum() >= most  # on the same machines in all slots
+    constant = always.sum() >= most  # on the same machines in all slots
     chosen: Placed = []
     for t, number in enumerate(numbers):
         left = number
-        for h in _order(always if stays else room[t], most if stays else number):
-            n = min(left, int(always[h] if stays else room[t, h]))
+        for h in _order(always if constant else room[t], most if constant else number):
+            n = min(left, int(always[h] if constant else room[t, h]))
             chosen.append((t, int(h), n))
             left -= n
             if not left:

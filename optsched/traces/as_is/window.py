@@ -86,8 +86,8 @@ def open_as_is(family: str, source: Path, window: Window) -> AsItIs:
     InputError
         A file or an option is wrong.
     """
-    said = source.stat()
-    return _opened(family, source, window, (said.st_mtime_ns, said.st_size))
+    stat = source.stat()
+    return _opened(family, source, window, (stat.st_mtime_ns, stat.st_size))
 
 
 @lru_cache(maxsize=1)  # the instance is made of it, and then what the cluster did

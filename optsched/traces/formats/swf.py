@@ -65,9 +65,9 @@ def read_swf(path: Path) -> Table:
     columns = Columns(path, list(READ.values()), rows())
     run, wait = columns.numbers("run time", TIME), columns.numbers("wait", TIME)
     submit = columns.numbers("submit", SUBMIT)
-    used, asked = columns.numbers("used", ANY), columns.numbers("requested", ANY)
-    memory, asked_time = columns.numbers("memory", ANY), columns.numbers("requested time", TIME)
-    tasks = np.where(used >= 1, used, asked)
+    used, requested = columns.numbers("used", ANY), columns.numbers("requested", ANY)
+    memory, requested_time = columns.numbers("memory", ANY), columns.numbers("requested time", TIME)
+    tasks = np.where(used >= 1, used, requested)
     columns.refuse("used", tasks != np.floor(tasks), "a whole number of processors, or -1")
     columns.refuse("used", tasks > TASKS.high, f"at most {TASKS.high:g} processors")
     if parts:
@@ -89,7 +89,7 @@ def read_swf(path: Path) -> Table:
         "submit_seconds": submit,
         "start_seconds": np.where(wait >= 0, submit + wait, np.nan),
         "run_seconds": np.where(run >= 0, run, np.nan),
-        "request_seconds": np.where(asked_time > 0, asked_time, np.nan),
+        "request_seconds": np.where(requested_time > 0, requested_time, np.nan),
         "tasks": np.where(tasks >= 1, tasks, np.nan),
         "gpu": np.zeros(len(columns)),
         "cpu": np.ones(len(columns)),

@@ -55,7 +55,11 @@ def test_other_machines(small):
     checked = DmlrsInstance.model_validate(small.model_dump() | {"machines": machines})
     assert made == checked
     assert made.digest() == checked.digest()
-    assert (made.needs, made.paces, made.asked) == (checked.needs, checked.paces, checked.asked)
+    assert (made.needs, made.paces, made.total_demand) == (
+        checked.needs,
+        checked.paces,
+        checked.total_demand,
+    )
     with pytest.raises(ValidationError, match="1048577 machines, expected at most"):
         small.on((first.model_copy(update={"count": 2**20 + 1}),))
     with pytest.raises(ValueError, match="a capacity divided by the finest decimal of a demand"):

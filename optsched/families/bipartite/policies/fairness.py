@@ -49,12 +49,12 @@ def divide(
     `BipartiteArrays`.
     """
     for row in range(len(capacity)):
-        asked = 0.0
+        demand = 0.0
         for i in range(start[row], start[row + 1]):
             if everybody or jobs[port[i]]:
-                asked += upper[i]
-        if asked > 0.0:
-            share = min(1.0, capacity[row] / asked)
+                demand += upper[i]
+        if demand > 0.0:
+            share = min(1.0, capacity[row] / demand)
             for i in range(start[row], start[row + 1]):
                 if jobs[port[i]]:
                     y[i] = upper[i] * share

@@ -146,17 +146,17 @@ def place_tasks(
 
 
 @kernel(error_model="numpy")
-def _room(used: Floats, capacity: Floats, asked: Floats, whole: bool) -> bool:
-    """Return whether a machine has something left of what is ``asked`` (K,), or all of it.
+def _room(used: Floats, capacity: Floats, demand: Floats, whole: bool) -> bool:
+    """Return whether a machine has something left of what is ``demand`` (K,), or all of it.
 
     ``used`` and ``capacity`` (K,) are the machine's, each in the unit of the resource.
     """
     some = False
-    for k in range(len(asked)):
+    for k in range(len(demand)):
         left = capacity[k] - used[k]
         near = CLOSE * max(1.0, capacity[k])
-        if whole and asked[k] > left + near:
+        if whole and demand[k] > left + near:
             return False
-        if asked[k] > 0.0 and left > near:
+        if demand[k] > 0.0 and left > near:
             some = True
     return some

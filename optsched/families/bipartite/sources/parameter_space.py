@@ -28,10 +28,10 @@ def box(preset: str, **sizes: Any) -> ParameterSpace:
     s = PRESETS[preset]
     first = generate(preset, seed=0, **sizes)
     ports, machines = len(first.ports), len(first.machines)
-    asked: dict[Path, Range] = {}
+    ranges: dict[Path, Range] = {}
     for k, ((low, high), rare) in enumerate(zip(s.request, s.rare, strict=True)):
         amount = Real(low * s.contention * s.scale, high * s.contention * s.scale, PLACES)
-        asked["request", k] = Either((Whole(0, 0), amount)) if rare else amount
+        ranges["request", k] = Either((Whole(0, 0), amount)) if rare else amount
     least, most = math.floor(s.density), math.ceil(s.density)
     held: dict[Path, Range] = {("ports",): Some(ports, min(least, ports), min(most, ports))}
     for k, (low, high) in enumerate(s.capacity):
@@ -59,7 +59,7 @@ def box(preset: str, **sizes: Any) -> ParameterSpace:
         draw,
         Part("arrivals", come, most=first.horizon, numbers=True),
         (
-            Part("ports", asked, ports, ports),
+            Part("ports", ranges, ports, ports),
             Part("machines", held, machines, machines),
             Part("overhead", beta, count, count),
         ),

@@ -137,8 +137,8 @@ def _port(s: Settings, streams: Streams, i: int) -> Port:
     rng = streams("request", i)
     request = []
     for (low, high), rare in zip(s.request, s.rare, strict=True):
-        amount, asked = rng.uniform(low, high), rng.random() < 0.5
-        request.append(_rounded(amount * s.contention * s.scale) if asked or not rare else 0.0)
+        amount, requested = rng.uniform(low, high), rng.random() < 0.5
+        request.append(_rounded(amount * s.contention * s.scale) if requested or not rare else 0.0)
     return Port(name=f"type {i}", request=tuple(request), most_jobs=s.most_jobs)
 
 

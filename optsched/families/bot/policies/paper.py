@@ -14,7 +14,7 @@ from optsched.families.bot.instance import BotInstance, BotPlatform, BotSchedule
 from optsched.families.bot.online import Bags
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
 from optsched.numbers.streams import Streams
-from optsched.policies.knowledge import asked
+from optsched.policies.knowledge import prior_name
 from optsched.problem import Information, Prior
 
 ITERATIONS = 1500
@@ -37,7 +37,7 @@ class _Negotiated:
     @property
     def knows(self) -> tuple[str, ...]:
         """The step sizes for a platform of this size."""
-        return (asked("steps", algorithm=self.algorithm),)
+        return (prior_name("steps", algorithm=self.algorithm),)
 
     def start(self, public: BotPlatform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Take over the platform and the step sizes."""

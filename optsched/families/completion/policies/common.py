@@ -129,12 +129,12 @@ class Baseline(ABC):
         self._did(j, held, t - held.piece.start)
         if t > held.piece.start:
             self.stopped.add(j)
-        said = self.out.setdefault(j, [])
-        if said and said[-1].start == held.piece.start:
-            said.pop()
+        pieces = self.out.setdefault(j, [])
+        if pieces and pieces[-1].start == held.piece.start:
+            pieces.pop()
         begin = max(held.piece.start, self.slot)
         if t > begin:
-            said.append(held.piece.model_copy(update={"start": begin, "duration": t - begin}))
+            pieces.append(held.piece.model_copy(update={"start": begin, "duration": t - begin}))
         return held
 
     def resume(self, j: int, t: int, held: Held) -> bool:

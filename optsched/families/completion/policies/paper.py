@@ -22,7 +22,7 @@ from optsched.families.completion.oracle.servers import PricedServers
 from optsched.families.completion.policies.max_weight import Order, max_weight
 from optsched.numbers.resources import exact, floor_tol
 from optsched.numbers.streams import Streams
-from optsched.policies.knowledge import asked
+from optsched.policies.knowledge import prior_name
 from optsched.problem import Information, InputError, Prior
 from optsched.scheduling.jobs import Arrivals
 
@@ -65,22 +65,25 @@ class AOnline:
         self.most_workers = most_workers
         self.name = "a_online" if order == "arrival" else "a_online-density"
         given = {} if bound is None else {"F": bound}
-        self.asks = {"lambda": asked("lambda", **given), "alpha": asked("alpha", **given)}
+        self.prior_names = {
+            "lambda": prior_name("lambda", **given),
+            "alpha": prior_name("alpha", **given),
+        }
         if bound is None:
-            self.asks["F"] = "F"
+            self.prior_names["F"] = "F"
         if order != "arrival" or most_workers is not None:
-            del self.asks["alpha"]  # another algorithm: the theorem gives no bound
+            del self.prior_names["alpha"]  # another algorithm: the theorem gives no bound
 
     @property
     def knows(self) -> tuple[str, ...]:
         """Lambda of (11), with F; and the competitive parameter alpha where Theorem 5 holds."""
-        return tuple(self.asks.values())
+        return tuple(self.prior_names.values())
 
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Begin with empty servers."""
         self.cluster = Cluster(public)
         self.horizon = public.horizon
-        self.lam = float(prior[self.asks["lambda"]])
+        self.lam = float(prior[self.prior_names["lambda"]])
         self.waiting: dict[int, Task] = {}
         self.arrived: dict[int, int] = {}  # the slot of arrival
         self.tau = 1

@@ -134,7 +134,7 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
         must_reach(load, {"gpu": reached}, inst, slots)
         return inst
 
-    return sensible(some, slots, length, made, asked=window.load is not None)
+    return sensible(some, slots, length, made, requested=window.load is not None)
 
 
 def _drawn(classes: Classes, *, profiles: bool, named: bool) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from optsched.families.dmlrs.policies.find_schedule import RandomizedOracle
 from optsched.families.dmlrs.policies.prior import PRINTED, SAFE, ln_bounds, proved, theorem_ratio
 from optsched.numbers.arrays import Ints
 from optsched.numbers.streams import Streams
-from optsched.policies.knowledge import asked
+from optsched.policies.knowledge import prior_name
 from optsched.problem import Information, InputError, Prior
 from optsched.scheduling.jobs import Arrivals
 from optsched.scheduling.online.ledger import Ledger
@@ -71,20 +71,24 @@ class PdOrs:
         self.gain, self.most_rounds, self.delta = gain, most_rounds, delta
         self.oracle: Oracle
         price = {} if U == SAFE else {"price": U}
-        self.asks = {"ln_U": asked("ln_U", **price), "ln_L": "ln_L", "most_workers": "most_workers"}
+        self.prior_names = {
+            "ln_U": prior_name("ln_U", **price),
+            "ln_L": "ln_L",
+            "most_workers": "most_workers",
+        }
         if L_scale == 1 and U == SAFE:
             rounding = {"gain": gain, "delta": delta} if self.randomized else {}
-            self.asks["theorem_3"] = asked("theorem_3", **rounding)
+            self.prior_names["theorem_3"] = prior_name("theorem_3", **rounding)
 
     @property
     def knows(self) -> tuple[str, ...]:
         """U and L of (3.13), (3.14) as logarithms, the most workers; Theorem 3 if it holds."""
-        return tuple(self.asks.values())
+        return tuple(self.prior_names.values())
 
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:
         """Open the prices at L."""
         self.platform, self.streams = public, streams
-        upper, lower = prior[self.asks["ln_U"]], prior["ln_L"]
+        upper, lower = prior[self.prior_names["ln_U"]], prior["ln_L"]
         if lower is not None:
             lower = min([lower + self.shift_lower, *(u for u in upper if u is not None)])
         self.ledger = Ledger(public.capacity, public.horizon)

@@ -112,13 +112,13 @@ class Relaxation:
 class Tally:
     """How often was rounded."""
 
-    asked: int = 0  # relaxations with a solution
+    solved: int = 0  # relaxations with a solution
     rounds: int = 0
     failed: int = 0  # not feasible within the limit
 
     def add(self, rounds: int, success: bool) -> None:
         """Note one relaxation."""
-        self.asked += 1
+        self.solved += 1
         self.rounds += rounds
         self.failed += not success
 

@@ -71,19 +71,19 @@ def open_trace(source: Path, window: Window) -> DmlrsInstance:
         from_trace,
         offered_load,
         lambda inst: len(inst.capacity),
-        asked=window.load is not None,
+        requested=window.load is not None,
     )
 
 
-def _as_is(said: AsItIs) -> DmlrsInstance:
+def _as_is(recorded: AsItIs) -> DmlrsInstance:
     """Make an instance of a window in which nothing is scaled, with its own times and machines.
 
     Nothing is invented: what the trace does not name, a task does not request. A job is its tasks,
     and takes as long as it took wherever they sit; so both rates are the same.
     """
     same = {"inner_bandwidth": 1.0, "outer_bandwidth": 1.0, "utility": Inverse()}
-    jobs = tuple(DmlrsJob(**said.job(i) | same) for i in range(len(said.work)))
-    return DmlrsInstance(**said.platform(), machines=said.machines, jobs=jobs)
+    jobs = tuple(DmlrsJob(**recorded.job(i) | same) for i in range(len(recorded.work)))
+    return DmlrsInstance(**recorded.platform(), machines=recorded.machines, jobs=jobs)
 
 
 def recorded(
@@ -183,7 +183,7 @@ def from_trace(
             f"seed {seed}{f'; models left out: {skipped}' if skipped else ''}"
         ),
     )
-    machines = scaled(classes, whole.asked, slots, load, nearest=True)
+    machines = scaled(classes, whole.total_demand, slots, load, nearest=True)
     return whole.on(machines)
 
 

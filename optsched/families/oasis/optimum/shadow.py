@@ -64,8 +64,8 @@ def _by_machine(inst: OasisInstance, root: SlotPrices, bits: int) -> list[Row]:
         for members in side.classes:
             room = np.tile(capacity[members[0]].astype(float), (slots.size, 1))
             best, out = np.empty(slots.size), np.zeros_like(upper)
-            asked = Knapsacks(value, demand.astype(float), room, np.zeros_like(upper), upper)
-            best_patterns(asked, best, out, NODES, STEPS)
+            knapsacks = Knapsacks(value, demand.astype(float), room, np.zeros_like(upper), upper)
+            best_patterns(knapsacks, best, out, NODES, STEPS)
             name = class_name(side.machines, members)
             rows += [
                 {"side": side.name, "slot": t, "machines": name, "resource": "machine", "price": p}

@@ -18,7 +18,7 @@ from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, 
 from optsched.families.oasis.policies.estimate import Estimate
 from optsched.numbers.resources import ceil_tol, exact, room
 from optsched.numbers.streams import Streams
-from optsched.policies.knowledge import asked
+from optsched.policies.knowledge import prior_name
 from optsched.problem import Information, Prior
 from optsched.scheduling.jobs import Arrivals, transfer_slots
 from optsched.scheduling.online.competitive import PostedPrice, proved_ratio
@@ -82,28 +82,28 @@ class Oasis:
         grain = {} if granularity == "exact" else {"granularity": granularity}
         bounds = {
             "ln_U1": "ln_U1",
-            "ln_L1": asked("ln_L1", **floor),
+            "ln_L1": prior_name("ln_L1", **floor),
             "ln_U2": "ln_U2",
-            "ln_L2": asked("ln_L2", **floor),
+            "ln_L2": prior_name("ln_L2", **floor),
         }
-        self.asks = {
+        self.prior_names = {
             **(bounds if estimate is None else {}),
-            "most_workers": asked("most_workers", **grain),
-            "most_work": asked("most_work", **grain),
+            "most_workers": prior_name("most_workers", **grain),
+            "most_work": prior_name("most_work", **grain),
         }
         exact = L_floor == 0 and U_factor == L_factor == 1 and granularity == "exact"
         if exact and estimate is None:
-            self.asks["alpha"] = "alpha"  # else Theorem 4 is about other schedules
+            self.prior_names["alpha"] = "alpha"  # else Theorem 4 is about other schedules
 
     @property
     def knows(self) -> tuple[str, ...]:
         """Ln U and ln L of (23)-(26), if not estimated, and how large jobs are at most."""
-        return tuple(self.asks.values())
+        return tuple(self.prior_names.values())
 
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Open the prices at L."""
         self.platform = public
-        known = {name: prior[text] for name, text in self.asks.items()}
+        known = {name: prior[text] for name, text in self.prior_names.items()}
         workers, ps = self.estimate or (
             (known["ln_U1"], known["ln_L1"]),
             (known["ln_U2"], known["ln_L2"]),

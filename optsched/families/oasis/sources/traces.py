@@ -59,28 +59,28 @@ def open_trace(source: Path, window: Window) -> OasisInstance:
         from_trace,
         lambda inst: offered_load(inst)["worker"],
         lambda inst: len(inst.worker_capacity) + len(inst.ps_capacity),
-        asked=window.load is not None,
+        requested=window.load is not None,
     )
 
 
-def _as_is(said: AsItIs) -> OasisInstance:
+def _as_is(recorded: AsItIs) -> OasisInstance:
     """Make an instance of a window in which nothing is scaled, with its own times and machines.
 
     Nothing is invented but the utility: what the trace does not name, a task does not request. A
     job is its tasks; its parameter server (PS) sits next to the machines of the list.
     """
-    known = [said.job(i) for i in range(len(said.work))]
-    later = [-(-work // job["chunks"]) - 1 for work, job in zip(said.work, known, strict=True)]
-    draws = Streams(said.seed).randoms("utility", range(len(known)), 4)
+    known = [recorded.job(i) for i in range(len(recorded.work))]
+    later = [-(-work // job["chunks"]) - 1 for work, job in zip(recorded.work, known, strict=True)]
+    draws = Streams(recorded.seed).randoms("utility", range(len(known)), 4)
     utilities = draw_utilities(draws, RANGES.target, later=later)
     jobs = [
         OasisJob(**job, worker_bandwidth=1.0, utility=utility)
         for job, utility in zip(known, utilities, strict=True)
     ]
-    nothing = (0.0,) * len(said.units)
+    nothing = (0.0,) * len(recorded.units)
     return OasisInstance(
-        **said.platform(),
-        worker_machines=said.machines,
+        **recorded.platform(),
+        worker_machines=recorded.machines,
         ps_machines=(MachineClass(name="parameter servers", capacity=nothing),),
         jobs=tuple(jobs),
     )

@@ -53,10 +53,12 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
     begin = float(taken["submit_seconds"].iloc[0])
     times = (taken["submit_seconds"].to_numpy(dtype=np.float64) - begin).tolist()
     runs = taken["run_seconds"].to_numpy(dtype=np.float64)
-    asked = taken.get("request_seconds", pd.Series(np.nan, taken.index)).to_numpy(dtype=np.float64)
+    requested = taken.get("request_seconds", pd.Series(np.nan, taken.index)).to_numpy(
+        dtype=np.float64
+    )
     jobs = []
     for submit, run, request, tasks, amount, user in zip(
-        times, runs.tolist(), np.fmax(asked, runs).tolist(), taken["tasks"].tolist(),
+        times, runs.tolist(), np.fmax(requested, runs).tolist(), taken["tasks"].tolist(),
         need.to_numpy(dtype=np.float64).tolist(), taken["user"].tolist(), strict=True,
     ):  # fmt: skip
         length = max(1, int(np.ceil(run)))

@@ -37,7 +37,7 @@ class Side(NamedTuple):
     kind: Ints  # (H,) the class of each machine
 
 
-class Asked(NamedTuple):
+class PricingProblem(NamedTuple):
     """What is wanted of S slots, for J jobs."""
 
     slot: Ints  # (S,)
@@ -109,13 +109,18 @@ class _Emptied(NamedTuple):
 
 @kernel(nogil=True)
 def price_slots(
-    asked: Asked, work: Work, sides: tuple[Side, Side], moves: int, rng: Generator, hosted: Hosted
+    pricing: PricingProblem,
+    work: Work,
+    sides: tuple[Side, Side],
+    moves: int,
+    rng: Generator,
+    hosted: Hosted,
 ) -> None:
     """Pack slots, each in this many moves from what is known, or from machines that are filled.
 
     Parameters
     ----------
-    asked : Asked
+    pricing : Asked
     work : Work
     sides : pair
         Of all jobs.
@@ -124,17 +129,17 @@ def price_slots(
     hosted : Hosted
         What is known, of the jobs that may run; receives the packings.
     """
-    for s in range(asked.slot.size):
-        t = asked.slot[s]
-        jobs = np.flatnonzero(asked.may[s])
+    for s in range(pricing.slot.size):
+        t = pricing.slot[s]
+        jobs = np.flatnonzero(pricing.may[s])
         n = jobs.size
         if n == 0:
             continue
         part = np.empty((2, n))
         for k in range(n):
             for side in range(2):
-                part[side, k] = asked.part[side, jobs[k], t]
-        mine = Jobs(asked.value[s][jobs], part, work.want[jobs], work.needed[jobs])
+                part[side, k] = pricing.part[side, jobs[k], t]
+        mine = Jobs(pricing.value[s][jobs], part, work.want[jobs], work.needed[jobs])
         state = _State(
             hosted.worker[s][:, jobs],
             hosted.ps[s][:, jobs],
@@ -142,7 +147,7 @@ def price_slots(
             np.zeros(n, np.int64),
         )
         machines = empty_machines(sides[0], jobs), empty_machines(sides[1], jobs)
-        refill(mine, machines, state, not asked.known[s], moves, rng)
+        refill(mine, machines, state, not pricing.known[s], moves, rng)
         for k in range(n):
             hosted.number[s, jobs[k]] = _complete(mine, state, k)
             hosted.worker[s, :, jobs[k]] = state.worker[:, k]

@@ -14,8 +14,8 @@ from numpy.random import Generator
 
 from optsched.families.oasis.instance import OasisSchedule
 from optsched.families.oasis.optimum.configuration_lp.packing import (
-    Asked,
     Hosted,
+    PricingProblem,
     Side,
     Work,
     price_slots,
@@ -94,26 +94,26 @@ class Slots:
         """
         value = np.ascontiguousarray((price[:, slots] + self.spare[:, None]).T)
         there = (self.arrival[None, :] <= slots[:, None]) & (slots[:, None] <= last[None, :])
-        asked = Asked(
+        pricing = PricingProblem(
             slots,
             there & (self.most > 0)[None, :] & (value > 0),
             value,
             self.part,
             np.array([t in known for t in slots.tolist()], bool),
         )
-        work_units.steps(PACKING * float(asked.may.sum()))
+        work_units.steps(PACKING * float(pricing.may.sum()))
         room = [np.zeros((slots.size, *shape), np.int16) for shape in self.shapes]
         hosted = Hosted(room[0], room[1], np.zeros(value.shape, np.int64))
         for s, t in enumerate(slots.tolist()):
             if t in known:
-                stays = asked.may[s, known[t].jobs]
-                jobs = known[t].jobs[stays]
-                hosted.worker[s][:, jobs] = known[t].hosted[0][:, stays]
-                hosted.ps[s][:, jobs] = known[t].hosted[1][:, stays]
-        price_slots(asked, self.work, self.sides, MOVES, self.rng, hosted)
+                allowed = pricing.may[s, known[t].jobs]
+                jobs = known[t].jobs[allowed]
+                hosted.worker[s][:, jobs] = known[t].hosted[0][:, allowed]
+                hosted.ps[s][:, jobs] = known[t].hosted[1][:, allowed]
+        price_slots(pricing, self.work, self.sides, MOVES, self.rng, hosted)
         out = []
         for s, t in enumerate(slots.tolist()):
-            jobs = np.flatnonzero(asked.may[s])
+            jobs = np.flatnonzero(pricing.may[s])
             if jobs.size:
                 both = hosted.worker[s][:, jobs], hosted.ps[s][:, jobs]
                 out.append(Slot(t, jobs, hosted.number[s, jobs], both))

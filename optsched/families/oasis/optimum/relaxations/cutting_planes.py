@@ -310,8 +310,8 @@ class CutLoop:
         most = np.where(blocks.row[side] >= 0, self.most[side][:, None], 0)  # (I, T)
         upper = np.repeat(np.ascontiguousarray(most.T), classes, axis=0)
         best, out = np.empty(len(value)), np.zeros(upper.shape, np.int64)
-        asked = Knapsacks(value, blocks.demand[side], capacity, np.zeros_like(upper), upper)
-        best_patterns(asked, best, out, NODES, STEPS)
+        knapsacks = Knapsacks(value, blocks.demand[side], capacity, np.zeros_like(upper), upper)
+        best_patterns(knapsacks, best, out, NODES, STEPS)
         work_units.steps(pattern_steps(upper))
         return float(np.tile(problem.count[side], slots) @ best)
 

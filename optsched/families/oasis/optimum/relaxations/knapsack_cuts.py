@@ -81,7 +81,7 @@ def packing_cut(
         inverse[k, k] = 1.0 / most[0, k]
         for r in range(resources):
             need[k, r] = demand[item[k], r]
-    asked = Knapsacks(value, need, machine, lower, most)
+    knapsacks = Knapsacks(value, need, machine, lower, most)
     steps = plain_int(STEPS)
     least = 0.0
     for _ in range(rounds):
@@ -100,7 +100,7 @@ def packing_cut(
         else:
             for k in range(m):
                 value[0, k] = max(0.0, dual[k])
-            best_patterns(asked, top, pattern, nodes, steps)
+            best_patterns(knapsacks, top, pattern, nodes, steps)
             needed = value[0] @ want / top[0]
             for k in range(m):
                 if needed > least:

@@ -230,8 +230,8 @@ class UnitPriceDecomposition:
             capacity = self.capacity[side][[self.hosts[b].group for b in mine]]
             out = np.zeros((len(mine), self.jobs), np.int64)
             top = np.zeros(len(mine))
-            asked = Knapsacks(value, self.demand[side], capacity, lower, upper)
-            best_patterns(asked, top, out, NODES, STEPS)
+            knapsacks = Knapsacks(value, self.demand[side], capacity, lower, upper)
+            best_patterns(knapsacks, top, out, NODES, STEPS)
             work_units.steps(pattern_steps(upper))
             for k, b in enumerate(mine):
                 block = self.jobs + b

@@ -51,7 +51,7 @@ class Machines(NamedTuple):
     free: Floats  # (T, R, H) units
 
 
-class _Asked(NamedTuple):
+class _SideDemand(NamedTuple):
     """What a job's workers (PS) request, and at which prices."""
 
     unit: Floats  # (C, T) price of a worker
@@ -88,14 +88,14 @@ def _keep(scratch: Scratch, size: int, held: float, enough: float) -> tuple[int,
 
 
 @kernel
-def _offers(t: int, s: int, asked: _Asked, limit: int, dearest: float, slot: Scratch) -> int:
+def _offers(t: int, s: int, mine: _SideDemand, limit: int, dearest: float, slot: Scratch) -> int:
     """Collect the cheapest places for ``limit`` workers in a slot; return how many machines.
 
     A machine that is full then, but for what is left of some resource, charges
     ``fragmentation_penalty`` times the value of that as well. A machine that charges ``dearest`` or
     more is skipped.
     """
-    unit, price, machines, demand, fragmentation_penalty = asked
+    unit, price, machines, demand, fragmentation_penalty = mine
     free, size, held = machines.free[t], 0, 0.0
     for c in range(machines.begin.size - 1):
         if unit[c, s] >= dearest:
@@ -165,8 +165,8 @@ def insert(
     unit_prices(i, a, slots, sides, prices, scratch)
     servers = jobs.servers[jobs.first[i] : jobs.first[i] + most + 1]
     demand = (sides[0].demand[i], sides[1].demand[i])
-    worker = _Asked(scratch.unit[0], prices[0], machines[0], demand[0], fragmentation_penalty)
-    server = _Asked(scratch.unit[1], prices[1], machines[1], demand[1], fragmentation_penalty)
+    worker = _SideDemand(scratch.unit[0], prices[0], machines[0], demand[0], fragmentation_penalty)
+    server = _SideDemand(scratch.unit[1], prices[1], machines[1], demand[1], fragmentation_penalty)
     heap = scratch.heap
     best, completion = least, -1
     for again in range(2):  # the second time, only what the best schedule takes

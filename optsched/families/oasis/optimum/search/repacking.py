@@ -88,8 +88,8 @@ def fill_machines(
                 again = again and pattern[0, j] <= left[0, j]
         if todo > 0 and not again:
             room = capacity[h : h + 1]
-            asked = Knapsacks(value, demand, room, lower, left)
-            best_patterns(asked, worth, pattern, nodes, steps)
+            knapsacks = Knapsacks(value, demand, room, lower, left)
+            best_patterns(knapsacks, worth, pattern, nodes, steps)
             last = h
         for j in range(jobs):
             put = pattern[0, j] if todo > 0 else 0
