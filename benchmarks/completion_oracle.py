@@ -49,7 +49,7 @@ def plain_value(
     chosen: tuple[int, float, int],  # arrival, weight, deadline
     worker_cost: Floats,
     ps_cost: Floats,
-    room: Ints,  # (M, H)
+    max_units: Ints,  # (M, H)
     free: Ints,  # (H, R)
     count: Ints,
     e: Ints,
@@ -81,7 +81,7 @@ def plain_value(
                         for i in order:
                             if left == 0:
                                 break
-                            have = room[m, i] * (count[i] - (1 if i == h else 0))
+                            have = max_units[m, i] * (count[i] - (1 if i == h else 0))
                             cost += min(left, have) * unit[i]
                             left -= min(left, have)
                         if left == 0:
@@ -183,7 +183,7 @@ def plain(jobs: Jobs, j: int, servers: PricedServers, *, whole: bool = True) -> 
             question(jobs, j, whole=whole),
             servers.worker_cost,
             servers.ps_cost,
-            servers.room[0, 0].astype(np.int64),
+            servers.max_units[0, 0].astype(np.int64),
             servers.free[0, 0],
             servers.number,
             jobs.types.worker_demand,

@@ -72,9 +72,9 @@ class ByClass(Rows):
             for side in SIDES:
                 for c, machines in enumerate(problem.classes[side]):
                     needs = problem.demand[side][i]
-                    rooms = problem.capacity[side][c][needs > 0] // needs[needs > 0]
-                    room = int(min(most, rooms.min(initial=most)))
-                    self.variable(("yz"[side], i, t, c), room * len(machines))
+                    quotients = problem.capacity[side][c][needs > 0] // needs[needs > 0]
+                    max_units = int(min(most, quotients.min(initial=most)))
+                    self.variable(("yz"[side], i, t, c), max_units * len(machines))
 
     def _job(self, i: int, slots: list[int]) -> None:
         problem, job = self.problem, self.problem.inst.jobs[i]

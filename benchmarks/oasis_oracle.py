@@ -57,11 +57,11 @@ def _cheapest(price: Floats, free: Floats, demand: Floats, most: int) -> Floats:
     cost[0] = 0.0
     placed = 0
     for h in order:
-        room = float(most - placed)
+        max_units = float(most - placed)
         for r in range(resources):
             if demand[r] > 0.0:
-                room = min(room, np.floor(free[r, h] / demand[r]))
-        for _ in range(int(room)):
+                max_units = min(max_units, np.floor(free[r, h] / demand[r]))
+        for _ in range(int(max_units)):
             placed += 1
             cost[placed] = cost[placed - 1] + unit[h]
     for n in range(placed + 1, most + 1):

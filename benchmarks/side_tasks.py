@@ -120,25 +120,25 @@ def optimum(instance: Any, _family: str, method: str) -> Task:
 KINDS = {"oracle": oracle, "policy": policy, "optimum": optimum, "small": optimum}
 
 
-def _prices(free: Any, worth: float) -> Any:
+def _prices(free: Any, total: float) -> Any:
     """Return prices (T, R, H) at which all that is free (T, R, H) is worth so much, or nearly."""
     rng = np.random.default_rng(1)
     price = np.exp(UNEVEN * rng.standard_normal((free.shape[0], 1, 1)))
     price = price * rng.uniform(*APART, size=free.shape)
     whole = np.maximum(free.sum(axis=(0, 2), keepdims=True), 1.0) * free.shape[1]
-    return np.ascontiguousarray(price * worth / whole)
+    return np.ascontiguousarray(price * total / whole)
 
 
-def _machines(capacity: Any, count: Any, slots: int, worth: float) -> Any:
+def _machines(capacity: Any, count: Any, slots: int, total: float) -> Any:
     kind = module("optsched.scheduling.oracle.schedule").Machines
     free = np.ascontiguousarray(np.repeat(capacity.astype(float).T[None], slots, axis=0))
-    return kind(_prices(free * count, worth), free, count)
+    return kind(_prices(free * count, total), free, count)
 
 
 def _separated(instance: Any, *, distinct: bool) -> Task:
     schedule, arrays = module("optsched.scheduling.oracle.schedule"), instance.arrays
     blocks = relaxation(module(f"{FAMILIES}.oasis.{CAPACITY}"))(instance)
-    worth = 0.3 * float(arrays.utility.max(axis=1).sum())
+    total = 0.3 * float(arrays.utility.max(axis=1).sum())
     sides = []
     for side, whole in enumerate((arrays.worker_capacity, arrays.ps_capacity)):
         capacity, count = (
@@ -146,7 +146,7 @@ def _separated(instance: Any, *, distinct: bool) -> Task:
             if distinct
             else (blocks.capacity[side], blocks.count[side])
         )
-        sides.append(_machines(capacity, count, instance.horizon, worth / 2))
+        sides.append(_machines(capacity, count, instance.horizon, total / 2))
     most = max(job.chunks for job in instance.jobs)
     wide = max(side.count.size for side in sides)
     search = schedule.Oracle(instance.horizon, wide, most, max(instance.work))
@@ -165,8 +165,8 @@ def _shared(instance: Any, *, distinct: bool) -> Task:
     capacity, count = (
         (whole, np.ones(len(whole), np.int64)) if distinct else (blocks.capacity, blocks.count)
     )
-    worth = 0.3 * float(instance.arrays.utility.max(axis=1).sum())
-    machines = _machines(capacity, count, instance.horizon, worth)
+    total = 0.3 * float(instance.arrays.utility.max(axis=1).sum())
+    machines = _machines(capacity, count, instance.horizon, total)
     if hasattr(linked, "oracle_for"):
         search = linked.oracle_for(instance, len(count))
     else:
@@ -188,8 +188,8 @@ def _servers(instance: Any, *, distinct: bool) -> Task:
     )
     slots = 2 * instance.horizon
     free = np.repeat((whole * count[:, None]).astype(float).T[None], slots, axis=0)  # (L, R, H)
-    worth = float(jobs.weight.sum()) * instance.horizon
-    prices = np.ascontiguousarray(_prices(free, worth).transpose(0, 2, 1))
+    total = float(jobs.weight.sum()) * instance.horizon
+    prices = np.ascontiguousarray(_prices(free, total).transpose(0, 2, 1))
     kind = module(f"{FAMILIES}.completion.{SERVERS}").PricedServers
     servers = kind.of(jobs.types, prices, whole, count)
 

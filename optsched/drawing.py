@@ -136,8 +136,8 @@ def shorts(names: Iterable[str]) -> dict[str, str]:
 
 def heading(axis: Axes, text: str, inches: float, size: float = 9) -> None:
     """Write ``text`` above a panel that is so wide, in as many lines as it takes."""
-    room = max(12, int(inches * CHARACTERS * 9 / size))
-    axis.set_title(textwrap.fill(text, room), fontsize=size)
+    width = max(12, int(inches * CHARACTERS * 9 / size))
+    axis.set_title(textwrap.fill(text, width), fontsize=size)
 
 
 def headline(figure: Figure, text: str) -> None:

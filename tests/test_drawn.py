@@ -13,7 +13,7 @@ from optsched.families.dmlrs.instance import usable_ps
 from optsched.families.dmlrs.sources.presets import generate as dmlrs
 from optsched.families.oasis.instance import ps_for, ps_table
 from optsched.families.oasis.sources.presets import generate as oasis
-from optsched.numbers.resources import ceil_ratio, ceil_tol, exact, room, usable
+from optsched.numbers.resources import ceil_ratio, ceil_tol, exact, units_that_fit, usable
 from optsched.problem import InputError, Window, get_family
 
 DRAWN = [
@@ -72,7 +72,7 @@ def test_whole_numbers_say_what_fractions_say(seed):
         quotients = [
             int(usable(c) / exact(d)) for c, d in zip(capacity, demand, strict=True) if d > 0
         ]
-        assert room(capacity, demand, 50) == min([50, *quotients])
+        assert units_that_fit(capacity, demand, 50) == min([50, *quotients])
 
 
 @pytest.mark.parametrize("seed", range(3))

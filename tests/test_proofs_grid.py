@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from optsched.numbers.overflow import INT64, TooLargeError
 from optsched.proofs.grid import (
     LARGEST_PRICE,
-    capacity_worth,
+    capacity_cost,
     ceil_log2,
     charged,
     dense,
@@ -120,5 +120,5 @@ def test_costs_are_exact_on_both_sides_of_64_bits(prices, demand, shift, most):
 @given(st.lists(PRICES, min_size=4, max_size=4), st.integers(1, 10**6))
 def test_the_worth_of_all_capacity_is_exact(prices, count):
     capacity = np.array([[2**49, 3]])
-    found = capacity_worth(np.array(prices).reshape(2, 1, 2), capacity, np.array([count]))
+    found = capacity_cost(np.array(prices).reshape(2, 1, 2), capacity, np.array([count]))
     assert found == count * sum(p * (2**49, 3)[k % 2] for k, p in enumerate(prices))

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from optsched.numbers.overflow import INT64
 from optsched.proofs import knapsack
-from optsched.proofs.knapsack import NONE, best_load, by_density, multipliers, relaxed, rooms
+from optsched.proofs.knapsack import (
+    NONE,
+    best_load,
+    by_density,
+    multipliers,
+    relaxed,
+    units_that_fit,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 LARGEST_CAPACITY = 2**50 - 1
@@ -128,7 +135,7 @@ def test_rooms_are_the_most_that_fit(seed):
     draw = np.random.default_rng(seed)
     demand, capacity = draw.integers(0, 5, (4, 3)), draw.integers(0, 30, (2, 3))
     most = draw.integers(0, 9, 4)
-    found = rooms(demand, capacity, most)
+    found = units_that_fit(demand, capacity, most)
     for c, i in np.ndindex(2, 4):
         fit = [n for n in range(most[i] + 1) if (n * demand[i] <= capacity[c]).all()]
         assert found[c, i] == max(fit)

@@ -9,11 +9,11 @@ LOW, HIGH = 1, 16  # of the value of a slot
 def intervals(random, intervals, longest=8, machines=1):
     """Intervals come in order of their first slot; each runs at once, to its end, or never."""
     length = random.integers(1, longest + 1, intervals)
-    worth = (LOW * (HIGH / LOW) ** random.random(intervals)).round(2)
+    value = (LOW * (HIGH / LOW) ** random.random(intervals)).round(2)
     m = pyo.ConcreteModel()
     m.I = range(intervals)
     m.run = pyo.Var(m.I, domain=pyo.Binary)
-    total = sum(length[i] * worth[i] * m.run[i] for i in m.I)
+    total = sum(length[i] * value[i] * m.run[i] for i in m.I)
     m.total = pyo.Objective(expr=total, sense=pyo.maximize)
     during = {t: [i for i in m.I if i <= t < i + length[i]] for t in m.I}
     m.slot = pyo.Constraint(m.I, rule=lambda m, t: sum(m.run[i] for i in during[t]) <= machines)

@@ -197,11 +197,11 @@ def repeat(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
         first, last = sorted(int(k) for k in hand.rng.integers(len(entries) + 1, size=2))
         entries[first:last] = [copied(row) for _ in range(last - first)]
         return data
-    room = part.most - len(entries)
-    if room < 1:
+    free_entries = part.most - len(entries)
+    if free_entries < 1:
         return None
     slots = int(hand.rng.integers(0, 4))
-    again = [copied(entry) for entry in entries[:room]]
+    again = [copied(entry) for entry in entries[:free_entries]]
     for entry in again:
         hand.late(entry, slots)
     entries += again

@@ -52,7 +52,7 @@ class Search:
 
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng([self.seed, 0x40B7])
-        self._worth = np.array([NEW_AIMED if move in AIMED else NEW for move in self._moves])
+        self._weights = np.array([NEW_AIMED if move in AIMED else NEW for move in self._moves])
 
     def steps(self) -> Iterator[Known]:
         """Yield every instance that is evaluated, without end."""
@@ -114,7 +114,7 @@ class Search:
 
     def _chosen(self, hand: MoveContext) -> list[int]:
         """Return the moves of a child; those that look at what came of its parent come first."""
-        chances = self._worth / self._worth.sum()
+        chances = self._weights / self._weights.sum()
         chosen = [int(self._rng.choice(len(self._moves), p=chances))]
         while hand.chance(MORE):
             chosen.append(int(self._rng.choice(len(self._moves), p=chances)))
@@ -137,7 +137,7 @@ class Search:
         if parent is not None:
             won = known.fitness > parent.fitness + 1e-3
             for move in used or ():
-                self._worth[move] += LEARN * ((WON if won else LOST) - self._worth[move])
+                self._weights[move] += LEARN * ((WON if won else LOST) - self._weights[move])
         self._keep(self._elite, known, known.fitness, ELITE)
         if not found.admitted(self.terms):
             promise = found.promise(self.terms)

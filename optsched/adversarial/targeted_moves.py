@@ -25,15 +25,15 @@ def advance_job(hand: MoveContext, data: Data, found: Evaluation) -> Data | None
     part = hand.box.jobs
     entries = data[part.name]
     late = harm(found, len(entries))
-    if part.worth is None or late is None:
+    if part.value is None or late is None:
         return None
-    values = part.fields[part.worth]
+    values = part.fields[part.value]
     low, high = values.ends()[0], values.ends()[-1]
     all_of_them = hand.chance(0.5)
     chosen = range(len(entries)) if all_of_them else [int(hand.rng.integers(len(entries)))]
     for k in chosen:
         if late[k] != 0 or hand.chance(0.5):
-            put(entries, k, part.worth, high if late[k] > 0 else low)
+            put(entries, k, part.value, high if late[k] > 0 else low)
     return data
 
 
@@ -79,10 +79,10 @@ def hurt_losers(hand: MoveContext, data: Data, found: Evaluation) -> Data | None
 def add_filler_job(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
     """Put in a job that is worth next to nothing: a policy that starves has something to earn."""
     part = hand.box.jobs
-    if part.worth is None:
+    if part.value is None:
         return None
     entry = copied(hand.one(hand.drawn()[part.name]))
-    put([entry], 0, part.worth, part.fields[part.worth].ends()[0])
+    put([entry], 0, part.value, part.fields[part.value].ends()[0])
     entries = data[part.name]
     if len(entries) < part.most:
         entries.insert(int(hand.rng.integers(len(entries) + 1)), entry)

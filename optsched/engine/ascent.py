@@ -137,15 +137,15 @@ class Ascent:
             self.found(bound, prices)
         return bound
 
-    def scan(self, base: Floats, worth: float) -> None:
+    def scan(self, base: Floats, scale: float) -> None:
         """Find how many times ``base``, the prices of everything worth 1, are best.
 
-        ``worth`` is any bound: where everything is worth more, the bound is as well.
+        ``scale`` is any bound: where everything is worth more, the bound is as well.
         """
-        if not 0 < worth < np.inf:
+        if not 0 < scale < np.inf:
             return
-        lowest = self.params.lowest * worth
-        low, high = math.log(lowest), math.log(worth)  # the bound is convex in the scale
+        lowest = self.params.lowest * scale
+        low, high = math.log(lowest), math.log(scale)  # the bound is convex in the scale
         left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
         at_left, at_right = (self.look(math.exp(x) * base) for x in (left, right))
         for _ in range(self.params.scans):
@@ -167,11 +167,11 @@ class Ascent:
         some = whole > 0
         each = np.zeros(whole.size)
         each[some] = 1.0 / whole[some]
-        worth = np.bincount(group, weights=self.prices * problem.rhs).astype(np.float64)
+        scale = np.bincount(group, weights=self.prices * problem.rhs).astype(np.float64)
         usage = np.zeros((len(self.batches), whole.size))
 
         def ask(k: int) -> None:
-            prices: Floats = (worth * each)[group]
+            prices: Floats = (scale * each)[group]
             used = problem.sweep(prices, self.batches[k], level.exact)[1]
             usage[k] = np.bincount(group, weights=used, minlength=whole.size)
 
@@ -181,16 +181,16 @@ class Ascent:
             ask(k)
         step = level.first
         while step >= level.last:
-            mean: Floats = np.zeros(worth.size)
+            mean: Floats = np.zeros(scale.size)
             for _ in range(self.params.sweeps):
                 for k in self.rng.permutation(len(self.batches)):
                     if self.stop():
                         return
                     ask(int(k))
                     excess = np.minimum(usage.sum(axis=0) * each - 1.0, self.params.swing)
-                    move = step * (worth + self.params.comes_back * worth[some].mean()) * excess
-                    worth = np.where(some, np.maximum(0.0, worth + move), 0.0)
-                    mean += worth
+                    move = step * (scale + self.params.comes_back * scale[some].mean()) * excess
+                    scale = np.where(some, np.maximum(0.0, scale + move), 0.0)
+                    mean += scale
             mean /= self.params.sweeps * len(self.batches)
             before = self.bound  # of either sign
             enough = before * (1 - math.copysign(level.gain, before))

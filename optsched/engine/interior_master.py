@@ -104,21 +104,21 @@ class InteriorMaster:
         self.params = params
         self.rows, self.blocks = problem.rhs.size, problem.copies.size
         self.scale = np.where(problem.rhs > 0, problem.rhs, 1.0)
-        self.room = problem.rhs / self.scale  # 1, or 0 where there is no capacity
+        self.row_capacity = problem.rhs / self.scale  # 1, or 0 where there is no capacity
         self.copies, self.equality = problem.copies, problem.equality
         self.penalty = problem.penalty
         self.threads = threads
         self.columns: list[Column] = []
         self.known: set[tuple[int, float, bytes, bytes, bytes]] = set()
         self.usage = csc_array((self.rows, 0))  # of the first columns, in parts of the capacity
-        worth = np.zeros(self.rows) if prices is None else prices * problem.rhs
-        self.joined = worth > params.serves * worth.sum()  # rows that take part
+        row_value = np.zeros(self.rows) if prices is None else prices * problem.rhs
+        self.joined = row_value > params.serves * row_value.sum()  # rows that take part
         self.vertices = False  # whether a simplex solves it, where the interior point fails
         self.loosest = self.accuracy = params.loosest
         self.sound = True  # the last program was solved
         self.overfull = False  # in its solution, a row that took no part was
         self.last: tuple[float, Floats, Floats] | None = None  # value, prices, duals
-        self.worth = worth  # before there is a first solution
+        self.row_value = row_value  # before there is a first solution
         self.begin: _Beginning | None = None
         self.nearest = np.zeros(0)  # the best payoff of each of the first columns, less its block's
 
@@ -157,12 +157,12 @@ class InteriorMaster:
         while True:
             value, prices, duals, x = self._run(distance)
             filled = self._filled(x)
-            over = np.where(self.joined, 0.0, filled - self.room)
+            over = np.where(self.joined, 0.0, filled - self.row_capacity)
             self._join(filled)
             worst = float(over.max(initial=0.0))
             if worst <= self.params.overfull:
                 break
-        hollow = filled < self.params.hollow * self.room
+        hollow = filled < self.params.hollow * self.row_capacity
         idle = prices * self.scale <= self.params.serves * abs(value)
         self.joined &= ~(hollow & idle)
         self.last = value, prices, duals
@@ -182,7 +182,7 @@ class InteriorMaster:
 
     def _join(self, filled: Floats) -> None:
         """Let rows take part that are filled to the greater part."""
-        self.joined |= filled > self.params.filled * self.room
+        self.joined |= filled > self.params.filled * self.row_capacity
 
     def _choose(self) -> None:
         """Drop the columns that have been farthest from paying since the last choice, if many."""
@@ -190,8 +190,8 @@ class InteriorMaster:
             return
         value, prices, duals = self.last
         least = self.params.serves * abs(value)
-        worth = np.concatenate([prices * self.scale * self.room, duals * self.copies])
-        busy = int(np.count_nonzero(worth > least))
+        row_value = np.concatenate([prices * self.scale * self.row_capacity, duals * self.copies])
+        busy = int(np.count_nonzero(row_value > least))
         known = self.usage.shape[1]
         if known <= max(self.params.few, self.params.most * busy):
             return
@@ -232,9 +232,9 @@ class InteriorMaster:
         """Return what a solution is worth once its columns fit; no block requests equality."""
         block = np.array([c.block for c in self.columns], np.int64)
         matrix = vstack([self.usage, self._members(block)], format="csc")
-        room = np.concatenate([self.room, self.copies])
+        row_capacity = np.concatenate([self.row_capacity, self.copies])
         value = np.array([c.value for c in self.columns])
-        return float(value @ (x * shrink(matrix, x, room)))
+        return float(value @ (x * shrink(matrix, x, row_capacity)))
 
     def _run(self, distance: float) -> tuple[float, Floats, Floats, Floats]:
         rows = np.flatnonzero(self.joined)
@@ -246,7 +246,7 @@ class InteriorMaster:
         usage = hstack([csc_array((rows.size, asks.size)), self.usage[rows]])
         matrix = csc_array(vstack([usage, members], format="csc"))
         matrix.sort_indices()
-        limit = np.concatenate([self.room[rows], self.copies])
+        limit = np.concatenate([self.row_capacity[rows], self.copies])
         equal = np.concatenate([np.zeros(rows.size, bool), self.equality])
         value = np.concatenate(
             [np.full(asks.size, -self.penalty), np.array([c.value for c in self.columns])]
@@ -270,15 +270,15 @@ class InteriorMaster:
 
     def _central(self, program: Program, rows: Ints, block: Ints) -> tuple[Floats, Floats]:
         """Return solution and duals by the interior point, from where the last program ended."""
-        begin = self.begin or _first(program, self.worth, rows, block, self.params)
+        begin = self.begin or _first(program, self.row_value, rows, block, self.params)
         start = begin.inside(program, rows, block, self.params)
         found, earlier, self.sound = interior_point(program, start, self.accuracy)
-        worth = np.zeros(self.rows)
-        worth[rows] = earlier.duals[: rows.size]
+        row_value = np.zeros(self.rows)
+        row_value[rows] = earlier.duals[: rows.size]
         spread = (earlier.x @ earlier.reduced + earlier.slack @ earlier.duals) / (
             block.size + int((~program.equal).sum())
         )
-        self.begin = _Beginning(earlier.x, worth, earlier.duals[rows.size :], float(spread))
+        self.begin = _Beginning(earlier.x, row_value, earlier.duals[rows.size :], float(spread))
         return found.x, found.duals
 
     def _vertex(self, program: Program) -> tuple[Floats, Floats]:
@@ -299,7 +299,7 @@ class _Beginning:
     """Where the interior point begins: a central point of the last program."""
 
     x: Floats  # of the stand-ins and the first columns
-    worth: Floats  # (rows,) duals, 0 of rows that took no part
+    row_value: Floats  # (rows,) duals, 0 of rows that took no part
     duals: Floats  # (blocks,)
     spread: float  # what slack and dual of a row, or a column, have for product, on the average
 
@@ -313,9 +313,9 @@ class _Beginning:
         """
         value, matrix, limit, equal = program
         least, spread = params.nothing * self.spread, self.spread
-        worth = np.maximum(self.worth[rows], spread)
+        row_value = np.maximum(self.row_value[rows], spread)
         known = np.append(self.x, np.zeros(block.size - self.x.size))
-        payoff = value - matrix.T @ np.append(worth, np.zeros(self.duals.size))
+        payoff = value - matrix.T @ np.append(row_value, np.zeros(self.duals.size))
         top = np.full(self.duals.size, -np.inf)
         np.maximum.at(top, block, payoff)
         top = np.where(np.isfinite(top), top, 0.0)
@@ -323,7 +323,7 @@ class _Beginning:
         duals = np.where(equal[rows.size :], duals, np.maximum(duals, spread))
         reduced = duals[block] - payoff
         x = np.where(known > least, known, np.minimum(least, spread / reduced))
-        every = np.concatenate([worth, duals])
+        every = np.concatenate([row_value, duals])
         tight = np.where(equal, 0.0, np.minimum(0.5, 0.3 * spread / np.where(equal, 1.0, every)))
         x = x * shrink(matrix, x, limit * (1 - tight))
         x[: int(equal.sum())] += (limit - matrix @ x)[equal]  # stand-ins take the place
@@ -331,12 +331,12 @@ class _Beginning:
         return Point(x, every, slack, reduced)
 
 
-def shrink(matrix: csc_array, x: Floats, room: Floats) -> Floats:
+def shrink(matrix: csc_array, x: Floats, row_capacity: Floats) -> Floats:
     """Return by what every column must be multiplied so that all rows have room; (n,).
 
     Every column has a nonzero.
     """
-    fits = np.minimum(1.0, room / np.maximum(matrix @ x, 1e-300))
+    fits = np.minimum(1.0, row_capacity / np.maximum(matrix @ x, 1e-300))
     return np.asarray(np.minimum.reduceat(fits[matrix.indices], matrix.indptr[:-1]), float)
 
 
@@ -352,7 +352,7 @@ def _first(
     each = float(guess[rows].mean()) if rows.size else 0.0
     if each <= 0:
         each = max(float(most @ copies), 1e-9 * float(np.abs(value).max())) / limit.size
-    worth = np.zeros(guess.size)
-    worth[rows] = np.maximum(guess[rows], params.first * each) if guess.any() else each
+    row_value = np.zeros(guess.size)
+    row_value[rows] = np.maximum(guess[rows], params.first * each) if guess.any() else each
     least = np.where(equal[rows.size :], -np.inf, 0.0)
-    return _Beginning((0.5 * copies / number)[block], worth, least, params.first * each)
+    return _Beginning((0.5 * copies / number)[block], row_value, least, params.first * each)

@@ -68,7 +68,7 @@ def construct(
 
 def improve(
     board: SearchBoard,
-    worth: Sequence[float],
+    values: Sequence[float],
     windows: Sequence[tuple[int, int]],
     factors: int,
     rng: Generator,
@@ -84,7 +84,7 @@ def improve(
     Parameters
     ----------
     board : SearchBoard
-    worth : sequence of float
+    values : sequence of float
         The most that each job can earn; jobs of value 0 are left out.
     windows : sequence of (first slot, last slot)
         When each job can run: jobs in each other's way overlap.
@@ -100,12 +100,12 @@ def improve(
         Needed where an insertion may move other jobs.
     weights : sequence of float, optional
         How likely a rejected job is to be tried, above 0, relative to others; by default, the job
-        that is made room for is drawn by ``worth``, and those tried next to it are alike.
+        that is made room for is drawn by ``values``, and those tried next to it are alike.
     arrived : callable, optional
         Called before every move: puts a better state on the board if somebody else has found one,
         and returns whether.
     """
-    jobs = [i for i, w in enumerate(worth) if w > 0]
+    jobs = [i for i, w in enumerate(values) if w > 0]
     if not jobs:
         return
     best = board.value
@@ -116,9 +116,9 @@ def improve(
         before = board.value
         back = None if keep is None else keep()
         rejected = [i for i in jobs if i not in board.plans]
-        out, wanted = _destroy(board, rejected, weights or worth, windows, rng)
+        out, wanted = _destroy(board, rejected, weights or values, windows, rng)
         taken = {i: board.remove(i) for i in out}
-        inserted = _repair(board, [*wanted, *out], rejected, worth, weights, factors, rng)
+        inserted = _repair(board, [*wanted, *out], rejected, values, weights, factors, rng)
         heat = COOLING[0] * (COOLING[1] / COOLING[0]) ** passed
         heat *= abs(best)
         if board.value < before + heat * math.log(max(rng.random(), 1e-300)):
@@ -174,7 +174,7 @@ def _repair(
     board: SearchBoard,
     first: Sequence[int],
     rejected: Sequence[int],
-    worth: Sequence[float],
+    values: Sequence[float],
     weights: Sequence[float] | None,
     factors: int,
     rng: Generator,
@@ -185,9 +185,9 @@ def _repair(
     if kind == 0:
         order = [order[k] for k in rng.permutation(len(order))]
     elif kind == 1:
-        order.sort(key=lambda i: -worth[i] * rng.uniform(0.7, 1.3))
+        order.sort(key=lambda i: -values[i] * rng.uniform(0.7, 1.3))
     others = _draw([i for i in rejected if i not in first], weights, rng)
-    others.sort(key=lambda i: -worth[i])
+    others.sort(key=lambda i: -values[i])
     inserted = []
     common = int(rng.integers(factors))
     for i in [*order, *others]:

@@ -48,7 +48,7 @@ class Futures:
         self._over: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         self._finishing = False
 
-    def room(self) -> bool:
+    def has_capacity(self) -> bool:
         """Whether fewer chunks are handed in than there should be."""
         return not self._finishing and len(self._running) < self.size
 

@@ -93,7 +93,7 @@ def call_all(
     pool = Pool(min(workers, max(1, len(calls))))
     try:
         while calls or pool.busy():
-            while calls and pool.room():
+            while calls and pool.has_capacity():
                 pool.submit([calls.popleft()])
             for event in pool.poll(LOOK):
                 if isinstance(event, TaskCompleted):

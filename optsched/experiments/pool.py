@@ -114,7 +114,7 @@ class Pool:
         self._finishing = False
         self._failed_starts = 0  # in a row
 
-    def room(self) -> bool:
+    def has_capacity(self) -> bool:
         """Whether a process is idle, or may be started."""
         return not self._finishing and (
             len(self._workers) < self.size or any(not w.tasks for w in self._workers)

@@ -335,7 +335,7 @@ def steer(work: _Work, crew: Pool | Futures, tell: Callable[[Progress], None] | 
     ended, due = False, 0.0
     try:
         while crew.busy() or not (ended or work.is_done()):
-            while not ended and crew.room() and (tasks := work.chunk(crew.size)):
+            while not ended and crew.has_capacity() and (tasks := work.chunk(crew.size)):
                 crew.submit(tasks)
             for event in crew.poll(LOOK):
                 work.hear(event)

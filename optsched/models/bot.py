@@ -118,8 +118,8 @@ def solver_program(inst: BotInstance, form: str = "geometric") -> cp.Problem:
     elif inst.alpha == 1:
         eq10 = g @ cp.log(total)  # type: ignore[attr-defined]
     elif inst.alpha == 0:
-        worth = inst.weights * units(inst)
-        eq10 = (worth / worth.max()) @ total
+        weights = inst.weights * units(inst)
+        eq10 = (weights / weights.max()) @ total
     else:
         logs, power = _log_weights(inst), 1 - float(inst.alpha)
         factors = np.exp((logs - logs.max()) / power)

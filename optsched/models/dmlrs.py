@@ -52,7 +52,7 @@ from optsched.families.dmlrs.instance import (
     batch_slots,
     usable_ps,
 )
-from optsched.numbers.resources import exact, room
+from optsched.numbers.resources import exact, units_that_fit
 
 
 def dmlrs_ilp(
@@ -93,12 +93,12 @@ def dmlrs_job_ilp(inst: DmlrsInstance, *, printed: bool = False) -> pyo.Concrete
         for i, job in enumerate(jobs)
         for h in H
     }
-    rooms = _rooms(inst)
+    max_units = _max_units(inst)
     ratio = [_ratio(needs.ps_outer) for needs in inst.needs]
     spreads = [
         ratio[i] is not None
         and len(capacity) > 1
-        and all(any(rooms[i, h][side] for h in H) for side in (0, 1))
+        and all(any(max_units[i, h][side] for h in H) for side in (0, 1))
         for i in m.I
     ]
     outer = [(i, t) for i, t in m.IT if spreads[i]]
@@ -109,7 +109,7 @@ def dmlrs_job_ilp(inst: DmlrsInstance, *, printed: bool = False) -> pyo.Concrete
     )
     m.outer = pyo.Var(outer, domain=pyo.Binary, doc="job i runs on two machines or more in slot t")
     for name, side, what in (("w", 0, "workers"), ("s", 1, "parameter servers")):
-        index = [(i, t, h) for i, t in outer for h in H if rooms[i, h][side]]
+        index = [(i, t, h) for i, t in outer for h in H if max_units[i, h][side]]
         variable = pyo.Var(
             index,
             domain=pyo.NonNegativeIntegers,
@@ -163,11 +163,11 @@ def dmlrs_job_ilp(inst: DmlrsInstance, *, printed: bool = False) -> pyo.Concrete
 
     @m.Constraint(list(m.w), doc="(Fact 1) workers of outer placements in outer slots only")
     def fact1_workers(m, i, t, h):
-        return m.w[i, t, h] <= rooms[i, h][0] * m.outer[i, t]
+        return m.w[i, t, h] <= max_units[i, h][0] * m.outer[i, t]
 
     @m.Constraint(list(m.s), doc="(Fact 1) parameter servers of outer placements likewise")
     def fact1_servers(m, i, t, h):
-        return m.s[i, t, h] <= rooms[i, h][1] * m.outer[i, t]
+        return m.s[i, t, h] <= max_units[i, h][1] * m.outer[i, t]
 
     @m.Constraint(
         [(i, t, h) for i, t in outer for h in H], doc="(Fact 1) an outer placement leaves machine h"
@@ -193,7 +193,7 @@ def dmlrs_link_ilp(inst: DmlrsInstance, *, printed: bool = False) -> pyo.Concret
     m = _frame(inst, "dmlrs_link", printed=printed)
     m.H = pyo.RangeSet(0, len(capacity) - 1)
     ITH = [(i, t, h) for i, t in m.IT for h in m.H]
-    rooms = _rooms(inst)
+    max_units = _max_units(inst)
     m.w = pyo.Var(ITH, domain=pyo.NonNegativeIntegers, doc="(3.7) workers of i on h in t")
     m.s = pyo.Var(ITH, domain=pyo.NonNegativeIntegers, doc="(3.7) PS of i on h in t")
     m.holds = pyo.Var(ITH, domain=pyo.Binary, doc="h is in P_i[t]")
@@ -216,7 +216,7 @@ def dmlrs_link_ilp(inst: DmlrsInstance, *, printed: bool = False) -> pyo.Concret
 
     @m.Constraint(ITH, doc="(3.1) the inner rate is for workers where all PS are")
     def eq3_1_near(m, i, t, h):
-        return m.near[i, t, h] <= rooms[i, h][0] * m.alone[i, t, h]
+        return m.near[i, t, h] <= max_units[i, h][0] * m.alone[i, t, h]
 
     @m.Constraint(ITH, doc="(3.1) of the workers there are")
     def eq3_1_near_workers(m, i, t, h):
@@ -237,13 +237,13 @@ def dmlrs_link_ilp(inst: DmlrsInstance, *, printed: bool = False) -> pyo.Concret
 
     @m.Constraint(ITH, doc="(3.2) what one machine holds of workers")
     def eq3_2_room(m, i, t, h):
-        return m.w[i, t, h] <= rooms[i, h][0]
+        return m.w[i, t, h] <= max_units[i, h][0]
 
     _capacity(m, inst, {}, (), printed=printed)
 
     @m.Constraint(ITH, m.H, doc="(3.4) a link for every worker and machine with PS")
     def eq3_4_link(m, i, t, h, p):
-        return m.link[i, t, h, p] >= m.w[i, t, h] - rooms[i, h][0] * (1 - m.holds[i, t, p])
+        return m.link[i, t, h, p] >= m.w[i, t, h] - max_units[i, h][0] * (1 - m.holds[i, t, p])
 
     @m.Constraint(m.IT, doc="(3.4) parameter servers are no bottleneck")
     def eq3_4_bandwidth(m, i, t):
@@ -265,7 +265,7 @@ def dmlrs_link_ilp(inst: DmlrsInstance, *, printed: bool = False) -> pyo.Concret
 
     @m.Constraint(ITH, doc="(3.4) h has no PS unless it is declared to")
     def eq3_4_holds_none(m, i, t, h):
-        return m.s[i, t, h] <= rooms[i, h][1] * m.holds[i, t, h]
+        return m.s[i, t, h] <= max_units[i, h][1] * m.holds[i, t, h]
 
     @m.Constraint(m.IT, doc="(3.5) no more parameter servers than workers")
     def eq3_5_servers(m, i, t):
@@ -329,10 +329,13 @@ def _capacity(m, inst, inside, ps_in, *, printed):
         return sum(load[h, r, t]) <= limit[h][r]
 
 
-def _rooms(inst: DmlrsInstance) -> dict[tuple[int, int], tuple[int, int]]:
+def _max_units(inst: DmlrsInstance) -> dict[tuple[int, int], tuple[int, int]]:
     """Return how many workers and PS of job i the empty machine h holds, by (i, h)."""
     return {
-        (i, h): (room(c, job.worker_demand, job.chunks), room(c, job.ps_demand, job.chunks))
+        (i, h): (
+            units_that_fit(c, job.worker_demand, job.chunks),
+            units_that_fit(c, job.ps_demand, job.chunks),
+        )
         for i, job in enumerate(inst.jobs)
         for h, c in enumerate(inst.capacity)
     }

@@ -191,7 +191,7 @@ class Part:
     least: int = 1  # entries
     most: int = 1
     time: Path | None = None  # the field that states when an entry comes
-    worth: Path | None = None  # the field that states how much an entry counts
+    value: Path | None = None  # the field that states how much an entry counts
     # fields that make an entry longer, and that make it need more at a time: 1 as they grow, -1 as
     # they fall
     length: Mapping[Path, int] = field(default_factory=dict)

@@ -102,10 +102,10 @@ def usable(capacity: float) -> Fraction:
     return c + slack(c)
 
 
-def room(capacity: Sequence[float], demand: Sequence[float], most: int) -> int:
+def units_that_fit(capacity: Sequence[float], demand: Sequence[float], most: int) -> int:
     """Return how many workers (or PS) of one ``demand`` an empty machine holds, at most ``most``.
 
-    >>> room((2.9, 3.7), (1.2, 0.9), 10)
+    >>> units_that_fit((2.9, 3.7), (1.2, 0.9), 10)
     2
     """
     for c, d in zip(capacity, demand, strict=True):

@@ -26,8 +26,8 @@ class Scale:
         """Return a linear axis that holds all finite numbers."""
         known = [x for x in numbers if math.isfinite(x)] or [0.0]
         low, high = min(known), max(known)
-        room = 0.04 * (high - low or abs(high) or 1.0)
-        return cls(low - room, high + room)
+        margin = 0.04 * (high - low or abs(high) or 1.0)
+        return cls(low - margin, high + margin)
 
     @classmethod
     def of_ratios(cls, lows: Iterable[float], others: Iterable[float] = ()) -> Self:
@@ -40,10 +40,10 @@ class Scale:
         ends = [1.0, *known, *(x for x in others if 1 / HUGE <= x <= HUGE)]
         low, high = min(ends), max(ends)
         if high > SQUEEZED * max(1.0, statistics.median_low(known or [1.0])):
-            room = max(high / low, 2.0) ** 0.04
-            return cls(low / room, high * room, log=True)
-        room = 0.04 * max(high - low, 0.1)
-        return cls(low - room, max(high, low + 0.1) + room)
+            margin = max(high / low, 2.0) ** 0.04
+            return cls(low / margin, high * margin, log=True)
+        margin = 0.04 * max(high - low, 0.1)
+        return cls(low - margin, max(high, low + 0.1) + margin)
 
     def at(self, x: float) -> float:
         """Return where a number stands, from 0 to 1; what is outside stands at the end.

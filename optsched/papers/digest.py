@@ -17,7 +17,7 @@ from typing import Any
 import optsched
 
 ROOT = Path(optsched.__file__).parent
-ROOMS = ("core", "engine", "numbers", "policies", "proofs", "scheduling", "solvers", "problem.py")
+FOLDERS = ("core", "engine", "numbers", "policies", "proofs", "scheduling", "solvers", "problem.py")
 PICTURES = {"pictures", "pictures.py"}  # of a family: they change no number
 BORROWED = re.compile(r"optsched\.families\.(\w+)")
 LENGTH = 12  # hexadecimal digits that are stored
@@ -26,14 +26,14 @@ LENGTH = 12  # hexadecimal digits that are stored
 def code_digest(run: Callable[..., Any], family: str) -> str:
     """Return the digest of the code that makes a row of an experiment."""
     own = inspect.getsource(inspect.getmodule(run) or run)
-    return hashlib.sha256(f"{_rooms(family)}\n{own}".encode()).hexdigest()[:LENGTH]
+    return hashlib.sha256(f"{_digest_of_folders(family)}\n{own}".encode()).hexdigest()[:LENGTH]
 
 
 @cache
-def _rooms(family: str) -> str:
+def _digest_of_folders(family: str) -> str:
     """Return a digest of all source files that count, whatever the experiment."""
     families, found = [family], hashlib.sha256()
-    for path in (path for room in ROOMS for path in _sources(ROOT / room)):
+    for path in (path for folder in FOLDERS for path in _sources(ROOT / folder)):
         found.update(path.read_bytes())
     for name in families:  # grows
         for path in _sources(ROOT / "families" / name):

@@ -112,7 +112,7 @@ def charged(prices: Ints, demand: Ints, shift: int, most: int) -> Ints:
     return counted
 
 
-def capacity_worth(prices: Ints, capacity: Ints, count: Ints) -> int:
+def capacity_cost(prices: Ints, capacity: Ints, count: Ints) -> int:
     """Return the sum of price * capacity, in Python's integers.
 
     Parameters

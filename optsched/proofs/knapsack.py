@@ -63,7 +63,7 @@ def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
     return int(found) if found >= 0 else -int(found) - 1
 
 
-def rooms(demand: Ints, capacity: Ints, most: Ints) -> Ints:
+def units_that_fit(demand: Ints, capacity: Ints, most: Ints) -> Ints:
     """Return how many of each item one empty machine of each class holds, shape (C, n).
 
     Parameters
@@ -204,7 +204,7 @@ def search(value: Ints, most: Ints, demand: Ints, capacity: Ints, units: Ints, n
     for k in range(n):
         items[PLACE, searched[k]] = k
     enough, k = int(np.int64(NONE)), int(np.int64(0))  # no literals: `relaxed` is compiled once
-    best, worth, ceiling = 0, 0, NONE
+    best, packed, ceiling = 0, 0, NONE
     for q in range(relaxations):
         order = items[ORDERS + 1 + q]
         for j in range(n):
@@ -212,7 +212,7 @@ def search(value: Ints, most: Ints, demand: Ints, capacity: Ints, units: Ints, n
         by_density(items[VALUE], weight[q], order)
         ceiling = min(ceiling, relaxed(items, weight[q], order, k, left[q], enough))
     for _ in range(nodes):
-        alive, enough = k < n, best - worth
+        alive, enough = k < n, best - packed
         if alive:
             for q in range(relaxations - 1, -1, -1):
                 order = items[ORDERS + 1 + q]
@@ -233,10 +233,10 @@ def search(value: Ints, most: Ints, demand: Ints, capacity: Ints, units: Ints, n
                 return int(best)
             i, change = searched[k], -1
         items[NUMBER, i] += change
-        worth += change * items[VALUE, i]
+        packed += change * items[VALUE, i]
         for q in range(relaxations):
             left[q] -= change * weight[q, i]
-        best = max(best, worth)
+        best = max(best, packed)
         k += 1
     return int(-ceiling - 1)
 
@@ -256,16 +256,16 @@ def multipliers(value: Ints, most: Ints, demand: Ints, capacity: Ints, units: In
         The result; 0 before.
     """
     items, resources = demand.shape
-    share, room = np.empty((items, resources)), np.empty(items, np.int64)
+    share, free = np.empty((items, resources)), np.empty(items, np.int64)
     u, slope, best = np.empty(resources), np.empty(resources), np.empty(resources)
     top, least = 0.0, np.inf
     for i in range(items):
-        room[i] = most[i]
+        free[i] = most[i]
         for r in range(resources):
             share[i, r] = demand[i, r] / capacity[r] if capacity[r] > 0 else 0.0
             if demand[i, r] > capacity[r]:
-                room[i] = 0
-        top = max(top, float(room[i]) * value[i])
+                free[i] = 0
+        top = max(top, float(free[i]) * value[i])
     for r in range(resources):
         u[r] = best[r] = top / resources
     for step in range(STEPS):
@@ -279,9 +279,9 @@ def multipliers(value: Ints, most: Ints, demand: Ints, capacity: Ints, units: In
                 paid += share[i, r] * u[r]
             rest = value[i] - paid
             if rest > 0.0:
-                bound += room[i] * rest
+                bound += free[i] * rest
                 for r in range(resources):
-                    slope[r] -= room[i] * share[i, r]
+                    slope[r] -= free[i] * share[i, r]
         norm = 0.0
         for r in range(resources):
             norm += slope[r] * slope[r]

@@ -66,7 +66,7 @@ def store(
     with contextlib.suppress(InputError, OSError):
         folder().mkdir(parents=True, exist_ok=True)
         save_result(places[0 if closed else -1], instance, optimum, (), references)
-        _make_room()
+        _make_space()
 
 
 def _is_closed(optimum: Optimum, references: Mapping[str, Optimum]) -> bool | None:
@@ -88,7 +88,7 @@ def _places(instance: Instance, spec: Mapping[str, Any]) -> list[Path]:
     return [folder() / f"{digest}.json", same] if ordinary else [same]
 
 
-def _make_room() -> None:
+def _make_space() -> None:
     kept = sorted(folder().glob("*.json"), key=lambda p: p.stat().st_mtime)
     for path in kept[:-MOST]:
         path.unlink(missing_ok=True)

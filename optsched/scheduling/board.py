@@ -17,7 +17,7 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.process import work_units
 from optsched.scheduling.oracle.schedule import Machines, Request
-from optsched.scheduling.oracle.slots import charge_leftovers, place, rooms, unit_prices
+from optsched.scheduling.oracle.slots import charge_leftovers, place, unit_prices, units_that_fit
 
 BOOK_STEPS = 10  # elementary steps of taking up an entry of a plan, or giving it back
 
@@ -174,7 +174,7 @@ def plan_entries(
         total += units[amount[t]] + ps_needed[units[amount[t]]]
     entries = np.empty((total, 4), np.int64)
     size = max(workers.count.size, ps.count.size)
-    unit_price, room = np.empty(size), np.empty(size)
+    unit_price, max_units = np.empty(size), np.empty(size)
     heap, machine = np.empty(size, np.int64), np.empty(size, np.int64)
     number = np.empty(size, np.int64)
     used = 0
@@ -189,12 +189,12 @@ def plan_entries(
             want = n if side == 0 else ps_needed[n]
             h = count.size
             unit_prices(price, demand, unit_price[:h])
-            rooms(free, demand, want, room[:h])
+            units_that_fit(free, demand, want, max_units[:h])
             if workers.fragmentation_penalty > 0.0:
                 charge_leftovers(
-                    price, free, room[:h], workers.fragmentation_penalty, unit_price[:h]
+                    price, free, max_units[:h], workers.fragmentation_penalty, unit_price[:h]
                 )
-            k = place(unit_price[:h], room[:h], count, want, heap, machine, number)
+            k = place(unit_price[:h], max_units[:h], count, want, heap, machine, number)
             for j in range(k):
                 entries[used, 0] = side
                 entries[used, 1] = t

@@ -39,12 +39,14 @@ class UtilityProgram:
 
     def maximize_utility(self) -> Fraction:
         """Maximize the utilities, rounded up to whole units; return what a unit is worth."""
-        worth = {
+        utility = {
             (i, t): self.inst.jobs[i].utility.upper(t - self.inst.jobs[i].arrival)
             for i, t in self.completes
         }
-        unit = (max(worth.values(), default=Fraction(0)) or Fraction(1)) / UNITS
-        self.model.maximize(sum(math.ceil(worth[k] / unit) * v for k, v in self.completes.items()))
+        unit = (max(utility.values(), default=Fraction(0)) or Fraction(1)) / UNITS
+        self.model.maximize(
+            sum(math.ceil(utility[k] / unit) * v for k, v in self.completes.items())
+        )
         return unit
 
     def schedule(self, value_of: Callable[[Any], int]) -> Any:

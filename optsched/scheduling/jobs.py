@@ -17,7 +17,7 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
 from optsched.numbers import settings
 from optsched.numbers.arrays import Floats, Ints
-from optsched.numbers.resources import MachineClass, exact, room
+from optsched.numbers.resources import MachineClass, exact, units_that_fit
 from optsched.problem import Frozen, Information, InputError
 
 MB_PER_GBIT = Fraction(8, 1000)  # seconds that 1 MB takes on 1 Gbit/s
@@ -254,7 +254,7 @@ def sized_by_load(
     return decorate
 
 
-def warn_of_room(load: float) -> list[str]:
+def warn_of_low_load(load: float) -> list[str]:
     """Return a warning where there is room for nearly everybody."""
     if load >= LIGHT:
         return []
@@ -270,7 +270,7 @@ def misfit(job: Any, workers: Sequence[MachineClass], ps: Sequence[MachineClass]
         ("a worker", job.worker_demand, workers),
         ("a parameter server", job.ps_demand, ps),
     ):
-        if not any(room(c.capacity, demand, 1) for c in machines):
+        if not any(units_that_fit(c.capacity, demand, 1) for c in machines):
             asks = ", ".join(f"{d:g} {r}" for r, d in zip(inst.resources, demand, strict=True) if d)
             return f"{what} fits on no machine, it requests {asks}"
     return "not even one worker finds the parameter servers that it needs"

@@ -77,13 +77,13 @@ class Course:
         Resource -> share in use, of shape (T,).
     completion : sequence of int or None
         Slot in which each job completes.
-    worth : sequence of float
+    utilities : sequence of float
         What each job brings when it completes.
     """
 
     use: Mapping[str, Floats]
     completion: Sequence[int | None]
-    worth: Sequence[float]
+    utilities: Sequence[float]
 
 
 def pictures_of(
@@ -349,7 +349,7 @@ def over_time(
     courses: Mapping[str, Course],
     arrival: Sequence[int],
     slots: int,
-    worth: str,
+    utilities: str,
     resource: str,
     load: Demand,
 ) -> Figure:
@@ -365,7 +365,7 @@ def over_time(
         Slot in which each job arrives.
     slots : int
         How many are drawn.
-    worth : str
+    utilities : str
         What a completed job brings.
     resource : str
         Whose use is drawn.
@@ -375,7 +375,7 @@ def over_time(
     compared = HINDSIGHT in courses and len(courses) > 1
     titles = [f"{resource} in use", "jobs that have come"]
     if courses:
-        titles[1:] = ["jobs that have come and are not completed", f"{worth} of completed jobs"]
+        titles[1:] = ["jobs that have come and are not completed", f"{utilities} of completed jobs"]
         titles += [f"the same, behind {HINDSIGHT}"] if compared else []
     figure = new_figure(8.6, 1.0 + 1.9 * len(titles))
     axes = figure.subplots(len(titles), 1, sharex=True)
@@ -385,7 +385,7 @@ def over_time(
     titles[0] += _draw_load(axes[0], load, steps)
     ones = np.ones(len(arrival))
     come = _so_far(arrival, ones, edges)
-    earned = {name: _so_far(c.completion, c.worth, edges) for name, c in courses.items()}
+    earned = {name: _so_far(c.completion, c.utilities, edges) for name, c in courses.items()}
     if not courses:
         axes[1].plot(edges, come, color=COLOURS[0])
     for name, course in courses.items():

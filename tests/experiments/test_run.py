@@ -229,7 +229,7 @@ def test_processes_that_cannot_read_what_to_do_are_told():
 
     def try_again_and_again():
         while True:
-            if pool.room():
+            if pool.has_capacity():
                 pool.submit([Unreadable()])
             pool.poll(0.1)
 

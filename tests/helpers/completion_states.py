@@ -6,7 +6,7 @@ import numpy as np
 
 from optsched.families.completion.optimum.relaxations.capacity import Jobs
 from optsched.families.completion.optimum.search.neighborhood import Neighborhood
-from optsched.families.completion.oracle.servers import MOST_ROOM
+from optsched.families.completion.oracle.servers import MOST_UNITS
 from optsched.families.completion.sources.presets import generate
 
 SLOTS = 60
@@ -33,9 +33,9 @@ def by_slot(servers):
     assert np.count_nonzero(servers.cuts[1:]) == number - 1
     assert sorted(servers.rows) == list(range(servers.rows.size))
     of_slots = np.repeat(rows, length)
-    room = servers.room[of_slots]
-    free = servers.free[of_slots].reshape(len(room), room.shape[2], -1).transpose(1, 0, 2)
-    return {"free": free, "room": room, "total": servers.total[of_slots].T}
+    max_units = servers.max_units[of_slots]
+    free = servers.free[of_slots].reshape(len(max_units), max_units.shape[2], -1).transpose(1, 0, 2)
+    return {"free": free, "room": max_units, "total": servers.total[of_slots].T}
 
 
 def arrays(area):
@@ -58,8 +58,8 @@ def recomputed(area):
             free[h, window] -= n * types.worker_demand[piece.worker_type]
         for h, s in piece.ps:
             free[h, window] -= s * types.ps_demand[piece.ps_type]
-    room = np.empty((area.slots, len(types.worker_demand), len(jobs.capacity)), np.int16)
+    max_units = np.empty((area.slots, len(types.worker_demand), len(jobs.capacity)), np.int16)
     for m, e in enumerate(types.worker_demand):
         used = np.flatnonzero(e)
-        room[:, m] = np.minimum((free[:, :, used] // e[used]).min(axis=2), MOST_ROOM).T
-    return {"free": free, "room": room, "total": room.sum(axis=2, dtype=np.int64).T}
+        max_units[:, m] = np.minimum((free[:, :, used] // e[used]).min(axis=2), MOST_UNITS).T
+    return {"free": free, "room": max_units, "total": max_units.sum(axis=2, dtype=np.int64).T}

@@ -83,5 +83,5 @@ def test_nothing_overflows_and_nobody_could_get_more(seed, shared):
         assert m == q.ps[n]
         if n < q.most and not shared:
             need = int(q.ps[n + 1] - q.ps[n])
-            fits = workers.room(q.worker_demand, 1).sum() >= 1
-            assert not (fits and servers.room(q.ps_demand, need).sum() >= need)
+            fits = workers.max_units(q.worker_demand, 1).sum() >= 1
+            assert not (fits and servers.max_units(q.ps_demand, need).sum() >= need)

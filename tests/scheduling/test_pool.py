@@ -16,7 +16,7 @@ def test_decimals_that_floats_get_wrong():
     pool = Pool([(0.3,)])
     demand = in_units((0.1,))
     for left in (3, 2, 1, 0):
-        assert pool.room(demand, 10).tolist() == [left]
+        assert pool.max_units(demand, 10).tolist() == [left]
         if left:
             pool.place(demand, 1)
 
@@ -24,16 +24,16 @@ def test_decimals_that_floats_get_wrong():
 @given(AMOUNTS, AMOUNTS)
 def test_room_is_the_judges(capacity, demand):
     # The judge: n fit if and only if n times the demand is at most the usable capacity.
-    (n,) = Pool([(capacity,)]).room(in_units((demand,)), 10**6)
+    (n,) = Pool([(capacity,)]).max_units(in_units((demand,)), 10**6)
     assert n * exact(demand) <= usable(capacity)
     assert n == 10**6 or (n + 1) * exact(demand) > usable(capacity)
 
 
 def test_the_scarcest_resource_decides_and_what_is_not_demanded_does_not():
     pool = Pool([(4.0, 9.0), (0.0, 100.0)])
-    assert pool.room(in_units((1, 3)), 10).tolist() == [3, 0]
-    assert pool.room(in_units((0, 3)), 10).tolist() == [3, 10]
-    assert pool.room(in_units((0, 0)), 10).tolist() == [10, 10]
+    assert pool.max_units(in_units((1, 3)), 10).tolist() == [3, 0]
+    assert pool.max_units(in_units((0, 3)), 10).tolist() == [3, 10]
+    assert pool.max_units(in_units((0, 0)), 10).tolist() == [10, 10]
     assert pool.holds(in_units((0, 3)), 7) == 7
 
 
@@ -43,11 +43,11 @@ def test_round_robin_goes_on_where_it_stopped_and_take_is_undone():
     counts = pool.place(demand, 2)
     assert counts.tolist() == [1, 0, 1]
     pool.give(demand, counts)
-    assert pool.room(demand, 9).tolist() == [1, 0, 2]
+    assert pool.max_units(demand, 9).tolist() == [1, 0, 2]
     twin = pool.copy()
     twin.clear()
-    assert twin.room(demand, 9).tolist() == [2, 1, 2]
-    assert pool.room(demand, 9).tolist() == [1, 0, 2]
+    assert twin.max_units(demand, 9).tolist() == [2, 1, 2]
+    assert pool.max_units(demand, 9).tolist() == [1, 0, 2]
 
 
 def test_shares_are_of_all_machines():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optsched.scheduling.oracle import slots
-from optsched.scheduling.oracle.slots import charge_leftovers, cheapest, rooms, unit_prices
+from optsched.scheduling.oracle.slots import charge_leftovers, cheapest, unit_prices, units_that_fit
 
 # parts of `best_schedule` and `plan_entries`: alone, nobody compiles them
 place, slot_cost = slots.place.py_func, slots.slot_cost.py_func
@@ -38,9 +38,9 @@ def test_the_price_of_a_worker_adds_up_its_resources():
 def test_room_is_what_the_scarcest_resource_leaves():
     free = np.array([[7.0, 6.0, 100.0, 1.0], [9.0, 2.0, 100.0, 9.0]])
     out = np.full(4, np.nan)
-    rooms(free, np.array([2.0, 3.0]), 5, out)
+    units_that_fit(free, np.array([2.0, 3.0]), 5, out)
     assert out.tolist() == [3, 0, 5, 0]
-    rooms(free, np.array([0.0, 0.0]), 5, out)
+    units_that_fit(free, np.array([0.0, 0.0]), 5, out)
     assert out.tolist() == [5, 5, 5, 5]
 
 

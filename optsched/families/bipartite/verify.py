@@ -5,7 +5,7 @@ and forgotten. What remains is the reward of every slot and a fingerprint of all
 
 A limit is kept by an amount of at most 1 + 1e-9 times it, so that no unit matters; a limit of 0 by
 0 alone. Rewards are computed in floats. Where gain and overhead of a job cancel so far that less
-than ten digits would be left, they are computed again from the decimals (`exact_worth`): so
+than ten digits would be left, they are computed again from the decimals (`exact_reward`): so
 rounding never lifts a schedule above what the best one earns.
 """
 
@@ -117,7 +117,7 @@ class Judge:
         self._admitted = admitted_rows(inst.arrays)
         self._rows = plain(self._admitted)
         self._prints: list[int] = []
-        self._worth = np.zeros(self._arrays.copies)
+        self._rewards = np.zeros(self._arrays.copies)
         self._totals = np.zeros((self._arrays.copies, self._arrays.resources))
         parts = np.bincount(self._arrays.port, minlength=self._arrays.copies)
         # every channel's gain, every sum and product may be wrong in its last digit
@@ -128,22 +128,22 @@ class Judge:
     def slot(self, t: int, jobs: Flags, decision: Floats) -> None:
         """Judge the decision of slot ``t``."""
         self._look(t, jobs, decision)
-        self.rewards.append(float(self._worth.sum()))
+        self.rewards.append(float(self._rewards.sum()))
 
     def decision(self, slots: Sequence[int], decision: Floats) -> None:
         """Judge one decision that is used in many slots."""
         self._look(slots[0], self._all, decision)
         self._add_up(slots)
 
-    def worth(self, decision: Floats) -> Floats:
+    def rewards_of(self, decision: Floats) -> Floats:
         """Return what a decision is worth to each copy that has a job, shape (C,)."""
         self._look(0, self._all, decision)
-        return self._worth.copy()
+        return self._rewards.copy()
 
     def _add_up(self, slots: Sequence[int]) -> None:
         jobs, step = self.inst.jobs, max(1, BLOCK // max(1, self._arrays.copies))
         for begin in range(0, len(slots), step):  # added up in the order of `slot`
-            here = np.where(jobs[slots[begin : begin + step]], self._worth, 0.0)
+            here = np.where(jobs[slots[begin : begin + step]], self._rewards, 0.0)
             self.rewards += here.sum(axis=1).tolist()
 
     def compare(self, slots: Sequence[int], stated: Sequence[float]) -> None:
@@ -169,16 +169,23 @@ class Judge:
         if y.shape != (a.channels,):
             place = f"slot {t}: decision of shape {y.shape}, expected ({a.channels},)"
             self._broken("4", place, abs(y.size - a.channels))
-            self._worth[:] = 0.0
+            self._rewards[:] = 0.0
             return
         fine, mark, doubtful = judged(
-            y, y.view(np.uint64), jobs, self._rows, self._doubt, a.summed, self._worth, self._totals
+            y,
+            y.view(np.uint64),
+            jobs,
+            self._rows,
+            self._doubt,
+            a.summed,
+            self._rewards,
+            self._totals,
         )
         if not fine:
             self._explain(t, y)
         elif doubtful:
-            for copy in np.flatnonzero(self._worth == DOUBTFUL).tolist():
-                self._worth[copy] = exact_worth(a, y, copy)
+            for copy in np.flatnonzero(self._rewards == DOUBTFUL).tolist():
+                self._rewards[copy] = exact_reward(a, y, copy)
         self._prints.append(int(mark))
 
     def fingerprint(self) -> str:
@@ -228,7 +235,7 @@ def row_sums(y: Floats, a: BipartiteArrays) -> Floats:
     return np.bincount(a.row, y, minlength=len(a.capacity)).astype(np.float64)
 
 
-def exact_worth(a: BipartiteArrays, y: Floats, copy: int) -> float:
+def exact_reward(a: BipartiteArrays, y: Floats, copy: int) -> float:
     """Return q_l (7) of one copy from the decimals that are written, rounded down."""
     digits = MANY_DIGITS
     total, sums = Decimal(0), [Decimal(0)] * a.resources
@@ -265,20 +272,20 @@ DOUBTFUL = math.inf  # a reward that is to be computed again
 
 @kernel
 def judged(
-    y: Floats, bits: Marks, jobs: Flags, rows: Rows, doubt: Floats, summed: bool, worth: Floats,
+    y: Floats, bits: Marks, jobs: Flags, rows: Rows, doubt: Floats, summed: bool, rewards: Floats,
     totals: Floats,
 ) -> tuple[bool, np.uint64, bool]:  # fmt: skip
     """Return whether a decision (N,) keeps (4)-(6), its 64-bit mark, and whether a q_l is doubtful.
 
-    Written are q_l (7) of every copy with a job, ``jobs`` (C,), into ``worth`` (C,), and S_lk,
+    Written are q_l (7) of every copy with a job, ``jobs`` (C,), into ``rewards`` (C,), and S_lk,
     ``totals`` (C, K). A q_l is doubtful, and infinite, if ``doubt`` (C,) times its terms is more
     than what is left. ``summed``: gains are f_k of S_lk. The mark is made of ``bits`` (N,), those
     of the amounts ``y`` (N,).
     """
     start, port, kind, alpha, beta, upper, capacity = rows
     resources = len(beta)
-    for p in range(len(worth)):
-        worth[p] = 0.0
+    for p in range(len(rewards)):
+        rewards[p] = 0.0
         for k in range(resources):
             totals[p, k] = 0.0
     fine, doubtful = True, False
@@ -297,7 +304,7 @@ def judged(
             p = port[i]
             if jobs[p] and v > 0.0:
                 if not summed:
-                    worth[p] += gain(f, al, v)
+                    rewards[p] += gain(f, al, v)
                 totals[p, k] += v
         if not used <= capacity[row]:
             fine = False
@@ -306,10 +313,10 @@ def judged(
         for k in range(resources):
             most = max(most, beta[k] * totals[p, k])
             if summed:
-                worth[p] += gain(kind[k], alpha[k], totals[p, k])
-        left = worth[p] - most if fine else 0.0
-        if 0.0 < left < doubt[p] * (worth[p] + most):
+                rewards[p] += gain(kind[k], alpha[k], totals[p, k])
+        left = rewards[p] - most if fine else 0.0
+        if 0.0 < left < doubt[p] * (rewards[p] + most):
             left = DOUBTFUL
             doubtful = True
-        worth[p] = left
+        rewards[p] = left
     return fine, mark, doubtful

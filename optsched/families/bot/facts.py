@@ -91,9 +91,9 @@ def shadow_prices(inst: BotInstance, certificate: BotCertificate) -> list[Mappin
     factor = float(inst.weights.sum()) / pay if pay > 0 else 1.0
     return [
         ({"node": i} if resource == "flop/s" else {"link": inst.arc_name(i)})
-        | {"resource": resource, "price": price * factor, "share": worth / pay}
-        for worth, i, resource, price in nlargest(MOST, found, key=itemgetter(0))
-        if worth > LEAST * pay
+        | {"resource": resource, "price": price * factor, "share": value / pay}
+        for value, i, resource, price in nlargest(MOST, found, key=itemgetter(0))
+        if value > LEAST * pay
     ]
 
 

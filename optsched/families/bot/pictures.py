@@ -171,19 +171,19 @@ def _rates_of_applications(inst: BotInstance, schedules: Mapping[str, BotSchedul
 def draw_prices(axis: Axes, inst: BotInstance) -> None:
     """Draw the nodes and arcs that limit the optimum: price x capacity, as a share of all."""
     found = solve_tree(inst, PRICED)
-    worth = np.concatenate((found.nodes * np.array(inst.speed), found.arcs * inst.bandwidth))
-    worth /= worth.sum()
-    dearest = np.argsort(-worth, kind="stable")[:DEAREST]
-    dearest = dearest[worth[dearest] > LEAST]
+    rent = np.concatenate((found.nodes * np.array(inst.speed), found.arcs * inst.bandwidth))
+    rent /= rent.sum()
+    dearest = np.argsort(-rent, kind="stable")[:DEAREST]
+    dearest = dearest[rent[dearest] > LEAST]
     nodes = len(inst.speed)
     names = [
         _node_name(inst, i) if i < nodes else inst.arc_name(i - nodes) for i in dearest.tolist()
     ]
     kind = [COLOURS[0] if i < nodes else COLOURS[1] for i in dearest.tolist()]
-    axis.barh(range(len(dearest)), worth[dearest], color=kind)
+    axis.barh(range(len(dearest)), rent[dearest], color=kind)
     axis.set_yticks(range(len(dearest)), shorts(names).values(), fontsize=7)
     axis.invert_yaxis()
-    rest = 1 - float(worth[dearest].sum())
+    rest = 1 - float(rent[dearest].sum())
     axis.set_title(f"what limits the optimum; the rest has {max(rest, 0.0):.0%}", fontsize=9)
     finish(axis, "share of price x capacity at the optimum", grid="x")
 

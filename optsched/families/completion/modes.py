@@ -154,24 +154,24 @@ def placeable(types: Types, modes: Modes, capacity: Ints, count: Ints) -> Ints:
     e, z, needed, ring = types
     worker_type, together, workers, _, mask = modes
     classes, resources = capacity.shape
-    out, room = np.empty(mask.size, np.int64), np.empty(classes, np.int64)
+    out, max_units = np.empty(mask.size, np.int64), np.empty(classes, np.int64)
     for k in range(mask.size):
         out[k] = 0
         m, n = worker_type[k], workers[k]
         total = 0
         for c in range(classes):
-            room[c] = n
+            max_units[c] = n
             for r in range(resources):
                 if e[m, r] > 0:
-                    room[c] = min(room[c], capacity[c, r] // e[m, r])
-            total += count[c] * room[c]
+                    max_units[c] = min(max_units[c], capacity[c, r] // e[m, r])
+            total += count[c] * max_units[c]
         if ring:
             for c in range(classes):
-                if together[k] == 1 and room[c] >= n:
+                if together[k] == 1 and max_units[c] >= n:
                     out[k] = 1
             spread = 0
             for c in range(classes):
-                spread += count[c] * min(room[c], n - 1)
+                spread += count[c] * min(max_units[c], n - 1)
             if together[k] == 0 and n > 1 and spread >= n:
                 out[k] = 1
             continue
@@ -181,9 +181,9 @@ def placeable(types: Types, modes: Modes, capacity: Ints, count: Ints) -> Ints:
             possible = False
             for c in range(classes):
                 low = n if together[k] == 1 else 0
-                high = n if together[k] == 1 else min(room[c], n - 1)
+                high = n if together[k] == 1 else min(max_units[c], n - 1)
                 for g in range(low, high + 1):
-                    if g > room[c] or total - room[c] < n - g:
+                    if g > max_units[c] or total - max_units[c] < n - g:
                         continue
                     fits = True
                     s = needed[m, p, n - g]

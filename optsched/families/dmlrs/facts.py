@@ -14,7 +14,7 @@ from optsched.scheduling.jobs import (
     misfit,
     share,
     spread,
-    warn_of_room,
+    warn_of_low_load,
 )
 
 
@@ -98,4 +98,4 @@ def warnings(inst: DmlrsInstance) -> list[str]:
             )
     found = abridged(found, len(inst.jobs))
     load = max(offered_load(inst).values())
-    return found + (warn_of_room(load) if inst.jobs else [])
+    return found + (warn_of_low_load(load) if inst.jobs else [])

@@ -53,7 +53,7 @@ from optsched.numbers.resources import (
     equal_machines,
     exact,
     expand,
-    room,
+    max_units,
     usable,
 )
 from optsched.numbers.utility import Utility
@@ -368,7 +368,7 @@ def crews(platform: Platform, job: DmlrsJob, needs: Needs) -> tuple[MaxWorkers, 
     Outer placements are bounded from above: workers and parameter servers (PS) each alone.
     """
     inner = outer = MaxWorkers(0, 0)
-    together = max(room(c.capacity, job.worker_demand, job.chunks) for c in platform.machines)
+    together = max(max_units(c.capacity, job.worker_demand, job.chunks) for c in platform.machines)
     for n in range(together, 0, -1):
         m = needs.ps_inner[n]
         if m != IMPOSSIBLE and any(
@@ -378,7 +378,9 @@ def crews(platform: Platform, job: DmlrsJob, needs: Needs) -> tuple[MaxWorkers, 
             break
     if sum(c.count for c in platform.machines) == 1:
         return inner, outer
-    workers, servers = (_rooms(platform, job, d) for d in (job.worker_demand, job.ps_demand))
+    workers, servers = (
+        _units_that_fit(platform, job, d) for d in (job.worker_demand, job.ps_demand)
+    )
     for n in range(workers, 0, -1):
         m = needs.ps_outer[n]
         if m != IMPOSSIBLE and m <= servers:
@@ -396,7 +398,7 @@ def linked_work(platform: Platform, job: DmlrsJob, needs: Needs) -> int:
     )
     one = math.lcm(near.denominator, far.denominator)
     a, b = int(near * one), int(far * one)
-    alone = [room(c.capacity, job.worker_demand, job.chunks) for c in platform.machines]
+    alone = [max_units(c.capacity, job.worker_demand, job.chunks) for c in platform.machines]
     every = sum(c.count * n for c, n in zip(platform.machines, alone, strict=True))
     best = 0
     for c, most in zip(platform.machines, alone, strict=True):
@@ -413,9 +415,9 @@ def linked_work(platform: Platform, job: DmlrsJob, needs: Needs) -> int:
     return best
 
 
-def _rooms(platform: Platform, job: DmlrsJob, demand: tuple[float, ...]) -> int:
+def _units_that_fit(platform: Platform, job: DmlrsJob, demand: tuple[float, ...]) -> int:
     """Return how many workers (or PS) of a job all empty machines hold together, at most K."""
-    each = (c.count * room(c.capacity, demand, job.chunks) for c in platform.machines)
+    each = (c.count * max_units(c.capacity, demand, job.chunks) for c in platform.machines)
     return min(job.chunks, sum(each))
 
 

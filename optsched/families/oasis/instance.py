@@ -36,7 +36,7 @@ from optsched.numbers.resources import (
     equal_machines,
     exact,
     expand,
-    room,
+    units_that_fit,
 )
 from optsched.numbers.utility import Utility
 from optsched.problem import Frozen, Schedule
@@ -174,7 +174,7 @@ class OasisInstance(TrainingInstance, Platform):
         """The most workers that each job can have in a slot on the empty machines."""
         chunks = np.array([job.chunks for job in self.jobs], dtype=np.int64)
         workers, servers = (
-            rooms(machines, demands, chunks)
+            units_on_machines(machines, demands, chunks)
             for machines, demands in (
                 (self.worker_machines, [job.worker_demand for job in self.jobs]),
                 (self.ps_machines, [job.ps_demand for job in self.jobs]),
@@ -262,7 +262,7 @@ def _ps_table(worker_bandwidth: float, ps_bandwidth: float, chunks: int) -> tupl
     return tuple(ceil_multiples(exact(worker_bandwidth) / exact(ps_bandwidth), chunks))
 
 
-def rooms(
+def units_on_machines(
     machines: Sequence[MachineClass], demands: Sequence[tuple[float, ...]], most: Ints
 ) -> Ints:
     """Return how many of each demand the machines hold, at most ``most`` on each, shape (I,)."""
@@ -270,7 +270,9 @@ def rooms(
     for r, column in enumerate(np.array(demands).T):
         amounts, which = np.unique(column, return_inverse=True)
         for have, c in zip(fits, machines, strict=True):
-            each = [room((c.capacity[r],), (amount,), limit) for amount in amounts.tolist()]
+            each = [
+                units_that_fit((c.capacity[r],), (amount,), limit) for amount in amounts.tolist()
+            ]
             np.minimum(have, np.array(each, dtype=np.int64)[which], out=have)
     return np.array([c.count for c in machines]) @ fits
 
@@ -279,7 +281,7 @@ def most_workers(platform: Platform, job: OasisJob) -> int:
     """Return the most workers that the job can have in a slot on the empty machines: (3)-(7)."""
 
     def holds(machines: Sequence[MachineClass], demand: tuple[float, ...]) -> int:
-        return sum(c.count * room(c.capacity, demand, job.chunks) for c in machines)
+        return sum(c.count * units_that_fit(c.capacity, demand, job.chunks) for c in machines)
 
     workers = min(job.chunks, holds(platform.worker_machines, job.worker_demand))
     servers = holds(platform.ps_machines, job.ps_demand)

@@ -81,5 +81,5 @@ def shadow_prices(
     for name, row in zip(inst.resources, prices.price, strict=True):
         for (begin, end), price in zip(pairwise(prices.times), row, strict=True):
             if price:
-                worth = price * (end - begin) / 2**certificate.grid_bits / inst.weight
-                yield {"resource": name, "from": begin, "until": end, "price": worth}
+                total = price * (end - begin) / 2**certificate.grid_bits / inst.weight
+                yield {"resource": name, "from": begin, "until": end, "price": total}

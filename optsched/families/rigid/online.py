@@ -51,17 +51,17 @@ class Nodes:
     def start(self, i: int, job: Submission) -> bool:
         """Give a job the first nodes with space; return whether there was enough."""
         tasks, demand = self.platform.demand(job)
-        need, room = np.array(demand, np.int64), np.zeros(len(self.free), np.int64)
-        if i in self.held or holds(self.free, tasks, need, room) < tasks:
+        need, tasks_on = np.array(demand, np.int64), np.zeros(len(self.free), np.int64)
+        if i in self.held or holds(self.free, tasks, need, tasks_on) < tasks:
             return False
-        self.free -= room[:, None] * need
-        self.held[i] = room, need
+        self.free -= tasks_on[:, None] * need
+        self.held[i] = tasks_on, need
         return True
 
     def end(self, i: int) -> None:
         """Give back what a job had."""
-        room, need = self.held.pop(i)
-        self.free += room[:, None] * need
+        tasks_on, need = self.held.pop(i)
+        self.free += tasks_on[:, None] * need
 
 
 def events(
@@ -126,6 +126,6 @@ def assemble(inst: RigidInstance, played: Sequence[tuple[Event, Sequence[int]]])
                     f"second {event.slot}: job {i} does not fit next to the running jobs"
                 )
             start[i] = event.slot
-            room = nodes.held[i][0]
-            placed[i] = tuple((int(h), int(room[h])) for h in np.flatnonzero(room))
+            tasks_on = nodes.held[i][0]
+            placed[i] = tuple((int(h), int(tasks_on[h])) for h in np.flatnonzero(tasks_on))
     return RigidSchedule(start=tuple(start), nodes=tuple(placed) if inst.packed else ())

@@ -15,8 +15,8 @@ from optsched.numbers.kernels import kernel
 
 
 @kernel
-def holds(free: Ints, tasks: int, need: Ints, room: Ints) -> int:
-    """Return how many tasks fit, at most ``tasks``; ``room`` receives those of each node.
+def holds(free: Ints, tasks: int, need: Ints, tasks_on: Ints) -> int:
+    """Return how many tasks fit, at most ``tasks``; ``tasks_on`` receives those of each node.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def holds(free: Ints, tasks: int, need: Ints, room: Ints) -> int:
     tasks : int
     need : shape (K,)
         Units that a task takes.
-    room : shape (H,)
+    tasks_on : shape (H,)
         Tasks on each node.
     """
     found = 0
@@ -37,10 +37,10 @@ def holds(free: Ints, tasks: int, need: Ints, room: Ints) -> int:
                     most = 0
                 elif most > 1:
                     most = min(most, free[h, k] // need[k])
-        room[h] = most
+        tasks_on[h] = most
         found += most
         if found == tasks:
-            room[h + 1 :] = 0
+            tasks_on[h + 1 :] = 0
             break
     return found
 
@@ -63,11 +63,18 @@ def segment(times: Ints, n: int, when: int) -> int:
 
 @kernel
 def earliest(
-    times: Ints, free: Ints, n: int, ready: int, duration: int, tasks: int, need: Ints, room: Ints
+    times: Ints,
+    free: Ints,
+    n: int,
+    ready: int,
+    duration: int,
+    tasks: int,
+    need: Ints,
+    tasks_on: Ints,
 ) -> int:
     """Return the earliest start from ``ready`` on at which a job fits all the time that it runs.
 
-    ``room`` receives how many tasks run on each node, the first nodes first. At the end of the
+    ``tasks_on`` receives how many tasks run on each node, the first nodes first. At the end of the
     profile the job must fit.
 
     Parameters
@@ -78,7 +85,7 @@ def earliest(
         Units of each resource that are free on each node.
     need : shape (K,)
         Units that a task takes.
-    room : shape (H,)
+    tasks_on : shape (H,)
         Tasks on each node.
     """
     nodes = free.shape[1]
@@ -97,7 +104,7 @@ def earliest(
                     break
                 j += 1
             if fits:
-                room[0] = tasks
+                tasks_on[0] = tasks
                 return start
             a = j + 1  # no start before the end of row j
         else:
@@ -109,8 +116,8 @@ def earliest(
                 for h in range(nodes):
                     for k in range(need.size):
                         least[h, k] = min(least[h, k], free[j, h, k])
-                fits = holds(least, tasks, need, room) == tasks
-            if fits and holds(least, tasks, need, room) == tasks:
+                fits = holds(least, tasks, need, tasks_on) == tasks
+            if fits and holds(least, tasks, need, tasks_on) == tasks:
                 return start
             a += 1
 
@@ -134,7 +141,7 @@ def cut(times: Ints, free: Ints, n: int, when: int) -> int:
 
 @kernel
 def take(
-    times: Ints, free: Ints, n: int, start: int, end: int, need: Ints, room: Ints, sign: int
+    times: Ints, free: Ints, n: int, start: int, end: int, need: Ints, tasks_on: Ints, sign: int
 ) -> int:
     """Take what a job needs from ``start`` until ``end``, or give it back (``sign`` -1).
 
@@ -144,9 +151,9 @@ def take(
     n = cut(times, free, n, end)
     a = segment(times, n, start)
     while a < n and times[a] < end:
-        for h in range(room.size):
-            if room[h]:
+        for h in range(tasks_on.size):
+            if tasks_on[h]:
                 for k in range(need.size):
-                    free[a, h, k] -= sign * room[h] * need[k]
+                    free[a, h, k] -= sign * tasks_on[h] * need[k]
         a += 1
     return n

@@ -90,13 +90,13 @@ class Pool:
         """Take everything off the machines; the pointer stays."""
         self.free = self.capacity.copy()
 
-    def room(self, demand: Counts, most: int) -> Counts:
+    def max_units(self, demand: Counts, most: int) -> Counts:
         """Return how many of ``demand`` fit on each machine now, at most ``most``, shape (H,)."""
-        return _room(self.free, demand, most)
+        return _units_that_fit(self.free, demand, most)
 
     def holds(self, demand: Counts, most: int) -> int:
         """Return how many of ``demand`` the empty machines hold together, at most ``most``."""
-        return min(most, int(_room(self.capacity, demand, most).sum()))
+        return min(most, int(_units_that_fit(self.capacity, demand, most).sum()))
 
     def shares(self, demand: Counts) -> Floats:
         """Return the part of the total capacity that one ``demand`` is, by resource, shape (R,).
@@ -121,12 +121,12 @@ class Pool:
         -------
         counts : shape (H,)
         """
-        counts, self.next = round_robin(self.room(demand, number), number, self.next)
+        counts, self.next = round_robin(self.max_units(demand, number), number, self.next)
         self.take(demand, counts)
         return counts
 
 
-def _room(free: Counts, demand: Counts, most: int) -> Counts:
+def _units_that_fit(free: Counts, demand: Counts, most: int) -> Counts:
     wanted = demand > 0
     if not wanted.any():
         return np.full(len(free), most, np.int64)

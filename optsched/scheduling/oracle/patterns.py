@@ -50,7 +50,7 @@ class Levels(NamedTuple):
     """What a search writes to: on level k, k items are decided."""
 
     free: Floats  # (n + 1 or more, R) units left
-    room: Floats  # (n + 1 or more,) left of the surrogate resource
+    remaining: Floats  # (n + 1 or more,) left of the surrogate resource
     earned: Floats  # (n + 1 or more,) value so far
     promised: Floats  # (n + 1 or more,) value that the branch may still have
     number: Ints  # (n + 1 or more,) workers of the next item in the branch
@@ -133,13 +133,13 @@ def best_patterns(knapsacks: Knapsacks, best: Floats, out: Ints, nodes: int, ste
                     weight[r] = 1.0 if (r == q or q == resources) and free[r] > 0.0 else 0.0
             else:
                 resource_prices(candidates, n, steps, weight)
-            room = weight.sum()
-            if room <= 0.0:
+            remaining = weight.sum()
+            if remaining <= 0.0:
                 continue
-            promise = _promise(candidates, weight, room, n, size, key, order)
+            promise = _promise(candidates, weight, remaining, n, size, key, order)
             if promise < tightest:
                 tightest = promise
-                _enlist(candidates, size, room, order, n, items)
+                _enlist(candidates, size, remaining, order, n, items)
         for r in range(resources):
             levels.free[0, r] = free[r]
         best[b] += depth_first(items, knapsacks.demand, n, nodes, levels)
@@ -194,7 +194,7 @@ def _find(candidates: _Candidates, lower: Ints, upper: Ints) -> int:
 def _promise(
     candidates: _Candidates,
     weight: Floats,
-    room: float,
+    remaining: float,
     n: int,
     size: Floats,
     key: Floats,
@@ -202,7 +202,7 @@ def _promise(
 ) -> float:
     """Return the value of the fractional knapsack of n candidates with one surrogate resource.
 
-    It is the sum, by ``weight`` (R,), of shares of what is free; there are ``room`` of it.
+    It is the sum, by ``weight`` (R,), of shares of what is free; there are ``remaining`` of it.
     ``size`` (n or more,) receives what candidates need of it, ``order`` (n or more,) sorts them,
     the densest first, by ``key`` (n or more,).
     """
@@ -214,7 +214,7 @@ def _promise(
                 size[k] += weight[r] * demand[job[k], r] / free[r]
         key[k] = -value[job[k]] / size[k] if size[k] > 0.0 else -np.inf
     rank(key, order, n)
-    total, left = 0.0, room
+    total, left = 0.0, remaining
     for j in range(n):
         k = order[j]
         part = float(most[k])
@@ -227,14 +227,14 @@ def _promise(
 
 @kernel(inline="always")
 def _enlist(
-    candidates: _Candidates, size: Floats, room: float, order: Ints, n: int, items: Items
+    candidates: _Candidates, size: Floats, remaining: float, order: Ints, n: int, items: Items
 ) -> None:
-    """Write down n candidates in an ``order`` (n or more,); ``size`` (n or more,) of ``room``."""
+    """Write n candidates in an ``order`` (n or more,); ``size`` (n or more,) of ``remaining``."""
     for j in range(n):
         k = order[j]
         i = candidates.job[k]
         items.job[j], items.value[j], items.most[j] = i, candidates.value[i], candidates.most[k]
-        items.size[j] = size[k] / room
+        items.size[j] = size[k] / remaining
         items.density[j] = items.value[j] / items.size[j] if size[k] > 0.0 else np.inf
 
 
@@ -303,9 +303,9 @@ def depth_first(items: Items, demand: Floats, n: int, nodes: int, levels: Levels
     float
         The best value, or the greatest promise that is still open where ``nodes`` ended the search.
     """
-    free, room, earned, promised, number, found = levels
+    free, remaining, earned, promised, number, found = levels
     resources = demand.shape[1]
-    room[0], earned[0] = SLACK, 0.0
+    remaining[0], earned[0] = SLACK, 0.0
     best = -1.0
     for k in range(n):
         found[k] = 0
@@ -332,9 +332,9 @@ def depth_first(items: Items, demand: Floats, n: int, nodes: int, levels: Levels
             continue
         for r in range(resources):
             free[k + 1, r] = free[k, r] - number[k] * demand[i, r]
-        left = room[k] - number[k] * items.size[k]
+        left = remaining[k] - number[k] * items.size[k]
         promise = earned[k] + number[k] * items.value[k]
-        room[k + 1], earned[k + 1] = left, promise
+        remaining[k + 1], earned[k + 1] = left, promise
         for j in range(k + 1, n):
             whole = items.most[j] * items.size[j]
             if whole > left:

@@ -25,9 +25,9 @@ from optsched.scheduling.oracle.slots import (
     charge_leftovers,
     cheapest,
     plain_int,
-    rooms,
     slot_cost,
     unit_prices,
+    units_that_fit,
 )
 from optsched.scheduling.oracle.workload import (
     EQUAL,
@@ -141,7 +141,7 @@ class Scratch(NamedTuple):
     slopes: Floats  # (T (N + 1),) cheapest segments of all slots, see `hull_insert`
     lengths: Ints  # (T (N + 1),) units of work of each
     unit_price: Floats  # (H,) of one worker, or PS
-    room: Floats  # (H,) workers, or PS, that a machine holds
+    max_units: Floats  # (H,) workers, or PS, that a machine holds
     heap: Ints  # (H,)
     parts: Floats  # (3, N + 1) cost of workers, of PS, and of both
     promise: Floats  # (T,) the most that a completion in a slot may pay
@@ -158,7 +158,7 @@ def new_scratch(horizon: int, machines: int, most: int, work: int) -> Scratch:
         slopes=np.empty(corners),
         lengths=np.empty(corners, np.int64),
         unit_price=np.empty(machines),
-        room=np.empty(machines),
+        max_units=np.empty(machines),
         heap=np.empty(machines, np.int64),
         parts=np.empty((3, most + 1)),
         promise=np.empty(horizon),
@@ -181,9 +181,9 @@ def _side(
     ``demand`` of one, in units of each resource, is (R,), ``cost``, money, (N + 1,).
     """
     price, free, count = machines.price[t], machines.free[t], machines.count
-    unit, fits = scratch.unit_price[: count.size], scratch.room[: count.size]
+    unit, fits = scratch.unit_price[: count.size], scratch.max_units[: count.size]
     unit_prices(price, demand, unit)
-    rooms(free, demand, most, fits)
+    units_that_fit(free, demand, most, fits)
     if fragmentation_penalty > 0.0:
         charge_leftovers(price, free, fits, fragmentation_penalty, unit)
     return cheapest(unit, fits, count, most, scratch.heap, cost)

@@ -39,7 +39,7 @@ def unit_prices(price: Floats, demand: Floats, out: Floats) -> None:
 
 
 @kernel(fastmath={"nnan", "nsz"})
-def rooms(free: Floats, demand: Floats, most: int, out: Floats) -> None:
+def units_that_fit(free: Floats, demand: Floats, most: int, out: Floats) -> None:
     """Count by units what fits: ``out[h] = min(most, floor(free[r, h] / demand[r]))``."""
     out[:] = most
     for r in range(demand.size):
@@ -53,19 +53,21 @@ def rooms(free: Floats, demand: Floats, most: int, out: Floats) -> None:
 
 
 @kernel
-def charge_leftovers(price: Floats, free: Floats, room: Floats, share: float, out: Floats) -> None:
+def charge_leftovers(
+    price: Floats, free: Floats, max_units: Floats, share: float, out: Floats
+) -> None:
     """Raise unit prices towards the value of all that is free on a machine, over what it holds.
 
     A machine that a job fills may be left with capacity that nobody can use. With ``share`` = 1 the
     job pays for it, so that it prefers machines that it fills without a rest. ``price`` of a unit
-    and what is ``free`` are (R, H); ``room`` for workers and their price, ``out``, are (H,).
+    and what is ``free`` are (R, H); ``max_units`` for workers and their price, ``out``, are (H,).
     """
     for h in range(out.size):
-        if room[h] >= 1.0:
-            worth = 0.0
+        if max_units[h] >= 1.0:
+            left_value = 0.0
             for r in range(price.shape[0]):
-                worth += price[r, h] * free[r, h]
-            out[h] += share * max(0.0, worth / room[h] - out[h])
+                left_value += price[r, h] * free[r, h]
+            out[h] += share * max(0.0, left_value / max_units[h] - out[h])
 
 
 @kernel  # inlined by numba itself it takes a twentieth longer
@@ -96,7 +98,7 @@ def _sift(heap: Ints, size: int, price: Floats, k: int) -> None:
 @kernel
 def cheapest(
     price: Floats,
-    room: Floats,
+    max_units: Floats,
     count: Ints,
     most: int,
     heap: Ints,
@@ -106,7 +108,7 @@ def cheapest(
 
     Parameters
     ----------
-    price, room : arrays of shape (H,)
+    price, max_units : arrays of shape (H,)
         Of one worker; of one machine.
     count : array of shape (H,)
         How many equal machines each entry stands for.
@@ -122,7 +124,7 @@ def cheapest(
     """
     first, size = plain_int(0), plain_int(0)
     for h in range(price.size):
-        if room[h] >= 1.0:
+        if max_units[h] >= 1.0:
             heap[size] = h
             size += 1
     for k in range(size // 2 - 1, -1, -1):
@@ -135,7 +137,7 @@ def cheapest(
         size -= 1
         heap[0] = heap[size]
         _sift(heap, size, price, first)
-        put = min(most - placed, int(room[h]) * count[h])
+        put = min(most - placed, int(max_units[h]) * count[h])
         for _ in range(put):
             placed += 1
             total += price[h]
@@ -145,7 +147,13 @@ def cheapest(
 
 @kernel(inline="always")
 def place(
-    price: Floats, room: Floats, count: Ints, number: int, heap: Ints, machine: Ints, amount: Ints
+    price: Floats,
+    max_units: Floats,
+    count: Ints,
+    number: int,
+    heap: Ints,
+    machine: Ints,
+    amount: Ints,
 ) -> int:
     """Place ``number`` workers as `cheapest` does; return how many entries of the results are used.
 
@@ -153,7 +161,7 @@ def place(
     """
     first, size = plain_int(0), plain_int(0)
     for h in range(price.size):
-        if room[h] >= 1.0:
+        if max_units[h] >= 1.0:
             heap[size] = h
             size += 1
     for k in range(size // 2 - 1, -1, -1):
@@ -164,7 +172,7 @@ def place(
         size -= 1
         heap[0] = heap[size]
         _sift(heap, size, price, first)
-        put = min(number, int(room[h]) * count[h])
+        put = min(number, int(max_units[h]) * count[h])
         machine[used] = h
         amount[used] = put
         number -= put

@@ -57,7 +57,7 @@ def hull_insert(
     """Merge a slot's segments into the cheapest of all slots so far; enclose the cost of ``work``.
 
     The slot's ``slope`` and ``length`` as in `hull`. ``slopes`` and ``lengths`` (ascending,
-    ``held`` entries) are updated in place, with room for ``held + used`` entries.
+    ``held`` entries) are updated in place, with max_units for ``held + used`` entries.
 
     Returns
     -------

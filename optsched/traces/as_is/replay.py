@@ -147,18 +147,18 @@ def _placed(free: Ints, demand: Ints, numbers: Sequence[int]) -> Placed | None:
     needed = np.flatnonzero(demand)
     most = max(numbers)
     if len(needed):
-        room = (free[:, :, needed] // demand[needed]).min(axis=2)  # (D, H)
+        max_units = (free[:, :, needed] // demand[needed]).min(axis=2)  # (D, H)
     else:
-        room = np.full(free.shape[:2], most)
-    if (room.sum(axis=1) < numbers).any():
+        max_units = np.full(free.shape[:2], most)
+    if (max_units.sum(axis=1) < numbers).any():
         return None
-    always = room.min(axis=0)
+    always = max_units.min(axis=0)
     constant = always.sum() >= most  # on the same machines in all slots
     chosen: Placed = []
     for t, number in enumerate(numbers):
         left = number
-        for h in _order(always if constant else room[t], most if constant else number):
-            n = min(left, int(always[h] if constant else room[t, h]))
+        for h in _order(always if constant else max_units[t], most if constant else number):
+            n = min(left, int(always[h] if constant else max_units[t, h]))
             chosen.append((t, int(h), n))
             left -= n
             if not left:
@@ -168,9 +168,9 @@ def _placed(free: Ints, demand: Ints, numbers: Sequence[int]) -> Placed | None:
     return chosen
 
 
-def _order(room: Ints, number: int) -> Ints:
+def _order(max_units: Ints, number: int) -> Ints:
     """Return the machines to fill: the fullest that has room for all, or else the emptiest ones."""
-    enough = np.flatnonzero(room >= number)
+    enough = np.flatnonzero(max_units >= number)
     if len(enough):
-        return enough[[np.argmin(room[enough])]]
-    return np.argsort(-room, kind="stable")
+        return enough[[np.argmin(max_units[enough])]]
+    return np.argsort(-max_units, kind="stable")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from independent.bot import FILES, load, utility
 
-from optsched.families.bot.certificate.bound import log_mean, worth
+from optsched.families.bot.certificate.bound import log_mean, utility_of
 from optsched.families.bot.certificate.format import BotCertificate, Prices, check, level_bounds
 from optsched.families.bot.instance import Application, BotInstance, Link
 from optsched.families.bot.shares import equal_shares
@@ -169,7 +169,7 @@ def test_one_application_has_a_bound_in_closed_form_at_every_alpha(alpha):
     bound = log_mean(inst, Fraction(3), [Fraction(1)])
     assert 0 <= bound - ln(Fraction(3), up=False) < Fraction(1, 10**25)
     exact = (3.0 ** (1 - alpha)) / (1 - alpha)
-    assert worth(inst, bound) == pytest.approx(exact, rel=1e-9)
+    assert utility_of(inst, bound) == pytest.approx(exact, rel=1e-9)
 
 
 def test_bounds_are_rounded_upwards_on_either_side_of_1(inst):

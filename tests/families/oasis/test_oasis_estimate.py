@@ -45,15 +45,15 @@ def test_utilities_that_are_worth_next_to_nothing_do_not_set_l():
     # a share of 1 % is at most ln 100 below the utility without delay, which is from 1 to 100
     largest = max(u for u in workers[0] if u is not None)
     assert largest - workers[1] < largest - literal[1]
-    wide, _ = learn([inst], worth=1e-300)
+    wide, _ = learn([inst], min_share=1e-300)
     assert literal[1] <= wide[1] < workers[1]
 
 
 def test_nothing_can_be_learnt_from_nothing():
     with pytest.raises(ValueError, match="0 instances"):
         learn([])
-    with pytest.raises(ValueError, match="worth 0"):
-        learn(past(1), worth=0.0)
+    with pytest.raises(ValueError, match="min_share 0"):
+        learn(past(1), min_share=0.0)
 
 
 def test_a_run_with_estimates_knows_no_bounds_and_has_no_guarantee():

@@ -12,12 +12,18 @@ from scipy.optimize import linprog
 
 from optsched.families.oasis.optimum.relaxations.knapsack_cuts import packing_cut
 from optsched.families.oasis.optimum.search import repacking
-from optsched.families.oasis.optimum.search.repacking import Side, hoped, make_room, put, slot_rooms
+from optsched.families.oasis.optimum.search.repacking import (
+    Side,
+    count_slots,
+    hoped,
+    put,
+    repack_slots,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-fill_machines = repacking.fill_machines.py_func  # compiled as a part of `make_room`
+fill_machines = repacking.fill_machines.py_func  # compiled as a part of `repack_slots`
 
 
 def side_of(demand, capacity, number, most=9):
@@ -26,13 +32,13 @@ def side_of(demand, capacity, number, most=9):
     return Side(
         demand=demand,
         most=np.full(jobs, most),
-        worth=np.ones((jobs, slots)),
+        unit_value=np.ones((jobs, slots)),
         capacity=capacity,
         weight=np.ones((slots, capacity.shape[1], machines)),
         free=np.repeat(capacity.T[None], slots, axis=0),
         number=number,
         hosted=np.zeros((slots, machines, jobs), np.int16),
-        room=np.zeros(slots),
+        max_units=np.zeros(slots),
         repacked=np.zeros(slots, bool),
         fresh=np.zeros((slots, machines, jobs), np.int16),
         scratch=np.empty(machines),
@@ -63,17 +69,17 @@ def test_a_slot_is_packed_anew_without_losing_anybody():
     # machines of 6: two of size 3 sit apart, so that no room is left for one of size 6
     demand, capacity = np.array([[3.0], [6.0]]), np.array([[6.0], [6.0]])
     side = side_of(demand, capacity, np.array([[2, 0]]), most=1)
-    make_room(1, 0, 0, side, 4)
-    assert (side.room[0], side.repacked[0]) == (1, True)
+    repack_slots(1, 0, 0, side, 4)
+    assert (side.max_units[0], side.repacked[0]) == (1, True)
     assert side.fresh[0].sum(axis=0).tolist() == [2, 1]
     assert packed(side.fresh[0], demand, capacity)
     # the free amounts would do for one, but two of 4 stay apart: there is nothing to be done
     side = side_of(np.array([[4.0], [4.0]]), capacity, np.array([[2, 0]]), most=1)
-    make_room(1, 0, 0, side, 4)
-    assert (side.room[0], side.repacked[0]) == (0, False)
+    repack_slots(1, 0, 0, side, 4)
+    assert (side.max_units[0], side.repacked[0]) == (0, False)
     side = side_of(demand, capacity, np.array([[5, 0]]), most=1)  # they do not fit themselves
-    make_room(1, 0, 0, side, 4)
-    assert (side.room[0], side.repacked[0]) == (0, False)
+    repack_slots(1, 0, 0, side, 4)
+    assert (side.max_units[0], side.repacked[0]) == (0, False)
 
 
 @given(SEEDS)
@@ -85,12 +91,12 @@ def test_hope_is_never_below_what_packing_anew_gives(seed):
     number[:, 2] = 0
     side = side_of(demand, capacity, number, most)
     hope = hoped(2, 0, 1, side)
-    make_room(2, 0, 1, side, 3)
+    repack_slots(2, 0, 1, side, 3)
     assert hope <= 2 * most
-    assert hope >= side.room.sum()
+    assert hope >= side.max_units.sum()
     for t in np.flatnonzero(side.repacked):
         assert packed(side.fresh[t], demand, capacity)
-        assert side.fresh[t].sum(axis=0).tolist() == [*number[t, :2], side.room[t]]
+        assert side.fresh[t].sum(axis=0).tolist() == [*number[t, :2], side.max_units[t]]
     left = capacity.sum(axis=0) - number @ demand  # (T, R)
     needs = demand[2] > 0
     exact = np.minimum(np.floor(left[:, needs] / demand[2, needs]).min(axis=1, initial=most), most)
@@ -100,8 +106,8 @@ def test_hope_is_never_below_what_packing_anew_gives(seed):
 def test_workers_go_where_they_leave_the_least():
     capacity = np.array([[7.0], [4.0], [6.0]])
     side = side_of(np.array([[2.0]]), capacity, np.zeros((1, 1), np.int64))
-    slot_rooms(0, 0, 0, side)
-    assert side.room[0] == 8
+    count_slots(0, 0, 0, side)
+    assert side.max_units[0] == 8
     put(0, np.array([5]), side)
     assert side.number[0, 0] == 5
     assert side.hosted[0, :, 0].tolist() == [0, 2, 3]

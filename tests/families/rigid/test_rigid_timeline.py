@@ -25,22 +25,22 @@ def test_jobs_go_in_and_out_as_in_a_step_function(seed, nodes):
     line = timeline.opened(low, bins)
     times, free = np.zeros(4 * n + 9, np.int64), np.empty((4 * n + 9, *bins.shape), np.int64)
     free[0], rows = bins, 1
-    start, rooms = np.full(n, -1), np.zeros((n, nodes), np.int64)
+    start, allocation = np.full(n, -1), np.zeros((n, nodes), np.int64)
     for i in rng.integers(0, n, 150):
         if start[i] >= 0:
-            timeline.remove(line, i, need[i], rooms[i])
+            timeline.remove(line, i, need[i], allocation[i])
             start[i] = -1
             times[0], free[0], rows = 0, bins, 1
             for j in np.flatnonzero(start >= 0):
                 end = start[j] + run[j]
-                rows = profile.take(times, free, rows, start[j], end, need[j], rooms[j], 1)
+                rows = profile.take(times, free, rows, start[j], end, need[j], allocation[j], 1)
             continue
         room = np.zeros(nodes, np.int64)
         expected = profile.earliest(times, free, rows, low[i], run[i], tasks[i], need[i], room)
-        found, node, _ = timeline.earliest(line, i, run[i], tasks[i], need[i], rooms[i])
-        assert (found, [*rooms[i]]) == (expected, [*room])
+        found, node, _ = timeline.earliest(line, i, run[i], tasks[i], need[i], allocation[i])
+        assert (found, [*allocation[i]]) == (expected, [*room])
         start[i] = found
-        timeline.insert(line, i, found, run[i], need[i], rooms[i], node)
+        timeline.insert(line, i, found, run[i], need[i], allocation[i], node)
         rows = profile.take(times, free, rows, found, found + run[i], need[i], room, 1)
 
 
@@ -62,5 +62,8 @@ def test_the_walk_keeps_its_best_schedule(seed):
     shake(p.jobs, p.load, p.late, walk, p.key, draws, 0.3 * first / p.n)
     assert search.cost == total(p.jobs, p.late, walk.best_start) <= first
     assert walk.cost[0] == total(p.jobs, p.late, walk.start) >= search.cost
-    for start, rooms in ((walk.start, walk.rooms), (walk.best_start, walk.best_rooms)):
-        assert get_family("rigid").verify(inst, p.schedule(start, rooms)).feasible
+    for start, allocation in (
+        (walk.start, walk.allocation),
+        (walk.best_start, walk.best_allocation),
+    ):
+        assert get_family("rigid").verify(inst, p.schedule(start, allocation)).feasible

@@ -159,8 +159,8 @@ def steepest_above(kind: int, alpha: float) -> float:
 
 
 @kernel(nogil=True)
-def bounds_above(n: Floats, share: Floats, nu: Floats, rows: Rows, worth: Floats) -> float:
-    """Return a number at least sum nu c; write into ``worth`` (C,) what a copy earns at prices.
+def bounds_above(n: Floats, share: Floats, nu: Floats, rows: Rows, rewards: Floats) -> float:
+    """Return a number at least sum nu c; write into ``rewards`` (C,) what a copy earns at prices.
 
     That is at least sum over its channels of max over 0 <= y <= min(a, c) of n f(y) - (beta theta +
     nu) y. The two together bound what any decision earns, sum_l n_l q_l(y).
@@ -178,8 +178,8 @@ def bounds_above(n: Floats, share: Floats, nu: Floats, rows: Rows, worth: Floats
     start, port, kind, alpha, beta, upper, capacity = rows
     resources = share.shape[1]
     rents = 0.0
-    for p in range(len(worth)):
-        worth[p] = 0.0
+    for p in range(len(rewards)):
+        rewards[p] = 0.0
     for row in range(len(capacity)):
         k = row % resources
         rent = nu[row]
@@ -193,13 +193,13 @@ def bounds_above(n: Floats, share: Floats, nu: Floats, rows: Rows, worth: Floats
                 u = min(upper[i], capacity[row])
                 gained = surplus_above(kind[row], alpha[row], n[p], u, price)
                 if gained > 0.0:
-                    worth[p] = up(worth[p] + gained)
+                    rewards[p] = up(rewards[p] + gained)
     return rents
 
 
 @kernel(nogil=True)
 def sums_above(
-    n: Floats, share: Floats, nu: Floats, rows: Rows, order: Ints, group: Ints, worth: Floats
+    n: Floats, share: Floats, nu: Floats, rows: Rows, order: Ints, group: Ints, rewards: Floats
 ) -> float:
     """Do as `bounds_above` where a job gains f_k of the sum over machines.
 
@@ -215,8 +215,8 @@ def sums_above(
             rents = up(rents + up(nu[row] * capacity[row]))
         for i in range(start[row], start[row + 1]):
             limit[i], rent[i] = min(upper[i], capacity[row]), nu[row]
-    for p in range(len(worth)):
-        worth[p] = 0.0
+    for p in range(len(rewards)):
+        rewards[p] = 0.0
         if n[p] > 0.0:
             for k in range(resources):
                 here = order[group[p * resources + k] : group[p * resources + k + 1]]
@@ -226,7 +226,7 @@ def sums_above(
                     price[i] = down(fee + price[i])
                 gained = sum_surplus_above(kind[k], alpha[k], n[p], limit[here], price)
                 if gained > 0.0:
-                    worth[p] = up(worth[p] + gained)
+                    rewards[p] = up(rewards[p] + gained)
     return rents
 
 

@@ -174,12 +174,12 @@ def check(inst: BipartiteInstance, certificate: BipartiteCertificate) -> float:
         share, nu = enclosed.prices(certificate, chosen)
         # shares make theta of any n: in a pattern a copy has one job, or none and earns nothing
         once = weight if certificate.scope == "stationary" else np.minimum(weight, 1)
-        rents, worth = enclosed.bounds(once, share, nu)
+        rents, rewards = enclosed.bounds(once, share, nu)
         terms.append(_times_above(np.array([slots]), np.array([rents]))[0])
         if certificate.scope == "stationary":
-            terms += worth.tolist()
+            terms += rewards.tolist()
         else:
-            terms += _times_above(weight, worth).tolist()
+            terms += _times_above(weight, rewards).tolist()
     try:
         bound = math.nextafter(math.fsum(terms), math.inf)
     except OverflowError:
@@ -256,13 +256,13 @@ class Enclosed:
 
     def bounds(self, n: Ints, share: Floats, nu: Floats) -> tuple[float, Floats]:
         """Return bounds of the rents, and of what each copy earns with ``n`` jobs, shape (C,)."""
-        worth = np.zeros(self._shape[0])
+        rewards = np.zeros(self._shape[0])
         prices = n.astype(np.float64), share, nu, self._rows
         if self._sums is None:
-            rents = bounds_above(*prices, worth)
+            rents = bounds_above(*prices, rewards)
         else:
-            rents = sums_above(*prices, *self._sums, worth)
-        return float(rents), worth
+            rents = sums_above(*prices, *self._sums, rewards)
+        return float(rents), rewards
 
     def prices(self, certificate: BipartiteCertificate, chosen: int) -> tuple[Floats, Floats]:
         """Return share, exactly, and nu as floats."""

@@ -136,8 +136,8 @@ class Solver:
         for bounds, gained in self._curved:
             part = slice(*np.searchsorted(there, bounds))
             gains[part] = gained(alpha[part], amounts[part])
-        worth = weight[self._whole.port[there]] * gains
-        kept = worth > DUST / max(1, len(y)) * max(value, 0.0)
+        reward = weight[self._whole.port[there]] * gains
+        kept = reward > DUST / max(1, len(y)) * max(value, 0.0)
         amounts = amounts[kept]
         digits = np.minimum(DIGITS - np.floor(np.log10(amounts)), MOST_DIGITS).astype(np.int64)
         grid = TENS[digits + MOST_DIGITS]

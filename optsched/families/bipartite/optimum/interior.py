@@ -143,8 +143,8 @@ def maximize(
         by_cell=np.zeros((4, resources, many)),
         matrices=np.zeros((resources + 2, many, many)),
     )
-    worth = begin(program, iterate)
-    value, bound, iterations = improve(stopped, tolerance, worth, program, iterate)
+    value_scale = begin(program, iterate)
+    value, bound, iterations = improve(stopped, tolerance, value_scale, program, iterate)
     best_y[where] = best[:length]
     best_nu[rows] = best[2 * length : 2 * length + height] * scale
     best_theta[:, chosen] = best[2 * length + height :].reshape(resources, many) * scale
@@ -163,7 +163,7 @@ def begin(program: Program, iterate: Iterate) -> float:
     nu, theta = z[2 * length : 2 * length + height], z[2 * length + height :]
     rise, total = by_channel[2], iterate.by_cell[3]
     steepen(y, program, rise, by_channel[3])
-    worth = 0.0
+    value_scale = 0.0
     for r in range(height):
         s[r] = c[r]
         k = resource[r]
@@ -171,14 +171,14 @@ def begin(program: Program, iterate: Iterate) -> float:
             s[r] -= y[i]
             total[k, at[i]] += y[i]
             marginal = n[at[i]] * rise[i]
-            worth += marginal * y[i]
+            value_scale += marginal * y[i]
             nu[r] += marginal / (first[r + 1] - first[r])
-    mu = START * worth / length
+    mu = START * value_scale / length
     for p in range(many):
         most = 0.0
         for k in range(resources):
             most = max(most, beta[k] * total[k, p])
-        m = 1.2 * most + MARGIN * worth / (n[p] * many)
+        m = 1.2 * most + MARGIN * value_scale / (n[p] * many)
         for k in range(resources):
             theta[k * many + p] = n[p] / resources
             w[k * many + p] = m - beta[k] * total[k, p]
@@ -194,14 +194,14 @@ def begin(program: Program, iterate: Iterate) -> float:
                 zu[i] = left + zl[i]
             else:
                 zl[i] = zu[i] - left
-    return worth
+    return value_scale
 
 
 @kernel(error_model="numpy", nogil=True, fastmath=SUMS)
 def improve(
-    stopped: Ints, tolerance: float, worth: float, program: Program, iterate: Iterate
+    stopped: Ints, tolerance: float, value_scale: float, program: Program, iterate: Iterate
 ) -> tuple[float, float, int]:
-    """Iterate from what `begin` made, which is ``worth`` something; see `maximize`.
+    """Iterate from what `begin` made, which is ``value_scale`` something; see `maximize`.
 
     It ends when ``stopped`` (1,) is not 0.
 
@@ -231,10 +231,10 @@ def improve(
         mu = slack / len(x)
         ending = iterations >= min(MOST_ITERATIONS, stopped[1])
         ending = ending or not step > LEAST_STEP or stopped[0] != 0
-        near = slack <= FAR * max(tolerance * abs(value), LEAST * worth)
+        near = slack <= FAR * max(tolerance * abs(value), LEAST * value_scale)
         if near or ending:
             value = value_of(y, total, program)
-        if (near and slack <= LOOK * max(tolerance * abs(value), LEAST * worth)) or ending:
+        if (near and slack <= LOOK * max(tolerance * abs(value), LEAST * value_scale)) or ending:
             bound = dual_value(theta, nu, program)
             better = False
             if value > best_value:

@@ -167,9 +167,9 @@ class _PerSlot:
         judge, enclosed = Judge(inst), Enclosed(inst)
         ones = np.ones(inst.arrays.copies, np.int64)
         bounds = [enclosed.bounds(ones, found.share, found.nu) for found in known]
-        earned = np.array([judge.worth(found.y) for found in known])
+        earned = np.array([judge.reward(found.y) for found in known])
         rents = np.array([rent for rent, _ in bounds])
-        gained = np.array([worth for _, worth in bounds])
+        gained = np.array([reward for _, reward in bounds])
         step = max(1, BLOCK // len(known))
         for begin in range(0, len(rest), step):
             here = rest[begin : begin + step]

@@ -126,7 +126,7 @@ def place_tasks(
                     continue
                 if best >= 0 and sign * score[r] <= sign * score[machine[best]] + CLOSE:
                     continue
-                if _room(used[r], capacity[r], request[p], whole):
+                if _has_capacity(used[r], capacity[r], request[p], whole):
                     best = j
                 else:
                     free[j] = False  # it never gets emptier
@@ -146,7 +146,7 @@ def place_tasks(
 
 
 @kernel(error_model="numpy")
-def _room(used: Floats, capacity: Floats, demand: Floats, whole: bool) -> bool:
+def _has_capacity(used: Floats, capacity: Floats, demand: Floats, whole: bool) -> bool:
     """Return whether a machine has something left of what is ``demand`` (K,), or all of it.
 
     ``used`` and ``capacity`` (K,) are the machine's, each in the unit of the resource.

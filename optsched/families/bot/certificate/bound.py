@@ -61,7 +61,7 @@ def log_mean(inst: BotInstance, pay: Fraction, task: Sequence[Fraction]) -> Frac
     return log_sum(terms, alpha, up=up) / power + ln(pay, up=True)
 
 
-def worth(inst: BotInstance, log_of_mean: Fraction) -> float:
+def utility_of(inst: BotInstance, log_of_mean: Fraction) -> float:
     """Return an upper bound of the utility of a mean rate of which the logarithm is given.
 
     Raises

@@ -32,7 +32,7 @@ from typing import Annotated, NamedTuple, Self
 import numpy as np
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
-from optsched.families.bot.certificate.bound import log_mean, worth
+from optsched.families.bot.certificate.bound import log_mean, utility_of
 from optsched.families.bot.instance import BotInstance, latest
 from optsched.numbers.arrays import Floats
 from optsched.numbers.resources import exact
@@ -133,7 +133,7 @@ def level_bounds(inst: BotInstance, certificate: BotCertificate) -> list[float]:
     found = levels(inst, certificate)
     if inst.alpha == "inf":
         return [float_above(level.bound()) for level in found]
-    return [worth(inst, log_mean(inst, level.pay, level.task)) for level in found]
+    return [utility_of(inst, log_mean(inst, level.pay, level.task)) for level in found]
 
 
 @latest

@@ -68,19 +68,19 @@ def _at_once(inst: BotInstance, progress: Progress, threads: int) -> None:
         settle(inst, progress, [Prices.of(*region.prices(found.duals))])
 
 
-def _sold(region: Region, worth: Floats, progress: Progress, threads: int) -> Vertex | None:
-    """Maximize the sum of ``worth`` times x; prices are raised to where no column gains."""
+def _sold(region: Region, value: Floats, progress: Progress, threads: int) -> Vertex | None:
+    """Maximize the sum of ``value`` times x; prices are raised to where no column gains."""
     size = region.matrix.shape[0]
     rows = (np.full(size, -np.inf), np.ones(size))
-    found = _solved(-worth, region.matrix, *rows, np.full(len(worth), 2.0), progress, threads)
+    found = _solved(-value, region.matrix, *rows, np.full(len(value), 2.0), progress, threads)
     if found is None:
         return None
-    return Vertex(found.x, _raised(region, found.duals, worth))
+    return Vertex(found.x, _raised(region, found.duals, value))
 
 
-def _raised(region: Region, duals: Floats, worth: Floats) -> Floats:
+def _raised(region: Region, duals: Floats, value: Floats) -> Floats:
     """Return prices of rows raised to where no column is worth more than it costs."""
-    short = np.maximum(worth - region.matrix.T @ duals, 0.0)
+    short = np.maximum(value - region.matrix.T @ duals, 0.0)
     fullest = np.asarray(region.matrix.argmax(axis=0)).ravel()  # a row that the pair fills alone
     raised = np.zeros(len(duals))
     np.maximum.at(raised, fullest, short)
@@ -232,8 +232,8 @@ def _level_in(
     rho = np.zeros(region.inst.present.shape)
     rho[region.apps, region.nodes] = np.maximum(found.x[:-1], 0.0) * column
     # a pair that alone gives less than the level may seem free, within the accuracy
-    worth = found.duals[size:][region.apps] * (region.most / units[region.apps])
-    little = np.where(region.most <= units[region.apps], worth, 0.0)
+    value = found.duals[size:][region.apps] * (region.most / units[region.apps])
+    little = np.where(region.most <= units[region.apps], value, 0.0)
     return Vertex(rho, _raised(region, found.duals[:size], little))
 
 

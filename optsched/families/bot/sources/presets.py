@@ -113,8 +113,8 @@ def random_tree(nodes: int, degree: int, rng: Generator) -> Ints:
     parent = np.full(nodes, -1)
     added, node = 1, 0
     while added < nodes:
-        room = degree - (node > 0)
-        children = min(int(rng.integers(1, max(room, 1) + 1)), nodes - added)
+        free_degree = degree - (node > 0)
+        children = min(int(rng.integers(1, max(free_degree, 1) + 1)), nodes - added)
         parent[added : added + children] = node
         added += children
         node += 1

@@ -27,7 +27,7 @@ from optsched.families.completion.instance import CompletionInstance
 from optsched.numbers.arrays import Flags, Ints
 from optsched.numbers.overflow import INT64, Magnitude, TooLargeError, int64s
 from optsched.numbers.resources import exact
-from optsched.proofs.grid import LARGEST_PRICE, capacity_worth, dense
+from optsched.proofs.grid import LARGEST_PRICE, capacity_cost, dense
 
 Entries = Sequence[tuple[int, int, int, int]]  # slot, class of servers, resource, price
 
@@ -43,7 +43,7 @@ class Priced(NamedTuple):
     grid: int  # all is in units of 2**-grid
     weights: Ints  # (J,) per slot
     costs: Costs
-    worth: int  # of all servers
+    charge: int  # of all servers
 
 
 class Evaluation:
@@ -93,7 +93,7 @@ class Evaluation:
 
     def bound(self, limits: Ints, priced: Priced) -> Fraction | None:
         """Return the bound within limits (J, 5, 2); None where no schedule is left."""
-        total = -priced.worth  # Python's integers: there is no limit to the sum over all jobs
+        total = -priced.charge  # Python's integers: there is no limit to the sum over all jobs
         for j in range(len(self.modes)):
             least = self._least(j, limits[j], priced)
             if least < 0:
@@ -127,9 +127,9 @@ class Evaluation:
         finer = self._finer(entries, grid_bits, slots)
         grid = grid_bits + finer
         prices = given << finer if finer >= 0 else given >> min(-finer, 63)
-        worth = capacity_worth(prices, self.platform.capacity, self.platform.servers)
+        charge = capacity_cost(prices, self.platform.capacity, self.platform.servers)
         weights = int64s("weights", (math.floor(w * Fraction(2) ** grid) for w in self.weights))
-        return Priced(grid, weights, self.costs(prices), worth)
+        return Priced(grid, weights, self.costs(prices), charge)
 
     def costs(self, prices: Ints) -> Costs:
         """Return the costs up to each slot at prices (L, C, R).
@@ -211,7 +211,7 @@ class JobModes(Sequence[Ints]):
         self.inst = inst
         self.possible = _possible(platform, max((job.chunks for job in inst.jobs), default=1))
         self.kept: dict[int, Ints] = {}
-        self.room = MOST_KEPT  # for rows
+        self.free_rows = MOST_KEPT  # for rows
         self.longest, self.shortest = 0, list[int | None]()
         for job in inst.jobs:
             durations = inst.durations(job)
@@ -236,9 +236,9 @@ class JobModes(Sequence[Ints]):
         if j not in self.kept:
             durations = self.inst.durations(self.inst.jobs[j])
             rows = _modes_of(durations, self.possible, self.inst.ring)
-            if len(rows) > self.room:
+            if len(rows) > self.free_rows:
                 return rows
-            self.room -= len(rows)
+            self.free_rows -= len(rows)
             self.kept[j] = rows
         return self.kept[j]
 

@@ -144,12 +144,12 @@ def options_of(
     for x in range(runs.shape[0]):
         at = n
         m, apart, together = runs[x, TYPE], runs[x, APART], runs[x, TOGETHER]
-        room = max(apart, together)
+        max_units = max(apart, together)
         for r in range(resources):
             if platform.e[m, r] > 0:
-                room = min(room, capacity[r] // platform.e[m, r])
+                max_units = min(max_units, capacity[r] // platform.e[m, r])
         # workers of a job that is apart, without its host
-        alone = min(room, apart - 1 if platform.ring else apart)
+        alone = min(max_units, apart - 1 if platform.ring else apart)
         for y in range(1, alone + 1):
             for r in range(resources):
                 load[r] = y * platform.e[m, r]
@@ -165,7 +165,7 @@ def options_of(
                 if mask & 1 and not (q == 0 and platform.ring):
                     low = together if q == 1 else 0
                     high = together if q == 1 else apart - 1
-                    for g in range(low, min(high, room) + 1):
+                    for g in range(low, min(high, max_units) + 1):
                         fits = True
                         for r in range(resources):
                             load[r] = g * platform.e[m, r]
@@ -296,7 +296,7 @@ def best_share(
     number: int,
     held: Ints,
     nodes: Ints,
-    least_worth: int,
+    least_value: int,
 ) -> int:
     """Return the most credits of runs on one server, -1 if the search would take too long.
 
@@ -312,7 +312,7 @@ def best_share(
         Zeros; filled in: the options taken, as `Options.what`.
     nodes : shape (1,)
         Of the search that are left.
-    least_worth : int
+    least_value : int
         Shares that earn no more are not looked for.
     """
     runs = layers.size
@@ -340,17 +340,17 @@ def best_share(
         for r in range(capacity.size):
             left += price[t, r] * capacity[r]
     following = np.zeros(runs + 1, np.int64)  # option of each run; behind its last: none of them
-    best, worth, x, down = least_worth, 0, 0, True
+    best, value, x, down = least_value, 0, 0, True
     while x >= 0:
         if down:
             down = False
-            if worth > best:
-                best = worth
+            if value > best:
+                best = value
                 for k in range(runs):
                     best_taken[k] = taken[k] if k < x else -1
-            promise = worth
+            promise = value
             for k in range(x, runs):
-                if worth + surplus[x] + left <= best:
+                if value + surplus[x] + left <= best:
                     nodes[0] -= 1
                     break
                 o = _first(options, k, free, layers, least)
@@ -368,7 +368,7 @@ def best_share(
                 break
         elif taken[x] >= 0:
             o = taken[x]
-            worth -= options.credit[o]
+            value -= options.credit[o]
             left += charge[o]
             _take(free, layers[x], options.load[o], -1)
             taken[x] = -1
@@ -382,7 +382,7 @@ def best_share(
         following[x] = o + 1
         if o < end:
             taken[x] = o
-            worth += options.credit[o]
+            value += options.credit[o]
             left -= charge[o]
             _take(free, layers[x], options.load[o], 1)
         x += 1

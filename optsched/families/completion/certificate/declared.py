@@ -37,7 +37,7 @@ class Starts(NamedTuple):
 def relaxed_bound(evaluation: Evaluation, priced: Priced) -> Fraction | None:
     """Return the bound; None where a job has no schedule."""
     inst, most = evaluation.inst, most_servers(evaluation)
-    total = -priced.worth
+    total = -priced.charge
     for j, modes in enumerate(evaluation.modes):
         arrival, weight = inst.jobs[j].arrival, int(priced.weights[j])
         free = max(arrival, priced.costs.worker.shape[1] - 1)  # from here on, later is no cheaper

@@ -47,7 +47,7 @@ class Plan(NamedTuple):
     start: int
     end: int
     unit: Ints  # (C,) cost of a worker on a server of each class
-    room: Ints  # (C,) workers that one server holds
+    max_units: Ints  # (C,) workers that one server holds
 
 
 @kernel
@@ -67,7 +67,7 @@ def least_value(
         In units of 2**-grid per slot.
     """
     classes, slots = platform.servers.size, costs.worker.shape[1] - 1
-    unit, room = np.empty(classes, np.int64), np.empty(classes, np.int64)
+    unit, max_units = np.empty(classes, np.int64), np.empty(classes, np.int64)
     runs, floors = _floors(modes, max(arrival, limits[0, 0]), weight, platform, costs)
     best = NONE
     while True:  # what costs least at least comes first: little else is then worth a look
@@ -93,9 +93,9 @@ def least_value(
                 last = min(limits[0, 1], min(limits[1, 1] - d, max(first, slots)))
                 if first > last or (best >= 0 and weight * (first + d) >= best):
                     continue
-                _rooms(platform, m, n, room)
+                _units_that_fit(platform, m, n, max_units)
                 # no fewer PS than these
-                few = 0 if q == 1 else n - min(n - 1, room.max())
+                few = 0 if q == 1 else n - min(n - 1, max_units.max())
                 fewest = 0 if platform.ring else platform.needed[m, p, few]
                 t, ahead = first, first
                 while t <= last:
@@ -104,13 +104,13 @@ def least_value(
                         break
                     a, b = min(t, slots), min(t + d, slots)
                     ahead = last + 1 if t == last else min(last, _next(costs, a, b, d))
-                    floor = paid + n * _rent(costs.worker, m, a, b, room)
+                    floor = paid + n * _rent(costs.worker, m, a, b, max_units)
                     if not platform.ring:
                         floor += fewest * (costs.cheapest_ps[p, b] - costs.cheapest_ps[p, a])
                     hopeless = best >= 0 and floor >= best
                     if not hopeless and not (sweep == 0 and least >= 0 and floor >= least):
                         least = floor
-                        plan = Plan(n, m, p, a, b, unit, room)
+                        plan = Plan(n, m, p, a, b, unit, max_units)
                         cost = placed(platform, costs, plan, q, best - paid if best >= 0 else NONE)
                         if cost >= 0 and (best < 0 or paid + cost < best):
                             best = paid + cost
@@ -118,20 +118,20 @@ def least_value(
 
 
 @kernel
-def _finds_room(platform: Platform, mode: Ints, room: Ints) -> bool:
-    """Whether a mode (5,) fits on empty servers; ``room`` (C,) becomes that for its workers."""
+def _fits_somewhere(platform: Platform, mode: Ints, max_units: Ints) -> bool:
+    """Whether a mode (5,) fits on empty servers; writes to ``max_units`` (C,)."""
     m, p, q, n = mode[1], mode[2], mode[3], mode[4]
-    _rooms(platform, m, n, room)
+    _units_that_fit(platform, m, n, max_units)
     total = 0
-    for c in range(room.size):
-        if platform.ring and q == 1 and room[c] >= n:
+    for c in range(max_units.size):
+        if platform.ring and q == 1 and max_units[c] >= n:
             return True
-        total += min(room[c], n - 1 if platform.ring else n) * platform.servers[c]
+        total += min(max_units[c], n - 1 if platform.ring else n) * platform.servers[c]
     if platform.ring:
         return bool(q == 0 and total >= n)
-    for c in range(room.size):
-        for g in range(n if q == 1 else 0, min(room[c], n if q == 1 else n - 1) + 1):
-            fits, s = total - room[c] >= n - g, platform.needed[m, p, n - g]
+    for c in range(max_units.size):
+        for g in range(n if q == 1 else 0, min(max_units[c], n if q == 1 else n - 1) + 1):
+            fits, s = total - max_units[c] >= n - g, platform.needed[m, p, n - g]
             for r in range(platform.e.shape[1]):
                 load = g * platform.e[m, r] + s * platform.z[p, r]
                 fits &= load <= platform.capacity[c, r]
@@ -141,15 +141,15 @@ def _finds_room(platform: Platform, mode: Ints, room: Ints) -> bool:
 
 
 @kernel
-def _rent(up_to: Ints, kind: int, a: int, b: int, room: Ints) -> int:
-    """Return what a worker costs from slot a to b in the class with ``room`` where it costs least.
+def _rent(up_to: Ints, kind: int, a: int, b: int, max_units: Ints) -> int:
+    """Return the least cost of a worker from slot a to b, over the classes with ``max_units`` > 0.
 
-    ``up_to`` (M, L + 1, C) are sums of costs up to each slot, ``room`` (C,) is that of a server.
+    ``up_to`` (M, L + 1, C) are sums of costs up to each slot, ``max_units`` (C,) those on a server.
     """
     least = NONE
-    for c in range(room.size):
+    for c in range(max_units.size):
         cost = up_to[kind, b, c] - up_to[kind, a, c]
-        if room[c] > 0 and (least < 0 or cost < least):
+        if max_units[c] > 0 and (least < 0 or cost < least):
             least = cost
     return int(least)
 
@@ -184,11 +184,11 @@ def _floors(
             number += 1
     runs[number] = modes.shape[0]
     floors, fewest = np.full(number * types, NONE, np.int64), np.empty(number, np.int64)
-    most, room = 0, np.empty(platform.servers.size, np.int64)
+    most, max_units = 0, np.empty(platform.servers.size, np.int64)
     for k in range(modes.shape[0]):
         most = max(most, modes[k, 4])
     for m in range(types):
-        _rooms(platform, m, most, room)
+        _units_that_fit(platform, m, most, max_units)
         fewest[:] = FAR
         for run in range(number):
             for k in range(runs[run], runs[run + 1]):
@@ -201,7 +201,7 @@ def _floors(
             least = NONE
             while t <= max(first, slots) and (least < 0 or weight * (t + d) < least):
                 a, b = min(t, slots), min(t + d, slots)
-                floor = weight * (t + d) + n * _rent(costs.worker, m, a, b, room)
+                floor = weight * (t + d) + n * _rent(costs.worker, m, a, b, max_units)
                 least = floor if least < 0 else min(least, floor)
                 t = _next(costs, a, b, d)
             floors[run * types + m] = least
@@ -236,7 +236,7 @@ def _cheapest(n: int, plan: Plan, count: Ints, skip: int, most: int) -> int:
         if c < 0:
             return NONE
         used[c] = True
-        take = min(left, min(plan.room[c], most) * (count[c] - (1 if c == skip else 0)))
+        take = min(left, min(plan.max_units[c], most) * (count[c] - (1 if c == skip else 0)))
         cost += take * plan.unit[c]
         left -= take
     return cost
@@ -247,7 +247,7 @@ def _together(plan: Plan, platform: Platform, costs: Costs) -> int:
     """Return the least cost of all workers and PS on one server, -1 if there is no room."""
     best, n, p = NONE, plan.n, plan.p
     for c in range(plan.unit.size):
-        if plan.room[c] < n:
+        if plan.max_units[c] < n:
             continue
         cost = n * plan.unit[c]
         if not platform.ring:
@@ -264,13 +264,13 @@ def _together(plan: Plan, platform: Platform, costs: Costs) -> int:
 def _apart(plan: Plan, platform: Platform, costs: Costs, low: int, limit: int) -> int:
     """Return the least cost of workers on several servers, all PS on one, -1 if there is none.
 
-    ``low`` is the least cost of a worker where there is room; costs from ``limit`` on are no use,
+    ``low`` is the least cost of a worker that fits; costs from ``limit`` on are no use,
     -1: there is none.
     """
     best, n, p = NONE, plan.n, plan.p
     for c in range(plan.unit.size):
         one = costs.ps[p, plan.end, c] - costs.ps[p, plan.start, c]
-        for g in range(min(n - 1, plan.room[c]) + 1):  # workers on the machine of the PS
+        for g in range(min(n - 1, plan.max_units[c]) + 1):  # workers on the machine of the PS
             s = platform.needed[plan.m, p, n - g]
             if limit >= 0 and n * low + s * one >= limit:
                 continue
@@ -294,7 +294,7 @@ def placed(platform: Platform, costs: Costs, plan: Plan, together: int, limit: i
     low = NONE
     for c in range(plan.unit.size):
         plan.unit[c] = costs.worker[plan.m, plan.end, c] - costs.worker[plan.m, plan.start, c]
-        if plan.room[c] > 0 and (low < 0 or plan.unit[c] < low):
+        if plan.max_units[c] > 0 and (low < 0 or plan.unit[c] < low):
             low = plan.unit[c]
     if low < 0 or (limit >= 0 and plan.n * low >= limit):
         return NONE
@@ -306,21 +306,21 @@ def placed(platform: Platform, costs: Costs, plan: Plan, together: int, limit: i
 
 
 @kernel
-def _rooms(platform: Platform, m: int, n: int, room: Ints) -> None:
-    """Fill in ``room`` (C,): how many of n workers of type m one server of each class holds."""
-    for c in range(room.size):
-        room[c] = n
+def _units_that_fit(platform: Platform, m: int, n: int, max_units: Ints) -> None:
+    """Write to ``max_units`` (C,) how many of n workers of type m a server of each class holds."""
+    for c in range(max_units.size):
+        max_units[c] = n
         for r in range(platform.e.shape[1]):
             if platform.e[m, r] > 0:
-                room[c] = min(room[c], platform.capacity[c, r] // platform.e[m, r])
+                max_units[c] = min(max_units[c], platform.capacity[c, r] // platform.e[m, r])
 
 
 @kernel
 def placeable(platform: Platform, modes: Ints) -> Flags:
     """Return which modes (G, 5), as in `least_value`, fit on the empty servers."""
-    out, room = np.empty(modes.shape[0], np.bool_), np.empty(platform.servers.size, np.int64)
+    out, max_units = np.empty(modes.shape[0], np.bool_), np.empty(platform.servers.size, np.int64)
     for k in range(out.size):
-        out[k] = _finds_room(platform, modes[k], room)
+        out[k] = _fits_somewhere(platform, modes[k], max_units)
     return out
 
 
@@ -333,16 +333,16 @@ def rents(platform: Platform, costs: Costs, items: Ints, longest: Ints) -> Ints:
     slots = costs.worker.shape[1] - 1
     out = np.full((items.shape[0], slots + 1, slots + 1), NONE, np.int64)
     unit = np.empty(platform.servers.size, np.int64)
-    room = np.empty(platform.servers.size, np.int64)
+    max_units = np.empty(platform.servers.size, np.int64)
     for i in range(items.shape[0]):
         for q in range(2):
             n, mask, p = items[i, 1 + 2 * q], items[i, 2 + 2 * q], ZERO
-            _rooms(platform, items[i, 0], n, room)
+            _units_that_fit(platform, items[i, 0], n, max_units)
             while mask > 0:
                 if mask & 1:
                     for a in range(slots):
                         for b in range(a + 1, min(slots, a + longest[i]) + 1):
-                            plan = Plan(n, items[i, 0], p, a, b, unit, room)
+                            plan = Plan(n, items[i, 0], p, a, b, unit, max_units)
                             cost = placed(platform, costs, plan, q, out[i, a, b])
                             if cost >= 0 and (out[i, a, b] < 0 or cost < out[i, a, b]):
                                 out[i, a, b] = cost

@@ -97,8 +97,8 @@ def walk(
             continue
         k = order[at[d]]
         at[d] += 1
-        worth = value[d] + steps.cost[k]
-        if rest[steps.target[k]] == NOTHING or worth + rest[steps.target[k]] > limit[0]:
+        total = value[d] + steps.cost[k]
+        if rest[steps.target[k]] == NOTHING or total + rest[steps.target[k]] > limit[0]:
             at[d] = first[s + 1]  # the others are dearer
             continue
         nodes -= 1
@@ -114,7 +114,7 @@ def walk(
         if n > number[d] and _cut(conflicts, memory, trail, n, t, listed):
             continue
         depth[0] = d + 1
-        state[d + 1], value[d + 1], number[d + 1] = steps.target[k], worth, n
+        state[d + 1], value[d + 1], number[d + 1] = steps.target[k], total, n
         if steps.target[k] < 0:
             return FOUND
         at[d + 1] = first[steps.target[k]]

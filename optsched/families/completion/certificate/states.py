@@ -41,7 +41,7 @@ class Demand(NamedTuple):
     deadline: int
     rent: Ints  # (I, L + 1, L + 1, K) least cost of an item from a slot to another
     least: Ints  # (J, L + 1, K) least cost of a job from a slot on
-    worth: Ints  # (L + 1, K) of all capacity from a slot on
+    charge: Ints  # (L + 1, K) of all capacity from a slot on
     use: Ints  # (I, R) of the cluster, at least
     whole: Ints  # (R,) the cluster
 
@@ -121,7 +121,7 @@ def _add_rent(demand: Demand, i: int, a: int, b: int, out: Ints) -> None:
 
     Nothing has a price from L on.
     """
-    last = demand.worth.shape[0] - 1
+    last = demand.charge.shape[0] - 1
     if a < last:
         rent = demand.rent[i, a, min(b, last)]
         for k in range(out.size):
@@ -134,7 +134,7 @@ def _add_least(demand: Demand, j: int, t: int, out: Ints) -> bool:
 
     That is added to ``out`` (K,), at each list of prices.
     """
-    last = demand.worth.shape[0] - 1
+    last = demand.charge.shape[0] - 1
     if t <= last:
         least = demand.least[j, t]
         for k in range(out.size):
@@ -152,9 +152,9 @@ def bound(demand: Demand, slot: int, mask: int, value: int, runs: Ints, out: Int
 
     ``runs`` (J,) are a row of `Pool`.
     """
-    worth = demand.worth[min(slot, demand.worth.shape[0] - 1)]
+    charge = demand.charge[min(slot, demand.charge.shape[0] - 1)]
     for k in range(out.size):
-        out[k] = value - worth[k]
+        out[k] = value - charge[k]
     for j in range(runs.size):
         if not (mask >> j) & 1 and not _add_least(demand, j, slot, out):
             return False
@@ -168,7 +168,7 @@ def bound(demand: Demand, slot: int, mask: int, value: int, runs: Ints, out: Int
 @kernel
 def bounds(demand: Demand, pool: Pool, states: Ints) -> Ints:
     """Return the bounds of states (N,) at all prices, shape (N, K)."""
-    out = np.empty((states.size, demand.worth.shape[1]), np.int64)
+    out = np.empty((states.size, demand.charge.shape[1]), np.int64)
     for n, s in enumerate(states):
         if not bound(demand, pool.slot[s], pool.mask[s], pool.value[s], pool.runs[s], out[n]):
             out[n] = NOTHING
@@ -262,7 +262,7 @@ def expand(
     """
     use, runs, number, mask, value, cost, job, row = stack[:8]
     chosen, picked, order, onward, others, sums = stack[8:]
-    last, jobs, resources = demand.worth.shape[0] - 1, demand.arrival.size, demand.whole.size
+    last, jobs, resources = demand.charge.shape[0] - 1, demand.arrival.size, demand.whole.size
     arrival, lists = demand.arrival, others.size
     strict = ZERO  # the list that was the last to show that something is too dear
     for s in states:
@@ -272,7 +272,7 @@ def expand(
             chosen[k, 0], chosen[k, 1] = pool.chosen[s, k, 0], pool.chosen[s, k, 1]
             runs[0, k] = pool.runs[s, k]
         for k in range(lists):
-            cost[0, k] = value[0] - demand.worth[min(t, last), k]
+            cost[0, k] = value[0] - demand.charge[min(t, last), k]
         for r in range(resources):
             use[0, r] = 0
         while number[0] < jobs and runs[0, number[0]] < NOTHING:

@@ -33,7 +33,7 @@ from optsched.families.completion.certificate.states import (
 )
 from optsched.numbers.arrays import Ints
 from optsched.numbers.overflow import Magnitude, int64s
-from optsched.proofs.grid import LARGEST_PRICE, capacity_worth, dense
+from optsched.proofs.grid import LARGEST_PRICE, capacity_cost, dense
 
 MOST_CELLS = 2**25  # of the table of rents
 MOST_RENTS = 2**40  # of working out rents: cells times PS types times workers times classes squared
@@ -53,7 +53,7 @@ class Priced(NamedTuple):
     """What a price list makes of the items."""
 
     rent: Ints  # (I, L + 1, L + 1)
-    worth: Ints  # (L + 1,)
+    charge: Ints  # (L + 1,)
 
 
 class Graph(NamedTuple):
@@ -114,12 +114,12 @@ class Units:
         n = int(menu.items[:, [APART, TOGETHER]].max())
         ps = Magnitude.of("PS", platform.needed[:, :, : n + 1])
         each = (Magnitude("workers", n) + ps) * Magnitude.of("rent of a worker or PS", rent)
-        worth = Magnitude("worth", capacity_worth(prices, platform.capacity, platform.servers))
+        charge = Magnitude("worth", capacity_cost(prices, platform.capacity, platform.servers))
         all_rents = each.total(number).named(f"{place}: rent of all jobs")
         # the tables know starts up to slot ``slots``, however late the last job arrives
         latest = max(self.arrival, slots) + self.longest
         time = Magnitude("weighted completion", sum(self.weights) * latest)
-        (all_rents + worth + time).fits(NOTHING - 1)
+        (all_rents + charge + time).fits(NOTHING - 1)
         longest = np.zeros(len(menu.items), np.int64)
         np.maximum.at(longest, menu.item, menu.duration)
         one = (prices * platform.capacity * platform.servers[:, None]).sum(axis=(1, 2))
@@ -142,7 +142,7 @@ class Timeline:
     def __init__(self, units: Units, lists: Sequence[Priced], runs: Sequence[Ints] = ()) -> None:
         self.units, menu, inst = units, units.menu, units.evaluation.inst
         jobs = len(inst.jobs)
-        rent, worth = (
+        rent, charge = (
             np.stack([getattr(one, name) for one in lists], axis=-1) for name in Priced._fields
         )
         self.demand = Demand(
@@ -152,8 +152,8 @@ class Timeline:
             menu.shortest(),
             NOTHING if inst.deadline is None else inst.deadline,
             rent,
-            np.empty((jobs, *worth.shape), np.int64),
-            worth,
+            np.empty((jobs, *charge.shape), np.int64),
+            charge,
             menu.use,
             inst.arrays.capacity.sum(axis=0),
         )
@@ -298,7 +298,7 @@ def _steps() -> Steps:
 
 
 def _stack(jobs: int, demand: Demand) -> Stack:
-    more, lists = jobs + 1, demand.worth.shape[1]
+    more, lists = jobs + 1, demand.charge.shape[1]
     use, runs = np.zeros((more, len(demand.whole)), np.int64), np.zeros((more, jobs), np.int64)
     number, mask, value, job, row = np.zeros((5, more), np.int64)
     chosen, onward = np.zeros((jobs, 2), np.int64), np.zeros(jobs, np.int64)

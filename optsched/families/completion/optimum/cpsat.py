@@ -167,10 +167,12 @@ class Program:
         for h in self.servers:
             here = []
             for w in range(len(types.worker_demand)):
-                room = _room(capacity[h], types.worker_demand[w], most) if w in kind else 0
-                y = m.new_int_var(0, room, "") if room else 0
-                if room:
-                    m.add(y <= room * kind[w])
+                max_units = (
+                    _units_that_fit(capacity[h], types.worker_demand[w], most) if w in kind else 0
+                )
+                y = m.new_int_var(0, max_units, "") if max_units else 0
+                if max_units:
+                    m.add(y <= max_units * kind[w])
                 here.append(y)
             workers.append(here)
         number = sum(int(n) * x for n, x in zip(rows[:, 3], picks, strict=True))
@@ -216,12 +218,14 @@ class Program:
         for h in self.servers:
             here = []
             for p in range(len(types.ps_demand)):
-                room = 0
+                max_units = 0
                 if p in kind:
-                    room = _room(self.jobs.capacity[h], types.ps_demand[p], max(table))
-                s = m.new_int_var(0, room, "") if room else 0
-                if room:
-                    m.add(s <= room * kind[p])
+                    max_units = _units_that_fit(
+                        self.jobs.capacity[h], types.ps_demand[p], max(table)
+                    )
+                s = m.new_int_var(0, max_units, "") if max_units else 0
+                if max_units:
+                    m.add(s <= max_units * kind[p])
                 here.append(s)
             m.add(sum(here) <= max(table) * host[h])
             m.add(sum(here) >= needed).only_enforce_if(host[h])
@@ -319,6 +323,6 @@ class Program:
         return CompletionSchedule(jobs=tuple(jobs))
 
 
-def _room(capacity: Ints, demand: Ints, most: int) -> int:
+def _units_that_fit(capacity: Ints, demand: Ints, most: int) -> int:
     used = demand > 0
     return int(min([most, *(capacity[used] // demand[used]).tolist()]))

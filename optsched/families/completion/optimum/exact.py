@@ -112,6 +112,6 @@ class Exact:
     def problem(self) -> WindowBlocks:
         """Return the decomposition with prices for what is scarce only."""
         slots = self.inst.deadline or self.search.slots + max(2, self.search.slots // 10)
-        worth = (self.search.prices.sum(axis=0) * self.jobs.class_capacity).sum(axis=0)  # (R,)
-        scarce = worth > SCARCE * worth.sum()
+        rent = (self.search.prices.sum(axis=0) * self.jobs.class_capacity).sum(axis=0)  # (R,)
+        scarce = rent > SCARCE * rent.sum()
         return WindowBlocks(self.jobs, slots, scarce if scarce.any() else None)

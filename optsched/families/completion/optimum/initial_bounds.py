@@ -36,10 +36,10 @@ def opening(inst: CompletionInstance) -> tuple[float, Callable[[], CompletionCer
             instance_sha256=inst.digest(), grid_bits=0, prices=((),), nodes=(Leaf(prices=0),)
         )
 
-    rooms = _rooms(inst)
+    max_units = _units_that_fit(inst)
     total = Fraction(0)
     for job in inst.jobs:
-        d = _shortest(inst, job, rooms)
+        d = _shortest(inst, job, max_units)
         if d is None or (inst.deadline is not None and job.arrival + d > inst.deadline):
             return math.inf, certificate
         total += exact(job.weight) * (job.arrival + d)
@@ -52,13 +52,13 @@ def one_by_one(inst: CompletionInstance) -> CompletionSchedule | None:
     All workers and PS are on one server, or all PS on one and the workers on others, whichever is
     quicker. None where a job cannot run so, or ends after the deadline.
     """
-    rooms = _rooms(inst)
-    possible = _possible(inst, rooms)
+    max_units = _units_that_fit(inst)
+    possible = _possible(inst, max_units)
     pieces: dict[int, Piece] = {}
     free = 0
     for j in sorted(range(len(inst.jobs)), key=lambda j: inst.jobs[j].arrival):
         start = max(free, inst.jobs[j].arrival)
-        piece = _alone(inst, inst.jobs[j], rooms, possible, start)
+        piece = _alone(inst, inst.jobs[j], max_units, possible, start)
         if piece is None or (inst.deadline is not None and piece.end > inst.deadline):
             return None
         pieces[j], free = piece, piece.end
@@ -69,58 +69,58 @@ def _most(inst: CompletionInstance) -> int:
     return max((job.chunks for job in inst.jobs), default=1)
 
 
-def _rooms(inst: CompletionInstance) -> Ints:
+def _units_that_fit(inst: CompletionInstance) -> Ints:
     """Return how many workers of each type every server holds, at most those of any job (M, H)."""
     a, most = inst.arrays, _most(inst)
-    rooms = np.full((len(a.worker_demand), len(a.capacity)), most)
+    max_units = np.full((len(a.worker_demand), len(a.capacity)), most)
     for m, demand in enumerate(a.worker_demand):
         used = np.flatnonzero(demand)
         if used.size:
-            rooms[m] = np.minimum((a.capacity[:, used] // demand[used]).min(axis=1), most)
-    return rooms
+            max_units[m] = np.minimum((a.capacity[:, used] // demand[used]).min(axis=1), most)
+    return max_units
 
 
-def _shortest(inst: CompletionInstance, job: CompletionJob, rooms: Ints) -> int | None:
+def _shortest(inst: CompletionInstance, job: CompletionJob, max_units: Ints) -> int | None:
     durations = inst.durations(job)
     least = [
         int(durations[m, :, :, :most].min())
-        for m, most in enumerate(rooms.sum(axis=1).tolist())
+        for m, most in enumerate(max_units.sum(axis=1).tolist())
         if most
     ]
     return min(least, default=None)
 
 
-def _possible(inst: CompletionInstance, rooms: Ints) -> Flags:
+def _possible(inst: CompletionInstance, max_units: Ints) -> Flags:
     """Return whether n workers find room, shape (M, P, 2, N): apart or together."""
     kinds = max(1, len(inst.ps_types))
-    hosts = _hosts(inst, rooms)
+    hosts = _hosts(inst, max_units)
     return np.array(
         [
             [[hosts(m, p, q).any(axis=0) for q in (0, 1)] for p in range(kinds)]
-            for m in range(len(rooms))
+            for m in range(len(max_units))
         ]
     )
 
 
-def _hosts(inst: CompletionInstance, rooms: Ints) -> Callable[[int, int, int], Flags]:
+def _hosts(inst: CompletionInstance, max_units: Ints) -> Callable[[int, int, int], Flags]:
     """Return what states which classes of servers can be the host for n workers, shape (C, N)."""
     a = inst.arrays
     first = [members[0] for members in a.classes]
     number = np.arange(1, _most(inst) + 1)
 
     def hosts(m: int, p: int, q: int) -> Flags:
-        room, total = rooms[m, first][:, None], int(rooms[m].sum())
+        own_units, total = max_units[m, first][:, None], int(max_units[m].sum())
         if inst.ring and q:
-            return np.asarray(room >= number)
+            return np.asarray(own_units >= number)
         if inst.ring:  # no server has all of them
-            most = np.minimum(rooms[m][:, None], number - 1).sum(axis=0)
+            most = np.minimum(max_units[m][:, None], number - 1).sum(axis=0)
             return np.asarray(np.logical_and(most >= number, number > 1))[None]
         if q:
             load = number[:, None] * a.worker_demand[m] + a.ps_needed[m, p, 0] * a.ps_demand[p]
-            enough = room >= number
+            enough = own_units >= number
         else:
             load = a.ps_needed[m, p, 1 : number.size + 1, None] * a.ps_demand[p]
-            enough = total - room >= number
+            enough = total - own_units >= number
         fits = (load <= a.capacity[first][:, None]).all(axis=2)
         return np.asarray(np.logical_and(fits, enough))
 
@@ -130,7 +130,7 @@ def _hosts(inst: CompletionInstance, rooms: Ints) -> Callable[[int, int, int], F
 def _alone(
     inst: CompletionInstance,
     job: CompletionJob,
-    rooms: Ints,
+    max_units: Ints,
     possible: Flags,
     start: int,
 ) -> Piece | None:
@@ -141,7 +141,7 @@ def _alone(
         return None
     k = ways[np.argmin(durations.ravel()[ways])]
     m, p, q, n = (int(x) for x in np.unravel_index(k, durations.shape))
-    workers, ps = _placed(inst, rooms, m, p, q, n + 1)
+    workers, ps = _placed(inst, max_units, m, p, q, n + 1)
     return Piece(
         start=start,
         duration=int(durations[m, p, q, n]),
@@ -156,18 +156,18 @@ Hosts = tuple[tuple[int, int], ...]
 
 
 def _placed(
-    inst: CompletionInstance, rooms: Ints, m: int, p: int, q: int, n: int
+    inst: CompletionInstance, max_units: Ints, m: int, p: int, q: int, n: int
 ) -> tuple[Hosts, Hosts]:
     """Return where n workers and the PS that they need find room, which they do."""
     a = inst.arrays
-    c = int(np.argmax(_hosts(inst, rooms)(m, p, q)[:, n - 1]))
+    c = int(np.argmax(_hosts(inst, max_units)(m, p, q)[:, n - 1]))
     host = a.classes[c][0]
     ps = () if inst.ring else ((host, int(a.ps_needed[m, p, 0 if q else n])),)
     if q:
         return ((host, n),), ps
     workers, left = [], n
-    for h, room in enumerate(rooms[m].tolist()):
-        here = min(left, room, n - 1 if inst.ring else n)
+    for h, own_units in enumerate(max_units[m].tolist()):
+        here = min(left, own_units, n - 1 if inst.ring else n)
         if here and (inst.ring or h != host):
             workers.append((h, here))
             left -= here

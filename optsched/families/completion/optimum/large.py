@@ -183,10 +183,10 @@ class Dispatching:
             last = weight[b] / load[b] if load[b] > 0 else last
             rate[b] = last
         falls = rate * np.diff(edges)
-        worth = np.cumsum(falls[::-1])[::-1] - falls / 2  # of a slot of all servers
+        total_price = np.cumsum(falls[::-1])[::-1] - falls / 2  # of a slot of all servers
         units = inst.arrays.capacity.sum(axis=0)
         each = np.divide(1.0, units, out=np.zeros(units.size), where=units > 0)
-        prices: Floats = worth[:, None] * each
+        prices: Floats = total_price[:, None] * each
         return edges, prices, scarce
 
     def improve(self) -> None:

@@ -93,8 +93,8 @@ class _Units(CapacityRelaxation):
             if end > self.slots:
                 load[max(0, start - self.slots)] += x * each
                 load[end - self.slots] -= x * each
-        room = self.jobs.class_capacity * self.jobs.count[:, None]
-        return bool((load.cumsum(axis=0) > room * (1 + CONVERGED)).any())
+        capacity = self.jobs.class_capacity * self.jobs.count[:, None]
+        return bool((load.cumsum(axis=0) > capacity * (1 + CONVERGED)).any())
 
     def _column(self, j: int, mode: Ints, start: int, costs: object) -> Column:
         d, m, p, q, n = mode.tolist()

@@ -112,7 +112,7 @@ def _printed(
     left, servers = n, 0
     for i in range(order.size):
         k = order[i]
-        take = min(line.room[k], left)
+        take = min(line.max_units[k], left)
         if k == host:
             for g in range(take + 1):
                 # as many PS as fit next to g workers, and enough for the workers elsewhere
@@ -165,7 +165,7 @@ def cheapest(
     """
     e, z, needed, ring = types
     worker_type, together, workers, duration, mask = modes
-    worker_cost, ps_cost, least, free, room, total, top, count = servers
+    worker_cost, ps_cost, least, free, max_units, total, top, count = servers
     arrival, weight, deadline, cutoff, first, last = ask
     kinds, slots = max(1, z.shape[0]), worker_cost.shape[1] - 1
     number, classes = duration.size, count.size
@@ -181,7 +181,7 @@ def cheapest(
     if weight > 0.0:  # without weight the bound takes longer than it saves
         bound = _least_bound(Modes(*modes), Request(*ask), ending, least)
     constant = free.shape[1] == 1
-    rooms, capped = np.empty(classes, np.int64), np.empty(classes, np.int64)
+    left_units, capped = np.empty(classes, np.int64), np.empty(classes, np.int64)
     ahead, order, length = np.empty(classes, np.int64), np.empty(classes, np.int64), 0
     vector, other = np.empty(classes, np.int64), np.empty(classes, np.int64)
     unit, unit_ps = np.empty(classes), np.empty((kinds, classes))
@@ -232,18 +232,18 @@ def cheapest(
                     continue
                 if high < 0:
                     high = 0
-                    room_a, room_b = room[level, la, m], room[level, lb, m]
+                    room_a, room_b = max_units[level, la, m], max_units[level, lb, m]
                     both = (free[level, la], free[level, lb])
                     for h in range(classes):
-                        rooms[h] = min(most, min(room_a[h], room_b[h]))
-                        high = max(high, rooms[h])
+                        left_units[h] = min(most, min(room_a[h], room_b[h]))
+                        high = max(high, left_units[h])
                 if together[k] == 1 and high < n:
                     continue
                 fresh[0], fresh[1], fresh[2], fresh[3], fresh[5] = c, n, 1 - together[k], m, d
                 there = 0
                 if together[k] == 0:
                     for h in range(classes):
-                        capped[h] = min(rooms[h], n - 1 if ring else n)
+                        capped[h] = min(left_units[h], n - 1 if ring else n)
                         there += capped[h] * count[h]
                     if there < n:
                         continue
@@ -272,7 +272,7 @@ def cheapest(
                         if loses(here + n * low + least_ps, value, fresh, key, UP_TO_TYPES):
                             continue
                         for h in range(classes):
-                            if rooms[h] < n:
+                            if left_units[h] < n:
                                 continue
                             cost = n * unit[h] + (0.0 if ring else s * unit_ps[p, h])
                             fresh[6], fresh[7] = s, h
@@ -358,11 +358,11 @@ def fill(
     At most ``most`` on one; ``workers`` (H,) are counted by class, ``servers`` plain
     `PricedServers`.
     """
-    worker_cost, _, _, _, room, _, _, number = servers
+    worker_cost, _, _, _, max_units, _, _, number = servers
     last = worker_cost.shape[1] - 1
     before, after = worker_cost[m, min(start, last)], worker_cost[m, min(end, last)]
     level, a, b = 0, 0, 0
-    if room.shape[1] > 1:  # of two windows of a power of two slots
+    if max_units.shape[1] > 1:  # of two windows of a power of two slots
         while 2 << level <= end - start:
             level += 1
         a, b = start, end - (1 << level)
@@ -375,7 +375,7 @@ def fill(
         if best < 0:
             return
         taken[best] = 1
-        units = min(min(room[level, a, m, best], room[level, b, m, best]), most)
+        units = min(min(max_units[level, a, m, best], max_units[level, b, m, best]), most)
         units *= number[best] - (1 if best == host else 0)
         workers[best] += min(left, units)
         left -= min(left, units)

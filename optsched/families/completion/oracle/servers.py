@@ -15,28 +15,28 @@ from optsched.families.completion.modes import Types
 from optsched.numbers.arrays import Floats, Ints, Small
 from optsched.numbers.kernels import kernel
 
-MOST_ROOM = 10_000
+MOST_UNITS = 10_000
 
 
 class State(NamedTuple):
     """What is free on servers, for windows that begin in a slot and last 1, 2, 4, ... slots."""
 
     free: Ints  # (K, S, H, R) least free units; K = S = 1 if they are the same in every slot
-    room: Small  # (K, S, M, H) workers of each type that one server holds
+    max_units: Small  # (K, S, M, H) workers of each type that one server holds
     total: Ints  # (K, S, M) least of their sum over all servers
     top: Ints  # (K, S, M) least of the greatest
 
     @classmethod
     def of(cls, types: Types, capacity: Ints, number: Ints, slots: int = 0) -> State:
         """Make the state of empty servers, ``capacity`` (H, R); 0 slots: it never changes."""
-        room = np.array([rooms(capacity, e) for e in types.worker_demand], np.int16)
-        room = room.reshape(len(types.worker_demand), len(capacity))
+        max_units = np.array([units_that_fit(capacity, e) for e in types.worker_demand], np.int16)
+        max_units = max_units.reshape(len(types.worker_demand), len(capacity))
         shape = (max(1, slots.bit_length()), max(1, slots))
         return cls(
             _repeated(capacity, shape),
-            _repeated(room, shape),
-            _repeated((room * number).sum(axis=1).astype(np.int64), shape),
-            _repeated(room.max(axis=1, initial=0).astype(np.int64), shape),
+            _repeated(max_units, shape),
+            _repeated((max_units * number).sum(axis=1).astype(np.int64), shape),
+            _repeated(max_units.max(axis=1, initial=0).astype(np.int64), shape),
         )
 
     def occupy(self, types: Types, start: int, end: int, hosts: Ints, load: Ints) -> None:
@@ -53,22 +53,22 @@ def _occupy(
     ``hosts`` (servers,) are which; ``demand`` (M, R) of a worker and ``load`` are in units;
     ``state`` is a plain `State`.
     """
-    free, room, total, top = state
+    free, max_units, total, top = state
     for t in range(start, end):
         for h in hosts:
             for r in range(demand.shape[1]):
                 free[0, t, h, r] -= load[h, r]
         for m in range(demand.shape[0]):
             for h in hosts:
-                fits = MOST_ROOM
+                fits = MOST_UNITS
                 for r in range(demand.shape[1]):
                     if demand[m, r] > 0:
                         fits = min(fits, free[0, t, h, r] // demand[m, r])
-                total[0, t, m] += fits - room[0, t, m, h]
-                room[0, t, m, h] = fits
+                total[0, t, m] += fits - max_units[0, t, m, h]
+                max_units[0, t, m, h] = fits
             high = 0
-            for h in range(room.shape[3]):
-                high = max(high, int(room[0, t, m, h]))
+            for h in range(max_units.shape[3]):
+                high = max(high, int(max_units[0, t, m, h]))
             top[0, t, m] = high
     for k in range(1, free.shape[0]):
         half = 1 << (k - 1)
@@ -78,16 +78,18 @@ def _occupy(
                 for r in range(demand.shape[1]):
                     free[k, t, h, r] = min(free[k - 1, t, h, r], free[k - 1, far, h, r])
                 for m in range(demand.shape[0]):
-                    room[k, t, m, h] = min(room[k - 1, t, m, h], room[k - 1, far, m, h])
+                    max_units[k, t, m, h] = min(
+                        max_units[k - 1, t, m, h], max_units[k - 1, far, m, h]
+                    )
             for m in range(demand.shape[0]):
                 total[k, t, m] = min(total[k - 1, t, m], total[k - 1, far, m])
                 top[k, t, m] = min(top[k - 1, t, m], top[k - 1, far, m])
 
 
-def rooms(free: Ints, e: Ints) -> Ints:
+def units_that_fit(free: Ints, e: Ints) -> Ints:
     """Return how many workers of demand e (R,) fit into ``free`` (..., R)."""
     used = np.flatnonzero(e)
-    fits: Ints = (free[..., used] // e[used]).min(axis=-1, initial=MOST_ROOM)
+    fits: Ints = (free[..., used] // e[used]).min(axis=-1, initial=MOST_UNITS)
     return fits
 
 
@@ -102,7 +104,7 @@ class PricedServers(NamedTuple):
     ps_cost: Floats  # (P, L + 1, H) of one PS
     least: Floats  # (M, L + 1) of the cheapest worker of each slot: a bound for any window
     free: Ints  # (K, S, H, R) units, as in `State`
-    room: Small  # (K, S, M, H) workers
+    max_units: Small  # (K, S, M, H) workers
     total: Ints  # (K, S, M) workers
     top: Ints  # (K, S, M) workers
     number: Ints  # (H,) servers of each class

@@ -19,7 +19,7 @@ class Line(NamedTuple):
     """Classes of servers in a window: what a worker costs there, and the cheapest in order."""
 
     unit: Floats  # (H,) cost of a worker
-    room: Ints  # (H,) workers on one server
+    max_units: Ints  # (H,) workers on one server
     number: Ints  # (H,) servers
     order: Ints  # (H,) the cheapest first
     costs: Floats  # (2 n + 1,) of this many of the cheapest workers
@@ -51,7 +51,13 @@ def line_up(n: int, more: int, limit: float, line: Line) -> int:
     costs[x] is that of the x cheapest units, as far as twice n; classes that are not in ``order``
     are dearer than that.
     """
-    unit, room, order, costs, ahead = line.unit, line.room, line.order, line.costs, line.ahead
+    unit, max_units, order, costs, ahead = (
+        line.unit,
+        line.max_units,
+        line.order,
+        line.costs,
+        line.ahead,
+    )
     reach = min(2 * n, costs.size - 1)
     for h in range(unit.size):
         ahead[h] = FAR  # and not taken yet
@@ -60,7 +66,7 @@ def line_up(n: int, more: int, limit: float, line: Line) -> int:
     while n + more > 0:
         best = -1
         for h in range(unit.size):
-            if room[h] > 0 and ahead[h] == FAR and (best < 0 or unit[h] < unit[best]):
+            if max_units[h] > 0 and ahead[h] == FAR and (best < 0 or unit[h] < unit[best]):
                 best = h
         if best < 0:
             break
@@ -68,7 +74,7 @@ def line_up(n: int, more: int, limit: float, line: Line) -> int:
             return -1
         order[length] = best
         length += 1
-        units = room[best] * line.number[best]
+        units = max_units[best] * line.number[best]
         total += units
         ahead[best] = total
         stop = min(reach, total)
@@ -90,7 +96,7 @@ def _fill(n: int, skip: int, length: int, line: Line, out: Ints) -> None:
         out[h] = 0
     for i in range(length):
         h = line.order[i]
-        units = line.room[h] * (line.number[h] - (1 if h == skip else 0))
+        units = line.max_units[h] * (line.number[h] - (1 if h == skip else 0))
         out[h] = min(n, units)
         n -= out[h]
         if n == 0:

@@ -137,12 +137,12 @@ class AntMan(Baseline):
             modes = self.modes(j)
             ideal = modes.take(np.flatnonzero(modes.duration == modes.duration[0]))
             if not self.begin(j, t, ideal):
-                self._make_room(j, t)
+                self._free_capacity(j, t)
                 self.begin(j, t, ideal)
         for j in [j for j in self.waiting if j not in self.guaranteed]:
             self.begin(j, t, self.modes(j, ideal=False))
 
-    def _make_room(self, j: int, t: int) -> None:
+    def _free_capacity(self, j: int, t: int) -> None:
         """Stop opportunistic jobs, the latest first, until the ideal configuration may fit."""
         modes = self.tasks[j].modes
         need = modes.workers[0] * self.cluster.types.worker_demand[modes.worker_type[0]]

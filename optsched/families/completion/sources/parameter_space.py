@@ -56,7 +56,7 @@ def box(preset: str, **sizes: Any) -> ParameterSpace:
         _fields(s, first.horizon, len(first.ps_types)),
         most=len(first.jobs),
         time=("arrival",),
-        worth=("weight",),
+        value=("weight",),
     )
     kinds = tuple(
         Part(name, _kind(demand, rate), len(there), len(there))

@@ -176,8 +176,8 @@ def generate(
         for candidate in _candidates(s, platform, streams, j, speeds):
             modes = cluster.task(candidate).modes
             least = modes.shortest
-            room = slots - candidate.arrival if enforce_horizon else NO_LIMIT
-            if least is not None and least <= room:
+            time_left = slots - candidate.arrival if enforce_horizon else NO_LIMIT
+            if least is not None and least <= time_left:
                 found.append(candidate)
                 break
             redrawn += 1

@@ -36,8 +36,8 @@ from optsched.families.dmlrs.certificate.packings import Packings
 from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsInstance, Needs, linked_table
 from optsched.numbers.arrays import Ints
 from optsched.process import interrupts
-from optsched.proofs.grid import capacity_worth, charged, lowered
-from optsched.proofs.knapsack import best_load, rooms
+from optsched.proofs.grid import capacity_cost, charged, lowered
+from optsched.proofs.knapsack import best_load, units_that_fit
 
 MEMORY = 2**28  # bytes of results that are kept for leaves to come
 FEW = 15  # slots beyond the first completion that are looked at first
@@ -89,27 +89,29 @@ class LeafBounds:
             served = np.array(most, np.int64)
         self.demand = np.concatenate([self.alpha, self.beta])  # (2 I, R)
         # (C, 2 I): workers, and PS, of a job on one empty machine
-        self.room = rooms(self.demand, self.capacity, np.concatenate([self.cap, served]))
+        self.max_units = units_that_fit(
+            self.demand, self.capacity, np.concatenate([self.cap, served])
+        )
         # results that are kept: their names have a few numbers per slot
         self.memory = max(100, MEMORY // (64 + 32 * max(inst.horizon, len(inst.jobs))))
         self._loads: dict[tuple[object, ...], int] = {}
         self._payoffs: dict[tuple[object, ...], int | None] = {}
         self._costs: dict[tuple[int, int], Costs] = {}
-        self._worths: dict[int, list[int]] = {}
+        self._utilities: dict[int, list[int]] = {}
 
-    def _worth(self, i: int, slots: int) -> list[int]:
+    def _utility(self, i: int, slots: int) -> list[int]:
         """Return what job ``i`` earns, rounded up to the grid, by its first ``slots`` slots."""
-        if i not in self._worths:
-            if len(self._worths) >= self.memory:
-                self._worths.clear()
-            self._worths[i] = []
+        if i not in self._utilities:
+            if len(self._utilities) >= self.memory:
+                self._utilities.clear()
+            self._utilities[i] = []
         unit, utility, known = (
             Fraction(2) ** self.scale.grid,
             self.inst.jobs[i].utility,
-            self._worths[i],
+            self._utilities[i],
         )
         known += [
-            min(math.ceil(utility.upper(d) * unit), self.scale.room)
+            min(math.ceil(utility.upper(d) * unit), self.scale.max_units)
             for d in range(len(known), slots)
         ]
         return known
@@ -145,21 +147,21 @@ class LeafBounds:
                 return None
             total += payoff
         if isinstance(priced, PackingPriced):
-            packings = self.packings.worth(limits, priced)
+            packings = self.packings.unit_value(limits, priced)
             if packings is None:
                 return None
             total += packings
         if not isinstance(priced, UnitPriced):
-            worth = capacity_worth(priced.prices, self.capacity, self.count)
-            return (total << self.scale.shift) + worth
-        return (total + self._loads_worth(limits, priced.prices)) << self.scale.shift
+            unit_value = capacity_cost(priced.prices, self.capacity, self.count)
+            return (total << self.scale.shift) + unit_value
+        return (total + self._value_of_loads(limits, priced.prices)) << self.scale.shift
 
     @cached_property
     def packings(self) -> Packings:
         """What slots are worth at prices of packings."""
         return Packings(self.scale, self.capacity, self.count, self.tables)
 
-    def _loads_worth(self, limits: DmlrsLimits, prices: Ints) -> int:
+    def _value_of_loads(self, limits: DmlrsLimits, prices: Ints) -> int:
         """Return the value of the most expensive loads of all machines in all slots."""
         horizon = self.inst.horizon
         value = self._lowered(np.concatenate([prices[0], prices[1]]))  # (2 I, T, C), as in costs
@@ -170,15 +172,15 @@ class LeafBounds:
         for t in range(horizon):
             upper = np.concatenate([most[:, t], most[:, t]])
             for c in range(len(self.capacity)):
-                worth = np.ascontiguousarray(value[:, t, c])
-                if not worth.any():
+                unit_value = np.ascontiguousarray(value[:, t, c])
+                if not unit_value.any():
                     continue
-                held = np.where(worth > 0, np.minimum(upper, self.room[c]), 0)
-                key = (c, worth.tobytes(), held.tobytes())
+                held = np.where(unit_value > 0, np.minimum(upper, self.max_units[c]), 0)
+                key = (c, unit_value.tobytes(), held.tobytes())
                 if key not in self._loads:
                     if len(self._loads) >= self.memory:
                         self._loads.clear()
-                    self._loads[key] = best_load(worth, held, self.demand, self.capacity[c])
+                    self._loads[key] = best_load(unit_value, held, self.demand, self.capacity[c])
                 total += int(self.count[c]) * self._loads[key]
         return total
 
@@ -210,7 +212,7 @@ class LeafBounds:
         floor = 0 if what.never else -NONE
         while True:
             best = self._best_by(i, priced, what, slots, floor)
-            if slots > what.last or self._worth(i, slots + 1)[slots] <= best:
+            if slots > what.last or self._utility(i, slots + 1)[slots] <= best:
                 return None if best == -NONE else best
             slots = min(what.last + 1, 2 * slots)
 
@@ -234,8 +236,8 @@ class LeafBounds:
         )
         for t, (w, c) in enumerate(found):
             options.work[t, : len(w)], options.cost[t, : len(c)] = w, c
-        worth = np.array(self._worth(i, slots)[:slots], np.int64)
-        return int(best_payoff(options, needs.work, worth, what.first, slots - 1, floor))
+        unit_value = np.array(self._utility(i, slots)[:slots], np.int64)
+        return int(best_payoff(options, needs.work, unit_value, what.first, slots - 1, floor))
 
     def _options(
         self, needs: Needs, costs: tuple[Ints, ...], low: int, high: int, mode: int

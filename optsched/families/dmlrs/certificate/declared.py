@@ -27,8 +27,8 @@ from optsched.families.dmlrs.certificate.limits import demands
 from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import exact
-from optsched.proofs.grid import capacity_worth
-from optsched.proofs.knapsack import rooms
+from optsched.proofs.grid import capacity_cost
+from optsched.proofs.knapsack import units_that_fit
 
 
 class Row(IntEnum):
@@ -38,7 +38,7 @@ class Row(IntEnum):
     BANDWIDTH = 1  # (3.4)
     SERVERS = 2  # (3.5) no more PS than workers
     AWAY = 3  # (Fact 1) an outer placement leaves a machine of the class
-    NEAR_ROOM = 4  # link: workers at the inner rate where all PS are
+    NEAR_CAPACITY = 4  # link: workers at the inner rate where all PS are
     NEAR_WORKERS = 5  # link: of the workers there are
     ALONE = 6  # link: all PS on a machine of the class: it has some
     NO_OTHER = 7  # link: nobody else has any
@@ -60,8 +60,8 @@ class Machines(NamedTuple):
     capacity: Ints  # (C, R) units of one machine: whole multiples of the demands' common measure
     worker: Ints  # (I, R)
     ps: Ints  # (I, R)
-    room: Ints  # (C, I) workers that an empty machine holds, at most K
-    ps_room: Ints  # (C, I) the same for PS
+    max_units: Ints  # (C, I) workers that an empty machine holds, at most K
+    max_ps: Ints  # (C, I) the same for PS
 
 
 def machines(inst: DmlrsInstance) -> Machines:
@@ -75,8 +75,8 @@ def machines(inst: DmlrsInstance) -> Machines:
         one // measure * measure,
         a.worker_demand,
         a.ps_demand,
-        rooms(worker, one, a.chunks),
-        rooms(ps, one, a.chunks),
+        units_that_fit(worker, one, a.chunks),
+        units_that_fit(ps, one, a.chunks),
     )
 
 
@@ -99,7 +99,7 @@ def modes(inst: DmlrsInstance, all_: Machines, i: int) -> Modes:
         for c, free in enumerate(capacity)
         if all(n * a + m * b <= f for a, b, f in zip(alpha, beta, free, strict=True))
     ]
-    spreads = all_.number.sum() > 1 and all_.room[:, i].any() and all_.ps_room[:, i].any()
+    spreads = all_.number.sum() > 1 and all_.max_units[:, i].any() and all_.max_ps[:, i].any()
     if not spreads or IMPOSSIBLE in needs.ps_outer:
         return Modes(inner, None)
     table = enumerate(needs.ps_outer)
@@ -136,7 +136,7 @@ def relaxed_bound(
     grid_bits : int
     """
     all_, unit = machines(inst), Fraction(2) ** grid_bits
-    total: int = capacity_worth(prices, all_.capacity, all_.number)
+    total: int = capacity_cost(prices, all_.capacity, all_.number)
     whole = prices.astype(object)
     linked = inst.locality == "link"
     for i, (job, first) in enumerate(zip(inst.jobs, inst.earliest, strict=True)):
@@ -197,8 +197,8 @@ def _by_job(all_: Machines, i: int, here: _Slot, terms: Terms, ways: Modes) -> i
         elsewhere = apart - away[c]
         worker = terms.outer - paid - terms.worker[c] - b + more + elsewhere
         server = big_b - terms.ps[c] - more + elsewhere
-        spread += k * int(all_.room[c, i]) * max(0, worker)
-        spread += k * int(all_.ps_room[c, i]) * max(0, server)
+        spread += k * int(all_.max_units[c, i]) * max(0, worker)
+        spread += k * int(all_.max_ps[c, i]) * max(0, server)
     return max(best, spread)
 
 
@@ -213,32 +213,32 @@ def _linked(inst: DmlrsInstance, all_: Machines, i: int, here: _Slot, terms: Ter
     flow, some, more = of(Row.BANDWIDTH), of(Row.SOME_SERVER), of(Row.SERVERS)
     no_other = [of(Row.NO_OTHER, c) for c in classes]
     nobody = sum(k * x for k, x in zip(count, no_other, strict=True))
-    rooms_ = all_.room[:, i].tolist()
+    alone_units = all_.max_units[:, i].tolist()
     total: int = 0
     for c in classes:
         pairs = [k - (p == c) for p, k in enumerate(count)]  # machines of p but one of c
         links = [of(Row.LINK, c, p) for p in classes]
-        back = [rooms_[p] * of(Row.LINK, p, c) for p in classes]
+        back = [alone_units[p] * of(Row.LINK, p, c) for p in classes]
         linked, linked_back = (
             sum(k * x for k, x in zip(pairs, some_, strict=True)) for some_ in (links, back)
         )
-        room, servers, own = rooms_[c], int(all_.ps_room[c, i]), of(Row.LINK_HERE, c)
-        near_room, near_workers = of(Row.NEAR_ROOM, c), of(Row.NEAR_WORKERS, c)
+        max_units, servers, own = alone_units[c], int(all_.max_ps[c, i]), of(Row.LINK_HERE, c)
+        near_capacity, near_workers = of(Row.NEAR_CAPACITY, c), of(Row.NEAR_WORKERS, c)
         alone, holds_some, holds_none = (
             of(row, c) for row in (Row.ALONE, Row.HOLDS_SOME, Row.HOLDS_NONE)
         )
         worker = terms.outer - terms.worker[c] - of(Row.WORKERS) + near_workers
         worker += more - linked - own - some
         server = flow - terms.ps[c] + job.chunks * some + holds_some - holds_none - more
-        holds = alone - (nobody - no_other[c]) - linked_back - room * own
+        holds = alone - (nobody - no_other[c]) - linked_back - max_units * own
         holds += servers * holds_none - holds_some
-        one = others * no_other[c] + room * (own + linked)  # limits of rows
-        one += room * max(0, worker)
-        one += room * max(0, terms.inner - terms.outer - near_room - near_workers)
-        one += max(0, room * near_room - alone - others * no_other[c])
+        one = others * no_other[c] + max_units * (own + linked)  # limits of rows
+        one += max_units * max(0, worker)
+        one += max_units * max(0, terms.inner - terms.outer - near_capacity - near_workers)
+        one += max(0, max_units * near_capacity - alone - others * no_other[c])
         one += max(0, holds) + servers * max(0, server)
-        one += room * max(0, own - near.numerator * flow // near.denominator)
+        one += max_units * max(0, own - near.numerator * flow // near.denominator)
         each = far.numerator * flow // far.denominator
-        one += room * sum(k * max(0, x - each) for k, x in zip(pairs, links, strict=True))
+        one += max_units * sum(k * max(0, x - each) for k, x in zip(pairs, links, strict=True))
         total += count[c] * one
     return total

@@ -17,7 +17,7 @@ from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsInstance
 ANY, INNER_ONLY, OUTER_ONLY = 0, 1, 2
 MOST_STEPS = 20_000  # placements that are tried
 
-Room = tuple[int, ...]  # what is left on one machine, by resource
+Residual = tuple[int, ...]  # what is left on one machine, by resource
 
 
 class Forced(NamedTuple):
@@ -35,12 +35,12 @@ class _TooLongError(Exception):
 def unpackable(inst: DmlrsInstance, forced: Sequence[Forced]) -> bool | None:
     """Return whether there is no placement of all ``forced`` jobs; None if that takes too long."""
     a = inst.arrays
-    rooms: tuple[Room, ...] = tuple(sorted(tuple(row) for row in a.capacity.tolist()))
+    residuals: tuple[Residual, ...] = tuple(sorted(tuple(row) for row in a.capacity.tolist()))
     search = _Search(inst)
     # those with the least freedom first
     order = sorted(forced, key=lambda f: -f.workers * int(a.worker_demand[f.job].max(initial=0)))
     try:
-        return not search.fits(rooms, tuple(order))
+        return not search.fits(residuals, tuple(order))
     except _TooLongError:
         return None
 
@@ -49,50 +49,52 @@ class _Search:
     def __init__(self, inst: DmlrsInstance) -> None:
         self.inst = inst
         self.steps = 0
-        self.dead: set[tuple[tuple[Room, ...], int]] = set()
+        self.dead: set[tuple[tuple[Residual, ...], int]] = set()
 
-    def fits(self, rooms: tuple[Room, ...], forced: tuple[Forced, ...]) -> bool:
+    def fits(self, residuals: tuple[Residual, ...], forced: tuple[Forced, ...]) -> bool:
         """Whether all jobs find a place."""
         if not forced:
             return True
-        if (rooms, len(forced)) in self.dead:
+        if (residuals, len(forced)) in self.dead:
             return False
-        for left in self.placements(rooms, forced[0]):
+        for left in self.placements(residuals, forced[0]):
             if self.fits(left, forced[1:]):
                 return True
-        self.dead.add((rooms, len(forced)))
+        self.dead.add((residuals, len(forced)))
         return False
 
-    def placements(self, rooms: tuple[Room, ...], wish: Forced) -> Iterator[tuple[Room, ...]]:
+    def placements(
+        self, residuals: tuple[Residual, ...], wish: Forced
+    ) -> Iterator[tuple[Residual, ...]]:
         """Yield what is left of the machines, sorted, after every placement of one job."""
         needs, n = self.inst.needs[wish.job], wish.workers
         alpha = tuple(self.inst.arrays.worker_demand[wish.job].tolist())
         beta = tuple(self.inst.arrays.ps_demand[wish.job].tolist())
         m = needs.ps_inner[n]
         if wish.mode != OUTER_ONLY and m != IMPOSSIBLE:
-            for h, room in enumerate(rooms):
-                if h and rooms[h - 1] == room:
+            for h, residual in enumerate(residuals):
+                if h and residuals[h - 1] == residual:
                     continue
-                left = _less(room, alpha, n, beta, m)
+                left = _less(residual, alpha, n, beta, m)
                 if left is not None:
                     self.count()
-                    yield tuple(sorted((*rooms[:h], left, *rooms[h + 1 :])))
+                    yield tuple(sorted((*residuals[:h], left, *residuals[h + 1 :])))
         m = needs.ps_outer[n]
         if wish.mode != INNER_ONLY and m != IMPOSSIBLE:
-            for left_rooms in self.spread(rooms, 0, n, m, alpha, beta, (n, m), None):
-                yield tuple(sorted(left_rooms))
+            for after in self.spread(residuals, 0, n, m, alpha, beta, (n, m), None):
+                yield tuple(sorted(after))
 
     def spread(
         self,
-        rooms: tuple[Room, ...],
+        residuals: tuple[Residual, ...],
         h: int,
         n: int,
         m: int,
-        alpha: Room,
-        beta: Room,
+        alpha: Residual,
+        beta: Residual,
         whole: tuple[int, int],
         equal: tuple[int, int] | None,
-    ) -> Iterator[tuple[Room, ...]]:
+    ) -> Iterator[tuple[Residual, ...]]:
         """Yield what is left after n workers and m PS on machines h, h + 1, ...
 
         ``whole`` are all of the job's: no machine holds them alone. ``equal``: what the machine
@@ -100,20 +102,20 @@ class _Search:
         """
         self.count()
         if n == 0 and m == 0:
-            yield rooms
+            yield residuals
             return
-        if h == len(rooms):
+        if h == len(residuals):
             return
         for w in range(n, -1, -1):
             for s in range(m, -1, -1):
                 if (w, s) == whole or (equal is not None and (w, s) > equal):
                     continue
-                left = _less(rooms[h], alpha, w, beta, s)
+                left = _less(residuals[h], alpha, w, beta, s)
                 if left is None:
                     continue
-                same = h + 1 < len(rooms) and rooms[h + 1] == rooms[h]
+                same = h + 1 < len(residuals) and residuals[h + 1] == residuals[h]
                 for rest in self.spread(
-                    rooms, h + 1, n - w, m - s, alpha, beta, whole, (w, s) if same else None
+                    residuals, h + 1, n - w, m - s, alpha, beta, whole, (w, s) if same else None
                 ):
                     yield (*rest[:h], left, *rest[h + 1 :])
 
@@ -123,7 +125,7 @@ class _Search:
             raise _TooLongError
 
 
-def _less(room: Room, alpha: Room, n: int, beta: Room, m: int) -> Room | None:
+def _less(residual: Residual, alpha: Residual, n: int, beta: Residual, m: int) -> Residual | None:
     """Return what is left next to n workers and m PS; None if they do not fit."""
-    left = tuple(c - n * a - m * b for c, a, b in zip(room, alpha, beta, strict=True))
+    left = tuple(c - n * a - m * b for c, a, b in zip(residual, alpha, beta, strict=True))
     return left if min(left) >= 0 else None

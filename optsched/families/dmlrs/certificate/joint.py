@@ -29,7 +29,7 @@ MOST_COMBINED = 2**22  # vectors, whether they are possible or not
 MOST_PLACED = 200_000  # inner placements that are looked at
 MOST_VECTORS = 200_000  # possible ones, before the greatest are chosen
 
-Room = tuple[int, ...]  # what is left on one machine, by resource
+Residual = tuple[int, ...]  # what is left on one machine, by resource
 Conflict = tuple[tuple[int, int, int], ...]
 """(job, mode, workers): this many workers, in that mode, find no place at once."""
 
@@ -41,7 +41,7 @@ class Choice(NamedTuple):
     mode: int  # INNER_ONLY or OUTER_ONLY
     workers: int
     ps: int
-    load: Room  # on one machine, or on all
+    load: Residual  # on one machine, or on all
 
 
 def choices_of(inst: DmlrsInstance) -> list[list[Choice]]:
@@ -64,13 +64,13 @@ def choices_of(inst: DmlrsInstance) -> list[list[Choice]]:
         ):
             if mode == OUTER_ONLY and len(machines) == 1:
                 continue
-            rooms, done = machines if mode == INNER_ONLY else [whole], 0
+            residuals, done = machines if mode == INNER_ONLY else [whole], 0
             for n, m in enumerate(table):
                 work = min(needs.work, n * rate)
                 if m == IMPOSSIBLE or work <= done:
                     continue
                 load = tuple(n * x + m * y for x, y in zip(alpha, beta, strict=True))
-                if not any(_fits(load, room) for room in rooms):
+                if not any(_fits(load, residual) for residual in residuals):
                     break
                 mine.append(Choice(work, mode, n, m, load))
                 done = work
@@ -116,8 +116,8 @@ def _inner(
     inst: DmlrsInstance, choices: Sequence[Sequence[Choice]], ask: Callable[[], None]
 ) -> Ints:
     """Return the vectors of inner choices that find a place, each on a single machine."""
-    empty: tuple[Room, ...] = tuple(sorted(tuple(row) for row in inst.arrays.capacity.tolist()))
-    level: dict[tuple[int, ...], list[tuple[Room, ...]]] = {(): [empty]}
+    empty: tuple[Residual, ...] = tuple(sorted(tuple(row) for row in inst.arrays.capacity.tolist()))
+    level: dict[tuple[int, ...], list[tuple[Residual, ...]]] = {(): [empty]}
     placed = 0
     for mine in choices:
         grown = {}
@@ -126,9 +126,9 @@ def _inner(
             grown[*vector, 0] = ways
             for k, choice in enumerate(mine, 1):
                 if choice.mode == INNER_ONLY:
-                    left = {after for rooms in ways for after in _after(rooms, choice.load)}
+                    left = {after for residuals in ways for after in _after(residuals, choice.load)}
                     if left:
-                        grown[*vector, k] = _roomiest(left)
+                        grown[*vector, k] = _largest(left)
                     placed += 1 + len(left)
             if placed > MOST_PLACED:
                 raise TooLargeError(f"more than {MOST_PLACED} inner placements, expected fewer")
@@ -136,19 +136,19 @@ def _inner(
     return np.array(list(level), np.int64).reshape(len(level), len(choices))
 
 
-def _after(rooms: tuple[Room, ...], load: Room) -> list[tuple[Room, ...]]:
+def _after(residuals: tuple[Residual, ...], load: Residual) -> list[tuple[Residual, ...]]:
     """Return what is left of the machines, sorted, wherever a load is put."""
     found = []
-    for h, room in enumerate(rooms):
-        if (h == 0 or rooms[h - 1] != room) and _fits(load, room):
-            left = tuple(c - x for c, x in zip(room, load, strict=True))
-            found.append(tuple(sorted((*rooms[:h], left, *rooms[h + 1 :]))))
+    for h, residual in enumerate(residuals):
+        if (h == 0 or residuals[h - 1] != residual) and _fits(load, residual):
+            left = tuple(c - x for c, x in zip(residual, load, strict=True))
+            found.append(tuple(sorted((*residuals[:h], left, *residuals[h + 1 :]))))
     return found
 
 
-def _roomiest(ways: set[tuple[Room, ...]]) -> list[tuple[Room, ...]]:
+def _largest(ways: set[tuple[Residual, ...]]) -> list[tuple[Residual, ...]]:
     """Return the ways that leave room; none of which another one leaves all, machine by machine."""
-    order = sorted(ways, key=lambda rooms: (-sum(map(sum, rooms)), rooms))
+    order = sorted(ways, key=lambda residuals: (-sum(map(sum, residuals)), residuals))
     table = np.array(order, np.int64).reshape(len(order), -1)
     return [order[k] for k in _undominated(table).tolist()]
 
@@ -196,5 +196,5 @@ def _undominated(rows: Ints) -> Ints:
     return np.array(found, np.int64)
 
 
-def _fits(load: Room, room: Room) -> bool:
-    return all(x <= c for x, c in zip(load, room, strict=True))
+def _fits(load: Residual, residual: Residual) -> bool:
+    return all(x <= c for x, c in zip(load, residual, strict=True))

@@ -121,22 +121,22 @@ def outer_costs(
     for n in range(most + 1):
         for m in range(servers + 1):
             one[n, m], more[n, m] = NONE, NONE
-    room, cost = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
+    max_units, cost = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
     for c in range(worker.size):
         top = -1  # workers that fit
         for w in range(most + 1):
-            room[w] = servers
+            max_units[w] = servers
             for r in range(alpha.size):
                 left = free[c, r] - w * alpha[r]
                 if left < 0:
-                    room[w] = -1
+                    max_units[w] = -1
                     break
                 if beta[r] > 0:
-                    room[w] = min(room[w], left // beta[r])
-            if room[w] < 0:
+                    max_units[w] = min(max_units[w], left // beta[r])
+            if max_units[w] < 0:
                 break
             top = w
-        if top < 0 or (top == 0 and room[0] == 0):
+        if top < 0 or (top == 0 and max_units[0] == 0):
             continue
         for _ in range(min(count[c], most + servers)):
             changed = False  # else one machine more makes nothing cheaper
@@ -146,7 +146,7 @@ def outer_costs(
                         return cost
                     best = more[n, m]
                     for w in range(min(n, top) + 1):
-                        for s in range(min(m, room[w]) + 1):
+                        for s in range(min(m, max_units[w]) + 1):
                             if w + s == 0 or (w == n and s == m):
                                 continue
                             before = min(one[n - w, m - s], more[n - w, m - s])
@@ -154,7 +154,7 @@ def outer_costs(
                     if best < more[n, m]:
                         more[n, m] = best
                         changed = True
-                    if n + m > 0 and n <= top and m <= room[n]:
+                    if n + m > 0 and n <= top and m <= max_units[n]:
                         alone = n * worker[c] + m * ps[c]
                         if alone < one[n, m]:
                             one[n, m] = alone
@@ -206,7 +206,7 @@ def slot_options(
 
 @kernel(error_model="numpy")
 def best_payoff(
-    options: Options, total: int, worth: Ints, first: int, last: int, floor: int
+    options: Options, total: int, utility: Ints, first: int, last: int, floor: int
 ) -> int:
     """Return the greatest value - cost of a schedule that completes in first..last.
 
@@ -216,7 +216,7 @@ def best_payoff(
         What each slot may run; none must after ``last``.
     total : int
         Work of the job; a schedule may do more.
-    worth : shape (S,)
+    utility : shape (S,)
         Utility of completing in each slot; never rises.
     floor : int
         Only greater payoffs count (-NONE: all); returned if there is none.
@@ -257,7 +257,7 @@ def best_payoff(
     done, paid, labels = np.empty(1, np.int64), np.empty(1, np.int64), 1  # work falling
     done[0], paid[0] = 0, 0
     for t in range(slots):
-        if worth[t] <= best:
+        if utility[t] <= best:
             break
         new_done, new_paid, n = done, paid, 0
         for o in range(0 if forced[t] == 1 else -1, size[t]):  # -1: nothing runs
@@ -265,7 +265,7 @@ def best_payoff(
             for j in range(labels if o >= 0 and t >= until else 0):
                 if done[j] + step < total:
                     break
-                best = max(best, worth[t] - paid[j] - dearer)
+                best = max(best, utility[t] - paid[j] - dearer)
             # merge what runs this option; labels that another dominates are left out
             out, cheap = np.empty(n + labels, np.int64), np.empty(n + labels, np.int64)
             i, j, m, least = 0, 0, 0, NONE
@@ -289,7 +289,7 @@ def best_payoff(
         labels = 0
         for j in range(n):
             missing = rate * ((total - new_done[j]) >> COARSE) + surplus[t + 1]
-            if worth[t + 1] - new_paid[j] - max(0, missing) > best:
+            if utility[t + 1] - new_paid[j] - max(0, missing) > best:
                 new_done[labels], new_paid[labels] = new_done[j], new_paid[j]
                 labels += 1
         if labels == 0:

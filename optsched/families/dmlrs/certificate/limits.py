@@ -21,7 +21,7 @@ from optsched.proofs.slots import Limits
 
 MOST_PRICES = 2**26  # of a price set, the zeros that are not written included
 WORK = 2**56  # of a job, at most: `instance_work`
-ROOM = 2**58  # of the greatest utility, times the workers of a job in all slots
+MOST_PRODUCT = 2**58  # of the greatest utility, times the workers of a job in all slots
 
 
 @dataclass
@@ -69,7 +69,7 @@ class Scale:
         finer than 64 bits allow. Costs are rounded down to it, utilities up; both are valid.
     shift : int
         Binary digits of the certificate's prices that the grid leaves out.
-    room : int
+    most_utility : int
         The greatest utility that can be earned, on the grid, at most; a greater one counts as that.
     dearest : int
         Of a worker or PS; dearer ones are lowered to this, which no job can pay.
@@ -79,12 +79,12 @@ class Scale:
         self.inst = inst
         self.most = max((job.chunks for job in inst.jobs), default=1)
         workers = Magnitude("workers of a job in all slots", inst.horizon * self.most)
-        self.room = room = ROOM // workers.most  # at least 2**31
+        self.most_utility = most_utility = MOST_PRODUCT // workers.most  # at least 2**31
         richest = richest_end(inst)
-        self.grid = min(grid_bits, -ceil_log2(richest / room)) if richest else grid_bits
+        self.grid = min(grid_bits, -ceil_log2(richest / most_utility)) if richest else grid_bits
         self.shift = grid_bits - self.grid
-        self.dearest = 2 * room
-        worth = Magnitude("utility", room)
+        self.dearest = 2 * most_utility
+        utility = Magnitude("utility", most_utility)
         self.price = Magnitude("price of a worker or PS", self.dearest)
         # never more PS than workers
         paid = (workers * (self.price + self.price)).named("cost of a schedule")
@@ -96,13 +96,13 @@ class Scale:
         # best_payoff: a price of missing work, and what it brings below 0 in all slots
         slope = Magnitude("price of missing work", STEEPEST)
         missing = slope * Magnitude("missing work", (2 * WORK >> COARSE) + 1)
-        (worth + paid + paid + missing + missing).named("payoff of a job").fits(NONE)
+        (utility + paid + paid + missing + missing).named("payoff of a job").fits(NONE)
 
     def loads(self, value: Ints) -> None:
         """Refuse prices of workers and PS, shape (2 I, T, C), whose loads leave the range."""
         number = 2 * sum(job.chunks for job in self.inst.jobs)
-        worth = Magnitude.of("price of a worker or PS", value)
-        worth.total(number).named("value of the workers and PS of a slot").fits(NONE - 1)
+        utility = Magnitude.of("price of a worker or PS", value)
+        utility.total(number).named("value of the workers and PS of a slot").fits(NONE - 1)
 
     def packings(self, together: Ints) -> Magnitude:
         """Refuse prices of workers that sit together, shape (I, T, N + 1), that are too large.
@@ -115,9 +115,9 @@ class Scale:
         each.total(jobs).named("prices of workers that sit together").fits(NONE // 4 - 1)
         charged = Magnitude("price of capacity", NONE // (4 * jobs))
         one = Magnitude("1", 1)
-        worth = (each + each + one + charged).total(jobs)
+        utility = (each + each + one + charged).total(jobs)
         size = Magnitude("size of a machine", SURROGATE * len(self.inst.resources))
-        (worth + size).named("value of a packing").fits(NONE - 1)
+        (utility + size).named("value of a packing").fits(NONE - 1)
         return charged
 
 

@@ -41,17 +41,17 @@ def linked_costs(
     most, zero = needed.shape[0] - 1, int(np.int64(0))  # no literal: `holds` is compiled once
     cost = np.full(needed.shape, NONE, np.int64)
     cost[0, 0] = 0
-    room = np.zeros(worker.size, np.int64)  # workers on one machine
+    max_units = np.zeros(worker.size, np.int64)  # workers on one machine
     for c in range(worker.size):
-        while room[c] < most and holds(free[c], alpha, beta, room[c] + 1, zero):
-            room[c] += 1
+        while max_units[c] < most and holds(free[c], alpha, beta, max_units[c] + 1, zero):
+            max_units[c] += 1
     order = np.argsort(worker)
     far = np.empty(most + 1, np.int64)
     for c in range(worker.size):
         far[:] = NONE  # cost of workers on all machines but one of class c, cheapest first
         far[0], placed = 0, 0
         for k in order:
-            for _ in range(min(most, (count[k] - (k == c)) * room[k])):
+            for _ in range(min(most, (count[k] - (k == c)) * max_units[k])):
                 if placed < most:
                     far[placed + 1] = far[placed] + worker[k]
                     placed += 1

@@ -50,7 +50,7 @@ class Packings:
             self._prices = (priced.key, total)
         return self._prices[1]
 
-    def worth(self, limits: DmlrsLimits, priced: PackingPriced) -> int | None:
+    def value(self, limits: DmlrsLimits, priced: PackingPriced) -> int | None:
         """Return the value of all slots beyond that of capacity; None: one has no packing."""
         together = self.together(priced)
         inner = (limits.mode == INNER_ONLY) | (limits.mode == 0)
@@ -83,13 +83,13 @@ class Packings:
                 self._known.clear()
             number = np.arange(self.load.shape[1])[None, :]
             allowed = (least[here, None] <= number) & (number <= most[here, None])
-            worth = np.full((len(self.capacity), *allowed.shape), -NONE, np.int64)
+            value = np.full((len(self.capacity), *allowed.shape), -NONE, np.int64)
             for c, price in enumerate(prices):
                 cost = charged(self.load[here], price, self.scale.shift, self.charged)
                 gain = together[here] - cost
-                worth[c] = np.where(allowed & self.fits[c, here], gain, -NONE)
+                value[c] = np.where(allowed & self.fits[c, here], gain, -NONE)
             forced = sum(1 << k for k in np.flatnonzero(least[here]).tolist())
             self._known[name] = int(
-                best_packing(worth, self.load[here], self.capacity, self.count, forced)
+                best_packing(value, self.load[here], self.capacity, self.count, forced)
             )
         return self._known[name]

@@ -66,7 +66,7 @@ class _Job(NamedTuple):
 
     rests: Ints  # (R,) rising, the first is 0, the last all of the work
     after: Ints  # (R, K + 1) the place of what is left
-    worth: Ints  # (T,) of completing in a slot
+    rewards: Ints  # (T,) of completing in a slot
     pays: Ints  # (T, K + 1)
     ahead: Ints  # (T + 1, R) the most that it still earns beyond what it pays, from a slot on
     alive: Flags  # (T + 1, R) whether it may still complete, for something
@@ -102,13 +102,13 @@ class SlotProgram:
         self.inst, self.ask = inst, ask
         self.choices = choices_of(inst)
         self.arrival = [job.arrival for job in inst.jobs]
-        worth = [self._worth(i, grid_bits) for i in range(len(inst.jobs))]
-        richest = Magnitude("utilities", sum(max(mine, default=0) for mine in worth))
+        rewards = [self._rewards(i, grid_bits) for i in range(len(inst.jobs))]
+        richest = Magnitude("utilities", sum(max(mine, default=0) for mine in rewards))
         most = max((len(mine) for mine in self.choices), default=0)
         chunks = max((job.chunks for job in inst.jobs), default=0)
         richest.total(2 * (inst.horizon + most + chunks + 2)).fits(LARGEST)
         self.vectors = Vectors(inst, self.choices, ask)
-        self.jobs = [self._tables(i, mine, prices) for i, mine in enumerate(worth)]
+        self.jobs = [self._tables(i, mine, prices) for i, mine in enumerate(rewards)]
         self._renew()
 
     def forbid(self, conflicts: Sequence[Conflict]) -> None:
@@ -125,7 +125,7 @@ class SlotProgram:
             most = sum(job.pays[t][self.top[:, i]] for i, job in enumerate(self.jobs))
             self.paid[t] = self.paid[t + 1] + int(np.max(most, initial=0))
 
-    def _worth(self, i: int, grid_bits: int) -> list[int]:
+    def _rewards(self, i: int, grid_bits: int) -> list[int]:
         """Return the utility of completing in every slot, rounded up to the grid.
 
         No job completes before its earliest slot: what it would earn there does not count.
@@ -136,7 +136,7 @@ class SlotProgram:
         slots = range(self.inst.horizon)
         return [math.ceil(job.utility.upper(max(t, end) - job.arrival) * unit) for t in slots]
 
-    def _tables(self, i: int, worth: list[int], prices: Ints) -> _Job:
+    def _tables(self, i: int, rewards: list[int], prices: Ints) -> _Job:
         mine, slots = self.choices[i], self.inst.horizon
         work = np.array([0, *(choice.work for choice in mine)], np.int64)
         rests = _rests(self.inst.needs[i].work, work.tolist(), slots - self.arrival[i])
@@ -144,8 +144,8 @@ class SlotProgram:
         job = _Job(
             rests,
             np.searchsorted(rests, left),
-            np.array(worth, np.int64),
-            _charges(self.inst, i, mine, prices, max(worth)),
+            np.array(rewards, np.int64),
+            _charges(self.inst, i, mine, prices, max(rewards)),
             np.zeros((slots + 1, rests.size), np.int64),
             np.zeros((slots + 1, rests.size), np.bool_),
         )
@@ -211,7 +211,7 @@ class SlotProgram:
         for i, job in enumerate(self.jobs):
             was = states[before, i]
             now = job.after[was, vectors[vector, i]]
-            total += np.where((was > 0) & (now == 0), job.worth[t], 0)
+            total += np.where((was > 0) & (now == 0), job.rewards[t], 0)
             # who will not complete any more may as well have done nothing
             lost = (now > 0) & ~job.alive[t + 1][now]
             after[:, i] = np.where(lost, job.rests.size - 1, now)
@@ -229,7 +229,7 @@ def _gains(job: _Job, t: int, ahead: Ints) -> Ints:
     ``ahead`` (R,) is what it earns from the next slot on.
     """
     gains = ahead[job.after]
-    gains[job.after == 0] = job.worth[t]
+    gains[job.after == 0] = job.rewards[t]
     gains[0] = 0  # it has earned already
     return gains
 

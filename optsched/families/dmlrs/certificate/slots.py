@@ -23,7 +23,7 @@ MOST_STEPS = 1_000_000  # of the searches on one class of machines
 class Options(NamedTuple):
     """n jobs on one machine, each with up to N workers; R resources."""
 
-    worth: Ints  # (n, N + 1) of this many workers; -NONE: not allowed
+    net_value: Ints  # (n, N + 1) of this many workers; -NONE: not allowed
     load: Ints  # (n, N + 1, R) units
     size: Ints  # (n, N + 1) of the load, in one measure of all resources, rounded down
     most: Ints  # (n,) the greatest value
@@ -31,12 +31,12 @@ class Options(NamedTuple):
 
 
 @kernel
-def best_packing(worth: Ints, load: Ints, capacity: Ints, count: Ints, forced: int) -> int:
+def best_packing(net_value: Ints, load: Ints, capacity: Ints, count: Ints, forced: int) -> int:
     """Return the greatest value of inner placements on all machines of a slot, -NONE without any.
 
     Parameters
     ----------
-    worth : shape (C, n, N + 1)
+    net_value : shape (C, n, N + 1)
         Of n workers of each job on a machine of each class; -NONE: not allowed. No workers are
         worth nothing.
     load : shape (n, N + 1, R), units
@@ -45,7 +45,7 @@ def best_packing(worth: Ints, load: Ints, capacity: Ints, count: Ints, forced: i
     forced : int
         The set of jobs, as bits, that must have a place.
     """
-    classes, n = worth.shape[:2]
+    classes, n = net_value.shape[:2]
     sets = 1 << n
     total = np.zeros(sets, np.int64)  # of the best packing of a set of jobs on the machines so far
     for s in range(sets):
@@ -53,7 +53,7 @@ def best_packing(worth: Ints, load: Ints, capacity: Ints, count: Ints, forced: i
             total[s] = -NONE
     after, useful = np.empty(sets, np.int64), np.empty(sets, np.int64)
     for c in range(classes):
-        value = set_worths(worth[c], load, capacity[c], forced)
+        value = set_values(net_value[c], load, capacity[c], forced)
         used = 0
         for s in range(1, sets):
             if value[s] > -NONE:
@@ -72,18 +72,18 @@ def best_packing(worth: Ints, load: Ints, capacity: Ints, count: Ints, forced: i
 
 
 @kernel
-def set_worths(worth: Ints, load: Ints, capacity: Ints, forced: int) -> Ints:
+def set_values(net_value: Ints, load: Ints, capacity: Ints, forced: int) -> Ints:
     """Return for every set of jobs the value of the best load of one machine, or a bound on it.
 
     -NONE if there is none, or if a part of the set that lacks no forced job is worth as much; shape
-    (2**n,). ``worth`` (n, N + 1), ``load`` (n, N + 1, R) and ``capacity`` (R,), in units, are its.
+    (2**n,). ``net_value`` (n, N + 1), ``load`` (n, N + 1, R), ``capacity`` (R,), in units, are its.
     """
-    n = worth.shape[0]
+    n = net_value.shape[0]
     most = np.zeros(n, np.int64)
     for j in range(n):
-        most[j] = max(0, worth[j, 1:].max())
-    size, density, order, whole = measured(worth, load, capacity, most)
-    options = Options(worth, load, size, most, density)
+        most[j] = max(0, net_value[j, 1:].max())
+    size, density, order, whole = measured(net_value, load, capacity, most)
+    options = Options(net_value, load, size, most, density)
     value, closure = np.full(1 << n, -NONE, np.int64), np.empty(1 << n, np.int64)
     value[0] = closure[0] = 0
     # no literals: for each, numba compiles what it is handed to anew
@@ -107,14 +107,16 @@ def set_worths(worth: Ints, load: Ints, capacity: Ints, forced: int) -> Ints:
 
 
 @kernel
-def measured(worth: Ints, load: Ints, capacity: Ints, most: Ints) -> tuple[Ints, Ints, Ints, int]:
+def measured(
+    net_value: Ints, load: Ints, capacity: Ints, most: Ints
+) -> tuple[Ints, Ints, Ints, int]:
     """Choose the resource, or all of them added up, whose fractional knapsack is the tightest.
 
     Returns the size of every option, rounded down, the greatest density of every job, rounded up,
     the jobs by falling density, and the size of the machine, which has ``capacity`` (R,). The
     others as in `Options`.
     """
-    n, numbers = worth.shape
+    n, numbers = net_value.shape
     resources = capacity.size
     size, density = np.zeros((n, numbers), np.int64), np.full(n, NONE, np.int64)
     order, whole, tightest, zero = np.arange(n), 0, NONE, int(np.int64(0))
@@ -125,15 +127,15 @@ def measured(worth: Ints, load: Ints, capacity: Ints, most: Ints) -> tuple[Ints,
                 limit += SURROGATE
                 for j in range(n):
                     for w in range(1, numbers):
-                        if worth[j, w] > -NONE:
+                        if net_value[j, w] > -NONE:
                             measure[j, w] += share(load[j, w, r], capacity[r])
         if limit == 0:
             continue
         dense = np.zeros(n, np.int64)
         for j in range(n):
             for w in range(1, numbers):
-                if worth[j, w] > 0:
-                    each = worth[j, w] // measure[j, w] + 1 if measure[j, w] else NONE
+                if net_value[j, w] > 0:
+                    each = net_value[j, w] // measure[j, w] + 1 if measure[j, w] else NONE
                     dense[j] = max(dense[j], each)
         ranked = np.argsort(-dense)
         promise = promised(most, dense, ranked, zero, limit)
@@ -183,8 +185,8 @@ def best_of_set(
     whole : int
         Size of the machine.
     """
-    worth, load, size, most, density = options
-    n, resources, numbers = members.size, capacity.size, worth.shape[1]
+    net_value, load, size, most, density = options
+    n, resources, numbers = members.size, capacity.size, net_value.shape[1]
     free = np.empty((n + 1, resources), np.int64)
     free[0] = capacity
     left, earned = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
@@ -198,7 +200,7 @@ def best_of_set(
             now[k] = numbers
             k -= 1
             continue
-        fits = worth[j, w] > -NONE
+        fits = net_value[j, w] > -NONE
         for r in range(resources):
             free[k + 1, r] = free[k, r] - load[j, w, r]
             fits = fits and free[k + 1, r] >= 0
@@ -208,7 +210,7 @@ def best_of_set(
         if steps <= 0:
             break
         left[k + 1] = left[k] - size[j, w]
-        earned[k + 1] = earned[k] + worth[j, w]
+        earned[k + 1] = earned[k] + net_value[j, w]
         if earned[k + 1] + promised(most, density, members, k + 1, left[k + 1]) <= best:
             continue
         if k + 1 == n:

@@ -74,8 +74,8 @@ def certify_tree(problem: UnitTree | SlotTree, tree: Tree) -> DmlrsCertificate:
     # a job that must complete may have to pay a lot: the whole schedule stays below 2**59
     dearest = max(float(node.prices.max(initial=0.0)) for node in tree.nodes)
     most = max((job.chunks for job in inst.jobs), default=1)
-    room = 59 - math.ceil(math.log2(max(1.0, 4.0 * inst.horizon * most * dearest)))
-    bits = max(0, min(UNIT_BITS, room))
+    bits_left = 59 - math.ceil(math.log2(max(1.0, 4.0 * inst.horizon * most * dearest)))
+    bits = max(0, min(UNIT_BITS, bits_left))
     nodes: list[Leaf | Split] = []
     held: dict[int, bytes] = {}  # prices that a node inherits from above, by node
     here = problem.node

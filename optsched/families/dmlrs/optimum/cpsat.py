@@ -21,7 +21,7 @@ from optsched.families.dmlrs.instance import (
     JobSchedule,
     linked_table,
 )
-from optsched.numbers.resources import room
+from optsched.numbers.resources import max_units
 from optsched.process.interrupts import leave_if_abandoned
 from optsched.scheduling.declared import affordable, unless_stopped
 from optsched.scheduling.definition import UtilityProgram, solve_definition
@@ -104,7 +104,10 @@ class Program(UtilityProgram):
         inside, outside, servers_out, some = [], [], [], []
         for h in machines:
             c = inst.capacity[h]
-            most = (room(c, job.worker_demand, job.chunks), room(c, job.ps_demand, job.chunks))
+            most = (
+                max_units(c, job.worker_demand, job.chunks),
+                max_units(c, job.ps_demand, job.chunks),
+            )
             w, s = (model.new_int_var(0, n, "") for n in most)
             n, m = (model.new_int_var(0, k, "") for k in most)  # all of it, if it is the only one
             only = model.new_bool_var("")
@@ -133,9 +136,9 @@ class Program(UtilityProgram):
         model, job = self.model, self.inst.jobs[i]
         hosts, beside, elsewhere, servers = [], [], [], []
         for h, c in enumerate(self.inst.capacity):
-            workers = room(c, job.worker_demand, job.chunks)
+            workers = max_units(c, job.worker_demand, job.chunks)
             near, far = (model.new_int_var(0, workers, "") for _ in range(2))
-            m = model.new_int_var(0, room(c, job.ps_demand, job.chunks), "")
+            m = model.new_int_var(0, max_units(c, job.ps_demand, job.chunks), "")
             host = model.new_bool_var("")  # of all PS
             model.add(near == 0).only_enforce_if(~host)
             model.add(m == 0).only_enforce_if(~host)

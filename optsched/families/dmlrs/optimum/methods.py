@@ -130,9 +130,9 @@ class _Portfolio:
         used = np.zeros(capacity.rhs.size)
         for column in found.columns:
             used[column.rows] += column.usage
-        room = capacity.rhs.reshape(capacity.shape).sum(axis=2)
-        there = np.where(room > 0, room, 1.0)
-        over = np.where(room > 0, used.reshape(capacity.shape).sum(axis=2) / there - 1.0, 0.0)
+        capacities = capacity.rhs.reshape(capacity.shape).sum(axis=2)
+        there = np.where(capacities > 0, capacities, 1.0)
+        over = np.where(capacities > 0, used.reshape(capacity.shape).sum(axis=2) / there - 1.0, 0.0)
         over = np.maximum(over, 0.0)
         best = float(found.best.sum())
         for length in STEPS:
@@ -202,7 +202,7 @@ class _Portfolio:
         self._look(area)
         if not self.best or self.starts % 2:
             area.start(self.by_cost(), self.stop)
-        if area.board.value < _worth(self.best) and self.starts % 2 == 0:
+        if area.board.value < _value(self.best) and self.starts % 2 == 0:
             area.load(self.best)
         span = self.progress.span(seconds)
 
@@ -213,7 +213,7 @@ class _Portfolio:
             self.columns += [plan_column(self.capacity, i, plan) for i, plan in plans.items()]
 
         found = area.search(self.progress, seed=self.seed, start=self.starts, done=done, met=met)
-        if _worth(found) > _worth(self.best):
+        if _value(found) > _value(self.best):
             self.best = found
         self.starts += 1
 
@@ -247,7 +247,7 @@ class _Portfolio:
             return
         self.known = self.progress.schedule
         plans = area.plans_of(self.known)
-        if _worth(plans) > _worth(self.best):
+        if _value(plans) > _value(self.best):
             self.best = plans
             self.columns += [plan_column(self.capacity, i, plan) for i, plan in plans.items()]
 
@@ -315,7 +315,7 @@ def _prepare(search: _Portfolio) -> None:
     search.improve(min(search.short, progress.left() / 8))
 
 
-def _worth(plans: Mapping[int, Plan]) -> float:
+def _value(plans: Mapping[int, Plan]) -> float:
     return sum(plan.value for plan in plans.values())
 
 

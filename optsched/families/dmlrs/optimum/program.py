@@ -99,7 +99,7 @@ class _Prover:
         What would be far better is followed first: there is less of it.
         """
         progress = self.progress
-        value = 0 if progress.schedule is None else self._worth(progress.schedule)
+        value = 0 if progress.schedule is None else self._value(progress.schedule)
         ahead = [self.program.bound() - value >> k for k in range(1, LEVELS)]  # above the best
         while True:
             layers = self.program.run(value + (ahead[0] if ahead else 0))
@@ -118,10 +118,10 @@ class _Prover:
                 self.program.forbid(sorted(new))
                 continue
             schedule = self._placed(wishes)
-            worth = 0 if schedule is None else self._worth(schedule)
-            if schedule is None or worth <= value:
+            utility = 0 if schedule is None else self._value(schedule)
+            if schedule is None or utility <= value:
                 return  # it is not known whether they find a place
-            value = worth
+            value = utility
             progress.incumbent(verify(self.inst, schedule).value or 0.0, schedule)
         bound = float_above(value / Fraction(2) ** self.bits)
         progress.proved(bound, lambda: self._certificate(value))
@@ -135,12 +135,12 @@ class _Prover:
             program=Program(value=value, conflicts=tuple(self.conflicts)),
         )
 
-    def _worth(self, schedule: Schedule) -> int:
+    def _value(self, schedule: Schedule) -> int:
         """Return what a schedule earns on the grid, rounded up as the program does."""
         assert isinstance(schedule, DmlrsSchedule)  # it is the family's
         completion = verify(self.inst, schedule).completion
         return sum(
-            int(job.worth[c])
+            int(job.rewards[c])
             for job, c in zip(self.program.jobs, completion, strict=True)
             if c is not None
         )

@@ -108,10 +108,10 @@ class _Program:
         w, s = (lp.variables(len(time), len(here)) for _ in range(2))  # of all machines of a class
         lp.put(self.work[i], w, -outer)
         lp.put(workers, w, 1.0)
-        for x, room, demand in ((w, all_.room, all_.worker), (s, all_.ps_room, all_.ps)):
+        for x, max_units, demand in ((w, all_.max_units, all_.worker), (s, all_.max_ps, all_.ps)):
             inside = lp.rows(len(time), len(here))
             lp.put(inside, x, 1.0)
-            lp.put(inside, apart, -room[:, i] * count)
+            lp.put(inside, apart, -max_units[:, i] * count)
             self._load(time, x, here, np.repeat(demand[[i]], len(here), axis=0))
         b, big_b = ways.outer
         bandwidth, servers = (self._rows(r, i, time) for r in (Row.BANDWIDTH, Row.SERVERS))
@@ -128,7 +128,7 @@ class _Program:
     def _by_link(self, i: int, time: Ints, still: Ints, inner: float, outer: float) -> None:
         lp, all_, job = self.lp, self.all, self.inst.jobs[i]
         here, count = np.arange(len(all_.number)), all_.number
-        room, ps_room, others = all_.room[:, i], all_.ps_room[:, i], int(count.sum()) - 1
+        max_units, max_ps, others = all_.max_units[:, i], all_.max_ps[:, i], int(count.sum()) - 1
         shape = len(time), len(here)
         w, s, holds, alone, near, own = (lp.variables(*shape) for _ in range(6))  # per machine
         lp.put(self.work[i], w, -outer * count)
@@ -148,15 +148,15 @@ class _Program:
                 lp.put(rows, x, amount * count)
             return rows
 
-        row(Row.NEAR_ROOM, (near, 1.0), (alone, -room))
+        row(Row.NEAR_CAPACITY, (near, 1.0), (alone, -max_units))
         row(Row.NEAR_WORKERS, (near, 1.0), (w, -1.0))
         row(Row.ALONE, (alone, 1.0), (holds, -1.0))
         nobody = row(Row.NO_OTHER, (alone, others), limit=others)
         lp.put(nobody[:, :, None], holds[:, None, :], count - 1.0 * (here[:, None] == here))
-        row(Row.LINK_HERE, (w, 1.0), (holds, room), (own, -1.0), limit=room)
+        row(Row.LINK_HERE, (w, 1.0), (holds, max_units), (own, -1.0), limit=max_units)
         row(Row.HOLDS_SOME, (holds, 1.0), (s, -1.0))
-        row(Row.HOLDS_NONE, (s, 1.0), (holds, -ps_room))
-        for x, limit in ((w, room), (holds, np.ones(len(here)))):
+        row(Row.HOLDS_NONE, (s, 1.0), (holds, -max_ps))
+        for x, limit in ((w, max_units), (holds, np.ones(len(here)))):
             lp.put(lp.rows(*shape, limit=limit), x, 1.0)
         workers = total(Row.WORKERS, (w, 1.0))
         lp.put(workers[:, 0], still, -job.chunks)
@@ -171,9 +171,9 @@ class _Program:
         c, p = np.nonzero(pairs)
         if len(c):
             link = lp.variables(len(time), len(c))
-            rows = self._rows(Row.LINK, i, time, c, p, times=pairs[c, p], limit=room[c])
+            rows = self._rows(Row.LINK, i, time, c, p, times=pairs[c, p], limit=max_units[c])
             lp.put(rows, w[:, c], 1.0)
-            lp.put(rows, holds[:, p], room[c])
+            lp.put(rows, holds[:, p], max_units[c])
             lp.put(rows, link, -1.0)
             lp.put(bandwidth, link, b_ex * pairs[c, p])
 

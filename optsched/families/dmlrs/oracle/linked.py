@@ -19,7 +19,12 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.process import interrupts
 from optsched.scheduling.oracle.schedule import Machines
-from optsched.scheduling.oracle.slots import charge_leftovers, plain_int, rooms, unit_prices
+from optsched.scheduling.oracle.slots import (
+    charge_leftovers,
+    plain_int,
+    unit_prices,
+    units_that_fit,
+)
 
 
 def oracle_for(inst: DmlrsInstance, machines: int) -> Oracle:
@@ -66,13 +71,13 @@ def priced_machines(
     """Return the price of a worker and of a PS on every machine, and its room for workers: (H,)."""
     price, free = machines.price[slot], machines.free[slot]
     h = free.shape[1]
-    worker, ps, room = np.empty(h), np.empty(h), np.empty(h)
+    worker, ps, max_units = np.empty(h), np.empty(h), np.empty(h)
     unit_prices(price, job.worker_demand, worker)
     unit_prices(price, job.ps_demand, ps)
-    rooms(free, job.worker_demand, most, room)
+    units_that_fit(free, job.worker_demand, most, max_units)
     if machines.fragmentation_penalty > 0.0:
-        charge_leftovers(price, free, room, machines.fragmentation_penalty, worker)
-    return worker, ps, room
+        charge_leftovers(price, free, max_units, machines.fragmentation_penalty, worker)
+    return worker, ps, max_units
 
 
 @kernel
@@ -92,7 +97,7 @@ def slot_costs(slot: int, job: Request, machines: Machines) -> Floats:
     """
     free, count, needed = machines.free[slot], machines.count, job.linked
     most = needed.shape[0] - 1
-    worker, ps, room = priced_machines(slot, job, machines, most)
+    worker, ps, max_units = priced_machines(slot, job, machines, most)
     cost = np.full(needed.shape, np.inf)
     cost[0, 0] = 0.0
     order = np.arange(worker.size)
@@ -103,10 +108,10 @@ def slot_costs(slot: int, job: Request, machines: Machines) -> Floats:
         for k in order:
             if placed == most:
                 break
-            for _ in range(min(most - placed, int(room[k]) * (count[k] - (k == h)))):
+            for _ in range(min(most - placed, int(max_units[k]) * (count[k] - (k == h)))):
                 far[placed + 1] = far[placed] + worker[k]
                 placed += 1
-        top = int(room[h])
+        top = int(max_units[h])
         for a in range(top + 1):
             for b in range(min(placed, most - a) + 1):
                 m = needed[a, b]
@@ -184,7 +189,7 @@ def linked_places(
 ) -> tuple[int, Ints]:
     """Return the cheapest machine for the PS, and the number of workers on each of the others."""
     free, count, servers = machines.free[slot], machines.count, job.linked[near, far]
-    worker, ps, room = priced_machines(slot, job, machines, near + far)
+    worker, ps, max_units = priced_machines(slot, job, machines, near + far)
     order = np.arange(worker.size)
     rank(worker, order, worker.size)
     best, host = np.inf, -1
@@ -195,7 +200,7 @@ def linked_places(
         number[:] = 0
         left, total = far, near * worker[h] + servers * ps[h]
         for k in order:
-            number[k] = min(left, int(room[k]) * (count[k] - (k == h)))
+            number[k] = min(left, int(max_units[k]) * (count[k] - (k == h)))
             left -= number[k]
             total += number[k] * worker[k]
         if left == 0 and total < best:

@@ -177,11 +177,11 @@ class Labels(NamedTuple):
     surplus: Floats  # at least (E, T + 1) for E slots in which the job may complete; or (0, 0)
 
     @classmethod
-    def empty(cls, horizon: int, room: int) -> Self:
+    def empty(cls, horizon: int, entries: int) -> Self:
         """Return arrays with room for this many labels."""
         return cls(
             np.empty(horizon + 2, np.int64),
-            np.empty((room, 3), np.int64),
-            np.empty(room),
+            np.empty((entries, 3), np.int64),
+            np.empty(entries),
             NO_PRICES,
         )

@@ -18,7 +18,7 @@ import numpy as np
 
 from optsched.families.dmlrs.oracle.request import Labels, Offers, Request, Scratch, Window
 from optsched.families.dmlrs.oracle.slot_offers import open_slots
-from optsched.families.dmlrs.oracle.work_over_slots import NO_ROOM, search
+from optsched.families.dmlrs.oracle.work_over_slots import TOO_MANY_LABELS, search
 from optsched.numbers.arrays import Ints
 from optsched.scheduling.oracle.schedule import Machines
 
@@ -129,11 +129,11 @@ class Oracle:
         while True:
             labels = self.labels
             if found:
-                room = found, int(self.offers.ends[found - 1]) + 2
-                labels = labels._replace(surplus=np.empty(room))
+                entries = found, int(self.offers.ends[found - 1]) + 2
+                labels = labels._replace(surplus=np.empty(entries))
             payoff, completion = search(
                 job, window, found, certain, cutoff, self.offers, labels, amount
             )
-            if completion != NO_ROOM:
+            if completion != TOO_MANY_LABELS:
                 return None if completion < 0 else Best(payoff, completion, amount)
             self.labels = Labels.empty(self.amount.size, 4 * labels.paid.size)

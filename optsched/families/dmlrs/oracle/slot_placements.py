@@ -24,7 +24,7 @@ import numpy as np
 from optsched.families.dmlrs.oracle.request import Hosts, Request, Scratch
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.schedule import Machines
-from optsched.scheduling.oracle.slots import charge_leftovers, cheapest, rooms, unit_prices
+from optsched.scheduling.oracle.slots import charge_leftovers, cheapest, unit_prices, units_that_fit
 
 WORKER, PS, BOTH = 0, 1, 2  # of what the machine that is visited next has the cheapest
 FEW = 4  # machines that are visited from the one that is cheapest for both on
@@ -64,12 +64,12 @@ def open_slot(
     keep = visited.size > 0
     entries, resources = count.size, alpha.size
     worker, ps = machine_floats[0, :entries], machine_floats[1, :entries]
-    room, ps_room = machine_floats[2, :entries], machine_floats[3, :entries]
+    max_units, max_ps = machine_floats[2, :entries], machine_floats[3, :entries]
     unit_prices(price, alpha, worker)
     unit_prices(price, beta, ps)
-    rooms(free, alpha, max(most_inner, most_outer), room)
+    units_that_fit(free, alpha, max(most_inner, most_outer), max_units)
     if machines.fragmentation_penalty > 0.0:
-        charge_leftovers(price, free, room, machines.fragmentation_penalty, worker)
+        charge_leftovers(price, free, max_units, machines.fragmentation_penalty, worker)
     # on one machine
     for n in range(most_inner + 1):
         parts[0, n] = np.inf
@@ -77,7 +77,7 @@ def open_slot(
     parts[0, 0], parts[1, 0] = 0.0, 0.0
     inner_last = 0
     for h in range(entries):
-        n = min(most_inner, int(room[h]))
+        n = min(most_inner, int(max_units[h]))
         fits = False  # what is less than fits, fits
         while n > 0:
             m = ps_inner[n]
@@ -98,15 +98,15 @@ def open_slot(
     if most_outer == 0:
         return inner_last, 0, 0
     # on more
-    rooms(free, beta, max(0, ps_outer[most_outer]), ps_room)
+    units_that_fit(free, beta, max(0, ps_outer[most_outer]), max_ps)
     for n in range(1, most_outer + 1):
         parts[1, n] = np.inf
-    n_max = cheapest(worker, room, count, most_outer, machine_ints, parts[2])
+    n_max = cheapest(worker, max_units, count, most_outer, machine_ints, parts[2])
     while n_max > 0 and ps_outer[n_max] < 0:
         n_max -= 1
     if n_max == 0:
         return inner_last, 0, 0
-    m_max = cheapest(ps, ps_room, count, ps_outer[n_max], machine_ints, parts[3])
+    m_max = cheapest(ps, max_ps, count, ps_outer[n_max], machine_ints, parts[3])
     while n_max > 0 and (ps_outer[n_max] < 0 or ps_outer[n_max] > m_max):
         n_max -= 1
     if n_max == 0:
@@ -118,7 +118,7 @@ def open_slot(
     ahead, both, rest = machine_ints, machine_floats[4], 0  # ahead[:rest]: not yet visited
     for h in range(entries):
         both[h] = worker[h] + ps[h]
-        if room[h] >= 1.0 or ps_room[h] >= 1.0:
+        if max_units[h] >= 1.0 or max_ps[h] >= 1.0:
             ahead[rest] = h
             rest += 1
     visits, reach_w, reach_s = 0, 0, 0  # workers and PS that the machines visited before can hold
@@ -130,16 +130,16 @@ def open_slot(
             i = ahead[j]
             if following < 0 or both[i] < low or (both[i] == low and i < ahead[following]):
                 following, low = j, both[i]
-            if room[i] >= 1.0 and (
+            if max_units[i] >= 1.0 and (
                 worker[i] < least_w or (worker[i] == least_w and i < ahead[following_w])
             ):
                 following_w, least_w = j, worker[i]
-            if ps_room[i] >= 1.0 and (
+            if max_ps[i] >= 1.0 and (
                 ps[i] < least_s or (ps[i] == least_s and i < ahead[following_s])
             ):
                 following_s, least_s = j, ps[i]
         if h >= 0:
-            most, w_price, s_price = min(n_max, int(room[h])), worker[h], ps[h]
+            most, w_price, s_price = min(n_max, int(max_units[h])), worker[h], ps[h]
             for w in range(most + 1):  # PS that fit next to w workers
                 top = m_max
                 for r in range(resources):
@@ -187,13 +187,13 @@ def open_slot(
                             if keep:
                                 chosen[visits, 1, n, m] = code
                 visits += 1
-                reach_w = min(n_max, reach_w + int(room[h]))
-                reach_s = min(m_max, reach_s + int(ps_room[h]))
+                reach_w = min(n_max, reach_w + int(max_units[h]))
+                reach_s = min(m_max, reach_s + int(max_ps[h]))
                 w_left, s_left = least_w, least_s
                 if copy + 1 < copies:
-                    if room[h] >= 1.0:
+                    if max_units[h] >= 1.0:
                         w_left = min(w_left, w_price)
-                    if ps_room[h] >= 1.0:
+                    if max_ps[h] >= 1.0:
                         s_left = min(s_left, s_price)
                 enough = True
                 for n in range(n_max, 0, -1):

@@ -105,7 +105,7 @@ def possible_ends(opened: int, cutoff: float, certain: float, offers: Offers) ->
     return found
 
 
-NO_ROOM = -2  # instead of a completion slot: more room for labels is needed
+TOO_MANY_LABELS = -2  # instead of a completion slot: more room for labels is needed
 
 
 @kernel
@@ -139,7 +139,7 @@ def search(
     Returns
     -------
     payoff, completion : float, int
-        Completion -1 if there is no such schedule, `NO_ROOM` if there is no room for all labels.
+        Completion -1 if there is no such schedule, `TOO_MANY_LABELS` if not all fit.
     """
     arrival, total, utility, limits = job.arrival, job.work, job.utility, window.limits
     steps, cost, size, ends, promise = (
@@ -170,7 +170,7 @@ def search(
     later = 0
     for t in range(last + 1):
         low, high = start[t], start[t + 1]  # labels before this slot, work falling
-        worth = utility[arrival + t]
+        gain = utility[arrival + t]
         enough = certain - EQUAL * abs(certain)
         forced = limits.shape[1] > 0 and limits[0, arrival + t] > 0
         while later < found and ends[later] <= t:
@@ -180,7 +180,7 @@ def search(
             step, price = (steps[t, o], cost[t, o]) if o >= 0 else (0, 0.0)
             to = high if at - high >= n + high - low else at + n  # those with option o merged in
             if to + n + high - low > paid.size:
-                return -np.inf, NO_ROOM
+                return -np.inf, TOO_MANY_LABELS
             i, k, m, least = at, low, 0, np.inf
             w, c, before = 0, 0.0, -1  # the next label of option o, if there is one
             while True:
@@ -190,7 +190,7 @@ def search(
                     x, y = min(total, label[k, 0] + step), paid[k] + price
                     good = True
                     if pruning and x >= total:
-                        good = o < 0 or (label[k, 0] < total and worth - y >= enough)
+                        good = o < 0 or (label[k, 0] < total and gain - y >= enough)
                     elif pruning:
                         good = False
                         for e in range(later, found):
@@ -201,8 +201,8 @@ def search(
                             ):
                                 good = True
                                 break
-                    elif o >= 0 and x >= total and t >= first and t >= until and worth - y > best:
-                        best, completion, best_label, best_option = worth - y, t, k, o
+                    elif o >= 0 and x >= total and t >= first and t >= until and gain - y > best:
+                        best, completion, best_label, best_option = gain - y, t, k, o
                     if good and (before < 0 or y < c):  # of those that complete, the cheapest
                         w, c, before = x, y, k
                     k += 1
@@ -237,7 +237,7 @@ def search(
         if n == 0:
             break
         if pruning and label[high, 0] >= total and label[high, 2] >= 0:
-            payoff = worth - paid[high]
+            payoff = gain - paid[high]
             if payoff > best + (EQUAL * abs(best) if completion >= 0 else 0.0):
                 best, completion = payoff, t
                 best_label, best_option = label[high, 1], label[high, 2]

@@ -57,11 +57,11 @@ class Machines(Pool):
     def deal(self, task: Task, number: int) -> Held | None:
         """Place ``number`` workers and their PS round robin; None, and nothing, if not all fit."""
         m = task.needs.ps_outer[number]
-        if m == IMPOSSIBLE or self.room(task.worker_demand, number).sum() < number:
+        if m == IMPOSSIBLE or self.max_units(task.worker_demand, number).sum() < number:
             return None
         before, start = self.free.copy(), self.next
         workers = self.place(task.worker_demand, number)
-        if self.room(task.ps_demand, m).sum() >= m:
+        if self.max_units(task.ps_demand, m).sum() >= m:
             held = self.settle(task, Held(workers, self.place(task.ps_demand, m)))
             if held is not None:
                 return held
@@ -78,8 +78,8 @@ class Machines(Pool):
         if h is None:
             return held
         n, m = int(held.workers[h]), int(held.ps[h])
-        room = int(self.room(task.ps_demand, task.job.chunks)[h])
-        while n and not 0 <= task.needs.ps_inner[n] <= m + room:
+        max_units = int(self.max_units(task.ps_demand, task.job.chunks)[h])
+        while n and not 0 <= task.needs.ps_inner[n] <= m + max_units:
             n -= 1
         self.give_held(task, held)
         return self._put(task, n, h) if n else None

@@ -22,8 +22,8 @@ from optsched.numbers.arrays import Ints
 from optsched.numbers.overflow import int64s
 from optsched.numbers.utility import Utility, compare, log_of
 from optsched.process import interrupts
-from optsched.proofs.grid import capacity_worth, charged, lowered
-from optsched.proofs.knapsack import best_load, rooms
+from optsched.proofs.grid import capacity_cost, charged, lowered
+from optsched.proofs.knapsack import best_load, units_that_fit
 from optsched.proofs.slots import Limits
 
 LARGEST_UNIT_PRICE = 2**190  # of a unit of a resource: Python's integers hold it
@@ -48,8 +48,8 @@ class Side:
         self.machines = len(capacity)
         self.class_of = {h: c for c, machines in enumerate(self.classes) for h in machines}
         # (C, I): workers (PS) of a job on one empty machine, at most N_i
-        self.room = rooms(self.demand, self.capacity, a.chunks)
-        self.total = self.count @ self.room  # (I,)
+        self.max_units = units_that_fit(self.demand, self.capacity, a.chunks)
+        self.total = self.count @ self.max_units  # (I,)
 
 
 @dataclass
@@ -98,7 +98,7 @@ class LeafBounds:
         self.grid, self.shift, self.dearest = units.grid, units.shift, units.dearest
         self._unit = Fraction(2) ** self.grid
         self.last, self.late = self._useful_completions()
-        self._worths: dict[tuple[object, ...], int] = {}
+        self._utilities: dict[tuple[object, ...], int] = {}
         self._payoffs: dict[tuple[object, ...], int | None] = {}
         self._loads: dict[tuple[object, ...], int] = {}
         self._costs: dict[tuple[int, int], Ints] = {}
@@ -132,21 +132,23 @@ class LeafBounds:
         servers = int(np.searchsorted(self.ps_needed[i], self.sides[1].total[i], side="right")) - 1
         return min(int(self.sides[0].total[i]), servers)
 
-    def _worth(self, i: int, delay: int) -> int:
+    def _utility(self, i: int, delay: int) -> int:
         """Return the utility of completing job ``i`` with a delay that is possible, rounded up.
 
         With a shorter delay, it is that of the shortest: no job completes before.
         """
         end = self.inst.earliest[i]
         delay = delay if end is None else max(delay, end - self.inst.jobs[i].arrival)
-        if (i, delay) not in self._worths:
-            _make_room(self._worths)
-            self._worths[i, delay] = math.ceil(self.inst.jobs[i].utility.upper(delay) * self._unit)
-        return self._worths[i, delay]
+        if (i, delay) not in self._utilities:
+            _make_space(self._utilities)
+            self._utilities[i, delay] = math.ceil(
+                self.inst.jobs[i].utility.upper(delay) * self._unit
+            )
+        return self._utilities[i, delay]
 
     def _at_most(self, i: int, slots: int) -> list[int]:
         """Return what completing with each delay is worth at most: that of half the delay."""
-        return [self._worth(i, 1 << d.bit_length() - 1 if d else 0) for d in range(slots)]
+        return [self._utility(i, 1 << d.bit_length() - 1 if d else 0) for d in range(slots)]
 
     def slot_priced(self, worker: Ints, ps: Ints) -> SlotPriced:
         """Return prices of workers and PS, shape (I, T) each, as they are charged."""
@@ -159,7 +161,7 @@ class LeafBounds:
         total = 0
         for i, (job, end) in enumerate(zip(self.inst.jobs, self.inst.earliest, strict=True)):
             if end is not None and end <= self.last[i]:
-                total += self._worth(i, end - job.arrival)
+                total += self._utility(i, end - job.arrival)
         return total / self._unit + self.late
 
     def relaxed(self, prices: CapacityPriced) -> int:
@@ -169,8 +171,8 @@ class LeafBounds:
         """
         sides = list(zip(self.sides, prices.prices, strict=True))
         total = sum(self._relaxed_payoff(i, prices) for i in range(len(self.inst.jobs)))
-        worth = sum(capacity_worth(p, side.capacity, side.count) for side, p in sides)
-        return (total << self.shift) + worth
+        gain = sum(capacity_cost(p, side.capacity, side.count) for side, p in sides)
+        return (total << self.shift) + gain
 
     def _relaxed_payoff(self, i: int, prices: CapacityPriced) -> int:
         interrupts.leave_if_abandoned()
@@ -180,17 +182,17 @@ class LeafBounds:
         if slots < 1 or work > most * slots:
             return 0
         cells(f"costs of job {i}", slots, most + 1)
-        (worker, worker_room), (server, server_room) = (
+        (worker, max_workers), (server, max_ps) = (
             (
                 charged(p[window], side.demand[i], self.shift, self.dearest),
-                side.count * side.room[:, i],
+                side.count * side.max_units[:, i],
             )
             for side, p in zip(self.sides, prices.prices, strict=True)
         )
         needed = self.ps_needed[i][: most + 1]
-        ends = least_costs((worker, server), (worker_room, server_room), needed, work)
+        ends = least_costs((worker, server), (max_workers, max_ps), needed, work)
         likely = np.ldexp(self.inst.arrays.utility[i, window], self.grid)
-        return best_payoff(ends, lambda delay: self._worth(i, delay), likely)
+        return best_payoff(ends, lambda delay: self._utility(i, delay), likely)
 
     def unrestricted(self) -> OasisLimits:
         """Return the limits at the root of a tree."""
@@ -210,7 +212,7 @@ class LeafBounds:
             total += payoff
         if isinstance(prices, CapacityPriced):
             return (total << self.shift) + sum(
-                capacity_worth(p, side.capacity, side.count)
+                capacity_cost(p, side.capacity, side.count)
                 for side, p in zip(self.sides, prices.prices, strict=True)
             )
         for side in (0, 1):
@@ -225,11 +227,11 @@ class LeafBounds:
         totals: dict[tuple[int, int, int], tuple[int, int]] = {}
         for (s, t, h, i), (low, high) in limits.machines.items():
             side = self.sides[s]
-            room = int(side.room[side.class_of[h], i])
-            if low > min(room, high):
+            max_units = int(side.max_units[side.class_of[h], i])
+            if low > min(max_units, high):
                 return False
             least, most = totals.get((s, t, i), (0, int(side.total[i])))
-            totals[s, t, i] = (least + low, most - room + min(room, high))
+            totals[s, t, i] = (least + low, most - max_units + min(max_units, high))
         for (s, t, i), (low, high) in totals.items():
             if s == 1:  # numbers of PS as numbers of workers
                 low = int(np.searchsorted(self.ps_needed[i], low))
@@ -267,7 +269,7 @@ class LeafBounds:
                 if isinstance(prices, CapacityPriced)
                 else self._slot_costs(i, prices, window)
             )
-            _make_room(self._payoffs)
+            _make_space(self._payoffs)
             self._payoffs[key] = self._best(i, cost[: last + 1 - arrival], low, high, first, never)
         return self._payoffs[key]
 
@@ -284,14 +286,14 @@ class LeafBounds:
             known = int64s("utility", self._at_most(i, slots), NONE)
             slots = int(useful_slots(cost, high, work, known))
         ends = cheapest(cost[:slots], low[:slots], high[:slots], work).tolist()
-        best, worth = (0 if never else None), None
+        best, gain = (0 if never else None), None
         for c in range(first - self.inst.jobs[i].arrival, slots):
             if ends[c] >= NONE:
                 continue
-            if worth is None or best is None or worth - ends[c] > best:
+            if gain is None or best is None or gain - ends[c] > best:
                 interrupts.leave_if_abandoned()
-                worth = self._worth(i, c)
-                payoff = worth - ends[c]
+                gain = self._utility(i, c)
+                payoff = gain - ends[c]
                 best = payoff if best is None else max(best, payoff)
         return best
 
@@ -307,9 +309,11 @@ class LeafBounds:
                 charged(p[arrival:], side.demand[i], self.shift, self.dearest)
                 for side, p in zip(self.sides, prices.prices, strict=True)
             ]
-            rooms = [side.count * side.room[:, i] for side in self.sides]
+            units_that_fit = [side.count * side.max_units[:, i] for side in self.sides]
             needed = self.ps_needed[i][: self.cap[i] + 1]
-            self._costs[key] = slot_costs(units[0], rooms[0], units[1], rooms[1], needed)
+            self._costs[key] = slot_costs(
+                units[0], units_that_fit[0], units[1], units_that_fit[1], needed
+            )
         return self._costs[key]
 
     def _slot_costs(self, i: int, prices: SlotPriced, window: slice) -> Ints:
@@ -355,11 +359,11 @@ class LeafBounds:
     def load(self, s: int, c: int, value: Ints, most: Ints, capacity: Ints | None = None) -> int:
         """Return the value of the most expensive load of an empty machine of class ``c``."""
         side = self.sides[s]
-        most = np.minimum(most, side.room[c])
+        most = np.minimum(most, side.max_units[c])
         capacity = side.capacity[c] if capacity is None else capacity
         key = (s, c, value.tobytes(), most.tobytes(), capacity.tobytes())
         if key not in self._loads:
-            _make_room(self._loads)
+            _make_space(self._loads)
             self._loads[key] = best_load(value, most, side.demand, capacity)
         return self._loads[key]
 
@@ -369,14 +373,14 @@ class LeafBounds:
         """Return the same where some jobs are limited; None if the least does not fit."""
         side = self.sides[s]
         left = [int(x) for x in side.capacity[c]]
-        most, worth = most.copy(), 0
+        most, gain = most.copy(), 0
         for i, (low, high) in jobs.items():
             left = [x - low * int(d) for x, d in zip(left, side.demand[i], strict=True)]
-            worth += low * int(value[i])
+            gain += low * int(value[i])
             most[i] = max(0, min(int(most[i]), high) - low)
         if min(left) < 0:
             return None
-        return worth + self.load(s, c, value, most, np.array(left, np.int64))
+        return gain + self.load(s, c, value, most, np.array(left, np.int64))
 
 
 def _first_below(utility: Utility, delays: range, least: Fraction) -> int:
@@ -398,7 +402,7 @@ def _at_most(utility: Utility, delay: int, least: Fraction, log: float) -> bool:
     return (compare(utility, delay, log) or (1 if utility.upper(delay) > least else -1)) < 0
 
 
-def _make_room(
+def _make_space(
     memory: dict[tuple[object, ...], int | None] | dict[tuple[object, ...], int],
 ) -> None:
     if len(memory) >= MEMORY:

@@ -24,7 +24,7 @@ import numpy as np
 
 from optsched.families.oasis.instance import OasisInstance
 from optsched.numbers.arrays import Ints
-from optsched.proofs.grid import capacity_worth
+from optsched.proofs.grid import capacity_cost
 
 
 class Side(NamedTuple):
@@ -72,7 +72,7 @@ def relaxed_bound(
     """
     unit, total, cheapest = Fraction(2) ** grid_bits, 0, []
     for price, side in zip(prices, sides(inst), strict=True):
-        total += capacity_worth(price, side.capacity, side.number)
+        total += capacity_cost(price, side.capacity, side.number)
         exact = price.astype(object) @ side.demand.T.astype(object)  # (T, C, I)
         cheapest.append(exact.min(axis=1))
     for i, (job, first) in enumerate(zip(inst.jobs, inst.earliest, strict=True)):

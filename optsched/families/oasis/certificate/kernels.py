@@ -18,14 +18,14 @@ NONE = 2**62  # the cost of a schedule that does not exist
 
 
 @kernel
-def filling(unit: Ints, room: Ints, most: int, order: Ints, cost: Ints) -> None:
+def filling(unit: Ints, max_units: Ints, most: int, order: Ints, cost: Ints) -> None:
     """Fill in the least cost of n = 0..most on classes of machines, NONE beyond their capacity.
 
     Parameters
     ----------
     unit : shape (C,)
         Price of one worker (or PS) on a machine of each class.
-    room : shape (C,)
+    max_units : shape (C,)
         How many the machines of each class hold together.
     most : int
     order : shape (C,)
@@ -34,7 +34,7 @@ def filling(unit: Ints, room: Ints, most: int, order: Ints, cost: Ints) -> None:
     """
     classes = 0
     for c in range(len(unit)):
-        if room[c] > 0:
+        if max_units[c] > 0:
             order[classes] = c
             classes += 1
     gap = 1
@@ -52,7 +52,7 @@ def filling(unit: Ints, room: Ints, most: int, order: Ints, cost: Ints) -> None:
     n = 0
     for k in range(classes):
         c = order[k]
-        for _ in range(min(room[c], most - n)):
+        for _ in range(min(max_units[c], most - n)):
             cost[n + 1] = cost[n] + unit[c]
             n += 1
     for k in range(n + 1, most + 1):
@@ -61,7 +61,7 @@ def filling(unit: Ints, room: Ints, most: int, order: Ints, cost: Ints) -> None:
 
 @kernel
 def slot_costs(
-    worker_unit: Ints, worker_room: Ints, ps_unit: Ints, ps_room: Ints, ps_needed: Ints
+    worker_unit: Ints, max_workers: Ints, ps_unit: Ints, max_ps: Ints, ps_needed: Ints
 ) -> Ints:
     """Return the least cost of n workers and the PS they need in each slot, shape (S, N + 1).
 
@@ -69,16 +69,16 @@ def slot_costs(
     ----------
     worker_unit, ps_unit : shape (S, C)
         Price of one worker (PS) on a machine of each class.
-    worker_room, ps_room : shape (C,)
+    max_workers, max_ps : shape (C,)
     ps_needed : shape (N + 1,)
     """
     slots, most = len(worker_unit), len(ps_needed) - 1
     cost = np.empty((slots, most + 1), np.int64)
     servers = np.empty(ps_needed[most] + 1, np.int64)
-    order = np.empty(max(len(worker_room), len(ps_room)), np.int64)
+    order = np.empty(max(len(max_workers), len(max_ps)), np.int64)
     for t in range(slots):
-        filling(worker_unit[t], worker_room, most, order, cost[t])
-        filling(ps_unit[t], ps_room, ps_needed[most], order, servers)
+        filling(worker_unit[t], max_workers, most, order, cost[t])
+        filling(ps_unit[t], max_ps, ps_needed[most], order, servers)
         for n in range(most + 1):
             cost[t, n] = min(NONE, cost[t, n] + min(servers[ps_needed[n]], NONE - 1))
     return cost
@@ -139,7 +139,7 @@ def cheapest(cost: Ints, low: Ints, high: Ints, work: int) -> Ints:
 
 
 @kernel
-def useful_slots(cost: Ints, high: Ints, work: int, worth: Ints) -> int:
+def useful_slots(cost: Ints, high: Ints, work: int, utility: Ints) -> int:
     """Return how many slots matter: after them, no completion is worth its cost.
 
     n workers cost at least n times the slot's least cost per worker, rounded down; the cheapest
@@ -150,7 +150,7 @@ def useful_slots(cost: Ints, high: Ints, work: int, worth: Ints) -> int:
     cost : shape (S, N + 1)
     high : shape (S,)
     work : int
-    worth : shape (S,)
+    utility : shape (S,)
         Utility of completing in each slot.
     """
     slots = len(cost)
@@ -172,6 +172,6 @@ def useful_slots(cost: Ints, high: Ints, work: int, worth: Ints) -> int:
             if n > 0 and rate[order[j]] < NONE:
                 total += n * rate[order[j]]
                 left -= n
-        if left == 0 and worth[t] > total:
+        if left == 0 and utility[t] > total:
             useful = t + 1
     return useful

@@ -64,10 +64,10 @@ class Range:
         counts = Magnitude("what a resource counts", SCALE // len(inst.resources))
         counts.total(len(inst.resources)).fits()
         # no utility is more than half of what the dearest worker costs
-        room = NONE.bit_length() - 4 - (max(slots.most, jobs) * most.most).bit_length()
-        grid = min(grid_bits, room - ceil_log2(most_earned))
-        worth = Magnitude("utility", math.ceil(most_earned * Fraction(2) ** grid))
-        (worth + rent).fits()
+        bits_left = NONE.bit_length() - 4 - (max(slots.most, jobs) * most.most).bit_length()
+        grid = min(grid_bits, bits_left - ceil_log2(most_earned))
+        utility = Magnitude("utility", math.ceil(most_earned * Fraction(2) ** grid))
+        (utility + rent).fits()
         return cls(grid, grid_bits - grid, dearest)
 
 

@@ -54,7 +54,7 @@ def minorant(cost: Ints, most: int, slope: Ints, length: Ints) -> int:
 
 @kernel(nogil=True)
 def least_costs(
-    unit: tuple[Ints, Ints], room: tuple[Ints, Ints], ps_needed: Ints, work: int
+    unit: tuple[Ints, Ints], max_units: tuple[Ints, Ints], ps_needed: Ints, work: int
 ) -> Ints:
     """Return what a schedule costs at least that ends in each slot, or before; shape (S,).
 
@@ -65,7 +65,7 @@ def least_costs(
     ----------
     unit : pair of shape (S, C)
         Price of one worker, and of one PS, on a machine of each class.
-    room : pair of shape (C,)
+    max_units : pair of shape (C,)
         How many the machines of each class hold together.
     ps_needed : shape (N + 1,)
         PS that 0, 1, ..., N workers need; N is the most in a slot.
@@ -75,13 +75,13 @@ def least_costs(
     slots, most = len(unit[0]), len(ps_needed) - 1
     ends = np.empty(slots, np.int64)
     cost, servers = np.empty(most + 1, np.int64), np.empty(ps_needed[most] + 1, np.int64)
-    order = np.empty(max(len(room[0]), len(room[1])), np.int64)
+    order = np.empty(max(len(max_units[0]), len(max_units[1])), np.int64)
     slope, length = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
     held = np.empty((2, min(work, slots * most) + most + 2), np.int64)  # a heap, the dearest on top
     size, total, paid = 0, 0, 0
     for t in range(slots):
-        filling(unit[0][t], room[0], most, order, cost)
-        filling(unit[1][t], room[1], ps_needed[most], order, servers)
+        filling(unit[0][t], max_units[0], most, order, cost)
+        filling(unit[1][t], max_units[1], ps_needed[most], order, servers)
         for n in range(most + 1):
             cost[n] = min(NONE, cost[n] + min(servers[ps_needed[n]], NONE - 1))
         for j in range(minorant(cost, most, slope, length)):
@@ -111,7 +111,7 @@ def least_costs(
     return ends
 
 
-def best_payoff(ends: Ints, worth: Callable[[int], int], likely: Floats) -> int:
+def best_payoff(ends: Ints, utility: Callable[[int], int], likely: Floats) -> int:
     """Return at least the greatest of 0 and value - cost over all completions, and little more.
 
     Utilities are fractions, and dear. They never increase, nor do costs: so the completions from
@@ -121,7 +121,7 @@ def best_payoff(ends: Ints, worth: Callable[[int], int], likely: Floats) -> int:
     ----------
     ends : shape (S,)
         Costs, `NONE` first; they never increase.
-    worth : callable
+    utility : callable
         What a completion earns; it never increases.
     likely : shape (S,)
         About the same: where to look first.
@@ -131,10 +131,10 @@ def best_payoff(ends: Ints, worth: Callable[[int], int], likely: Floats) -> int:
     if first == ends.size:
         return 0
     guess = first + int(np.argmax(likely[first:] - ends[first:]))
-    best = max(0, worth(guess) - int(ends[guess]))
+    best = max(0, utility(guess) - int(ends[guess]))
     enough, c = best + (best >> SLACK), first
     while c < ends.size:
-        most = worth(c)
+        most = utility(c)
         # the first from c on that could pay more than enough, if it earned as much
         pays = int(np.searchsorted(rising, enough - most, side="right"))
         if pays <= c:

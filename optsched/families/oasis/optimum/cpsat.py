@@ -55,8 +55,8 @@ class Program(UtilityProgram):
         super().__init__(inst)
         a = inst.arrays
         for i in range(len(inst.jobs)):
-            most = rooms(a.worker_demand[i], a.worker_capacity, inst.jobs[i].chunks)
-            most_ps = rooms(a.ps_demand[i], a.ps_capacity, inst.jobs[i].chunks)
+            most = units_that_fit(a.worker_demand[i], a.worker_capacity, inst.jobs[i].chunks)
+            most_ps = units_that_fit(a.ps_demand[i], a.ps_capacity, inst.jobs[i].chunks)
             leave_if_abandoned()
             self._job(i, [self._slot(i, t, most, most_ps) for t in self._slots(i)])
         self._capacity(self.workers, a.worker_demand, a.worker_capacity)
@@ -72,7 +72,11 @@ class Program(UtilityProgram):
         needed = self.model.new_int_var(0, sum(most_ps), f"m{i},{t}")
         self.model.add_element(number, list(self.inst.ps_needed(i)), needed)
         for total, side, rows in ((number, self.workers, most), (needed, self.ps, most_ps)):
-            here = {h: self.model.new_int_var(0, room, "") for h, room in enumerate(rows) if room}
+            here = {
+                h: self.model.new_int_var(0, max_units, "")
+                for h, max_units in enumerate(rows)
+                if max_units
+            }
             side.update({(i, t, h): (x,) for h, x in here.items()})
             self.model.add(sum(here.values()) == total)
         return number
@@ -107,14 +111,14 @@ class Program(UtilityProgram):
                 self.model.add(sum(int(demand[i, r]) * x for i, x in here) <= limit)
 
 
-def rooms(demand: Ints, capacity: Ints, most: int) -> list[int]:
+def units_that_fit(demand: Ints, capacity: Ints, most: int) -> list[int]:
     """Return how many of one ``demand`` (R,) each empty machine of ``capacity`` (H, R) holds.
 
-    >>> rooms(np.array([2, 0]), np.array([[7, 5], [99, 0]]), 10)
+    >>> units_that_fit(np.array([2, 0]), np.array([[7, 5], [99, 0]]), 10)
     [3, 10]
     """
     needs = demand > 0
     if not needs.any():
         return [most] * len(capacity)
-    room = (capacity[:, needs] // demand[needs]).min(axis=1)
-    return [int(n) for n in np.minimum(room, most)]
+    max_units = (capacity[:, needs] // demand[needs]).min(axis=1)
+    return [int(n) for n in np.minimum(max_units, most)]

@@ -62,9 +62,9 @@ def _by_machine(inst: OasisInstance, root: SlotPrices, bits: int) -> list[Row]:
         most = [job.chunks if k == 0 else max(inst.ps_needed(i)) for i, job in enumerate(inst.jobs)]
         upper = np.where(value > 0, np.array(most, np.int64), 0)
         for members in side.classes:
-            room = np.tile(capacity[members[0]].astype(float), (slots.size, 1))
+            free = np.tile(capacity[members[0]].astype(float), (slots.size, 1))
             best, out = np.empty(slots.size), np.zeros_like(upper)
-            knapsacks = Knapsacks(value, demand.astype(float), room, np.zeros_like(upper), upper)
+            knapsacks = Knapsacks(value, demand.astype(float), free, np.zeros_like(upper), upper)
             best_patterns(knapsacks, best, out, NODES, STEPS)
             name = class_name(side.machines, members)
             rows += [

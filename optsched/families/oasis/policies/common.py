@@ -64,9 +64,9 @@ class Cluster:
     def place(self, task: Task, number: int) -> Held | None:
         """Place ``number`` workers and their PS round robin; None, and nothing, if not all fit."""
         q, m = task.request, int(task.request.ps[number])
-        if self.workers.room(q.worker_demand, number).sum() < number:
+        if self.workers.max_units(q.worker_demand, number).sum() < number:
             return None
-        if self.servers.room(q.ps_demand, m).sum() < m:
+        if self.servers.max_units(q.ps_demand, m).sum() < m:
             return None
         return Held(self.workers.place(q.worker_demand, number), self.servers.place(q.ps_demand, m))
 

@@ -93,11 +93,11 @@ class Dorm(Baseline):
     def _unfold(self, task: Task, new: Allocation, j: int) -> Held:
         """Put a job's workers and PS on single machines, as near as possible to its classes."""
         q, cluster, number = task.request, self.cluster, int(new.number[j])
-        room = cluster.workers.room(q.worker_demand, number)
-        workers = _fill(room, self.worker_classes, new.workers[j], number)
-        room = cluster.servers.room(q.ps_demand, int(q.ps[number]))
-        number = q.served(int(workers.sum()), int(room.sum()))
-        servers = _fill(room, self.ps_classes, new.servers[j], int(q.ps[number]))
+        max_units = cluster.workers.max_units(q.worker_demand, number)
+        workers = _fill(max_units, self.worker_classes, new.workers[j], number)
+        max_units = cluster.servers.max_units(q.ps_demand, int(q.ps[number]))
+        number = q.served(int(workers.sum()), int(max_units.sum()))
+        servers = _fill(max_units, self.ps_classes, new.servers[j], int(q.ps[number]))
         held = Held(first_fit(workers, number), servers)
         cluster.take(task, held)
         return held
@@ -147,8 +147,8 @@ def _side(
     return Side(
         demand=np.array([demand for demand, _ in needs]) / UNIT,
         capacity=np.array([pool.capacity[c].sum(axis=0, dtype=float) for c in classes]) / UNIT,
-        room=np.minimum(
-            [by_class(pool.room(demand, most)) for demand, most in needs],
+        max_units=np.minimum(
+            [by_class(pool.max_units(demand, most)) for demand, most in needs],
             [[most] for _, most in needs],
         ),
         held=np.array([by_class(nothing if h is None else h) for h in held]),
@@ -156,10 +156,10 @@ def _side(
     )
 
 
-def _fill(room: Counts, classes: Sequence[Counts], parts: Counts, number: int) -> Counts:
+def _fill(max_units: Counts, classes: Sequence[Counts], parts: Counts, number: int) -> Counts:
     """Place ``number`` units: ``parts[c]`` on the machines of class c, what is left anywhere."""
-    placed = np.zeros_like(room)
+    placed = np.zeros_like(max_units)
     for members, part in zip(classes, parts, strict=True):
-        placed[members] = first_fit(room[members], int(part))
+        placed[members] = first_fit(max_units[members], int(part))
     placed = first_fit(placed, number)
-    return placed + first_fit(room - placed, number - int(placed.sum()))
+    return placed + first_fit(max_units - placed, number - int(placed.sum()))

@@ -40,7 +40,7 @@ class Side:
 
     demand: Floats  # (J, R) of one worker (or PS)
     capacity: Floats  # (C, R) of all machines of a class, in the same units
-    room: Counts  # (J, C)
+    max_units: Counts  # (J, C)
     held: Counts  # (J, C) what the jobs hold now
     utilization: Floats  # (J,) u or v
 
@@ -86,7 +86,7 @@ def resize(data: Resizing, theta1: float, theta2: float, gap: float) -> Allocati
 def _solve(data: Resizing, fairness: float, changes: int, gap: float) -> Allocation | None:
     jobs = len(data.most)
     run = np.flatnonzero(data.workers.held.any(axis=1))
-    columns = _Columns(jobs, data.workers.room.shape[1], data.servers.room.shape[1])
+    columns = _Columns(jobs, data.workers.max_units.shape[1], data.servers.max_units.shape[1])
     n, m, l, r = (x[:, None] for x in (columns.n, columns.m, columns.l, columns.r))  # noqa: E741
     program, one = _Rows(), np.ones((jobs, 1))
     share, ratio = data.share[:, None], data.ps_per_worker[:, None]
@@ -95,10 +95,10 @@ def _solve(data: Resizing, fairness: float, changes: int, gap: float) -> Allocat
         for resource in np.flatnonzero(side.demand.any(axis=0)):
             program.add(x.T, side.demand[:, resource], -np.inf, side.capacity[:, resource])
         program.add(np.hstack((x, total)), np.hstack((np.ones_like(x), -one)), 0.0, 0.0)
-        held, room = side.held[run].ravel(), side.room[run].ravel()
+        held, max_units = side.held[run].ravel(), side.max_units[run].ravel()
         pairs = np.stack((x[run].ravel(), np.repeat(r[run, 0], x.shape[1])), axis=1)
-        program.add(pairs, np.stack((np.ones_like(held), -room), axis=1), -np.inf, held)
-        program.add(pairs, np.stack((np.ones_like(held), room), axis=1), held, np.inf)
+        program.add(pairs, np.stack((np.ones_like(held), -max_units), axis=1), -np.inf, held)
+        program.add(pairs, np.stack((np.ones_like(held), max_units), axis=1), held, np.inf)
     program.add(np.hstack((m, n)), np.hstack((one, -ratio)), 0.0, 1 - ROUNDING)
     program.add(np.hstack((l, n)), np.hstack((one, -share)), -fair, np.inf)
     program.add(np.hstack((l, n)), np.hstack((one, share)), fair, np.inf)
@@ -107,7 +107,7 @@ def _solve(data: Resizing, fairness: float, changes: int, gap: float) -> Allocat
 
     cost, most, integer = np.zeros((3, columns.number))
     cost[columns.n], cost[columns.m] = -data.workers.utilization, -data.servers.utilization
-    most[columns.y], most[columns.z] = data.workers.room, data.servers.room
+    most[columns.y], most[columns.z] = data.workers.max_units, data.servers.max_units
     most[columns.n], most[columns.m], most[columns.l] = data.most, np.inf, np.inf
     most[columns.r[run]] = 1.0
     integer[columns.y] = integer[columns.z] = integer[columns.r] = 1

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from optsched.families.oasis.instance import OasisInstance
 from optsched.scheduling.online.separated import LnBounds, Prospect, ln_bounds
 
-WORTH = 0.01  # share of the utility without delay from which a utility counts
+MIN_SHARE = 0.01  # share of the utility without delay from which a utility counts
 
 
 class Estimate(NamedTuple):
@@ -27,14 +27,14 @@ class Estimate(NamedTuple):
     ps: LnBounds
 
 
-def learn(past: Sequence[OasisInstance], *, worth: float = WORTH) -> Estimate:
+def learn(past: Sequence[OasisInstance], *, min_share: float = MIN_SHARE) -> Estimate:
     """Return U and L of the jobs of earlier instances: the largest and the smallest of them all.
 
     Parameters
     ----------
     past : sequence of OasisInstance
         With machines as now; other jobs.
-    worth : float
+    min_share : float
         Share of the utility without delay from which a utility counts, above 0.
 
     Raises
@@ -42,19 +42,23 @@ def learn(past: Sequence[OasisInstance], *, worth: float = WORTH) -> Estimate:
     ValueError
         There is no instance, or none of their jobs is worth anything.
     """
-    if not past or not 0 < worth <= 1:
-        raise ValueError(f"{len(past)} instances, worth {worth}: expected one, and a share above 0")
-    sides = [_merged([_bounds(inst, side, worth) for inst in past]) for side in ("worker", "ps")]
+    if not past or not 0 < min_share <= 1:
+        raise ValueError(
+            f"{len(past)} instances, min_share {min_share}: expected one, and a share above 0"
+        )
+    sides = [
+        _merged([_bounds(inst, side, min_share) for inst in past]) for side in ("worker", "ps")
+    ]
     if all(lower is None for _, lower in sides):
         raise ValueError(f"no job of the {len(past)} past instances is worth anything")
     return Estimate(*sides)
 
 
-def _bounds(inst: OasisInstance, side: str, worth: float) -> LnBounds:
+def _bounds(inst: OasisInstance, side: str, min_share: float) -> LnBounds:
     jobs = [
         Prospect(
             getattr(job, f"{side}_demand"), work, shortest, job.arrival,
-            _worthwhile(job.utility.log, worth),
+            _cut_off(job.utility.log, min_share),
         )
         for job, work, shortest in zip(inst.jobs, inst.work, inst.shortest, strict=True)
     ]  # fmt: skip
@@ -62,9 +66,9 @@ def _bounds(inst: OasisInstance, side: str, worth: float) -> LnBounds:
     return ln_bounds(jobs, capacity, inst.horizon)
 
 
-def _worthwhile(ln_utility: Callable[[int], float], worth: float) -> Callable[[int], float]:
+def _cut_off(ln_utility: Callable[[int], float], min_share: float) -> Callable[[int], float]:
     """Return a utility that is nothing where it is below a share of that without delay."""
-    least = ln_utility(0) + math.log(worth)
+    least = ln_utility(0) + math.log(min_share)
 
     def counted(delay: int) -> float:
         value = ln_utility(delay)

@@ -83,7 +83,7 @@ def box(preset: str, **sizes: Any) -> ParameterSpace:
         fields,
         most=len(first.jobs),
         time=("arrival",),
-        worth=("utility", "scale"),
+        value=("utility", "scale"),
     )
     fixed = ("slot_seconds", "horizon", "resources", "units")
     return ParameterSpace("oasis", preset, draw, jobs, others, settle, fixed)

@@ -335,21 +335,21 @@ class _Block:
             b * platform.slot_seconds
         )
         work = x["epochs"] * x["chunks"] * x["batches_per_chunk"] * batch
-        workers = _rooms(platform.worker_machines, self.worker, b)
-        servers = _rooms(platform.ps_machines, self.ps, big_b)
+        workers = _units_that_fit(platform.worker_machines, self.worker, b)
+        servers = _units_that_fit(platform.ps_machines, self.ps, big_b)
         most = np.minimum(x["chunks"], np.minimum(workers, np.floor(servers * big_b / b + 1e-6)))
         left = platform.horizon - x["arrival"]
         return np.asarray(work <= left * most * (1 + 1e-6), dtype=np.bool_)
 
 
-def _rooms(machines: Sequence[MachineClass], demand: Ints, bandwidth: Floats) -> Floats:
+def _units_that_fit(machines: Sequence[MachineClass], demand: Ints, bandwidth: Floats) -> Floats:
     """Return how many of each candidate the empty machines hold, (n,)."""
     needs = np.column_stack([demand, bandwidth])
     capacity = np.array([c.capacity for c in machines])
     with np.errstate(divide="ignore", invalid="ignore"):
         fits = np.where(needs > 0, capacity[:, None, :] / needs, np.inf).min(axis=2)
-    rooms: Floats = np.array([c.count for c in machines]) @ np.floor(fits + 1e-6)
-    return rooms
+    totals: Floats = np.array([c.count for c in machines]) @ np.floor(fits + 1e-6)
+    return totals
 
 
 ANY = Sigmoid(scale=1.0, decay=0.0, target=0.0)

@@ -68,18 +68,18 @@ class Evaluation:
         if any(a > b for a, b in zip(self.low, self.high, strict=True)):
             return None
         times = pricing.times or (0,)
-        worth = [[0] for _ in pricing.price]
-        for sums, row in zip(worth, pricing.price, strict=True):
+        cumulative = [[0] for _ in pricing.price]
+        for sums, row in zip(cumulative, pricing.price, strict=True):
             for j, each in enumerate(row):
                 sums.append(sums[-1] + each * (times[j + 1] - times[j]))
-        rent = sum(w[-1] * c for w, c in zip(worth, self.inst.total, strict=True))
+        rent = sum(w[-1] * c for w, c in zip(cumulative, self.inst.total, strict=True))
         weight = [c.weight << pricing.bits for c in self.costs]
         latest = max([times[-1], *self.low])
         latest += max((c.shift + c.floor for c in self.costs), default=0)
-        dearest = Magnitude.of("worth", [w[-1] for w in worth])
+        dearest = Magnitude.of("worth", [w[-1] for w in cumulative])
         largest = Magnitude.of("demand", [d for row in self.demand for d in row])
         most = Magnitude.of("weight", weight) * Magnitude("seconds", latest)
-        small = (most + (dearest * largest).total(2 * len(worth))).inside(2**62)
+        small = (most + (dearest * largest).total(2 * len(cumulative))).inside(2**62)
 
         def array(values: Sequence[Any], width: int | None = None) -> Any:
             made = np.array(values, np.int64 if small else object)
@@ -90,7 +90,7 @@ class Evaluation:
             high=array(self.high),
             arrival=array([c.arrival for c in self.costs]),
             run=array([job.run for job in self.inst.jobs]),
-            demand=array(self.demand, len(worth)),
+            demand=array(self.demand, len(cumulative)),
             weight=array(weight),
             floor=array([c.floor for c in self.costs]),
             shift=array([c.shift for c in self.costs]),
@@ -98,12 +98,12 @@ class Evaluation:
         )
         price = array([[*row, 0] for row in pricing.price])
         found = array([0] * len(self.costs))
-        (minima if small else minima.py_func)(jobs, array(times), price, array(worth), found)
+        (minima if small else minima.py_func)(jobs, array(times), price, array(cumulative), found)
         return int(sum(found.tolist())) - rent
 
 
 @kernel
-def minima(jobs: Starts, times: Ints, price: Ints, worth: Ints, found: Ints) -> None:
+def minima(jobs: Starts, times: Ints, price: Ints, cumulative: Ints, found: Ints) -> None:
     """Write into ``found`` the least cost with charge of every job, rounded down.
 
     Parameters
@@ -111,7 +111,7 @@ def minima(jobs: Starts, times: Ints, price: Ints, worth: Ints, found: Ints) -> 
     jobs : Starts
     times : shape (B + 1,)
         Breakpoints.
-    price, worth : shape (K, B + 1)
+    price, cumulative : shape (K, B + 1)
         Of a unit and second, from each breakpoint on, and summed until each.
     found : shape (n,)
     """
@@ -130,9 +130,9 @@ def minima(jobs: Starts, times: Ints, price: Ints, worth: Ints, found: Ints) -> 
             for k in range(price.shape[0]):
                 charge = price[k, 0] * 0
                 if y >= 0:
-                    charge += worth[k, y] + price[k, y] * (s + p - times[y])
+                    charge += cumulative[k, y] + price[k, y] * (s + p - times[y])
                 if x >= 0:
-                    charge -= worth[k, x] + price[k, x] * (s - times[x])
+                    charge -= cumulative[k, x] + price[k, x] * (s - times[x])
                 cost += demand[i, k] * charge
             if first or cost < found[i]:
                 found[i] = cost

@@ -103,5 +103,5 @@ class _Program:
     def read(self, value_of: Callable[[Any], int]) -> tuple[Any, Any]:
         """Return starts and tasks on nodes."""
         start = np.array([value_of(s) for s in self.start], np.int64)
-        rooms = [[x if isinstance(x, int) else value_of(x) for x in row] for row in self.tasks]
-        return start, np.array(rooms, np.int64)
+        allocation = [[x if isinstance(x, int) else value_of(x) for x in row] for row in self.tasks]
+        return start, np.array(allocation, np.int64)

@@ -56,11 +56,11 @@ class Portfolio:
         self.inst, self.progress = inst, progress
         self.problem = problem = Problem(inst)
         self.rng = Streams(seed)("search")
-        starts, rooms = (
+        starts, allocation = (
             np.zeros(problem.n, np.int64),
             np.zeros((problem.n, len(problem.bins)), np.int64),
         )
-        self.walk = Walk(starts, rooms, starts.copy(), rooms.copy(), np.full(2, math.inf))
+        self.walk = Walk(starts, allocation, starts.copy(), allocation.copy(), np.full(2, math.inf))
         self.round = 40 * problem.n + 1  # events that a round of the search passes, on all nodes
         self.judged = math.inf
         self.checking = 0.0  # seconds that the last check took
@@ -74,12 +74,12 @@ class Portfolio:
         """The cost of the best schedule."""
         return float(self.walk.cost[1])
 
-    def keep(self, start: Ints, rooms: Ints) -> None:
+    def keep(self, start: Ints, allocation: Ints) -> None:
         """Go on from a schedule, if it is the best."""
         walk, cost = self.walk, total(self.problem.jobs, self.problem.late, start)
         if cost < self.cost:
-            walk.start[:], walk.rooms[:], walk.cost[:] = start, rooms, cost
-            walk.best_start[:], walk.best_rooms[:] = start, rooms
+            walk.start[:], walk.allocation[:], walk.cost[:] = start, allocation, cost
+            walk.best_start[:], walk.best_allocation[:] = start, allocation
 
     def list(self, key: Floats | Ints) -> None:
         """Keep the list schedule of an order of priority, if it is the best."""
@@ -103,13 +103,13 @@ class Portfolio:
                 event = None
         made = assemble(self.inst, played)
         start = np.array(made.start, np.int64)
-        rooms = np.ones_like(self.walk.rooms)
+        allocation = np.ones_like(self.walk.allocation)
         if self.inst.packed:
-            rooms[:] = 0
+            allocation[:] = 0
             for i, placed in enumerate(made.nodes):
                 for h, tasks in placed:
-                    rooms[i, h] = tasks
-        self.keep(start, rooms)
+                    allocation[i, h] = tasks
+        self.keep(start, allocation)
 
     def shake(self, heat: float) -> None:
         """Go on with the large neighborhood search for a turn."""
@@ -125,7 +125,7 @@ class Portfolio:
         if self.cost < self.judged:
             self.judged = self.cost
             self.progress.offer(
-                self.problem.schedule(self.walk.best_start, self.walk.best_rooms), sure=True
+                self.problem.schedule(self.walk.best_start, self.walk.best_allocation), sure=True
             )
 
     # --- bounds ---
@@ -184,7 +184,7 @@ class Portfolio:
         """Take turns until stopped."""
         progress, p = self.progress, self.problem
         if not p.n:
-            progress.offer(p.schedule(self.walk.best_start, self.walk.best_rooms), sure=True)
+            progress.offer(p.schedule(self.walk.best_start, self.walk.best_allocation), sure=True)
             return
         for key in (p.jobs.arrival, p.key, p.jobs.run, p.area, p.jobs.arrival + p.jobs.run):
             self.list(key)

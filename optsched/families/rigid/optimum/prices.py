@@ -38,7 +38,7 @@ class Priced(NamedTuple):
 
 @kernel
 def cheapest(
-    jobs: Priced, i: int, times: Ints, price: Floats, worth: Floats
+    jobs: Priced, i: int, times: Ints, price: Floats, cumulative: Floats
 ) -> tuple[float, int, int, int]:
     """Return the least cost with charge of job ``i``, the start, and where start and end are.
 
@@ -50,7 +50,7 @@ def cheapest(
         Breakpoints.
     price : shape (K, B + 1)
         Of a unit and second from each breakpoint on; 0 from the last.
-    worth : shape (K, B + 1)
+    cumulative : shape (K, B + 1)
         Its integral until each breakpoint.
     """
     low, high, arrival, run, demand, rate, floor, shift = jobs
@@ -70,9 +70,9 @@ def cheapest(
             if demand[i, k]:
                 charge = 0.0
                 if y >= 0:
-                    charge = worth[k, y] + price[k, y] * (s + p - times[y])
+                    charge = cumulative[k, y] + price[k, y] * (s + p - times[y])
                 if x >= 0:
-                    charge -= worth[k, x] + price[k, x] * (s - times[x])
+                    charge -= cumulative[k, x] + price[k, x] * (s - times[x])
                 cost += demand[i, k] * charge
         if cost < best:
             best, where, at, to = cost, s, x, y
@@ -110,16 +110,16 @@ def evaluate(
         Units.
     """
     n, last, kinds = starts.size, times.size - 1, price.shape[0]
-    worth = np.zeros(price.shape)
+    cumulative = np.zeros(price.shape)
     total = 0.0
     for k in range(kinds):
         for j in range(last):
-            worth[k, j + 1] = worth[k, j] + price[k, j] * (times[j + 1] - times[j])
-        total -= worth[k, last] * capacity[k]
+            cumulative[k, j + 1] = cumulative[k, j] + price[k, j] * (times[j + 1] - times[j])
+        total -= cumulative[k, last] * capacity[k]
     level = np.zeros(price.shape)
     use[:] = 0.0
     for i in range(n):
-        cost, s, x, y = cheapest(jobs, i, times, price, worth)
+        cost, s, x, y = cheapest(jobs, i, times, price, cumulative)
         total += cost
         starts[i] = s
         end = s + jobs.run[i]

@@ -53,22 +53,22 @@ class Problem:
 
         None if ``stop`` returns true before it is complete.
         """
-        start, rooms = np.zeros(self.n, np.int64), np.zeros((self.n, len(self.bins)), np.int64)
+        start, allocation = np.zeros(self.n, np.int64), np.zeros((self.n, len(self.bins)), np.int64)
         line = queue(np.argsort(key, kind="stable"), self.jobs, self.load)
         while True:
-            steps = listed(line, self.jobs, self.load, SLICE, start, rooms)
+            steps = listed(line, self.jobs, self.load, SLICE, start, allocation)
             work_units.steps(steps)
             if steps < SLICE:
-                return start, rooms
+                return start, allocation
             if stop():
                 return None
 
-    def schedule(self, start: Ints, rooms: Ints) -> RigidSchedule:
+    def schedule(self, start: Ints, allocation: Ints) -> RigidSchedule:
         """Return the schedule that arrays mean."""
         nodes: tuple[tuple[tuple[int, int], ...], ...] = ()
         if self.inst.packed:
             nodes = tuple(
-                tuple((int(h), int(row[h])) for h in np.flatnonzero(row)) for row in rooms
+                tuple((int(h), int(row[h])) for h in np.flatnonzero(row)) for row in allocation
             )
         return RigidSchedule(start=tuple(start.tolist()), nodes=nodes)
 
@@ -92,8 +92,8 @@ def grid_bits(problem: Problem, times: Ints, price: Floats) -> int:
     latest = max(int(times[-1]), int(jobs.low.max(initial=0)))
     latest += int((jobs.shift + jobs.floor).max(initial=0))
     costs = 0.0 if problem.late else float(arrays.weight.max(initial=1)) * latest
-    worth = float(price[:, :-1].max(initial=0.0)) * float(times[-1] - times[0])
-    charge = worth * jobs.demand.max(initial=1.0) * 2 * len(price)
+    total = float(price[:, :-1].max(initial=0.0)) * float(times[-1] - times[0])
+    charge = total * jobs.demand.max(initial=1.0) * 2 * len(price)
     fit = 60 - math.ceil(math.log2(max(costs + charge, 1.0)))
     top = float(price.max(initial=0.0))
     need = 10 - math.floor(math.log2(top)) if top > 0 else 0

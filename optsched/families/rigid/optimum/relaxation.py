@@ -41,10 +41,10 @@ class _Starts:
     def price(self, prices: Floats, duals: Floats) -> Pricing:
         """Return the cheapest start of every job that beats its dual."""
         jobs, price = self.problem.jobs, self.prices(prices)
-        worth = np.hstack([np.zeros((self.kinds, 1)), price[:, :-1].cumsum(axis=1)])
+        cumulative = np.hstack([np.zeros((self.kinds, 1)), price[:, :-1].cumsum(axis=1)])
         best, columns = np.zeros(self.problem.n), []
         for i in range(self.problem.n):
-            cost, start, _, _ = cheapest(jobs, i, self.times, price, worth)
+            cost, start, _, _ = cheapest(jobs, i, self.times, price, cumulative)
             work_units.steps(8 * self.seconds)
             best[i] = -cost
             if best[i] > duals[i]:

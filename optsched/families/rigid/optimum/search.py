@@ -58,7 +58,7 @@ def queue(order: Ints, jobs: Priced, load: Load) -> Queue:
 
 
 @kernel
-def listed(line: Queue, jobs: Priced, load: Load, most: int, start: Ints, rooms: Ints) -> int:
+def listed(line: Queue, jobs: Priced, load: Load, most: int, start: Ints, allocation: Ints) -> int:
     """Start jobs by priority whenever something ends or arrives: list scheduling.
 
     Of a long queue, the first DEPTH jobs are tried, as batch systems limit backfilling.
@@ -73,7 +73,7 @@ def listed(line: Queue, jobs: Priced, load: Load, most: int, start: Ints, rooms:
         About this many elementary steps.
     start : shape (n,)
         Receives the starts.
-    rooms : shape (n, H)
+    allocation : shape (n, H)
         Receives how many tasks run on each node.
 
     Returns
@@ -94,7 +94,7 @@ def listed(line: Queue, jobs: Priced, load: Load, most: int, start: Ints, rooms:
         while r > 0 and ends[0] == now:
             i = running[0]
             for h in range(bins.shape[0]):
-                free[h] += rooms[i, h] * need[i]
+                free[h] += allocation[i, h] * need[i]
             r -= 1
             end, last, at = ends[r], running[r], 0
             while True:
@@ -121,10 +121,10 @@ def listed(line: Queue, jobs: Priced, load: Load, most: int, start: Ints, rooms:
         left, tried = 0, min(m, DEPTH)
         for k in range(tried):
             i = waiting[k]
-            if holds(free, tasks[i], need[i], rooms[i]) == tasks[i]:
+            if holds(free, tasks[i], need[i], allocation[i]) == tasks[i]:
                 start[i] = now
                 for h in range(bins.shape[0]):
-                    free[h] -= rooms[i, h] * need[i]
+                    free[h] -= allocation[i, h] * need[i]
                 end, at = now + jobs.run[i], r
                 while at > 0 and ends[(at - 1) // 2] > end:
                     ends[at], running[at] = ends[(at - 1) // 2], running[(at - 1) // 2]
@@ -161,9 +161,9 @@ class Walk(NamedTuple):
     """Where the search stands, and the best schedule that it has seen."""
 
     start: Ints  # (n,) in seconds
-    rooms: Ints  # (n, H) tasks of each job on each node
+    allocation: Ints  # (n, H) tasks of each job on each node
     best_start: Ints  # (n,) in seconds
-    best_rooms: Ints  # (n, H)
+    best_allocation: Ints  # (n, H)
     cost: Floats  # (2,) here, and of the best
 
 
@@ -194,18 +194,18 @@ def shake(
         The number of events that were passed.
     """
     tasks, need, bins = load
-    start, rooms, best_start, best_rooms, costs = walk
+    start, allocation, best_start, best_allocation, costs = walk
     n, nodes = start.size, bins.shape[0]
     line = opened(jobs.low, bins)
     passed = near = 0
     order = np.argsort(start)
     for i in order:
-        passed += insert(line, i, start[i], jobs.run[i], need[i], rooms[i], near)
+        passed += insert(line, i, start[i], jobs.run[i], need[i], allocation[i], near)
         near = 2 + 3 * i
     cost, best = total(jobs, late, start), costs[1]
     out = np.empty(MOST_OUT, np.int64)
     rank = np.empty(MOST_OUT)
-    old_start, old_rooms = np.empty(MOST_OUT, np.int64), np.empty((MOST_OUT, nodes), np.int64)
+    old_start, old_allocation = np.empty(MOST_OUT, np.int64), np.empty((MOST_OUT, nodes), np.int64)
     before = np.empty(MOST_OUT, np.int64)
     for number in range(draws.shape[0]):
         draw = draws[number]
@@ -237,8 +237,8 @@ def shake(
         plain = draw[DRAWS - 1] < 0.3
         for k in range(m):
             i = out[k]
-            old_start[k], old_rooms[k] = start[i], rooms[i]
-            passed += remove(line, i, need[i], rooms[i])
+            old_start[k], old_allocation[k] = start[i], allocation[i]
+            passed += remove(line, i, need[i], allocation[i])
             before[k] = line.before[2 + 3 * i]
             # likely in the order of the keys
             drawn = draw[12 + 2 * MOST_OUT + k]
@@ -248,8 +248,10 @@ def shake(
         now = cost
         for k in np.argsort(rank[:m]):
             i = out[k]
-            start[i], near, looked = earliest(line, i, jobs.run[i], tasks[i], need[i], rooms[i])
-            passed += looked + insert(line, i, start[i], jobs.run[i], need[i], rooms[i], near)
+            start[i], near, looked = earliest(
+                line, i, jobs.run[i], tasks[i], need[i], allocation[i]
+            )
+            passed += looked + insert(line, i, start[i], jobs.run[i], need[i], allocation[i], near)
             arrived = jobs.arrival[i] - jobs.shift[i]
             now += jobs.rate[i] * (
                 max(jobs.floor[i], start[i] - arrived) - max(jobs.floor[i], old_start[k] - arrived)
@@ -260,14 +262,14 @@ def shake(
             cost = now
             if now < best - 1e-9 * abs(best):
                 best = now
-                best_start[:], best_rooms[:] = start, rooms
+                best_start[:], best_allocation[:] = start, allocation
         else:
             for k in range(m):
                 i = out[k]
-                passed += remove(line, i, need[i], rooms[i])
+                passed += remove(line, i, need[i], allocation[i])
             for k in range(m - 1, -1, -1):
                 i = out[k]
-                start[i], rooms[i] = old_start[k], old_rooms[k]
-                passed += insert(line, i, start[i], jobs.run[i], need[i], rooms[i], before[k])
+                start[i], allocation[i] = old_start[k], old_allocation[k]
+                passed += insert(line, i, start[i], jobs.run[i], need[i], allocation[i], before[k])
     costs[0], costs[1] = cost, best
     return passed

@@ -83,42 +83,44 @@ def unlink(line: Timeline, node: int) -> None:
 
 
 @kernel
-def insert(line: Timeline, i: int, start: int, run: int, need: Ints, room: Ints, near: int) -> int:
+def insert(
+    line: Timeline, i: int, start: int, run: int, need: Ints, tasks_on: Ints, near: int
+) -> int:
     """Start job ``i``; return the number of nodes that changed.
 
-    ``need`` has shape (K,), units of a task; ``room`` has shape (H,), its tasks on each node. Its
-    place is searched from the node ``near`` on.
+    ``need`` has shape (K,), units of a task; ``tasks_on`` has shape (H,), its tasks on each node.
+    Its place is searched from the node ``near`` on.
     """
     first = link(line, 2 + 3 * i, start, near)
     last = link(line, 3 + 3 * i, start + run, first)
-    return add(line, first, last, need, room, -1)
+    return add(line, first, last, need, tasks_on, -1)
 
 
 @kernel
-def remove(line: Timeline, i: int, need: Ints, room: Ints) -> int:
+def remove(line: Timeline, i: int, need: Ints, tasks_on: Ints) -> int:
     """Take job ``i`` out; arguments and result as in `insert`.
 
     The node before its start stays in ``line.before``.
     """
     first, last = 2 + 3 * i, 3 + 3 * i
-    passed = add(line, first, last, need, room, 1)
+    passed = add(line, first, last, need, tasks_on, 1)
     unlink(line, first)
     unlink(line, last)
     return passed
 
 
 @kernel
-def add(line: Timeline, first: int, last: int, need: Ints, room: Ints, sign: int) -> int:
+def add(line: Timeline, first: int, last: int, need: Ints, tasks_on: Ints, sign: int) -> int:
     """Add what a job takes, ``sign`` 1, or subtract it, from one node until another.
 
-    ``need`` has shape (K,), units of a task; ``room`` has shape (H,), its tasks on each node.
+    ``need`` has shape (K,), units of a task; ``tasks_on`` has shape (H,), its tasks on each node.
     """
     node, passed = first, 2
     while node != last:
-        for h in range(room.size):
-            if room[h]:
+        for h in range(tasks_on.size):
+            if tasks_on[h]:
                 for k in range(need.size):
-                    line.free[node, h, k] += sign * room[h] * need[k]
+                    line.free[node, h, k] += sign * tasks_on[h] * need[k]
         node = line.after[node]
         passed += 1
     return passed
@@ -126,11 +128,11 @@ def add(line: Timeline, first: int, last: int, need: Ints, room: Ints, sign: int
 
 @kernel
 def earliest(
-    line: Timeline, i: int, run: int, tasks: int, need: Ints, room: Ints
+    line: Timeline, i: int, run: int, tasks: int, need: Ints, tasks_on: Ints
 ) -> tuple[int, int, int]:
     """Return the earliest start at which job ``i`` fits all the time that it runs.
 
-    At the end of time it must fit. ``need`` has shape (K,), units of a task; ``room`` has shape
+    At the end of time it must fit. ``need`` has shape (K,), units of a task; ``tasks_on`` has shape
     (H,) and receives its tasks on each node, first nodes first.
 
     Returns
@@ -161,13 +163,13 @@ def earliest(
                     for h in range(nodes):
                         for k in range(need.size):
                             least[h, k] = min(least[h, k], line.free[node, h, k])
-                    fits = holds(least, tasks, need, room) == tasks
+                    fits = holds(least, tasks, need, tasks_on) == tasks
                 if not fits:
                     break
             node = later
         if fits:
             if nodes == 1:
-                room[0] = tasks
+                tasks_on[0] = tasks
             return start, at, passed
         # a pooled job cannot start before a node at which it does not fit has passed
         at = line.after[node] if nodes == 1 else line.after[at]

@@ -28,7 +28,7 @@ class Jobs(NamedTuple):
     planned: Ints  # (n,) run time, s
     tasks: Ints  # (n,)
     need: Ints  # (n, K)
-    rooms: Ints  # (n, H) tasks of each running job on each node
+    allocation: Ints  # (n, H) tasks of each running job on each node
 
 
 RUN_TIMES = "run_times"  # what exact policies know beforehand
@@ -53,11 +53,11 @@ class Table:
     @property
     def jobs(self) -> Jobs:
         """The columns that the kernels take."""
-        return Jobs(self["planned"], self["tasks"], self["need"], self["room"])
+        return Jobs(self["planned"], self["tasks"], self["need"], self["tasks_on"])
 
     def __getitem__(self, name: str) -> Ints:
         column = self.columns[name]
-        return column if name in ("need", "room") else column[:, 0]
+        return column if name in ("need", "tasks_on") else column[:, 0]
 
 
 class Queue:
@@ -87,7 +87,12 @@ class Queue:
         self.public, self.prior = public, prior
         self.free = public.bins.copy()
         self.table = Table(
-            arrival=1, planned=1, tasks=1, weight=1, need=len(public.resources), room=len(self.free)
+            arrival=1,
+            planned=1,
+            tasks=1,
+            weight=1,
+            need=len(public.resources),
+            tasks_on=len(self.free),
         )
         self.jobs: dict[int, Submission] = {}
         self.waiting: list[int] = []
@@ -113,7 +118,7 @@ class Queue:
         planned = self.prior[RUN_TIMES][i] if self.exact else job.request
         tasks, need = self.public.demand(job)
         self.table.put(
-            i, arrival=now, planned=planned, tasks=tasks, weight=job.weight, need=need, room=0
+            i, arrival=now, planned=planned, tasks=tasks, weight=job.weight, need=need, tasks_on=0
         )
         self.jobs[i] = job
         self.waiting.append(i)
@@ -121,16 +126,16 @@ class Queue:
     def started(self, i: int, now: int) -> None:
         """Give a job the first nodes with space."""
         t = self.table
-        room = t["room"][i]
-        holds(self.free, int(t["tasks"][i]), t["need"][i], room)
-        self.free -= room[:, None] * t["need"][i]
+        tasks_on = t["tasks_on"][i]
+        holds(self.free, int(t["tasks"][i]), t["need"][i], tasks_on)
+        self.free -= tasks_on[:, None] * t["need"][i]
         self.ends[i] = now + int(t["planned"][i])
         insort(self.running, (self.ends[i], i))
 
     def ended(self, i: int, now: int) -> bool:
         """Give back what a job had; return whether it ends when it was planned to."""
         t = self.table
-        self.free += t["room"][i][:, None] * t["need"][i]
+        self.free += t["tasks_on"][i][:, None] * t["need"][i]
         end = self.ends.pop(i)
         del self.running[bisect_left(self.running, (end, i))]
         return end == now
@@ -142,11 +147,11 @@ class Queue:
 
 def fitting(jobs: Sequence[int], free: Ints, table: Table, *, in_order: bool = False) -> list[int]:
     """Return the jobs that fit next to each other; ``in_order``: none after one that does not."""
-    chosen, left, room = [], free.copy(), np.zeros(len(free), np.int64)
+    chosen, left, tasks_on = [], free.copy(), np.zeros(len(free), np.int64)
     for i in jobs:
         tasks, need = int(table["tasks"][i]), table["need"][i]
-        if holds(left, tasks, need, room) == tasks:
-            left -= room[:, None] * need
+        if holds(left, tasks, need, tasks_on) == tasks:
+            left -= tasks_on[:, None] * need
             chosen.append(i)
         elif in_order:
             break
@@ -240,18 +245,21 @@ def backfilled(now: int, waiting: Ints, busy: Ints, free: Ints, jobs: Jobs) -> I
         Units of each resource that are free on each node.
     jobs : Jobs
     """
-    planned, tasks, need, rooms = jobs
+    planned, tasks, need, allocation = jobs
     left = free.copy()
-    room = np.zeros(left.shape[0], np.int64)
+    tasks_on = np.zeros(left.shape[0], np.int64)
     chosen = np.empty(waiting.size, np.int64)
-    ends, taken = np.empty(waiting.size, np.int64), np.empty((waiting.size, room.size), np.int64)
+    ends, taken = (
+        np.empty(waiting.size, np.int64),
+        np.empty((waiting.size, tasks_on.size), np.int64),
+    )
     m = 0
     for i in waiting:
-        if holds(left, tasks[i], need[i], room) < tasks[i]:
+        if holds(left, tasks[i], need[i], tasks_on) < tasks[i]:
             break
-        for h in range(room.size):
-            left[h] -= room[h] * need[i]
-        chosen[m], ends[m], taken[m] = i, now + planned[i], room
+        for h in range(tasks_on.size):
+            left[h] -= tasks_on[h] * need[i]
+        chosen[m], ends[m], taken[m] = i, now + planned[i], tasks_on
         m += 1
     if m == waiting.size:
         return chosen[:m]
@@ -260,37 +268,37 @@ def backfilled(now: int, waiting: Ints, busy: Ints, free: Ints, jobs: Jobs) -> I
     extra, shadow = left.copy(), now
     order = np.argsort(ends[:m])
     a = b = 0
-    while holds(extra, tasks[head], need[head], room) < tasks[head]:
+    while holds(extra, tasks[head], need[head], tasks_on) < tasks[head]:
         shadow = min(
             int(busy[a, 0]) if a < busy.shape[0] else 2**62,
             int(ends[order[b]]) if b < m else 2**62,
         )
         while a < busy.shape[0] and busy[a, 0] == shadow:
-            for h in range(room.size):
-                extra[h] += rooms[busy[a, 1], h] * need[busy[a, 1]]
+            for h in range(tasks_on.size):
+                extra[h] += allocation[busy[a, 1], h] * need[busy[a, 1]]
             a += 1
         while b < m and ends[order[b]] == shadow:
-            for h in range(room.size):
+            for h in range(tasks_on.size):
                 extra[h] += taken[order[b], h] * need[chosen[order[b]]]
             b += 1
-    for h in range(room.size):
-        extra[h] -= room[h] * need[head]
+    for h in range(tasks_on.size):
+        extra[h] -= tasks_on[h] * need[head]
     first = m
     for at in range(first + 1, waiting.size):
         i = waiting[at]
-        if holds(left, tasks[i], need[i], room) < tasks[i]:
+        if holds(left, tasks[i], need[i], tasks_on) < tasks[i]:
             continue
         if now + planned[i] > shadow:  # it still runs when the head starts
             fits = True
-            for h in range(room.size):
+            for h in range(tasks_on.size):
                 for k in range(need.shape[1]):
-                    fits = fits and room[h] * need[i, k] <= max(extra[h, k], 0)
+                    fits = fits and tasks_on[h] * need[i, k] <= max(extra[h, k], 0)
             if not fits:
                 continue
-            for h in range(room.size):
-                extra[h] -= room[h] * need[i]
-        for h in range(room.size):
-            left[h] -= room[h] * need[i]
+            for h in range(tasks_on.size):
+                extra[h] -= tasks_on[h] * need[i]
+        for h in range(tasks_on.size):
+            left[h] -= tasks_on[h] * need[i]
         chosen[m] = i
         m += 1
     return chosen[:m]
@@ -329,7 +337,7 @@ def reserve(
     rows : int
     starts : shape (jobs,)
     """
-    planned, tasks, need, rooms = jobs
+    planned, tasks, need, allocation = jobs
     if rows == 0:
         times[0], plan[0], rows = now, free, 1
         for a in range(busy.shape[0]):
@@ -338,10 +346,10 @@ def reserve(
                 times[rows], plan[rows] = busy[a, 0], plan[rows - 1]
                 rows += 1
             for h in range(free.shape[0]):
-                plan[rows - 1, h] += rooms[i, h] * need[i]
-    room = np.zeros(free.shape[0], np.int64)
+                plan[rows - 1, h] += allocation[i, h] * need[i]
+    tasks_on = np.zeros(free.shape[0], np.int64)
     for at in range(fresh.size):
         i = fresh[at]
-        starts[at] = earliest(times, plan, rows, now, planned[i], tasks[i], need[i], room)
-        rows = take(times, plan, rows, starts[at], starts[at] + planned[i], need[i], room, 1)
+        starts[at] = earliest(times, plan, rows, now, planned[i], tasks[i], need[i], tasks_on)
+        rows = take(times, plan, rows, starts[at], starts[at] + planned[i], need[i], tasks_on, 1)
     return rows

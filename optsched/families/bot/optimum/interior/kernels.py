@@ -219,15 +219,15 @@ def descend(
 
 
 @kernel(error_model="numpy")
-def fastest(rooms: Floats, moved: Floats, prices: Floats, new: Floats) -> float:
+def fastest(slacks: Floats, moved: Floats, prices: Floats, new: Floats) -> float:
     """Return the largest share of a room or a price that a whole step takes; nan if one is nan.
 
-    ``rooms`` (n,), of capacities and scaled rates, change by ``moved`` (n,); ``prices`` (n,) per
+    ``slacks`` (n,), of capacities and scaled rates, change by ``moved`` (n,); ``prices`` (n,) per
     unit of these become ``new`` (n,).
     """
     most: float = -math.inf
-    for i in range(len(rooms)):
-        used: float = -moved[i] / rooms[i]
+    for i in range(len(slacks)):
+        used: float = -moved[i] / slacks[i]
         given: float = 1 - new[i] / prices[i]
         if math.isnan(used) or math.isnan(given):
             return math.nan

@@ -149,27 +149,27 @@ class _Search:
         slope = np.exp(slope - slope.max())
         slope /= (slope * self._s).sum()
         hessian = np.diag(alpha * slope / self._s) + (1 - alpha) * np.outer(slope, slope)
-        rooms, prices = self._packed(self._x, 1 - self._load), self._packed(self._z, self._y)
-        mu = (rooms * prices).sum() / count
-        d, _ = self._unpacked(rooms / prices)
-        _, theta = self._unpacked(prices / rooms)
+        slacks, prices = self._packed(self._x, 1 - self._load), self._packed(self._z, self._y)
+        mu = (slacks * prices).sum() / count
+        d, _ = self._unpacked(slacks / prices)
+        _, theta = self._unpacked(prices / slacks)
         self._system.eliminate(d, theta, hessian)
 
         # the predictor aims at no complementarity at all
         g = slope * tree.present
         dx, p, y, move = self._system.solve(g, np.zeros(len(self._y)))
         moved, new = self._packed(dx, -move), self._packed(-p, y)
-        step = min(1.0, _longest(rooms, moved, prices, new))
-        after = ((rooms + step * moved) * (prices + step * (new - prices))).sum()
+        step = min(1.0, _longest(slacks, moved, prices, new))
+        after = ((slacks + step * moved) * (prices + step * (new - prices))).sum()
         aim = mu * min(1.0, max(after / count / mu, 0.1) ** 3)
 
         # the corrector aims at the central path, and undoes what the predictor bends
         bends = aim - moved * (new - prices)
-        bent, _ = self._unpacked(bends / rooms)
+        bent, _ = self._unpacked(bends / slacks)
         _, off = self._unpacked(bends / prices)
         dx, p, y, move = self._system.solve(g + bent, off)
         z = (bent - p) * tree.present
-        step = _longest(rooms, self._packed(dx, -move), prices, self._packed(z, y))
+        step = _longest(slacks, self._packed(dx, -move), prices, self._packed(z, y))
         step = min(1.0, step * min(max(0.9, 1 - mu * count), 0.9995))
         step = min(step, BEND / (alpha * np.abs(dx.sum(axis=0) / self._s).max()))
         if not step >= LEAST_STEP:
@@ -191,9 +191,9 @@ class _Search:
         return pairs, limits
 
 
-def _longest(rooms: Floats, moved: Floats, prices: Floats, new: Floats) -> float:
+def _longest(slacks: Floats, moved: Floats, prices: Floats, new: Floats) -> float:
     """Return the longest step, at most 1e9, at which no room and no price is negative."""
-    speed = fastest(rooms, moved, prices, new)
+    speed = fastest(slacks, moved, prices, new)
     if not np.isfinite(speed):
         raise np.linalg.LinAlgError("rounding has gone too far")
     return float(1 / max(1e-9, speed))

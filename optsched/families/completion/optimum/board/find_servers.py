@@ -37,12 +37,12 @@ def on_one(
     """
     m, n = tables.type_of[k], tables.workers[k]
     begin = end - tables.duration[k]
-    rooms, left, spots, outs = notes.rooms, notes.left, notes.spots, notes.outs
+    window_units, left, spots, outs = notes.window_units, notes.left, notes.spots, notes.outs
     best, chosen, known = limit, plain_int(-1), False
-    for h in range(rooms.size):
+    for h in range(window_units.size):
         outs[tried, h] = 0
-    for h in range(rooms.size):
-        if rooms[h] < n:
+    for h in range(window_units.size):
+        if window_units[h] < n:
             continue
         g = tables.class_of[h]
         cost = factor * n * price_of(tables.worker_cost, m, begin, end, g)
@@ -75,7 +75,7 @@ def _fill(tables: Tables, notes: Notes, n: int, most: int, skip: int, limit: flo
     Return their cost, infinity if they do not fit, or if it is not below ``limit``; ``notes.fill``
     are the workers on each server.
     """
-    rooms, ranks, fill = notes.rooms, notes.ranks, notes.fill
+    window_units, ranks, fill = notes.window_units, notes.ranks, notes.fill
     by_class, bounds = tables.by_class, tables.bounds
     cost = 0.0
     for h in range(fill.size):
@@ -88,7 +88,7 @@ def _fill(tables: Tables, notes: Notes, n: int, most: int, skip: int, limit: flo
             h = by_class[y]
             if h == skip:
                 continue
-            take = min(n, min(rooms[h], most))
+            take = min(n, min(window_units[h], most))
             fill[h] = take
             n -= take
             if n == 0:
@@ -138,8 +138,8 @@ def on_many(
     """
     m, n, kinds = tables.type_of[k], tables.workers[k], tables.z.shape[0]
     begin, mask = end - tables.duration[k], tables.mask[k]
-    classes, count = tables.worker_cost.shape[2], notes.rooms.size
-    rooms, left, spots, outs = notes.rooms, notes.left, notes.spots, notes.outs
+    classes, count = tables.worker_cost.shape[2], notes.window_units.size
+    window_units, left, spots, outs = notes.window_units, notes.left, notes.spots, notes.outs
     unit, ranks, price, fill = notes.unit, notes.ranks, notes.rent, notes.fill
     of = tables.class_of
     for g in range(classes):
@@ -189,11 +189,11 @@ def on_many(
         return best
     there = 0
     for h in range(count):
-        there += rooms[h]
+        there += window_units[h]
     for h in range(count):
-        if rooms[h] == 0:  # without workers it was tried above
+        if window_units[h] == 0:  # without workers it was tried above
             continue
-        others, most = there - rooms[h], min(n - 1, rooms[h])
+        others, most = there - window_units[h], min(n - 1, window_units[h])
         for p in range(kinds):
             if not (mask >> p) & 1:
                 continue

@@ -38,7 +38,7 @@ def insert(
     Of placements the cheapest workers are tried with every host of PS; other numbers of workers on
     the host only if none of these fits.
     """
-    count, price_end = notes.rooms.size, tables.worker_cost.shape[1] - 1
+    count, price_end = notes.window_units.size, tables.worker_cost.shape[1] - 1
     begin, rows, total, least = servers.begin, servers.rows, servers.total, tables.least
     weight, base = tables.weight[i], tables.first[i, 0]
     best, best_k, end, tried = np.inf, plain_int(-1), plain_int(0), plain_int(0)

@@ -161,7 +161,7 @@ def copy_plan(source: Plans, target: Plans, i: int) -> None:
 
 
 @kernel(nogil=True)
-def worth(tables: Tables, plans: Plans, i: int, slots: int) -> float:
+def value_of(tables: Tables, plans: Plans, i: int, slots: int) -> float:
     """Return what job i earns: its weight times the slots after its end; 0 if it is not in."""
     k = plans.mode[i]
     if k < 0:
@@ -170,6 +170,6 @@ def worth(tables: Tables, plans: Plans, i: int, slots: int) -> float:
 
 
 @kernel(nogil=True)
-def most_worth(tables: Tables, i: int, slots: int) -> float:
+def most_value(tables: Tables, i: int, slots: int) -> float:
     """Return what job i earns at most."""
     return float(tables.weight[i] * (slots - tables.soonest[i]))

@@ -13,7 +13,7 @@ from optsched.numbers.arrays import Floats, Ints, Small, Units
 class Notes(NamedTuple):
     """Arrays that a move writes to, made once: of J jobs on H servers of C classes."""
 
-    rooms: Small  # (H,) workers of a type that fit in all slots of a window
+    window_units: Small  # (H,) workers of a type that fit in all slots of a window
     left: Units  # (H R,) least free units in the window
     load: Ints  # (R,) units
     at: Ints  # (N,) servers on which a job runs
@@ -47,7 +47,7 @@ def notes_of(tables: Tables, unit: type[np.signedinteger], slots: int) -> Notes:
         return np.zeros(shape, np.int64)
 
     return Notes(
-        rooms=np.zeros(servers, np.int16),
+        window_units=np.zeros(servers, np.int16),
         left=np.zeros(servers * resources, unit),
         load=whole(resources),
         at=whole(parts),

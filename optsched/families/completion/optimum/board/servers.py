@@ -15,7 +15,7 @@ import numpy as np
 from optsched.families.completion.optimum.board.plans import Plans, Tables
 from optsched.families.completion.optimum.board.scratch import Notes
 from optsched.families.completion.optimum.relaxations.capacity import Jobs
-from optsched.families.completion.oracle.servers import MOST_ROOM, rooms
+from optsched.families.completion.oracle.servers import MOST_UNITS, units_that_fit
 from optsched.numbers.arrays import Ints, Small, Units
 from optsched.numbers.kernels import kernel
 
@@ -41,7 +41,7 @@ class Servers(NamedTuple):
     rows: Ints  # (2 K,) where below the segments stand; behind them the rows that none has
     cuts: Ints  # (S + 1,) starts and ends of jobs: where there are some, a segment begins
     free: Units  # (2 K, H R) units of each resource, one server after the other
-    room: Small  # (2 K, M, H) workers of each type that a server holds
+    max_units: Small  # (2 K, M, H) workers of each type that a server holds
     total: Ints  # (2 K, M) their sum over the servers
     kept: Kept
 
@@ -54,8 +54,8 @@ def unit_of(capacity: Ints) -> type[np.signedinteger]:
 def empty_servers(jobs: Jobs, slots: int) -> Servers:
     """Return empty servers."""
     demand, capacity = jobs.types.worker_demand, jobs.capacity
-    room = np.array([rooms(capacity, e) for e in demand], np.int16)
-    room = room.reshape(len(demand), len(capacity))
+    max_units = np.array([units_that_fit(capacity, e) for e in demand], np.int16)
+    max_units = max_units.reshape(len(demand), len(capacity))
     most = 2 * len(jobs.modes) + 1  # every job starts and ends
     kept = Kept(
         np.full(1, -1),
@@ -71,14 +71,14 @@ def empty_servers(jobs: Jobs, slots: int) -> Servers:
         np.arange(2 * most),
         np.zeros(slots + 1, np.int64),
         np.zeros((2 * most, capacity.size), unit_of(capacity)),
-        np.zeros((2 * most, *room.shape), np.int16),
+        np.zeros((2 * most, *max_units.shape), np.int16),
         np.zeros((2 * most, len(demand)), np.int64),
         kept,
     )
     servers.begin[1] = slots
     servers.free[0] = capacity.ravel()
-    servers.room[0] = room
-    servers.total[0] = room.sum(axis=1, dtype=np.int64)
+    servers.max_units[0] = max_units
+    servers.total[0] = max_units.sum(axis=1, dtype=np.int64)
     return servers
 
 
@@ -135,14 +135,14 @@ def cut_again(tables: Tables, servers: Servers, plans: Plans, i: int, number: in
 @kernel(nogil=True, counted=False, forceinline=True)
 def _copy_row(servers: Servers, old: int, new: int) -> None:
     """Copy a row to one that no segment has, and that is written anew."""
-    free, room, total = servers.free, servers.room, servers.total
+    free, max_units, total = servers.free, servers.max_units, servers.total
     servers.kept.made[new] = servers.kept.move[0]
     for y in range(free.shape[1]):
         free[new, y] = free[old, y]
-    for m in range(room.shape[1]):
+    for m in range(max_units.shape[1]):
         total[new, m] = total[old, m]
-        for h in range(room.shape[2]):
-            room[new, m, h] = room[old, m, h]
+        for h in range(max_units.shape[2]):
+            max_units[new, m, h] = max_units[old, m, h]
 
 
 @kernel(nogil=True, counted=False)
@@ -244,7 +244,7 @@ def _change(
 
     ``last`` is the row where they were taken before, -1 if there is none.
     """
-    free, room, total, each = servers.free, servers.room, servers.total, tables.each
+    free, max_units, total, each = servers.free, servers.max_units, servers.total, tables.each
     at, loads, held, change = notes.at, notes.loads, notes.held, notes.change
     types, resources = tables.e.shape
     enough, known, before = True, last >= 0, max(last, 0)
@@ -258,13 +258,13 @@ def _change(
             same &= left == free[before, y + r]
         if not same:
             for m in range(types):
-                fits = float(MOST_ROOM)
+                fits = float(MOST_UNITS)
                 for r in range(resources):  # no quotient is near a whole number: rounding is safe
                     fits = min(fits, (free[row, y + r] + 0.5) * each[r, m])
                 held[x, m] = int(max(0.0, fits))  # below 0: not enough was free
-                change[x, m] = held[x, m] - room[row, m, h]
+                change[x, m] = held[x, m] - max_units[row, m, h]
         for m in range(types):
-            room[row, m, h] = held[x, m]
+            max_units[row, m, h] = held[x, m]
             total[row, m] += change[x, m]
     return enough
 

@@ -14,10 +14,10 @@ from optsched.numbers.kernels import kernel
 
 @kernel(nogil=True, counted=False, forceinline=True)
 def open_window(servers: Servers, m: int, x: int, notes: Notes) -> None:
-    """Let ``notes.rooms`` be the workers of type m that servers hold in segment x."""
-    rooms, room, row = notes.rooms, servers.room, servers.rows[x]
-    for h in range(rooms.size):
-        rooms[h] = room[row, m, h]
+    """Let ``notes.window_units`` be the workers of type m that servers hold in segment x."""
+    window_units, max_units, row = notes.window_units, servers.max_units, servers.rows[x]
+    for h in range(window_units.size):
+        window_units[h] = max_units[row, m, h]
 
 
 @kernel(nogil=True, counted=False, forceinline=True)
@@ -26,17 +26,22 @@ def widen(servers: Servers, m: int, x: int, start: int, notes: Notes) -> tuple[i
 
     Return the segment with that slot, the sum of the capacities, and the largest.
     """
-    rooms, room, begin, rows = notes.rooms, servers.room, servers.begin, servers.rows
+    window_units, max_units, begin, rows = (
+        notes.window_units,
+        servers.max_units,
+        servers.begin,
+        servers.rows,
+    )
     while begin[x] > start:
         x -= 1
         row = rows[x]
-        for h in range(rooms.size):
-            rooms[h] = min(rooms[h], room[row, m, h])
+        for h in range(window_units.size):
+            window_units[h] = min(window_units[h], max_units[row, m, h])
     there, whole = 0, 0
-    for h in range(rooms.size):
-        there += rooms[h]
-    for h in range(rooms.size):
-        whole = max(whole, rooms[h])
+    for h in range(window_units.size):
+        there += window_units[h]
+    for h in range(window_units.size):
+        whole = max(whole, window_units[h])
     return x, there, whole
 
 

@@ -26,7 +26,7 @@ from optsched.process import work_units
 ANSWER_STEPS = 15_000  # of the oracle and what is made of its answer
 MODE_STEPS = 20  # of the oracle, for every mode and class of servers
 SUM_STEPS = 50  # of summing up prices, for every slot, class and resource
-LEAST_WORTH = 1e-6  # of the dearest slot's worth: what every slot has at least, next to what it has
+LEAST_RENT = 1e-6  # of the dearest slot's worth: what every slot has at least, next to what it has
 
 
 class Jobs:
@@ -88,7 +88,7 @@ class CapacityRelaxation:
         From this slot on nothing has a price.
     span : int
         Slots that share a row.
-    worth : array of shape (L,), optional
+    rent : array of shape (L,), optional
         What the slots are worth, in proportion: their prices differ so within a span, where they
         are equal else.
     deadline : int, optional
@@ -100,7 +100,7 @@ class CapacityRelaxation:
         jobs: Jobs,
         slots: int,
         span: int = 1,
-        worth: Floats | None = None,
+        rent: Floats | None = None,
         deadline: int | None = None,
     ) -> None:
         self.jobs, self.span = jobs, span
@@ -115,9 +115,9 @@ class CapacityRelaxation:
         lengths = np.minimum(span, self.slots - span * np.arange(spans))
         self.rhs = (lengths[:, None, None] * whole).ravel()
         part = np.zeros(self.slots)
-        if worth is not None:
-            part[: worth.size] = worth[: part.size]
-        part += LEAST_WORTH * (float(part.max(initial=0.0)) or 1.0)
+        if rent is not None:
+            part[: rent.size] = rent[: part.size]
+        part += LEAST_RENT * (float(part.max(initial=0.0)) or 1.0)
         sums = np.add.reduceat(part, span * np.arange(spans))
         self.part: Floats = part / np.repeat(sums / lengths, lengths)  # (slots,), 1 on average
         self.up_to = np.concatenate([[0.0], np.cumsum(self.part)])

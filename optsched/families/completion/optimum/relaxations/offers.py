@@ -61,11 +61,13 @@ def tables_of(inst: CompletionInstance, types: Types) -> OfferTables:
     n += 1
     every = Modes(m, q, n, np.ones_like(n), np.full_like(n, 2**kinds - 1))
     possible = placeable(types, every, capacity, count).reshape(shape)
-    room = np.full((len(a.worker_demand), len(capacity)), most)
+    max_units = np.full((len(a.worker_demand), len(capacity)), most)
     for k, demand in enumerate(a.worker_demand):
         used = demand > 0
-        room[k] = np.minimum(most, (capacity[:, used] // demand[used]).min(axis=1, initial=most))
-    top = room.max(axis=1, initial=0)  # (M,)
+        max_units[k] = np.minimum(
+            most, (capacity[:, used] // demand[used]).min(axis=1, initial=most)
+        )
+    top = max_units.max(axis=1, initial=0)  # (M,)
     fewest = np.zeros((shape[0], kinds, 2, most), np.int64)
     load = np.zeros((kinds, capacity.shape[1]), np.int64)
     fits: Flags = np.ones((kinds, len(capacity)), np.bool_)

@@ -116,8 +116,8 @@ class Portfolio:
         time, pace = self.progress.span(seconds), Pace(self.progress)
         length = self.inst.deadline or self.slots + max(2, self.slots // 10)
         whole = self.jobs.class_capacity * self.jobs.count[:, None]
-        worth = (self.prices * whole).sum(axis=(1, 2))
-        problem = CapacityRelaxation(self.jobs, length, span, worth)
+        rent = (self.prices * whole).sum(axis=(1, 2))
+        problem = CapacityRelaxation(self.jobs, length, span, rent)
         large = problem.rhs.size > INTERIOR // span**0.5
         master = (InteriorMaster if large else Master)(problem, threads=self.threads)
         if self.plans is not None:

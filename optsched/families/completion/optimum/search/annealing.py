@@ -18,8 +18,8 @@ from optsched.families.completion.optimum.board.plans import (
     Plans,
     Tables,
     copy_plan,
-    most_worth,
-    worth,
+    most_value,
+    value_of,
 )
 from optsched.families.completion.optimum.board.scratch import Notes
 from optsched.families.completion.optimum.board.servers import (
@@ -81,9 +81,9 @@ def anneal(
         for x in range(number):
             i = out[x]
             copy_plan(plans, spare, i)
-            hope += most_worth(tables, i, slots)
+            hope += most_value(tables, i, slots)
             if plans.mode[i] >= 0:
-                value -= worth(tables, plans, i, slots)
+                value -= value_of(tables, plans, i, slots)
                 occupy(tables, servers, plans, notes, i, GIVE)
                 plans.mode[i] = -1
         _sort(tables, spare, notes, number, state)
@@ -91,11 +91,11 @@ def anneal(
         for x in range(number):
             f = common if draw(state) < COMMON else int(draw(state) * factors.size)
             i = out[x]
-            hope -= most_worth(tables, i, slots)
+            hope -= most_value(tables, i, slots)
             # a job that ends later makes the move too bad, whatever the others earn
             latest = slots - math.ceil(max(0.0, need - value - hope) / tables.weight[i] - ROUNDING)
             if insert(tables, servers, plans, notes, i, factors[f], latest):
-                value += worth(tables, plans, i, slots)
+                value += value_of(tables, plans, i, slots)
             elif value + hope < need:
                 break
         undo = value < need

@@ -49,31 +49,36 @@ def nothing_placed(jobs: int, most: int) -> Placed:
 
 @kernel
 def _change(
-    platform: Platform, h: int, load: tuple[int, int, int, int], free: Ints, room: Ints, total: Ints
+    platform: Platform,
+    h: int,
+    load: tuple[int, int, int, int],
+    free: Ints,
+    max_units: Ints,
+    total: Ints,
 ) -> None:
     """Take n workers of type m and s PS of type p off server h: ``load`` is (m, n, p, s).
 
-    ``free`` (H, R) units, ``room`` (M, H) workers of each type, ``total`` (M,) their sum.
+    ``free`` (H, R) units, ``max_units`` (M, H) workers of each type, ``total`` (M,) their sum.
     """
     m, n, p, s = load
     for r in range(free.shape[1]):
         free[h, r] -= n * platform.worker[m, r] + s * platform.ps[p, r]
-    for k in range(room.shape[0]):
+    for k in range(max_units.shape[0]):
         fits = 1 << 30
         for r in range(free.shape[1]):
             if platform.worker[k, r] > 0:
                 fits = min(fits, free[h, r] // platform.worker[k, r])
-        total[k] += fits - room[k, h]
-        room[k, h] = fits
+        total[k] += fits - max_units[k, h]
+        max_units[k, h] = fits
 
 
 @kernel
 def _best_server(
-    platform: Platform, load: tuple[int, int, int, int], worth: Floats, free: Ints
+    platform: Platform, load: tuple[int, int, int, int], weights: Floats, free: Ints
 ) -> int:
     """Return the server with room for a load (m, n, p, s) that has the least left, or -1.
 
-    ``worth`` (R,) is that of a unit, ``free`` (H, R).
+    ``weights`` (R,) is that of a unit, ``free`` (H, R).
     """
     m, n, p, s = load
     best, least = -1, np.inf
@@ -84,7 +89,7 @@ def _best_server(
             if rest < 0:
                 fits = False
                 break
-            left += worth[r] * rest
+            left += weights[r] * rest
         if fits and left < least:
             best, least = h, left
     return best
@@ -96,64 +101,64 @@ def _place(
     offers: Offers,
     k: int,
     j: int,
-    worth: Floats,
+    weights: Floats,
     free: Ints,
-    room: Ints,
+    max_units: Ints,
     total: Ints,
     placed: Placed,
 ) -> bool:
     """Let job ``j`` run in way ``k`` now, if there is room; what is free is taken.
 
-    ``worth`` (R,) of a unit; ``free`` (H, R), ``room`` (M, H), ``total`` (M,) as in `_change`.
+    ``weights`` (R,) of a unit; ``free`` (H, R), ``max_units`` (M, H), ``total`` (M,): see `_change`.
     """
     m, n, p = offers.worker_type[k], offers.workers[k], offers.kind[k]
     if offers.together[k] == 1:
-        h = _best_server(platform, (m, n, p, offers.ps[k]), worth, free)
+        h = _best_server(platform, (m, n, p, offers.ps[k]), weights, free)
         if h < 0:
             return False
         placed.host[j], placed.ps[j] = -1 if platform.ring else h, offers.ps[k]
         placed.parts[j], placed.where[j, 0], placed.number[j, 0] = 1, h, n
-        _change(platform, h, (m, n, p, offers.ps[k]), free, room, total)
+        _change(platform, h, (m, n, p, offers.ps[k]), free, max_units, total)
         placed.way[j] = k
         return True
     host, s = -1, 0
     if not platform.ring:
         s = platform.needed[m, p, n]
-        host = _best_server(platform, (m, 0, p, s), worth, free)
+        host = _best_server(platform, (m, 0, p, s), weights, free)
         if host < 0:
             return False
-        _change(platform, host, (m, 0, p, s), free, room, total)
+        _change(platform, host, (m, 0, p, s), free, max_units, total)
     most = n - 1 if platform.ring else n  # not all workers of a ring may be on one server
     left, parts = n, 0
     if total[m] >= n:
         while left > 0:
             best, least = -1, np.inf
             for h in range(free.shape[0]):
-                if room[m, h] == 0 or (parts > 0 and _named(placed, j, parts, h)):
+                if max_units[m, h] == 0 or (parts > 0 and _named(placed, j, parts, h)):
                     continue
-                take = min(left, min(room[m, h], most))
+                take = min(left, min(max_units[m, h], most))
                 if not platform.ring and h == host and take == n:
                     take -= 1  # it would be together
                     if take == 0:
                         continue
                 rest = 0.0
                 for r in range(free.shape[1]):
-                    rest += worth[r] * (free[h, r] - take * platform.worker[m, r])
+                    rest += weights[r] * (free[h, r] - take * platform.worker[m, r])
                 if rest < least:
                     best, least = h, rest
             if best < 0:
                 break
-            take = min(left, min(room[m, best], most))
+            take = min(left, min(max_units[m, best], most))
             if not platform.ring and best == host and take == n:
                 take -= 1
             placed.where[j, parts], placed.number[j, parts] = best, take
             parts += 1
             left -= take
-            _change(platform, best, (m, take, p, 0), free, room, total)
+            _change(platform, best, (m, take, p, 0), free, max_units, total)
     placed.parts[j], placed.host[j], placed.ps[j] = parts, host, s
     placed.way[j] = k
     if left > 0:
-        _take_out(platform, offers, j, free, room, total, placed)
+        _take_out(platform, offers, j, free, max_units, total, placed)
         placed.way[j] = -1
         return False
     return True
@@ -170,16 +175,22 @@ def _named(placed: Placed, j: int, parts: int, h: int) -> bool:
 
 @kernel
 def _take_out(
-    platform: Platform, offers: Offers, j: int, free: Ints, room: Ints, total: Ints, placed: Placed
+    platform: Platform,
+    offers: Offers,
+    j: int,
+    free: Ints,
+    max_units: Ints,
+    total: Ints,
+    placed: Placed,
 ) -> None:
-    """Give back what job j has: ``free`` (H, R) units, ``room`` (M, H), ``total`` (M,)."""
+    """Give back what job j has: ``free`` (H, R) units, ``max_units`` (M, H), ``total`` (M,)."""
     k = placed.way[j]
     m, p = offers.worker_type[k], offers.kind[k]
     for i in range(placed.parts[j]):
         load = (m, -placed.number[j, i], p, 0)
-        _change(platform, placed.where[j, i], load, free, room, total)
+        _change(platform, placed.where[j, i], load, free, max_units, total)
     if placed.host[j] >= 0:
-        _change(platform, placed.host[j], (m, 0, p, -placed.ps[j]), free, room, total)
+        _change(platform, placed.host[j], (m, 0, p, -placed.ps[j]), free, max_units, total)
 
 
 @kernel
@@ -213,20 +224,20 @@ def _drop(heap: Ints, size: int, end: Ints) -> None:
 
 
 @kernel(nogil=True)
-def placeable(platform: Platform, offers: Offers, worth: Floats, placed: Placed) -> Flags:
+def placeable(platform: Platform, offers: Offers, weights: Floats, placed: Placed) -> Flags:
     """Return which ways to run, one for each of as many jobs, find room on the empty servers.
 
-    ``worth`` (R,) is that of a unit; ``placed`` is room for notes.
+    ``weights`` (R,) is that of a unit; ``placed`` is room for notes.
     """
     types, free = platform.worker.shape[0], platform.capacity.copy()
-    room, total = np.zeros((types, free.shape[0]), np.int64), np.zeros(types, np.int64)
+    max_units, total = np.zeros((types, free.shape[0]), np.int64), np.zeros(types, np.int64)
     for h in range(free.shape[0]):
-        _change(platform, h, (0, 0, 0, 0), free, room, total)
+        _change(platform, h, (0, 0, 0, 0), free, max_units, total)
     found = np.empty(offers.duration.size, np.bool_)
     for k in range(found.size):
-        found[k] = _place(platform, offers, k, k, worth, free, room, total, placed)
+        found[k] = _place(platform, offers, k, k, weights, free, max_units, total, placed)
         if found[k]:
-            _take_out(platform, offers, k, free, room, total, placed)
+            _take_out(platform, offers, k, free, max_units, total, placed)
     return found
 
 
@@ -238,7 +249,7 @@ def dispatch(
     order: Ints,
     arrival: Ints,
     weight: Floats,
-    worth: Floats,
+    weights: Floats,
     limit: float,
     placed: Placed,
 ) -> float:
@@ -255,7 +266,7 @@ def dispatch(
         First slot of each job.
     weight : shape (J,)
         Of a slot until completion.
-    worth : shape (R,)
+    weights : shape (R,)
         Of a free unit: servers are filled up by it.
     limit : float
         What is worse is of no interest: then infinity is returned.
@@ -264,9 +275,9 @@ def dispatch(
     """
     jobs, types = order.size, platform.worker.shape[0]
     free = platform.capacity.copy()
-    room, total = np.zeros((types, free.shape[0]), np.int64), np.zeros(types, np.int64)
+    max_units, total = np.zeros((types, free.shape[0]), np.int64), np.zeros(types, np.int64)
     for h in range(free.shape[0]):
-        _change(platform, h, (0, 0, 0, 0), free, room, total)
+        _change(platform, h, (0, 0, 0, 0), free, max_units, total)
     waiting, count = order.copy(), jobs
     coming = np.sort(arrival)
     heap, running, end = np.empty(jobs, np.int64), 0, np.zeros(jobs, np.int64)
@@ -293,7 +304,7 @@ def dispatch(
         while next_arrival < jobs and coming[next_arrival] <= now:
             next_arrival += 1
         while running > 0 and end[heap[0]] <= now:
-            _take_out(platform, offers, heap[0], free, room, total, placed)
+            _take_out(platform, offers, heap[0], free, max_units, total, placed)
             _drop(heap, running, end)
             running -= 1
         if cost + pending * now >= limit:
@@ -312,7 +323,7 @@ def dispatch(
                     q = offers.together[k]
                     if total[m] < n or n >= failed[m, p, q]:
                         continue
-                    if _place(platform, offers, k, j, worth, free, room, total, placed):
+                    if _place(platform, offers, k, j, weights, free, max_units, total, placed):
                         done = True
                         break
                     failed[m, p, q] = n

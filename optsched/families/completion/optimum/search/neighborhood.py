@@ -20,7 +20,7 @@ from optsched.families.completion.optimum.board.plans import (
     schedule_of,
     sums_of,
     tables_of,
-    worth,
+    value_of,
 )
 from optsched.families.completion.optimum.board.scratch import notes_of
 from optsched.families.completion.optimum.board.servers import (
@@ -67,7 +67,7 @@ class Neighborhood:
         """Insert job i where weight * completion + cost is least at a multiple of the prices."""
         work_units.steps(self.steps)
         fits = bool(self._insert(i, factor))
-        self.value += worth(self.tables, self.plans, i, self.slots)
+        self.value += value_of(self.tables, self.plans, i, self.slots)
         return fits
 
     def _insert(self, i: int, factor: float) -> bool:
@@ -77,7 +77,7 @@ class Neighborhood:
 
     def remove(self, i: int) -> None:
         """Take job i out."""
-        self.value -= worth(self.tables, self.plans, i, self.slots)
+        self.value -= value_of(self.tables, self.plans, i, self.slots)
         occupy(self.tables, self.servers, self.plans, self.notes, i, GIVE)
         self.plans.mode[i] = -1
 
@@ -101,7 +101,7 @@ class Neighborhood:
         self.value = sum(self._earned().tolist(), 0.0)
 
     def _earned(self) -> Floats:
-        """Return what every job earns, shape (J,): as `worth`, of all at once."""
+        """Return what every job earns, shape (J,): as `value_of`, of all at once."""
         value: Floats = self.tables.weight * np.maximum(self.slots - self.ends(self.plans), 0.0)
         return value
 

@@ -112,9 +112,17 @@ class Orders:
             place = np.log(least) - np.log(self.weight) + rule.shift
         order = np.argsort(place, kind="stable")
         placed = nothing_placed(self.weight.size, self.most)
-        worth = rule.mix / self.whole
+        weights = rule.mix / self.whole
         value = dispatch(
-            self.platform, self.offers, ways, order, self.arrival, self.weight, worth, limit, placed
+            self.platform,
+            self.offers,
+            ways,
+            order,
+            self.arrival,
+            self.weight,
+            weights,
+            limit,
+            placed,
         )
         return Dispatched(rule, float(value), placed)
 

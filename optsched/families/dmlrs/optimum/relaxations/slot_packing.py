@@ -98,16 +98,16 @@ def pack_slot(t: int, slots: Slots, number: Ints, group: Ints) -> float:
     after = np.empty(sets)
     chosen = np.zeros((machines, sets), np.int64)
     at = np.empty(machines, np.int64)
-    worth, closure = np.empty((classes, sets)), np.empty(sets)
+    net_value, closure = np.empty((classes, sets)), np.empty(sets)
     list_of = np.empty(sets, np.int64)
     m, excess = 0, 0.0
     for c in range(classes):
         machine = Machine(value, price[:, c], load, capacity[c], lower, upper, item[:n])
         sack = surrogate(machine)
-        excess += min(count[c], n) * set_values(machine, sack, forced, worth[c], closure)
+        excess += min(count[c], n) * set_values(machine, sack, forced, net_value[c], closure)
         used = 0
         for s in range(1, sets):
-            if worth[c, s] > -np.inf:
+            if net_value[c, s] > -np.inf:
                 list_of[used] = s
                 used += 1
         for _ in range(min(count[c], n)):
@@ -115,8 +115,8 @@ def pack_slot(t: int, slots: Slots, number: Ints, group: Ints) -> float:
                 best, take = total[s], 0
                 for k in range(used):
                     a = list_of[k]
-                    if a & ~s == 0 and total[s ^ a] + worth[c, a] > best:
-                        best, take = total[s ^ a] + worth[c, a], a
+                    if a & ~s == 0 and total[s ^ a] + net_value[c, a] > best:
+                        best, take = total[s ^ a] + net_value[c, a], a
                 after[s], chosen[m, s] = best, take
             total[:] = after
             at[m] = c
@@ -141,10 +141,10 @@ def pack_slot(t: int, slots: Slots, number: Ints, group: Ints) -> float:
 @kernel
 def net(value: float, price: Floats, load: Floats) -> float:
     """Return what workers are worth beyond ``price`` (R,) of a unit times their ``load`` (R,)."""
-    worth = value
+    net_value = value
     for r in range(price.size):
-        worth -= price[r] * load[r]
-    return worth
+        net_value -= price[r] * load[r]
+    return net_value
 
 
 @kernel
@@ -163,33 +163,33 @@ def surrogate(machine: Machine) -> Knapsack:
     n, resources = item.size, capacity.size
     numbers = load.shape[1]
     most = np.zeros(n)
-    worth = np.full((n, numbers), -np.inf)
+    net_value = np.full((n, numbers), -np.inf)
     for k in range(n):
         i = item[k]
         for w in range(max(1, lower[i]), min(upper[i], numbers - 1) + 1):
             if not holds(load[i, w], capacity):
                 break
-            worth[k, w] = net(value[i, w], price, load[i, w])
-            most[k] = max(most[k], worth[k, w])
+            net_value[k, w] = net(value[i, w], price, load[i, w])
+            most[k] = max(most[k], net_value[k, w])
     best = Knapsack(np.zeros((n, numbers)), np.full(n, np.inf), most, np.arange(n))
     tightest = np.inf
     for q in range(resources + 1):
-        size, room = np.zeros((n, numbers)), 0.0
+        size, total = np.zeros((n, numbers)), 0.0
         for r in range(resources):
             if capacity[r] > 0.0 and q in (r, resources):
-                room += 1.0
+                total += 1.0
                 for k in range(n):
                     for w in range(1, numbers):
-                        if worth[k, w] > -np.inf:
+                        if net_value[k, w] > -np.inf:
                             size[k, w] += load[item[k], w, r] / capacity[r]
-        if room == 0.0:
+        if total == 0.0:
             continue
-        size /= room
+        size /= total
         density = np.zeros(n)
         for k in range(n):
             for w in range(1, numbers):
-                if worth[k, w] > 0.0:
-                    each = worth[k, w] / size[k, w] if size[k, w] > 0.0 else np.inf
+                if net_value[k, w] > 0.0:
+                    each = net_value[k, w] / size[k, w] if size[k, w] > 0.0 else np.inf
                     density[k] = max(density[k], each)
         order = np.argsort(-density)
         promise = promised(most, density, order, (1 << n) - 1, 0, LOOSE)
@@ -221,18 +221,18 @@ def promised(
 
 @kernel
 def set_values(
-    machine: Machine, sack: Knapsack, forced: int, worth: Floats, closure: Floats
+    machine: Machine, sack: Knapsack, forced: int, net_value: Floats, closure: Floats
 ) -> float:
-    """Fill ``worth`` (2**n,) of every set of items: its best load, -inf if a part of it is as good.
+    """Fill ``net_value`` (2**n,) of every set of items: its best load, -inf if a subset is as good.
 
     ``closure`` (2**n,) is scratch memory. Returns how much more any set might be worth, if a search
     had to be cut short.
     """
     n, steps, excess = machine.item.size, plain_int(MOST_STEPS), 0.0
-    worth[0], closure[0] = 0.0, 0.0
+    net_value[0], closure[0] = 0.0, 0.0
     y = np.empty(n, np.int64)
-    for s in range(1, worth.size):
-        floor, worth[s] = -np.inf, -np.inf
+    for s in range(1, net_value.size):
+        floor, net_value[s] = -np.inf, -np.inf
         for j in range(n):  # without one that may stay away
             if (s >> j) & 1 and not (forced >> j) & 1:
                 floor = max(floor, closure[s ^ (1 << j)])
@@ -244,7 +244,7 @@ def set_values(
         if steps <= 0:
             excess = max(excess, promise - max(found, floor, -promise))
         if found > floor:
-            worth[s] = closure[s] = found
+            net_value[s] = closure[s] = found
     return excess
 
 

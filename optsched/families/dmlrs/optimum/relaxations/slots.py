@@ -43,18 +43,18 @@ class SlotBlocks(NodeBlocks):
         self.load = self._loads()  # (I, N + 1, R)
         holds = (self.load[:, :, None, :] <= self.capacity).all(axis=3)
         holds &= self.load[:, :, :1] >= 0
-        self.room = holds[:, 1:].sum(axis=1)  # (I, C) workers on the machine of their PS
+        self.max_units = holds[:, 1:].sum(axis=1)  # (I, C) workers on the machine of their PS
         utility = self.inst.arrays.utility
         least = NEGLIGIBLE * utility.max(initial=0.0)
         most = self.load.shape[1]
         self.row = np.full((self.jobs, self.slots, most), -1)
         k = 0
         for i, end in enumerate(self.inst.earliest):
-            if end is None or not self.room[i].any():
+            if end is None or not self.max_units[i].any():
                 continue
             for t in range(self.inst.jobs[i].arrival, self.slots):
                 if utility[i, max(t, end)] > least:
-                    n = int(self.room[i].max())
+                    n = int(self.max_units[i].max())
                     self.row[i, t, 1 : n + 1] = np.arange(k, k + n)
                     k += n
         self.workers = k
@@ -76,7 +76,7 @@ class SlotBlocks(NodeBlocks):
         """Return the fewest and most workers on one machine in every slot, (T, I)."""
         node, slots = self.node, np.arange(self.slots)
         runs = (self.row[:, :, 1] >= 0) & (slots[None, :] <= node.last[:, None])
-        most = np.minimum(node.upper, self.room.max(axis=1, initial=0)[:, None])
+        most = np.minimum(node.upper, self.max_units.max(axis=1, initial=0)[:, None])
         upper = np.where(runs & (node.mode != OUTER_ONLY), most, 0)
         lower = np.where(node.mode == INNER_ONLY, node.lower, 0)
         return np.ascontiguousarray(lower.T), np.ascontiguousarray(upper.T)
@@ -93,12 +93,12 @@ class SlotBlocks(NodeBlocks):
     def from_capacity(self, prices: Floats) -> Floats:
         """Return prices on capacity, shape (T, R, C), and what they request a worker, at least."""
         out = np.concatenate([np.zeros(self.workers), prices.ravel()])
-        for i in np.flatnonzero(self.room.any(axis=1)).tolist():
-            c = np.flatnonzero(self.room[i])
-            n = self.room[i, c]
+        for i in np.flatnonzero(self.max_units.any(axis=1)).tolist():
+            c = np.flatnonzero(self.max_units[i])
+            n = self.max_units[i, c]
             each = np.einsum("cr,trc->tc", self.load[i, n] / n[:, None], prices[:, :, c])
             for t in np.flatnonzero(self.row[i, :, 1] >= 0).tolist():
-                out[self.row[i, t, 1 : self.room[i].max() + 1]] = each[t].min()
+                out[self.row[i, t, 1 : self.max_units[i].max() + 1]] = each[t].min()
         return out
 
     def price(self, prices: Floats, duals: Floats) -> Pricing:
@@ -110,7 +110,7 @@ class SlotBlocks(NodeBlocks):
         worker, charged = self.by_job(prices), self.by_class(prices)
         machines = Machines(charged, self.free, self.count)
         for i, request in enumerate(self.requests):
-            most = int(self.room[i].max(initial=0))
+            most = int(self.max_units[i].max(initial=0))
             best[i], found = self.best_schedule(
                 i, request, machines, float(duals[i]), worker[i], most
             )

@@ -43,16 +43,16 @@ class UnitPriceDecomposition(NodeBlocks):
         arrays = self.inst.arrays
         demand = np.concatenate([arrays.worker_demand, arrays.ps_demand]).astype(float)
         self.demand = demand  # (2 I, R)
-        self.room = self._rooms()  # (2 I, C)
-        worth = arrays.utility.max(initial=0.0)
+        self.max_units = self._units_that_fit()  # (2 I, C)
+        total = arrays.utility.max(initial=0.0)
         self.row = np.full((2, self.jobs, self.slots, len(self.classes)), -1)
         rows = 0
         for i, end in enumerate(self.inst.earliest):
             for t in range(self.inst.jobs[i].arrival, self.slots):
-                if end is None or arrays.utility[i, t] <= NEGLIGIBLE * worth:
+                if end is None or arrays.utility[i, t] <= NEGLIGIBLE * total:
                     continue
                 for c, s in ((c, s) for c in range(len(self.classes)) for s in SIDES):
-                    if self.room[s * self.jobs + i, c]:
+                    if self.max_units[s * self.jobs + i, c]:
                         self.row[s, i, t, c] = rows
                         rows += 1
         self.rows = rows
@@ -72,7 +72,7 @@ class UnitPriceDecomposition(NodeBlocks):
         self.free[:, :resources] = capacity.free
         self.at(self.root())
 
-    def _rooms(self) -> Ints:
+    def _units_that_fit(self) -> Ints:
         """Return how many workers (PS) of each job one empty machine of each class holds."""
         most = np.array(
             [
@@ -103,7 +103,7 @@ class UnitPriceDecomposition(NodeBlocks):
         runs = node.upper[:, self.host_slot].T * (
             self.host_slot[:, None] <= np.minimum(node.last, self.slots - 1)[None, :]
         )
-        upper = self.room[:, self.host_class].T.copy()
+        upper = self.max_units[:, self.host_class].T.copy()
         there = np.concatenate([self.row[s][:, self.host_slot, self.host_class] for s in SIDES])
         upper[there.T < 0] = 0
         upper[:, :jobs] = np.minimum(upper[:, :jobs], runs)
@@ -169,8 +169,8 @@ class UnitPriceDecomposition(NodeBlocks):
         best_patterns(hosts, top, out, NODES, STEPS)
         work_units.steps(pattern_steps(self.upper))
         best[self.jobs :] = top
-        worth = (value * out).sum(axis=1)  # where the search was cut short, less than ``top``
-        for b in np.flatnonzero((worth > duals[self.jobs :]) & (worth > 0)).tolist():
+        total = (value * out).sum(axis=1)  # where the search was cut short, less than ``top``
+        for b in np.flatnonzero((total > duals[self.jobs :]) & (total > 0)).tolist():
             columns.append(self.host_column(b, out[b]))
 
     def patterns_of(self, plans: Mapping[int, Plan]) -> list[Column]:

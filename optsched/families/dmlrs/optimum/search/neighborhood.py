@@ -96,7 +96,7 @@ class Neighborhood:
         free = over_slots(arrays.capacity.astype(float), inst.horizon)
         self.board = SharedBoard(inst, free, prices)
         best = arrays.utility.max(axis=1, initial=0.0)
-        self.worth = np.where(best > NEGLIGIBLE * best.max(initial=0.0), best, 0.0)
+        self.payoff = np.where(best > NEGLIGIBLE * best.max(initial=0.0), best, 0.0)
         useful = arrays.utility > NEAR * best[:, None]
         last = inst.horizon - 1 - useful[:, ::-1].argmax(axis=1)
         self.windows = [(job.arrival, int(t)) for job, t in zip(inst.jobs, last, strict=True)]
@@ -117,7 +117,7 @@ class Neighborhood:
             if job is None:
                 continue
             plan = plan_of(job, self.board.requests[i].utility)
-            if plan.value > 0 and self.worth[i] > 0:
+            if plan.value > 0 and self.payoff[i] > 0:
                 plans[i] = plan
         return plans
 
@@ -150,7 +150,7 @@ class Neighborhood:
 
         improve(
             self.board,
-            self.worth.tolist(),
+            self.payoff.tolist(),
             self.windows,
             len(FACTORS),
             Streams(seed)("neighbourhood", start),

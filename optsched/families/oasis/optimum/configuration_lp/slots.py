@@ -102,8 +102,8 @@ class Slots:
             np.array([t in known for t in slots.tolist()], bool),
         )
         work_units.steps(PACKING * float(pricing.may.sum()))
-        room = [np.zeros((slots.size, *shape), np.int16) for shape in self.shapes]
-        hosted = Hosted(room[0], room[1], np.zeros(value.shape, np.int64))
+        counts = [np.zeros((slots.size, *shape), np.int16) for shape in self.shapes]
+        hosted = Hosted(counts[0], counts[1], np.zeros(value.shape, np.int64))
         for s, t in enumerate(slots.tolist()):
             if t in known:
                 allowed = pricing.may[s, known[t].jobs]

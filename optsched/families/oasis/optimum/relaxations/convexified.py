@@ -68,8 +68,8 @@ class RelaxedBlocks:
         )
         demand = (a.worker_demand.astype(float), a.ps_demand.astype(float))
         self.sides = (
-            Side(demand[0], _rooms(demand[0], capacity[0], count[0], a.chunks)),
-            Side(demand[1], _rooms(demand[1], capacity[1], count[1], a.chunks)),
+            Side(demand[0], _units_that_fit(demand[0], capacity[0], count[0], a.chunks)),
+            Side(demand[1], _units_that_fit(demand[1], capacity[1], count[1], a.chunks)),
         )
         self.found = Found(
             np.zeros(self.blocks), np.full(self.blocks, -1, np.int64), np.zeros(self.blocks)
@@ -155,12 +155,12 @@ class RelaxedBlocks:
         )
 
 
-def _rooms(demand: Floats, capacity: Floats, count: Floats, most: Ints) -> Floats:
+def _units_that_fit(demand: Floats, capacity: Floats, count: Floats, most: Ints) -> Floats:
     """Return how many workers (PS) of each job all machines of each class hold, (I, C)."""
     holds = np.repeat(most[:, None].astype(float), len(capacity), axis=1)
     for r in range(capacity.shape[1]):
         needs = demand[:, r] > 0
         fits = np.floor(capacity[None, :, r] / demand[needs, r, None])
         holds[needs] = np.minimum(holds[needs], fits)
-    rooms: Floats = holds * count
-    return rooms
+    max_units: Floats = holds * count
+    return max_units

@@ -54,7 +54,7 @@ class Side(NamedTuple):
     """Workers, or PS, of I jobs on machines in C classes, with R resources."""
 
     demand: Floats  # (I, R) units of one
-    room: Floats  # (I, C) how many all machines of a class hold together
+    max_units: Floats  # (I, C) how many all machines of a class hold together
 
 
 class Found(NamedTuple):
@@ -79,14 +79,14 @@ class Scratch(NamedTuple):
 
 
 @kernel(inline="always")
-def next_class(unit: Floats, s: int, room: Floats, c: int) -> int:
+def next_class(unit: Floats, s: int, max_units: Floats, c: int) -> int:
     """Return the class that comes after ``c`` (-1: the first) by price in slot ``s``; or -1.
 
-    ``unit`` (C, T) as in `Scratch`; ``room`` (C,) for workers (PS), 0: no part in it.
+    ``unit`` (C, T) as in `Scratch`; ``max_units`` (C,) for workers (PS), 0: no part in it.
     """
     found = -1
-    for k in range(room.size):
-        if room[k] < 1.0 or k == c:
+    for k in range(max_units.size):
+        if max_units[k] < 1.0 or k == c:
             continue
         if c >= 0 and (unit[k, s] < unit[c, s] or (unit[k, s] == unit[c, s] and k < c)):
             continue
@@ -96,17 +96,17 @@ def next_class(unit: Floats, s: int, room: Floats, c: int) -> int:
 
 
 @kernel
-def _fill(unit: Floats, s: int, room: Floats, most: int, cost: Floats) -> int:
+def _fill(unit: Floats, s: int, max_units: Floats, most: int, cost: Floats) -> int:
     """Fill in the least ``cost[n]`` of n = 0..``most`` workers (PS); return how many there are.
 
     The others as in `next_class`.
     """
-    cost[0], n, c = 0.0, 0, next_class(unit, s, room, -1)
+    cost[0], n, c = 0.0, 0, next_class(unit, s, max_units, -1)
     while n < most and c >= 0:
-        for _ in range(min(most - n, int(room[c]))):
+        for _ in range(min(most - n, int(max_units[c]))):
             cost[n + 1] = cost[n] + unit[c, s]
             n += 1
-        c = next_class(unit, s, room, c)
+        c = next_class(unit, s, max_units, c)
     return n
 
 
@@ -114,19 +114,19 @@ def _fill(unit: Floats, s: int, room: Floats, most: int, cost: Floats) -> int:
 def _lines(
     unit: tuple[Floats, Floats],
     s: int,
-    rooms: tuple[Floats, Floats],
+    max_units: tuple[Floats, Floats],
     most: int,
     rate: float,
     scratch: Scratch,
 ) -> int:
     """Write the segments of W(n) + P(rho n), slopes ascending; return how many there are.
 
-    ``unit`` as in `Scratch`; ``rooms`` (C,) for workers, for PS.
+    ``unit`` as in `Scratch`; ``max_units`` (C,) for workers, for PS.
     """
     used, n = 0, 0.0
-    c, d = next_class(unit[0], s, rooms[0], -1), next_class(unit[1], s, rooms[1], -1)
-    ends = rooms[0][c] if c >= 0 else 0.0
-    servers = rooms[1][d] if d >= 0 else 0.0
+    c, d = next_class(unit[0], s, max_units[0], -1), next_class(unit[1], s, max_units[1], -1)
+    ends = max_units[0][c] if c >= 0 else 0.0
+    servers = max_units[1][d] if d >= 0 else 0.0
     while n < most and c >= 0 and (d >= 0 or rate == 0.0):
         last = servers / rate if rate > 0.0 else np.inf
         end = min(float(most), ends, last)
@@ -135,11 +135,11 @@ def _lines(
         scratch.reach[used + 1] = n
         used += 1
         if n >= ends:
-            c = next_class(unit[0], s, rooms[0], c)
-            ends += rooms[0][c] if c >= 0 else 0.0
+            c = next_class(unit[0], s, max_units[0], c)
+            ends += max_units[0][c] if c >= 0 else 0.0
         if n >= last:
-            d = next_class(unit[1], s, rooms[1], d)
-            servers += rooms[1][d] if d >= 0 else 0.0
+            d = next_class(unit[1], s, max_units[1], d)
+            servers += max_units[1][d] if d >= 0 else 0.0
     return used
 
 
@@ -147,18 +147,18 @@ def _lines(
 def _hulls(
     unit: tuple[Floats, Floats],
     s: int,
-    rooms: tuple[Floats, Floats],
+    max_units: tuple[Floats, Floats],
     most: int,
     servers: Ints,
     scratch: Scratch,
 ) -> int:
     """Write the segments of the lower hull of the cost; return how many there are.
 
-    ``unit`` and ``rooms`` as in `_lines`; n workers need ``servers[n]`` PS.
+    ``unit`` and ``max_units`` as in `_lines`; n workers need ``servers[n]`` PS.
     """
     cost, ps = scratch.cost[0], scratch.cost[1]
-    _fill(unit[0], s, rooms[0], most, cost)
-    _fill(unit[1], s, rooms[1], servers[most], ps)
+    _fill(unit[0], s, max_units[0], most, cost)
+    _fill(unit[1], s, max_units[1], servers[most], ps)
     for n in range(1, most + 1):
         cost[n] += ps[servers[n]]
     used = hull(cost, most, scratch.slope, scratch.length)
@@ -206,7 +206,7 @@ def pop(scratch: Scratch, size: int) -> None:
 def _use(
     unit: Floats,
     slot: tuple[int, int],
-    room: Floats,
+    max_units: Floats,
     demand: Floats,
     part: tuple[float, float, float],
     usage: Floats,
@@ -214,18 +214,18 @@ def _use(
     """Add what the workers (PS) from ``part[0]`` to ``part[1]`` of a slot use, times ``part[2]``.
 
     ``slot`` is the one of the job's window, and of the horizon; ``usage`` has shape (C, R, T).
-    ``unit`` and ``room`` as in `next_class`; ``demand`` (R,) of one.
+    ``unit`` and ``max_units`` as in `next_class`; ``demand`` (R,) of one.
     """
     s, t = slot
     low, high, share = part
-    held, c = 0.0, next_class(unit, s, room, -1)
+    held, c = 0.0, next_class(unit, s, max_units, -1)
     while c >= 0 and held < high:
-        mine = min(high, held + room[c]) - max(low, held)
+        mine = min(high, held + max_units[c]) - max(low, held)
         if mine > 0.0:
             for r in range(demand.size):
                 usage[c, r, t] += share * mine * demand[r]
-        held += room[c]
-        c = next_class(unit, s, room, c)
+        held += max_units[c]
+        c = next_class(unit, s, max_units, c)
 
 
 @kernel
@@ -244,7 +244,7 @@ def unit_prices(
     for side in range(2):
         unit, price, demand = scratch.unit[side], prices[side], sides[side].demand[i]
         for c in range(price.shape[0]):
-            if sides[side].room[i, c] < 1.0:
+            if sides[side].max_units[i, c] < 1.0:
                 continue
             unit[c, :slots] = 0.0
             for r in range(demand.size):
@@ -290,20 +290,20 @@ def sweep(
         if most < 1 or slots < 1 or work > most * slots:
             continue
         unit_prices(i, a, slots, sides, prices, scratch)
-        rooms = (sides[0].room[i], sides[1].room[i])
+        max_units = (sides[0].max_units[i], sides[1].max_units[i])
         servers = jobs.servers[jobs.first[i] : jobs.first[i] + most + 1]
         best, completion, cost = 0.0, -1, 0.0
         for again in range(2):  # the second time, only what the best schedule takes
             size, held, paid = 0, 0.0, 0.0
             end = slots if again == 0 else completion + 1
             for s in range(end):
-                worth = jobs.utility[i, a + s]
-                if again == 0 and worth <= best:
+                gain = jobs.utility[i, a + s]
+                if again == 0 and gain <= best:
                     break
                 if hulls:
-                    used = _hulls(scratch.unit, s, rooms, most, servers, scratch)
+                    used = _hulls(scratch.unit, s, max_units, most, servers, scratch)
                 else:
-                    used = _lines(scratch.unit, s, rooms, most, jobs.rate[i], scratch)
+                    used = _lines(scratch.unit, s, max_units, most, jobs.rate[i], scratch)
                 for k in range(used):
                     slope = scratch.slope[k]
                     low, high = scratch.reach[k], scratch.reach[k + 1]
@@ -320,8 +320,8 @@ def sweep(
                         size -= 1
                 if again == 0 and held >= work - ENOUGH:
                     spent = paid - heap[0, 0] * max(0.0, held - work)
-                    if worth - spent > best:
-                        best, completion, cost = worth - spent, s, spent
+                    if gain - spent > best:
+                        best, completion, cost = gain - spent, s, spent
             if completion < 0:
                 break
         if completion < 0:
@@ -333,10 +333,10 @@ def sweep(
             share = 1.0 - max(0.0, held - work) / length if k == 0 else 1.0
             slot = (s, a + s)
             part = (low, low + length, share)
-            _use(scratch.unit[0], slot, rooms[0], sides[0].demand[i], part, usage[0])
+            _use(scratch.unit[0], slot, max_units[0], sides[0].demand[i], part, usage[0])
             if hulls:
                 part = (float(servers[int(low)]), float(servers[int(low + length)]), share)
             else:
                 part = (jobs.rate[i] * low, jobs.rate[i] * (low + length), share)
-            _use(scratch.unit[1], slot, rooms[1], sides[1].demand[i], part, usage[1])
+            _use(scratch.unit[1], slot, max_units[1], sides[1].demand[i], part, usage[1])
     return total

@@ -277,8 +277,8 @@ class CutLoop:
             cost = np.einsum("trc,ir->itc", price, demand)
             for p, dual in more[side]:
                 cost[:, p.slot, p.group] += dual * p.weight / problem.count[side][p.group]
-            room = np.all(demand[:, None, :] <= capacity[None, :, :], axis=2)  # (I, C)
-            cheapest = np.where(np.expand_dims(room, 1), cost, np.inf).min(axis=2)
+            fits = np.all(demand[:, None, :] <= capacity[None, :, :], axis=2)  # (I, C)
+            cheapest = np.where(np.expand_dims(fits, 1), cost, np.inf).min(axis=2)
             out.append(np.where(np.isfinite(cheapest), cheapest, 0.0))
         return out[0], out[1]
 

@@ -125,8 +125,8 @@ class _Matrix:
         self.columns = 0
         self.rows = problem.rhs.size
         self.upper: list[Floats] = [np.where(problem.rhs > 0, 1.0, 0.0)]
-        worth = self.earned > LEAST_JOB * self.earned.sum()
-        for i in np.flatnonzero(worth).tolist() if jobs is None else sorted(jobs):
+        relevant = self.earned > LEAST_JOB * self.earned.sum()
+        for i in np.flatnonzero(relevant).tolist() if jobs is None else sorted(jobs):
             self.job(i)
 
     def prices(self, duals: Floats) -> Floats:

@@ -111,10 +111,10 @@ class FixAndOptimize:
         """Go on with what earns the most; return whether there was any."""
         target = self.target()
         with self.lock:
-            self.open = [r for r in self.open if self._worth(r.first.due) > target]
+            self.open = [r for r in self.open if self._value(r.first.due) > target]
             if not self.open:
                 return False
-            repair = min(self.open, key=lambda r: (r.rounds, -self._worth(r.first.due)))
+            repair = min(self.open, key=lambda r: (r.rounds, -self._value(r.first.due)))
         schedule = repair.now.work(span, self._ended)
         if schedule is not None:
             self.schedules.put(schedule)
@@ -125,7 +125,7 @@ class FixAndOptimize:
             repair.again()
         elif repair.now.stuck:
             later = repair.now.postponed()
-            if self._worth(later) > target:
+            if self._value(later) > target:
                 repair.now = repair.now.follow(later)
             else:
                 repair.again()
@@ -141,7 +141,7 @@ class FixAndOptimize:
         long = self.progress.tightened < (1 - params.stuck) * self.progress.seconds()
         return params.stuck_share if long else params.repair_share
 
-    def _worth(self, completions: Mapping[int, int]) -> float:
+    def _value(self, completions: Mapping[int, int]) -> float:
         return float(sum(self.problem.arrays.utility[i, t] for i, t in completions.items()))
 
 

@@ -105,15 +105,15 @@ def _offers(t: int, s: int, mine: _SideDemand, limit: int, dearest: float, slot:
             n = _holds(free, h, demand, limit)
             if n == 0:
                 continue
-            worth = unit[c, s]
+            gain = unit[c, s]
             if fragmentation_penalty > 0.0 and n < limit:
                 rest = 0.0
                 for r in range(demand.size):
                     rest += price[c, r, t] * (free[r, h] - n * demand[r])
-                worth += fragmentation_penalty * rest / n
-            if worth >= dearest or (held >= limit and worth >= slot.heap[0, 0]):
+                gain += fragmentation_penalty * rest / n
+            if gain >= dearest or (held >= limit and gain >= slot.heap[0, 0]):
                 continue
-            push(slot, size, worth, float(n), h, 0.0)
+            push(slot, size, gain, float(n), h, 0.0)
             size, held = _keep(slot, size + 1, held + n, float(limit))
     if size > 0 and held > limit:
         slot.heap[1, 0] -= held - limit
@@ -173,8 +173,8 @@ def insert(
         size, held, paid = 0, 0.0, 0.0
         end = slots if again == 0 else completion + 1
         for s in range(end):
-            worth = jobs.utility[i, a + s]
-            if again == 0 and worth <= best:
+            gain = jobs.utility[i, a + s]
+            if again == 0 and gain <= best:
                 break
             # a worker pays its share of the PS that all of them would have
             offers = _offers(a + s, s, server, servers[most], np.inf, slot)
@@ -204,7 +204,7 @@ def insert(
                     pop(scratch, size)
                     size -= 1
             if again == 0 and held >= work:
-                earned = worth - factor * (paid - heap[0, 0] * (held - work))
+                earned = gain - factor * (paid - heap[0, 0] * (held - work))
                 if earned > best:
                     best, completion = earned, s
         if completion < 0:

@@ -87,7 +87,7 @@ class Neighborhood:
                     _per_worker(prices[1], demand[1], capacity[1]),
                 )
             ),
-            (_free_worth(prices[0], capacity[0]), _free_worth(prices[1], capacity[1])),
+            (_free_value(prices[0], capacity[0]), _free_value(prices[1], capacity[1])),
             FACTORS,
         )
         best = arrays.utility.max(axis=1, initial=0.0)
@@ -98,11 +98,11 @@ class Neighborhood:
         first = np.minimum(arrays.arrival + shortest - 1, inst.horizon - 1)
         earned = np.take_along_axis(arrays.utility, first[:, None], axis=1)[:, 0]
         earned[(shortest == 0) | (arrays.arrival + shortest > inst.horizon)] = 0.0
-        self.worth = np.where(earned > LEAST * earned.sum(), earned, 0.0)
+        self.payoff = np.where(earned > LEAST * earned.sum(), earned, 0.0)
         # jobs that fill their time leave no choice
         self.rigid = shortest / np.maximum(last - arrays.arrival + 1, 1)
         self.share = np.ones(len(inst.jobs)) if guide is None else guide.share
-        self.earned = self.worth if guide is None else guide.value
+        self.earned = self.payoff if guide is None else guide.value
         self.builders = BUILDERS[guide is not None]
         if guide is not None:
             self.board.candidate = guide.share > LEAST_SHARE
@@ -116,10 +116,10 @@ class Neighborhood:
 
     def start(self, stop: Callable[[], bool] = lambda: False) -> None:
         """Insert the jobs at the full prices, the most valuable first."""
-        construct(self.board, self._jobs(np.argsort(-self.worth, kind="stable")), FULL, stop)
+        construct(self.board, self._jobs(np.argsort(-self.payoff, kind="stable")), FULL, stop)
 
     def _jobs(self, order: Ints) -> list[int]:
-        return [i for i in order.tolist() if self.worth[i] > 0]
+        return [i for i in order.tolist() if self.payoff[i] > 0]
 
     def build(self, rng: Generator, done: Callable[[], float], found: Callable[[], None]) -> None:
         """Build schedules from random orders near the relaxation's; end with the best."""
@@ -196,14 +196,14 @@ class Neighborhood:
         arrived()
         improve(
             board,
-            self.worth.tolist(),
+            self.payoff.tolist(),
             self.windows,
             len(FACTORS),
             rng,
             done=lambda: (done() - BUILDING) / (1 - BUILDING),
             found=found,
             keep=board.keep,
-            weights=(self.worth * (self.share + HOPE)).tolist(),
+            weights=(self.payoff * (self.share + HOPE)).tolist(),
             arrived=arrived,
         )
         progress.incumbent(value, self.schedule(best))
@@ -242,9 +242,9 @@ def _per_worker(prices: Floats, demand: Floats, capacity: Floats) -> Floats:
     return out
 
 
-def _free_worth(prices: Floats, capacity: Floats) -> Floats:
+def _free_value(prices: Floats, capacity: Floats) -> Floats:
     """Return the value of a free unit, (T, R, H): its price, and a little for every resource."""
     whole = np.maximum(capacity.sum(axis=0), 1.0)
     all_of_it = np.maximum((prices * capacity.T).sum(axis=(1, 2)), 1e-9)  # (T,)
-    worth: Floats = prices + 0.05 * all_of_it[:, None, None] / whole[None, :, None]
-    return worth
+    payoff: Floats = prices + 0.05 * all_of_it[:, None, None] / whole[None, :, None]
+    return payoff

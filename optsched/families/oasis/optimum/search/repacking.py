@@ -15,7 +15,7 @@ import numpy as np
 from optsched.numbers.arrays import Flags, Floats, Ints, Small
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.patterns import Knapsacks, best_patterns
-from optsched.scheduling.oracle.slots import plain_int, rooms
+from optsched.scheduling.oracle.slots import plain_int, units_that_fit
 
 NODES = 30  # of the search for a machine's best pattern
 
@@ -25,30 +25,30 @@ class Side(NamedTuple):
 
     demand: Floats  # (I, R) of one worker, in units
     most: Ints  # (I,) workers in a slot
-    worth: Floats  # (I, T) of one worker: what the patterns of the first try maximize
+    unit_value: Floats  # (I, T) of one worker: what the patterns of the first try maximize
     capacity: Floats  # (H, R) in units, equal machines next to each other
     weight: Floats  # (T, R, H) value of a free unit, by which a job chooses among machines
     free: Floats  # (T, R, H) in units
     number: Ints  # (T, I) workers that run
     hosted: Small  # (T, H, I) the same by machine
-    room: Floats  # (T,) workers of the next job that a slot holds
+    max_units: Floats  # (T,) workers of the next job that a slot holds
     repacked: Flags  # (T,) whether it holds them only packed anew
     fresh: Small  # (T, H, I) how it is packed anew
     scratch: Floats  # (H,)
 
 
 @kernel
-def slot_rooms(i: int, first: int, last: int, side: Side) -> None:
+def count_slots(i: int, first: int, last: int, side: Side) -> None:
     """Count what fits of job i into each of the slots first..last as things stand."""
     most = side.most[i]
-    for t in range(side.room.size):
-        side.room[t], side.repacked[t] = 0.0, False
+    for t in range(side.max_units.size):
+        side.max_units[t], side.repacked[t] = 0.0, False
     for t in range(first, last + 1):
-        rooms(side.free[t], side.demand[i], most, side.scratch)
+        units_that_fit(side.free[t], side.demand[i], most, side.scratch)
         held = 0.0
         for h in range(side.scratch.size):
             held += side.scratch[h]
-        side.room[t] = min(float(most), held)
+        side.max_units[t] = min(float(most), held)
 
 
 @kernel(inline="always")
@@ -70,7 +70,7 @@ def fill_machines(
     """
     machines, resources = capacity.shape
     jobs = number.size
-    worth = np.empty(1)
+    unit_value = np.empty(1)
     lower, pattern = np.empty((1, jobs), np.int64), np.empty((1, jobs), np.int64)
     steps = plain_int(0)
     todo = 0
@@ -87,9 +87,9 @@ def fill_machines(
             for j in range(jobs):
                 again = again and pattern[0, j] <= left[0, j]
         if todo > 0 and not again:
-            room = capacity[h : h + 1]
-            knapsacks = Knapsacks(value, demand, room, lower, left)
-            best_patterns(knapsacks, worth, pattern, nodes, steps)
+            max_units = capacity[h : h + 1]
+            knapsacks = Knapsacks(value, demand, max_units, lower, left)
+            best_patterns(knapsacks, unit_value, pattern, nodes, steps)
             last = h
         for j in range(jobs):
             put = pattern[0, j] if todo > 0 else 0
@@ -106,7 +106,7 @@ def repack(t: int, i: int, want: int, side: Side, tries: int) -> int:
     What other jobs have in the slot keeps some place, else the answer is -1. From try to try, the
     jobs that found no place gain value. ``side.fresh[t]`` receives the packing.
     """
-    number, worth, demand = side.number, side.worth, side.demand
+    number, unit_value, demand = side.number, side.unit_value, side.demand
     capacity, fresh = side.capacity, side.fresh
     machines, resources = capacity.shape
     jobs = demand.shape[0]
@@ -121,7 +121,7 @@ def repack(t: int, i: int, want: int, side: Side, tries: int) -> int:
     wanted, left = np.empty(n + 1, np.int64), np.empty((1, n + 1), np.int64)
     hosted = np.empty((machines, n + 1), np.int64)
     for k in range(n + 1):
-        value[0, k], wanted[k] = worth[item[k], t], number[t, item[k]]
+        value[0, k], wanted[k] = unit_value[item[k], t], number[t, item[k]]
         for r in range(resources):
             need[k, r] = demand[item[k], r]
     wanted[n] = want
@@ -180,23 +180,23 @@ def hoped(i: int, first: int, last: int, side: Side) -> float:
     total, out = np.empty(side.capacity.shape[1]), 0.0
     _all_of_it(side.capacity, total)
     for t in range(first, last + 1):
-        out += max(side.room[t], _left(t, i, side, total))
+        out += max(side.max_units[t], _left(t, i, side, total))
     return out
 
 
 @kernel(nogil=True)  # searches run side by side in threads
-def make_room(i: int, first: int, last: int, side: Side, tries: int) -> None:
+def repack_slots(i: int, first: int, last: int, side: Side, tries: int) -> None:
     """Raise the room of job i where a slot can be packed anew; mark those slots."""
-    total, room = np.empty(side.capacity.shape[1]), side.room
+    total, max_units = np.empty(side.capacity.shape[1]), side.max_units
     _all_of_it(side.capacity, total)
     for t in range(first, last + 1):
-        if room[t] >= side.most[i]:
+        if max_units[t] >= side.most[i]:
             continue
         bound = _left(t, i, side, total)
-        if bound > room[t]:
+        if bound > max_units[t]:
             got = repack(t, i, int(bound), side, tries)
-            if got > room[t]:
-                room[t] = got
+            if got > max_units[t]:
+                max_units[t] = got
                 side.repacked[t] = True
 
 
@@ -213,7 +213,7 @@ def put(i: int, amount: Ints, side: Side) -> None:
         if want == 0 or side.repacked[t]:
             continue
         side.number[t, i] = want
-        rooms(free[t], demand[i], want, scratch)
+        units_that_fit(free[t], demand[i], want, scratch)
         while want > 0:
             least, where, take = np.inf, -1, 0
             for h in range(machines):

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from optsched.families.oasis.optimum.search.repacking import (
     Side,
+    count_slots,
     hoped,
-    make_room,
     put,
     put_repacked,
-    slot_rooms,
+    repack_slots,
 )
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
@@ -82,7 +82,7 @@ class PackedBoard:
             for d, m, c, p, w in zip(demands, most.T, capacity, prices, weight, strict=True)
         )
         self.sides = workers, ps
-        self._rooms = [side.room[:, None, None] for side in self.sides]
+        self._max_units = [side.max_units[:, None, None] for side in self.sides]
         self._prices = [
             [np.ascontiguousarray(p * multiple)[:, :, None, None] for p in prices]
             for multiple, _ in factors
@@ -108,13 +108,13 @@ class PackedBoard:
         return Side(
             demand=demand,
             most=most,
-            worth=_worth(prices, demand, capacity),
+            unit_value=_unit_value(prices, demand, capacity),
             capacity=capacity,
             weight=weight,
             free=over_slots(capacity, slots),
             number=np.zeros((slots, jobs), np.int64),
             hosted=np.zeros((slots, machines, jobs), self._kind),
-            room=np.zeros(slots),
+            max_units=np.zeros(slots),
             repacked=np.zeros(slots, np.bool_),
             fresh=np.zeros((slots, machines, jobs), self._kind),
             scratch=np.empty(machines),
@@ -126,14 +126,14 @@ class PackedBoard:
         work_units.spend(INSERTION)
         work_units.steps(self._steps * (last - request.arrival + 1))
         for side in self.sides:
-            slot_rooms(i, request.arrival, last, side)
+            count_slots(i, request.arrival, last, side)
         completion = self._best(i, factor)
         if self.factors[factor][1] and self.candidate[i] and not self._content(i, completion):
             until = last if completion < 0 else completion
             if completion >= 0 or self._hope(i, until):
                 work_units.steps(REPACKING * self._steps * (until - request.arrival + 1))
                 for side in self.sides:
-                    make_room(i, request.arrival, until, side, TRIES)
+                    repack_slots(i, request.arrival, until, side, TRIES)
                 completion = self._best(i, factor)
         if completion < 0:
             return False
@@ -144,8 +144,8 @@ class PackedBoard:
         """Leave the best schedule in the scratch memory; return its completion, or -1."""
         request, one = self.requests[i], self._one
         workers, ps = (
-            Machines(prices[i], room, self._count)
-            for prices, room in zip(self._prices[factor], self._rooms, strict=True)
+            Machines(prices[i], max_units, self._count)
+            for prices, max_units in zip(self._prices[factor], self._max_units, strict=True)
         )
         alone = request._replace(worker_demand=one, ps_demand=one)
         _, completion, _ = best_schedule(alone, workers, ps, 0.0, self._scratch)
@@ -229,7 +229,7 @@ class PackedBoard:
         return back
 
 
-def _worth(prices: Floats, demand: Floats, capacity: Floats) -> Floats:
+def _unit_value(prices: Floats, demand: Floats, capacity: Floats) -> Floats:
     """Return what a worker counts for when a slot is packed: its price, and a little for its size.
 
     Shapes (I, T), (I, R), (H, R).
@@ -238,8 +238,8 @@ def _worth(prices: Floats, demand: Floats, capacity: Floats) -> Floats:
     little = (
         LITTLE * max(float(prices.max(initial=0.0)), 1e-9) / max(float(size.max(initial=0.0)), 1e-9)
     )
-    worth: Floats = np.ascontiguousarray(prices + little * size[:, None])
-    return worth
+    unit_value: Floats = np.ascontiguousarray(prices + little * size[:, None])
+    return unit_value
 
 
 def _last_useful(request: Request) -> int:

@@ -263,10 +263,10 @@ class SlotRepair:
         fits, limits, uppers, sums = [], [], [], []
         for side in SIDES:
             demand, capacity = problem.demand[side][jobs], self.capacity[side]  # (J, R), (H, R)
-            room = np.where(
+            max_units = np.where(
                 demand[None] > 0, capacity[:, None] // np.maximum(demand, 1)[None], np.inf
             ).min(axis=2, initial=np.inf)
-            upper = np.minimum(room, numbers[side][None])  # (H, J)
+            upper = np.minimum(max_units, numbers[side][None])  # (H, J)
             scale = np.maximum(capacity.max(axis=0), 1.0)
             binds = ((upper @ demand) > capacity).ravel()
             fits.append(kron(eye_array(len(capacity)), (demand / scale).T).tocsr()[binds])

@@ -91,13 +91,13 @@ class CompletionTree:
                 return
             probes = STRONG_CANDIDATES if first else 1
             best: tuple[Completion, CompletionNode, CompletionNode] | None = None
-            for what, worth in splits[:probes]:
+            for what, gain in splits[:probes]:
                 after = span.passed() + 2 * self.seconds
                 if best is not None and after > PROBING * span.whole:
                     break
                 tried = self._try(worst, what, span)
                 lower = worst.bound - max(part.bound for part in tried)
-                self.gain[what.job] = lower / worth
+                self.gain[what.job] = lower / gain
                 if best is None or lower > worst.bound - max(p.bound for p in best[1:]):
                     best = (what, *tried)
                 if stop():
@@ -122,9 +122,9 @@ class CompletionTree:
         differ = usual - (earned[:, -1:] - earned) / np.where(inside, late, 1.0)
         after = np.pad(utility[:, 1:], ((0, 0), (0, 1)))
         loss = np.minimum(late * differ, early * np.minimum(differ, usual - after))
-        worth = np.where(inside, loss, 0.0)
-        slot = worth.argmax(axis=1)
-        most = worth.max(axis=1)
+        gain = np.where(inside, loss, 0.0)
+        slot = gain.argmax(axis=1)
+        most = gain.max(axis=1)
         mean = float(np.mean(list(self.gain.values()))) if self.gain else 1.0
         hope = most * np.array([self.gain.get(i, mean) for i in range(most.size)])
         order = np.lexsort((-most, -hope))

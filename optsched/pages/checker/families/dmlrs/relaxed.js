@@ -2,7 +2,7 @@
 
 const dmlrsRelaxed = (() => {
   const { tables, earliest, fits } = dmlrsData;
-  const [WORKERS, BANDWIDTH, SERVERS, AWAY, NEAR_ROOM, NEAR_WORKERS, ALONE] = [0, 1, 2, 3, 4, 5, 6];
+  const [WORKERS, BANDWIDTH, SERVERS, AWAY, NEAR_CAPACITY, NEAR_WORKERS, ALONE] = [0, 1, 2, 3, 4, 5, 6];
   const [NO_OTHER, LINK, LINK_HERE, SOME_SERVER, HOLDS_SOME, HOLDS_NONE] = [7, 8, 9, 10, 11, 12];
   const ROWS = 13;
   const positive = (x) => larger(0n, x);
@@ -160,8 +160,8 @@ const dmlrsRelaxed = (() => {
       const server = flow - terms.ps[c] + big(job.chunks) * some + of(HOLDS_SOME, c) - of(HOLDS_NONE, c) - more;
       const holds = of(ALONE, c) - (nobody - noOther) - back - room * own + servers * of(HOLDS_NONE, c) - of(HOLDS_SOME, c);
       let sum_ = others * noOther + room * (own + to) + room * positive(worker);
-      sum_ += room * positive(terms.inner - terms.outer - of(NEAR_ROOM, c) - of(NEAR_WORKERS, c));
-      sum_ += positive(room * of(NEAR_ROOM, c) - of(ALONE, c) - others * noOther);
+      sum_ += room * positive(terms.inner - terms.outer - of(NEAR_CAPACITY, c) - of(NEAR_WORKERS, c));
+      sum_ += positive(room * of(NEAR_CAPACITY, c) - of(ALONE, c) - others * noOther);
       sum_ += positive(holds) + servers * positive(server);
       sum_ += room * positive(own - (near.n * flow) / near.d);
       const each = (far.n * flow) / far.d;
