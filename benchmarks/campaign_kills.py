@@ -46,7 +46,7 @@ from campaigning import (
 from poison import NAMES, begun, numbers
 
 from optsched.experiments.campaign import merge, status
-from optsched.experiments.store import State
+from optsched.experiments.store import CellState
 
 KILLS = (("writer", "any"), ("worker", "any"), ("group", "any"), ("group", "commit"))
 REASONS = {
@@ -132,9 +132,9 @@ def _flaws(store: Path, before: set[int]) -> list[str]:
         return []
     wrong = [] if sound(store) else ["the file is damaged"]
     found = status(store)
-    if found.count(State.ERROR):
-        wrong.append(f"{found.count(State.ERROR)} errors")
-    if found.done != found.count(State.DONE, State.LIMIT, State.ERROR):
+    if found.count(CellState.ERROR):
+        wrong.append(f"{found.count(CellState.ERROR)} errors")
+    if found.done != found.count(CellState.DONE, CellState.LIMIT, CellState.ERROR):
         wrong.append("cells that are neither done nor failed")
     if not before <= _stored(store):
         wrong.append("cells that were stored are gone")

@@ -21,9 +21,9 @@ from campaigning import Plan, bags, cluster, command_line, in_folder, in_parts, 
 
 from optsched import campaign
 from optsched.experiments.campaign import status
-from optsched.experiments.cells import Task
+from optsched.experiments.cells import CellTask
 from optsched.experiments.plan import make_plan
-from optsched.experiments.store import State
+from optsched.experiments.store import CellState
 from optsched.problem import family_names
 
 METHODS = {
@@ -57,19 +57,19 @@ def small(seeds: int, *policies: str) -> Plan:
     return bags(seeds, *policies, replications=5)
 
 
-def tasks(plan: Plan) -> Iterator[Task]:
+def tasks(plan: Plan) -> Iterator[CellTask]:
     """Yield optima and cells of a plan, each for itself."""
     for case in make_plan(plan, Path()).cases():
-        yield Task(case.key, case.source, case.seed, case.reference)
+        yield CellTask(case.key, case.source, case.seed, case.reference)
         for cell in case.cells:
-            yield Task(
+            yield CellTask(
                 *(case.key, case.source, case.seed, case.reference, cell.key, cell.contender),
                 policy_seed=cell.seed,
                 replication=cell.replication,
             )
 
 
-def compute(task: Task) -> object:
+def compute(task: CellTask) -> object:
     """Return what comes of a task; for pools that are handed functions."""
     return task.compute()
 
@@ -114,7 +114,7 @@ def _timed(work: Callable[[], object], others: Sequence[int]) -> Row:
     return {"seconds": seconds, "cpu": spent() - before}
 
 
-def _joblib(requested: Sequence[Task]) -> None:
+def _joblib(requested: Sequence[CellTask]) -> None:
     from joblib import Parallel, delayed
     from joblib.externals.loky import get_reusable_executor
 
@@ -122,7 +122,7 @@ def _joblib(requested: Sequence[Task]) -> None:
     get_reusable_executor().shutdown(wait=True)
 
 
-def _tasks(address: str, requested: Sequence[Task]) -> None:
+def _tasks(address: str, requested: Sequence[CellTask]) -> None:
     from distributed import Client
 
     with Client(address, set_as_default=False) as client:
@@ -141,8 +141,8 @@ def many(cell: Row, folder: Path) -> Row:
     return {
         "cells": found.cells,
         "seconds": time.perf_counter() - began,
-        "closed": found.count(State.DONE),
-        "errors": found.count(State.ERROR),
+        "closed": found.count(CellState.DONE),
+        "errors": found.count(CellState.ERROR),
         "certified": _certified(folder / "store"),
     }
 

@@ -22,7 +22,7 @@ from render import number, percent
 
 from optsched.engine.colgen import generate_columns
 from optsched.engine.interior_master import InteriorMaster
-from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, Jobs
+from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, JobTables
 from optsched.families.completion.oracle.schedule import best_schedule
 from optsched.families.completion.oracle.servers import PricedServers
 from optsched.families.completion.sources.presets import generate
@@ -89,7 +89,7 @@ def plain_value(
     return best
 
 
-def sides(jobs: Jobs, seed: int) -> dict[str, PricedServers]:
+def sides(jobs: JobTables, seed: int) -> dict[str, PricedServers]:
     """Return the classes at dual prices, and single servers at prices near them."""
     horizon = jobs.inst.horizon
     problem = CapacityRelaxation(jobs, 2 * horizon, SPAN)
@@ -113,7 +113,7 @@ def sides(jobs: Jobs, seed: int) -> dict[str, PricedServers]:
 def measure(cell: Row) -> Row:
     """Time all jobs of one instance on both kinds of servers."""
     inst = generate("paper", seed=cell["seed"], jobs=cell["jobs"], machines=cell["machines"])
-    jobs, row = Jobs(inst), {}
+    jobs, row = JobTables(inst), {}
     for name, servers in sides(jobs, cell["seed"]).items():
         chosen = range(len(inst.jobs))
         alone = name != "classes"
@@ -148,7 +148,7 @@ def measure(cell: Row) -> Row:
     return row
 
 
-def question(jobs: Jobs, j: int, *, whole: bool) -> tuple[int, float, int]:
+def question(jobs: JobTables, j: int, *, whole: bool) -> tuple[int, float, int]:
     """Return arrival, weight and deadline."""
     arrival = int(jobs.arrival[j])
     if whole:
@@ -157,7 +157,7 @@ def question(jobs: Jobs, j: int, *, whole: bool) -> tuple[int, float, int]:
 
 
 def oracle_value(
-    jobs: Jobs, j: int, servers: PricedServers, *, printed: bool, whole: bool = True
+    jobs: JobTables, j: int, servers: PricedServers, *, printed: bool, whole: bool = True
 ) -> float:
     """Return the least value of job j."""
     arrival, weight, deadline = question(jobs, j, whole=whole)
@@ -173,7 +173,7 @@ def oracle_value(
     return np.inf if found is None else found.value
 
 
-def plain(jobs: Jobs, j: int, servers: PricedServers, *, whole: bool = True) -> float:
+def plain(jobs: JobTables, j: int, servers: PricedServers, *, whole: bool = True) -> float:
     """Return the same by plain enumeration."""
     modes = jobs.modes[j]
     columns = (modes.worker_type, modes.together, modes.workers, modes.duration, modes.mask)
@@ -237,7 +237,7 @@ def main(argv: Sequence[str] | None = None) -> Row:
         {"seed": seed, **{n: getattr(options, n) for n in names}}
         for seed, _ in product(range(options.seeds), [0])
     ]
-    warm = Jobs(generate("small", seed=0))
+    warm = JobTables(generate("small", seed=0))
     for servers in sides(warm, 0).values():
         oracle_value(warm, 0, servers, printed=False)
         plain(warm, 0, servers)

@@ -23,7 +23,7 @@ from optsched.families.dmlrs.oracle.slot_placements import open_slot
 from optsched.families.dmlrs.policies.paper import PdOrs
 from optsched.families.dmlrs.policies.rounding import Relaxation, SlotProblem, round_until_feasible
 from optsched.families.dmlrs.sources.presets import generate
-from optsched.scheduling.oracle.schedule import Machines
+from optsched.scheduling.oracle.schedule import PricedMachines
 
 RATIOS = (40.0, 5.0, 2.0, 1.0)
 METHODS = {
@@ -55,7 +55,7 @@ def measure(cell: Row) -> Row:
     used = 0.5 * rng.random((1, len(inst.capacity)))
     free = np.floor(inst.arrays.capacity.T * (1 - used)).copy()
     price = np.exp(10 * used) * rng.random(free.shape) / np.maximum(inst.arrays.capacity.T, 1)
-    cluster = Machines(price[None], free[None], np.ones(len(inst.capacity), np.int64))
+    cluster = PricedMachines(price[None], free[None], np.ones(len(inst.capacity), np.int64))
     scratch = Scratch.empty(len(inst.capacity), 20)
     slots, linear = [], []
     for i, q in enumerate(requests(inst)):

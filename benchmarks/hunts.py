@@ -24,7 +24,7 @@ from pydantic import ValidationError
 
 from optsched.adversarial.evaluation import Evaluation, Judge, Terms
 from optsched.adversarial.moves import PLAIN, MoveContext
-from optsched.adversarial.search import Search
+from optsched.adversarial.search import EvolutionarySearch
 from optsched.numbers.parameter_space import Data, ParameterSpace, copied
 from optsched.problem import Family, Instance, get_family
 
@@ -101,7 +101,7 @@ def hunted(terms: Terms, seed: int, number: int) -> Iterator[float]:
     family = get_family(terms.family)
     assert family.box is not None  # all families here declare one
     judge, box = Judge(family, terms), family.box(terms.preset, **terms.sizes)
-    search = Search(family, box, terms, seed, lambda instance, _data: judge(instance))
+    search = EvolutionarySearch(family, box, terms, seed, lambda instance, _data: judge(instance))
     for _, known in zip(range(number), search.steps(), strict=False):
         yield ratio_of(known.found, terms)
 

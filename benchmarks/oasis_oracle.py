@@ -26,7 +26,7 @@ from optsched.families.oasis.sources.traces import generate
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.scheduling.board import over_slots
-from optsched.scheduling.oracle.schedule import Best, Machines, Oracle, Request
+from optsched.scheduling.oracle.schedule import Best, Oracle, PricedMachines, Request
 from optsched.scheduling.oracle.workload import EQUAL
 
 FACTORS = (1.0, 0.3)  # multiples of the duals: the schedules of an optimum, and of a busy search
@@ -70,7 +70,7 @@ def _cheapest(price: Floats, free: Floats, demand: Floats, most: int) -> Floats:
 
 
 @njit(cache=True)
-def plain_payoff(job: Request, workers: Machines, ps: Machines) -> float:
+def plain_payoff(job: Request, workers: PricedMachines, ps: PricedMachines) -> float:
     """Return the greatest payoff, or 0 if none is greater: the textbook's dynamic program."""
     work, ps_needed, utility = job.work, job.ps_needed, job.utility
     most = ps_needed.size - 1
@@ -94,15 +94,15 @@ def plain_payoff(job: Request, workers: Machines, ps: Machines) -> float:
     return best
 
 
-def _plain(job: Request, workers: Machines, ps: Machines) -> float:
+def _plain(job: Request, workers: PricedMachines, ps: PricedMachines) -> float:
     return float(plain_payoff(job, workers, ps))
 
 
-def distinct(side: Floats, free: Floats, factor: float, rng: np.random.Generator) -> Machines:
+def distinct(side: Floats, free: Floats, factor: float, rng: np.random.Generator) -> PricedMachines:
     """Return machines whose prices (T, R, H) are near ``side`` and all different."""
     own = rng.uniform(1 - SPREAD, 1 + SPREAD, size=side.shape[2])
     price = (side + FLOOR * side.mean(axis=(0, 2), keepdims=True)) * factor * own
-    return Machines(np.ascontiguousarray(price), free, np.ones(side.shape[2], np.int64))
+    return PricedMachines(np.ascontiguousarray(price), free, np.ones(side.shape[2], np.int64))
 
 
 def tolerance(best: Best | None) -> float:

@@ -19,7 +19,7 @@ from optsched.files.atomic_io import write_whole
 from optsched.papers import PAPERS, Experiment, experiments
 from optsched.papers.estimate import WIDEST
 from optsched.papers.experiment import FEWEST, Setting
-from optsched.papers.verdict import CUT, SAME_SIZE, Finding, Verdict, score
+from optsched.papers.verdict import CUT, SAME_SIZE, Finding, Support, score
 
 DOCS = RESULTS.parent.parent / "docs"
 PAGE = DOCS / "papers.md"
@@ -51,18 +51,18 @@ looked at.
 
 One rule gives all verdicts, with five outcomes:
 
-- *{Verdict.HOLDS}*: an effect is there (the 95 % interval of the paired differences over instances
+- *{Support.HOLDS}*: an effect is there (the 95 % interval of the paired differences over instances
   does not hold 0), in the paper's direction, and of its size, if it prints any: the paper's number
   is in our interval, or ours is within a factor of {SAME_SIZE:g}. A count is the paper's unless
   Fisher's exact test separates the two (p < 0.05); a limit is kept by the whole interval. If the
   ends of our interval differ by more than a factor of {WIDEST:g}, nothing *holds*.
-- *{Verdict.DIRECTION}*: the effect is there, but of another size, or our interval is wider than
+- *{Support.DIRECTION}*: the effect is there, but of another size, or our interval is wider than
   that. Of a theorem: it holds under a condition, or in part.
-- *{Verdict.UNKNOWN} (n = ...)*: our interval over n instances holds 0, or the limit; or both
+- *{Support.UNKNOWN} (n = ...)*: our interval over n instances holds 0, or the limit; or both
   sides give the same number on every instance, so that nothing is compared. More instances may
   decide.
-- *{Verdict.FAILS}*: the whole interval states otherwise.
-- *{Verdict.UNTESTABLE}*: units or data that it takes are not printed.
+- *{Support.FAILS}*: the whole interval states otherwise.
+- *{Support.UNTESTABLE}*: units or data that it takes are not printed.
 
 The overview counts, of the statements that can be tested, those that hold at least in direction.
 The interval of a ratio of means is a straight line's, and reaches too far where the mean that is
@@ -166,16 +166,16 @@ def _stored(folder: Path, of: Experiment) -> dict[str, Any] | None:
 
 
 def _overview(folder: Path) -> str:
-    rows, tally = [], dict.fromkeys(Verdict, 0)
+    rows, tally = [], dict.fromkeys(Support, 0)
     for paper in PAPERS:
         rows.append([f"[{_cell(NAMES[paper])}](papers/{paper}.md)", "", "", _theorems(paper)])
         for of in experiments(paper):
             content = _stored(folder, of)
             for finding in content["findings"] if content else ():
                 if finding["verdict"]:
-                    tally[Verdict(finding["verdict"])] += 1
+                    tally[Support(finding["verdict"])] += 1
             rows.append(_line(of, content, f"papers/{paper}.md#{_anchor(of)}", of.title))
-    claims = dict.fromkeys(Verdict, 0)
+    claims = dict.fromkeys(Support, 0)
     for claim in (claim for paper in PAPERS for claim in CLAIMS[paper]):
         claims[claim.verdict] += 1
     table = _table(["name", "what", "n", "statements"], rows)
@@ -187,7 +187,7 @@ def _overview(folder: Path) -> str:
 
 def _theorems(paper: str) -> str:
     verdicts = [claim.verdict for claim in CLAIMS[paper]]
-    return f"theorems and claims: {score({v: verdicts.count(v) for v in Verdict})}"
+    return f"theorems and claims: {score({v: verdicts.count(v) for v in Support})}"
 
 
 def _seeds(content: Mapping[str, Any]) -> int:
@@ -250,7 +250,7 @@ def _finding(stored: dict[str, Any]) -> Finding:
         stored["claim"],
         tuple(paper) if isinstance(paper, list) else paper,
         stored["ours"] if not isinstance(stored["ours"], str) else float(stored["ours"]),
-        None if stored["verdict"] is None else Verdict(stored["verdict"]),
+        None if stored["verdict"] is None else Support(stored["verdict"]),
         None if ends is None else (float(ends[0]), float(ends[1])),
         stored["instances"],
         stored["unit"],

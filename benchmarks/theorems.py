@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from optsched.papers.verdict import Verdict
+from optsched.papers.verdict import Support
 
 HOLDS, DIRECTION, FAILS = (
-    Verdict.HOLDS,
-    Verdict.DIRECTION,
-    Verdict.FAILS,
+    Support.HOLDS,
+    Support.DIRECTION,
+    Support.FAILS,
 )
 
 
@@ -17,7 +17,7 @@ class Claim(NamedTuple):
     """A claim; one that holds under a condition, or in part, holds in direction."""
 
     what: str
-    verdict: Verdict
+    verdict: Support
     why: str
     test: str = ""  # file and function below tests/
     errata: tuple[str, ...] = ()

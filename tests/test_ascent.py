@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from optsched.engine.ascent import Ascent, Level
+from optsched.engine.ascent import Ascent, AscentLevel
 
 STEPS = 20_000  # far more than are needed
 
@@ -51,7 +51,7 @@ def test_steps_become_smaller_at_bounds_of_either_sign(shift):
         found=lambda bound, _: bounds.append(bound),
     )
     ascent.scan(np.full(3, 1 / 18.0), 60.0)
-    ascent.descend(Level(np.arange(3), first=0.05, last=0.001, gain=1e-3))
+    ascent.descend(AscentLevel(np.arange(3), first=0.05, last=0.001, gain=1e-3))
     assert next(left, None) is not None  # it ended by itself
     assert bounds == sorted(bounds, reverse=True)
     best = problem.optimum()

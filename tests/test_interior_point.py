@@ -8,7 +8,7 @@ from scipy.sparse import csc_array
 
 from optsched import solvers
 from optsched.solvers import interior
-from optsched.solvers.interior import Point, Program, interior_point
+from optsched.solvers.interior import InteriorPoint, InteriorProgram, interior_point
 
 
 def draw(seed, equations=0, m=8, n=30):
@@ -19,13 +19,13 @@ def draw(seed, equations=0, m=8, n=30):
     limit = rng.integers(5, 20, m).astype(float)
     equal = (np.arange(m) >= 1) & (np.arange(m) < 1 + equations)
     limit[equal] = rng.integers(1, 4, equations)
-    return Program(rng.random(n) * 10, csc_array(matrix.astype(float)), limit, equal)
+    return InteriorProgram(rng.random(n) * 10, csc_array(matrix.astype(float)), limit, equal)
 
 
 def anywhere(program):
     """Return a point that satisfies no row."""
     m, n = program.matrix.shape
-    return Point(np.ones(n), np.ones(m), np.where(program.equal, 0.0, 1.0), np.ones(n))
+    return InteriorPoint(np.ones(n), np.ones(m), np.where(program.equal, 0.0, 1.0), np.ones(n))
 
 
 def by_simplex(program):
@@ -58,7 +58,7 @@ def test_many_equal_solutions_and_rows_that_say_the_same():
     some = draw(1)
     matrix = csc_array(np.repeat(np.repeat(some.matrix.toarray(), 3, axis=0), 4, axis=1))
     value, limit = np.repeat(some.value, 4), np.repeat(some.limit, 3)
-    program = Program(value, matrix, limit, np.zeros(limit.size, bool))
+    program = InteriorProgram(value, matrix, limit, np.zeros(limit.size, bool))
     found = interior_point(program, anywhere(program), 1e-7)
     assert found.solved
     assert value @ found.found.x == pytest.approx(by_simplex(some), rel=1e-6)
@@ -91,7 +91,7 @@ def test_products_are_those_of_numpy(monkeypatch):
 
 
 def test_a_program_without_a_solution_is_not_solved():
-    program = Program(
+    program = InteriorProgram(
         -np.ones(1), csc_array([[1.0], [1.0]]), np.array([1.0, 2.0]), np.ones(2, bool)
     )
     assert not interior_point(program, anywhere(program), 1e-6).solved

@@ -12,7 +12,7 @@ from legible import faults, words
 from optsched.cli import plots
 from optsched.core import Ratio, compare
 from optsched.drawing import HINDSIGHT
-from optsched.engine.progress import Point
+from optsched.engine.progress import HistoryPoint
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
 from optsched.families.oasis.pictures import pictures, usage
 from optsched.problem import get_family
@@ -33,7 +33,7 @@ def report():
         bound_level="certified",
         schedule=schedule(known["optimum_schedule"]),
         seconds=1.0,
-        history=tuple(Point(seconds=s, value=v, bound=b) for s, v, b in steps),
+        history=tuple(HistoryPoint(seconds=s, value=v, bound=b) for s, v, b in steps),
     )
     return instance, compare(instance, ["fifo", "drf"], optimum=best)
 
@@ -109,7 +109,7 @@ def test_convergence_ends_at_what_is_known(report):
 
 def test_convergence_does_not_let_the_first_steps_squeeze_the_last(report):
     _, found = report
-    far = (Point(seconds=0.0, value=0.0, bound=1e9), *found.optimum.history)
+    far = (HistoryPoint(seconds=0.0, value=0.0, bound=1e9), *found.optimum.history)
     axis = plots.convergence(found.optimum.model_copy(update={"history": far})).axes[0]
     low, high = axis.get_ylim()
     value, bound = found.optimum.value, found.optimum.bound
@@ -119,7 +119,7 @@ def test_convergence_does_not_let_the_first_steps_squeeze_the_last(report):
 
 def test_convergence_draws_what_is_known_in_the_end_only(report):
     _, found = report
-    history = (Point(seconds=0.1, value=1.0, bound=None),)
+    history = (HistoryPoint(seconds=0.1, value=1.0, bound=None),)
     optimum = found.optimum.model_copy(update={"history": history})
     assert faults(plots.convergence(optimum)) == []
     assert faults(plots.convergence(optimum.model_copy(update={"value": None}))) == []

@@ -24,7 +24,7 @@ from optsched.papers.verdict import (
     SAME,
     WIDE,
     Outcome,
-    Verdict,
+    Support,
     about,
     counted,
     effect,
@@ -137,7 +137,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
     assert found.outcome is None
     assert "2 of 4 cells done" in str(found)
     RAN.clear()
-    assert worst(reproduce(SQUARES, tmp_path, workers=1).outcome) is Verdict.HOLDS
+    assert worst(reproduce(SQUARES, tmp_path, workers=1).outcome) is Support.HOLDS
     assert RAN == [2, 3]
 
 
@@ -160,13 +160,13 @@ def test_every_experiment_names_its_settings_and_has_ten_instances():
 
 def test_an_effect_must_stand_out_from_noise():
     clear, noisy = Estimate.of([1.0, 1.2, 1.1]), Estimate.of([1.0, -0.9, 0.2])
-    assert effect("more", clear).verdict is Verdict.HOLDS
-    assert effect("less", clear, sign=-1).verdict is Verdict.FAILS
+    assert effect("more", clear).verdict is Support.HOLDS
+    assert effect("less", clear, sign=-1).verdict is Support.FAILS
     found = effect("more", noisy)
-    assert (found.verdict, found.note) == (Verdict.UNKNOWN, NOISE)
+    assert (found.verdict, found.note) == (Support.UNKNOWN, NOISE)
     assert found.judged == "cannot tell (n = 3)"
     same = effect("more", Estimate.of([0.0, 0.0, 0.0]))
-    assert (same.verdict, same.note) == (Verdict.UNKNOWN, SAME)
+    assert (same.verdict, same.note) == (Support.UNKNOWN, SAME)
     assert effect("more", Estimate.of([1.0])).judged == "cannot tell (n = 1)"
     assert effect("more", None).judged == "cannot tell (n = 0)"
 
@@ -174,14 +174,14 @@ def test_an_effect_must_stand_out_from_noise():
 @pytest.mark.parametrize(
     ("paper", "at_least", "verdict"),
     [
-        (1.0, False, Verdict.HOLDS),
-        (0.3, False, Verdict.DIRECTION),
-        (3.0, False, Verdict.DIRECTION),
-        ((0.1, 0.2), False, Verdict.DIRECTION),
-        ((0.1, 0.6), False, Verdict.HOLDS),
-        (1.0, True, Verdict.HOLDS),
-        (1.3, True, Verdict.DIRECTION),
-        (0.3, True, Verdict.HOLDS),
+        (1.0, False, Support.HOLDS),
+        (0.3, False, Support.DIRECTION),
+        (3.0, False, Support.DIRECTION),
+        ((0.1, 0.2), False, Support.DIRECTION),
+        ((0.1, 0.6), False, Support.HOLDS),
+        (1.0, True, Support.HOLDS),
+        (1.3, True, Support.DIRECTION),
+        (0.3, True, Support.HOLDS),
     ],
 )
 def test_a_size_is_within_a_factor_of_two(paper, at_least, verdict):
@@ -198,38 +198,38 @@ def test_an_interval_wider_than_a_factor_of_four_never_holds(paper, at_least):
     wide = Estimate(2.1, (0.9, 3.7), 10)
     for found in (wide, Estimate(2.1, (-1.0, 30.0), 10, difference=(1.0, 9.0))):
         said = effect("more", found, paper=paper, at_least=at_least)
-        assert (said.verdict, said.note.split(";")[0]) == (Verdict.DIRECTION, WIDE)
+        assert (said.verdict, said.note.split(";")[0]) == (Support.DIRECTION, WIDE)
     exact = Estimate(2.1, (1.0, 3.7), 10)
-    assert effect("more", exact, paper=paper, at_least=at_least).verdict is Verdict.HOLDS
-    assert about("so much", wide, 2.0).verdict is Verdict.DIRECTION
-    assert within("at most", wide, high=4.0).verdict is Verdict.DIRECTION
+    assert effect("more", exact, paper=paper, at_least=at_least).verdict is Support.HOLDS
+    assert about("so much", wide, 2.0).verdict is Support.DIRECTION
+    assert within("at most", wide, high=4.0).verdict is Support.DIRECTION
 
 
 def test_limits_ranges_and_counts():
     found = Estimate.of([1.0, 1.2, 1.1], nothing=None)
-    assert within("at most", found, high=1.5).verdict is Verdict.HOLDS
-    assert within("at most", found, high=1.2).verdict is Verdict.UNKNOWN  # it is in our interval
-    assert within("at most", found, high=0.5).verdict is Verdict.FAILS
-    assert within("at most", None, high=0.5).verdict is Verdict.UNKNOWN
+    assert within("at most", found, high=1.5).verdict is Support.HOLDS
+    assert within("at most", found, high=1.2).verdict is Support.UNKNOWN  # it is in our interval
+    assert within("at most", found, high=0.5).verdict is Support.FAILS
+    assert within("at most", None, high=0.5).verdict is Support.UNKNOWN
     assert within("between", found, low=0.5, high=1.5).paper == (0.5, 1.5)
     vacuous = within("at most", Estimate.of([1.0, 1.0], nothing=1.0), high=1.0025)
-    assert (vacuous.verdict, vacuous.note) == (Verdict.UNKNOWN, SAME)
+    assert (vacuous.verdict, vacuous.note) == (Support.UNKNOWN, SAME)
     for sample, paper, verdict in (
-        ([26.0, 27.0, 26.5], 50, Verdict.HOLDS),
-        ([4.0, 5.0, 4.4], 50, Verdict.FAILS),
-        ([4.0], 50, Verdict.UNKNOWN),
-        ([400.0, 450.0, 600.0], (373, 531), Verdict.HOLDS),
-        ([900.0, 901.0, 902.0], (373, 531), Verdict.HOLDS),  # within a factor of two
-        ([1900.0, 1901.0, 1902.0], (373, 531), Verdict.FAILS),
+        ([26.0, 27.0, 26.5], 50, Support.HOLDS),
+        ([4.0, 5.0, 4.4], 50, Support.FAILS),
+        ([4.0], 50, Support.UNKNOWN),
+        ([400.0, 450.0, 600.0], (373, 531), Support.HOLDS),
+        ([900.0, 901.0, 902.0], (373, 531), Support.HOLDS),  # within a factor of two
+        ([1900.0, 1901.0, 1902.0], (373, 531), Support.FAILS),
     ):
         assert about("mean", Estimate.of(sample, nothing=None), paper).verdict is verdict, sample
-    assert about("50", None, 50).verdict is Verdict.UNKNOWN
+    assert about("50", None, 50).verdict is Support.UNKNOWN
     assert about("50", Estimate.median([45.0, 50.0, 40.0, 44.0, 46.0, 49.0]), 50).ours == 45.5
-    assert counted("28", 30, 30, 28, 30).verdict is Verdict.HOLDS
-    assert counted("20", 30, 30, 20, 30).verdict is Verdict.DIRECTION
-    assert counted("20", 0, 30, 20, 30).verdict is Verdict.FAILS
-    assert counted("0", 0, 480, 0, 480).verdict is Verdict.HOLDS
-    assert counted("1", 1, 2, 1, 2).verdict is Verdict.DIRECTION  # two runs tell little
+    assert counted("28", 30, 30, 28, 30).verdict is Support.HOLDS
+    assert counted("20", 30, 30, 20, 30).verdict is Support.DIRECTION
+    assert counted("20", 0, 30, 20, 30).verdict is Support.FAILS
+    assert counted("0", 0, 480, 0, 480).verdict is Support.HOLDS
+    assert counted("1", 1, 2, 1, 2).verdict is Support.DIRECTION  # two runs tell little
 
 
 def test_what_cannot_be_tested_is_shown_and_not_counted():
@@ -386,9 +386,9 @@ def rows3(earned):
 @pytest.mark.parametrize(
     ("earned", "verdict"),
     [
-        ({100: 11.0, 200: 20.0}, Verdict.HOLDS),
-        ({100: 20.0, 200: 11.0}, Verdict.FAILS),
-        ({100: 9.0, 200: 20.0}, Verdict.FAILS),
+        ({100: 11.0, 200: 20.0}, Support.HOLDS),
+        ({100: 20.0, 200: 11.0}, Support.FAILS),
+        ({100: 9.0, 200: 20.0}, Support.FAILS),
     ],
 )
 def test_fig3_verdict(earned, verdict):
@@ -408,14 +408,14 @@ def test_fig4_verdict(spread, agrees):
             if scheme != ESTIMATED:
                 late = {kind: [x + 5 for x in xs] for kind, xs in late.items()}
             rows.append({"preset": "paper", "seed": seed, "scheme": scheme, "late": late})
-    assert (worst(oasis.FIG_4.judge(rows)) is Verdict.HOLDS) is agrees
+    assert (worst(oasis.FIG_4.judge(rows)) is Support.HOLDS) is agrees
     assert len(oasis.FIG_4.picture(rows).axes) == 1
 
 
 def test_fig4_without_a_completed_job():
     late = {kind: [] for kind in oasis.KINDS}
     rows = [{"preset": "paper", "scheme": s, "seed": 0, "late": late} for s in SCHEMES]
-    assert worst(oasis.FIG_4.judge(rows)) is Verdict.UNKNOWN
+    assert worst(oasis.FIG_4.judge(rows)) is Support.UNKNOWN
     oasis.FIG_4.picture(rows)
 
 
@@ -436,7 +436,7 @@ def test_fig5_verdict(low, high, agrees):
         for seed in range(2)
     ]
     outcome = oasis.FIG_5.judge(rows)
-    assert (outcome.findings[0].verdict is Verdict.HOLDS) is agrees
+    assert (outcome.findings[0].verdict is Support.HOLDS) is agrees
     assert "0 of 8 optima proved" in outcome.words
     oasis.FIG_5.picture(rows)
 
@@ -447,7 +447,7 @@ def test_fig6_verdict(low, agrees):
         cell | {"value": (low if cell["percent"] < 100 else 10.0) + cell["seed"] / 1000}
         for cell in oasis.FIG_6.cells(3)
     ]
-    assert (worst(oasis.FIG_6.judge(rows)) is Verdict.HOLDS) is agrees
+    assert (worst(oasis.FIG_6.judge(rows)) is Support.HOLDS) is agrees
     assert len(oasis.FIG_6.picture(rows).axes) == 2 * len(PRESETS)
 
 

@@ -13,7 +13,7 @@ import pytest
 from numba.core import event
 from terminal import piped
 
-from optsched.cli.progress_display import Rows, Ticker
+from optsched.cli.progress_display import RowPrinter, Ticker
 from optsched.core import compare, solve, turns
 from optsched.engine.progress import Progress
 from optsched.files.format import save_instance
@@ -70,7 +70,7 @@ def test_the_slow_run_last_and_the_table_keeps_its_order(report):
 def test_rows_hold_the_final_ratios(small, report, capsys):
     messages.settle(quiet=False, verbose=False)
     names = [run.policy for run in report.runs]
-    rows = Rows(small, names, Ticker("running the policies"))
+    rows = RowPrinter(small, names, Ticker("running the policies"))
     rows.begin()
     for run in report.runs:
         rows.tell(run)
@@ -121,7 +121,7 @@ def test_after_the_search_the_line_says_what_is_computed(small, report):
     progress = Progress(family_of(small), small, gap=0.0, time_limit=0.0)
     ticker.watch(progress)
     assert "the limit is reached" in ticker.line()
-    Rows(small, [], ticker).tell(report.optimum)
+    RowPrinter(small, [], ticker).tell(report.optimum)
     assert ticker.line().startswith("computing the ratios (0 s; ")
 
 

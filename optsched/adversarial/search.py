@@ -35,7 +35,7 @@ Ask = Callable[[Instance, Data], Evaluation]
 
 
 @dataclass
-class Search:
+class EvolutionarySearch:
     """One search; `steps` yields after every evaluation."""
 
     family: Family

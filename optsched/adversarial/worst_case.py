@@ -12,7 +12,7 @@ from typing import Any
 
 from optsched.adversarial.checkpoint import KEY, Checkpoint
 from optsched.adversarial.evaluation import Evaluation, Judge, Terms, TheoremError, WorstInstance
-from optsched.adversarial.search import Search
+from optsched.adversarial.search import EvolutionarySearch
 from optsched.adversarial.shrink import shrink
 from optsched.core import Judged, RatioReport, compare
 from optsched.experiments.cell_keys import digest_of, file_of_policy
@@ -204,7 +204,9 @@ class _Hunting:
         TheoremError
             A ratio exceeds what theory guarantees for its instance.
         """
-        search = Search(self.judge.family, self.box, self.checkpoint.terms, seed, self._ask)
+        search = EvolutionarySearch(
+            self.judge.family, self.box, self.checkpoint.terms, seed, self._ask
+        )
         for _ in islice(search.steps(), evaluations):
             self.done += 1
             last, better = self.judge.last, search.best

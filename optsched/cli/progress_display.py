@@ -163,7 +163,7 @@ def _number(x: float | None) -> str:
     return "none yet" if x is None else f"{x:.6g}"
 
 
-class Rows:
+class RowPrinter:
     """Prints a row for every policy as soon as it has run, with a provisional ratio.
 
     The bound is the one at hand before any search, the best schedule that of any policy so far. So

@@ -2,7 +2,7 @@
 
 from optsched.core.inputs import is_instance, open_input, recorded
 from optsched.core.intervals import MeanRatio, mean_ratio
-from optsched.core.optimum import Optimum, Search, Start, relax, shown_gap, solve
+from optsched.core.optimum import Optimum, SolveOptions, Start, relax, shown_gap, solve
 from optsched.core.ratios import Against, compare
 from optsched.core.reports import Failed, Judged, Ratio, RatioReport, meaning, measure_of, quotient
 from optsched.core.simulation import Run, simulate
@@ -17,7 +17,7 @@ __all__ = [
     "Ratio",
     "RatioReport",
     "Run",
-    "Search",
+    "SolveOptions",
     "Start",
     "compare",
     "is_instance",

@@ -14,7 +14,7 @@ from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 from optsched.base import renamed_arguments
 from optsched.engine.interval import CLOSED, Interval
 from optsched.engine.known import Known, begin, scope_of
-from optsched.engine.progress import Point, Progress
+from optsched.engine.progress import HistoryPoint, Progress
 from optsched.numbers.arrays import Ints
 from optsched.numbers.json_float import Extended
 from optsched.problem import (
@@ -72,7 +72,7 @@ class Optimum(Frozen):
     effort: float | None = Field(
         default=None, ge=0, description="units of work that were counted, about a millisecond each"
     )
-    history: tuple[Point, ...] = ()
+    history: tuple[HistoryPoint, ...] = ()
     shadow_prices: tuple[dict[str, Any], ...] = Field(
         default=(), description="what one more unit would be worth"
     )
@@ -167,7 +167,7 @@ Start: TypeAlias = Schedule | Optimum | Known
 """What a search may start from; an optimum brings its schedule and its certificate."""
 
 
-class Search(TypedDict, total=False):
+class SolveOptions(TypedDict, total=False):
     """Options of :func:`optsched.solve` that others hand on to it."""
 
     start: Start | Sequence[Start]

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, Unpack
 
 from optsched.base import renamed_arguments
-from optsched.core.optimum import Optimum, Search, known, solve
-from optsched.core.reports import Failed, Found, RatioReport, Scale, found_by
+from optsched.core.optimum import Optimum, SolveOptions, known, solve
+from optsched.core.reports import Failed, JudgedSchedule, RatioReport, RatioScale, found_by
 from optsched.core.simulation import Original, Run, simulate
 from optsched.engine.known import judged
 from optsched.policies.loader import folded, name_of, turns
@@ -56,7 +56,7 @@ def compare(
     sealed: bool = False,
     decision_limit: float | None = None,
     tell: Callable[[Run | Failed | Optimum], None] | None = None,
-    **search: Unpack[Search],
+    **search: Unpack[SolveOptions],
 ) -> RatioReport:
     """Run policies online and compare them with the best with hindsight.
 
@@ -107,7 +107,7 @@ def compare(
         A policy beats a certified bound, or a ratio exceeds what theory guarantees: a defect of
         this package.
     """
-    unknown = [name for name in search if name not in Search.__annotations__]
+    unknown = [name for name in search if name not in SolveOptions.__annotations__]
     if unknown:  # before the policies run
         raise TypeError(f"compare() got an unexpected keyword argument {unknown[0]!r}")
     family = family_of(instance)
@@ -124,7 +124,8 @@ def compare(
     checked_limit(decision_limit, sealed=sealed)
     given = {"schedule": schedule} if isinstance(schedule, Schedule) else schedule or {}
     outside = [
-        Found(name, *judged(family, instance, made, "the schedule")) for name, made in given.items()
+        JudgedSchedule(name, *judged(family, instance, made, "the schedule"))
+        for name, made in given.items()
     ]
     requested = len(family.compared if policies is None else policies)
     order = turns(family, policies)
@@ -177,7 +178,7 @@ def compare(
         references |= {name: look(method=by, start=start) for name, by in missing.items()}
     shown = [done[place] for place in range(requested) if place in done]
     failures = [failed[place] for place in sorted(failed)]
-    scale = Scale.of(family, instance, optimum, references, others)
+    scale = RatioScale.of(family, instance, optimum, references, others)
     return scale.report(shown, outside, failures, behind=runs)
 
 
@@ -207,8 +208,8 @@ def rate(
     """
     family = family_of(instance)
     outside = [
-        Found(name, *judged(family, instance, made, "the schedule"))
+        JudgedSchedule(name, *judged(family, instance, made, "the schedule"))
         for name, made in (schedules or {}).items()
     ]
     others = [*found_by(family, instance, runs), *outside]
-    return Scale.of(family, instance, optimum, references, others).report(runs, outside)
+    return RatioScale.of(family, instance, optimum, references, others).report(runs, outside)

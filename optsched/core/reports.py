@@ -302,7 +302,7 @@ class RatioReport(Frozen):
 
 
 @dataclass(frozen=True)
-class Found:
+class JudgedSchedule:
     """A schedule that the strict judge accepts, and whose it is."""
 
     name: str
@@ -316,14 +316,16 @@ class Found:
         return self.verdict.value
 
 
-def found_by(family: Family, instance: Instance, runs: Sequence[Run]) -> list[Found]:
+def found_by(family: Family, instance: Instance, runs: Sequence[Run]) -> list[JudgedSchedule]:
     """Return what policies have found, as far as it is a schedule of the model."""
-    found = [Found(r.policy, *family.strictly(instance, r.schedule)) for r in runs if r.obeys]
+    found = [
+        JudgedSchedule(r.policy, *family.strictly(instance, r.schedule)) for r in runs if r.obeys
+    ]
     return [f for f in found if f.verdict.value is not None and math.isfinite(f.verdict.value)]
 
 
 @dataclass(frozen=True)
-class Scale:
+class RatioScale:
     """What policies are measured by on one instance."""
 
     family: Family
@@ -339,8 +341,8 @@ class Scale:
         instance: Instance,
         optimum: Optimum,
         references: Mapping[str, Optimum],
-        others: Sequence[Found],
-    ) -> Scale:
+        others: Sequence[JudgedSchedule],
+    ) -> RatioScale:
         """Take the best of the other schedules where it beats the solver's; test the bound by it.
 
         Raises
@@ -359,7 +361,7 @@ class Scale:
     def report(
         self,
         runs: Sequence[Run],
-        outside: Sequence[Found] = (),
+        outside: Sequence[JudgedSchedule] = (),
         failed: Sequence[Failed] = (),
         *,
         behind: Sequence[Run] | None = None,
@@ -474,7 +476,7 @@ class Scale:
         )
 
 
-def _improved(optimum: Optimum, instance: Instance, best: Found) -> Optimum:
+def _improved(optimum: Optimum, instance: Instance, best: JudgedSchedule) -> Optimum:
     """Return an optimum with a better schedule than its own, which may refute its bound."""
     bound, level, certified = optimum.bound, optimum.bound_level, optimum.proved
     update = {"value": best.value, "schedule": best.schedule, "value_level": Level.CERTIFIED}
@@ -507,7 +509,7 @@ def _completed(completion: Sequence[int | None]) -> int | None:
     return sum(c is not None for c in completion) if completion else None
 
 
-def facts_of(scale: Scale, runs: Sequence[Run]) -> Facts:
+def facts_of(scale: RatioScale, runs: Sequence[Run]) -> Facts:
     """Return remarks on the instance; ``runs`` are those of the trivial policies, or more."""
     described = scale.family.describe(scale.instance)
     scarcest, load = max(_leaves(described.get(LOAD)), key=lambda leaf: leaf[1], default=("", None))

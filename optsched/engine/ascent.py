@@ -81,7 +81,7 @@ class Blocks(Protocol):
 
 
 @dataclass(frozen=True)
-class Level:
+class AscentLevel:
     """How finely rows are priced, and how long."""
 
     group: Ints  # (rows,) rows of a number share a price; groups divide those of the level before
@@ -160,7 +160,7 @@ class Ascent:
                 right = low + GOLDEN * (high - low)
                 at_right = self.look(math.exp(right) * base)
 
-    def descend(self, level: Level) -> None:
+    def descend(self, level: AscentLevel) -> None:
         """Improve the prices of the groups of a level."""
         problem, group = self.problem, level.group
         whole = np.bincount(group, weights=problem.rhs)

@@ -97,7 +97,7 @@ class TreeNode:
 
 
 @dataclass
-class Tree:
+class BranchAndBoundTree:
     """The branching tree, from the root at index 0."""
 
     nodes: list[TreeNode] = field(default_factory=list)
@@ -137,7 +137,7 @@ class BranchAndPrice:
         *,
         target: Callable[[], float],
         stop: Callable[[], bool],
-        proved: Callable[[Tree], None],
+        proved: Callable[[BranchAndBoundTree], None],
         relaxed: Callable[[Relaxation], None],
         threads: int = 1,
         start: Floats | None = None,
@@ -152,7 +152,7 @@ class BranchAndPrice:
         self.master = Master(here, threads=threads)
         prices = np.zeros(self.master.rows) if start is None else start
         bound = lagrangian(here, prices, here.price(prices, self._no_columns()).best)
-        self.tree = Tree([TreeNode(problem.root(), bound, prices)])
+        self.tree = BranchAndBoundTree([TreeNode(problem.root(), bound, prices)])
         self.best = bound
         self.open: list[tuple[float, int]] = [(-bound, 0)]
         self.stuck: list[int] = []  # leaves that nothing is left to split of

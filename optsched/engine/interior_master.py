@@ -21,7 +21,7 @@ from scipy.sparse import coo_array, csc_array, hstack, vstack
 from optsched import solvers
 from optsched.engine.colgen import Column, Decomposition, key
 from optsched.numbers.arrays import Floats, Ints
-from optsched.solvers.interior import Point, Program, interior_point
+from optsched.solvers.interior import InteriorPoint, InteriorProgram, interior_point
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ class InteriorMaster:
         value = np.concatenate(
             [np.full(asks.size, -self.penalty), np.array([c.value for c in self.columns])]
         )
-        program = Program(value, matrix, limit, equal)
+        program = InteriorProgram(value, matrix, limit, equal)
 
         self.accuracy = float(
             np.clip(self.params.accuracy * distance, self.params.tightest, self.loosest)
@@ -268,7 +268,7 @@ class InteriorMaster:
         prices[rows] = np.maximum(duals[: rows.size], 0.0) / self.scale[rows]
         return float(value @ x), prices, duals[rows.size :], x[asks.size :]
 
-    def _central(self, program: Program, rows: Ints, block: Ints) -> tuple[Floats, Floats]:
+    def _central(self, program: InteriorProgram, rows: Ints, block: Ints) -> tuple[Floats, Floats]:
         """Return solution and duals by the interior point, from where the last program ended."""
         begin = self.begin or _first(program, self.row_value, rows, block, self.params)
         start = begin.inside(program, rows, block, self.params)
@@ -281,7 +281,7 @@ class InteriorMaster:
         self.begin = _Beginning(earlier.x, row_value, earlier.duals[rows.size :], float(spread))
         return found.x, found.duals
 
-    def _vertex(self, program: Program) -> tuple[Floats, Floats]:
+    def _vertex(self, program: InteriorProgram) -> tuple[Floats, Floats]:
         """Return solution and duals of the rows by the simplex."""
         h = solvers.highs(threads=self.threads)
         h.setOptionValue("solver", "simplex")
@@ -304,8 +304,8 @@ class _Beginning:
     spread: float  # what slack and dual of a row, or a column, have for product, on the average
 
     def inside(
-        self, program: Program, rows: Ints, block: Ints, params: InteriorMasterParams
-    ) -> Point:
+        self, program: InteriorProgram, rows: Ints, block: Ints, params: InteriorMasterParams
+    ) -> InteriorPoint:
         """Return a point inside a program with new columns and other rows.
 
         Every column shrinks until it fits into its fullest row; duals of blocks rise until no
@@ -328,7 +328,7 @@ class _Beginning:
         x = x * shrink(matrix, x, limit * (1 - tight))
         x[: int(equal.sum())] += (limit - matrix @ x)[equal]  # stand-ins take the place
         slack = np.where(equal, 0.0, limit - matrix @ x)
-        return Point(x, every, slack, reduced)
+        return InteriorPoint(x, every, slack, reduced)
 
 
 def shrink(matrix: csc_array, x: Floats, row_capacity: Floats) -> Floats:
@@ -341,7 +341,7 @@ def shrink(matrix: csc_array, x: Floats, row_capacity: Floats) -> Floats:
 
 
 def _first(
-    program: Program, guess: Floats, rows: Ints, block: Ints, params: InteriorMasterParams
+    program: InteriorProgram, guess: Floats, rows: Ints, block: Ints, params: InteriorMasterParams
 ) -> _Beginning:
     """Return where to begin without a program before, at a guess of what rows are worth."""
     value, _, limit, equal = program

@@ -24,7 +24,7 @@ def _itself(certificate: Frozen) -> Frozen:
     return certificate
 
 
-class Point(Frozen):
+class HistoryPoint(Frozen):
     """One step of the history: what was known after ``seconds``."""
 
     seconds: float
@@ -81,7 +81,7 @@ class Progress:
         self.first: Maker | None = None  # of the best bound before any search
         self.defects: tuple[str, ...] = ()
         self.claimed: list[tuple[Implementation, float]] = []
-        self.history: list[Point] = []
+        self.history: list[HistoryPoint] = []
         self.infeasible = False
         self._ended = False
         self._bounds: dict[str, tuple[float, Maker, Frozen | None]] = {}  # by origin
@@ -329,5 +329,7 @@ class Progress:
 
     def _record(self) -> None:
         bound = self.bound if self.bound is not None and math.isfinite(self.bound) else None
-        self.history.append(Point(seconds=self.budget.elapsed(), value=self.value, bound=bound))
+        self.history.append(
+            HistoryPoint(seconds=self.budget.elapsed(), value=self.value, bound=bound)
+        )
         self.tick()

@@ -14,7 +14,7 @@ from optsched.experiments.plan import Plan, difference, make_plan, read_plan, st
 from optsched.experiments.ratios_by_policy import COLUMNS, Cells, Sample, cells, samples
 from optsched.experiments.run import Progress, agree, duration, run
 from optsched.experiments.statistics import Statistics, statistics
-from optsched.experiments.store import LEVELS, State, Store
+from optsched.experiments.store import LEVELS, CellState, Store
 from optsched.files.atomic_io import writing
 from optsched.problem import InputError, Level
 
@@ -159,25 +159,25 @@ class Status:
     """How much of a campaign is done."""
 
     cells: int  # of the plan
-    by_source: Mapping[str, Mapping[State, int]]
+    by_source: Mapping[str, Mapping[CellState, int]]
     limits: tuple[str, ...]  # what ends the search for optima
     messages: Mapping[str, int]  # of errors, the most frequent ones
     versions: int  # sets of versions that rows were computed with
     claimed: int  # optima that count as closed by the word of solvers
 
-    def count(self, *states: State) -> int:
+    def count(self, *states: CellState) -> int:
         """Return how many cells have one of the states."""
         return sum(by.get(state, 0) for by in self.by_source.values() for state in states)
 
     @property
     def done(self) -> int:
         """How many cells are stored."""
-        return self.count(*State)
+        return self.count(*CellState)
 
     @property
     def head(self) -> str:
         """All in a sentence."""
-        open_, errors = self.count(State.LIMIT), self.count(State.ERROR)
+        open_, errors = self.count(CellState.LIMIT), self.count(CellState.ERROR)
         parts = [f"{self.done} of {self.cells} cells done"]
         if open_:
             parts.append(f"{open_} with an open optimum")
@@ -190,7 +190,7 @@ class Status:
     def remarks(self) -> list[str]:
         """Return what must be reported with the numbers."""
         found = []
-        if self.count(State.LIMIT) and "seconds" in self.limits:
+        if self.count(CellState.LIMIT) and "seconds" in self.limits:
             found.append("open optima were ended by the clock: a repetition may find others")
         if self.versions > 1:
             found.append(f"cells were computed with {self.versions} different sets of versions")
@@ -200,12 +200,12 @@ class Status:
         """Return the object that ``--json`` prints."""
         return {
             "cells": self.cells,
-            "done": self.count(State.DONE),
-            "limit": self.count(State.LIMIT),
-            "error": self.count(State.ERROR),
+            "done": self.count(CellState.DONE),
+            "limit": self.count(CellState.LIMIT),
+            "error": self.count(CellState.ERROR),
             "missing": self.cells - self.done,
             "sources": {
-                name: {state.name.lower(): by.get(state, 0) for state in State}
+                name: {state.name.lower(): by.get(state, 0) for state in CellState}
                 for name, by in self.by_source.items()
             },
             "messages": dict(self.messages),
@@ -223,9 +223,9 @@ def status(path: Path) -> Status:
         There is no store.
     """
     with Store.open(path) as store:
-        by_source: dict[str, dict[State, int]] = {}
+        by_source: dict[str, dict[CellState, int]] = {}
         for content, state, n in store.counts():
-            by_source.setdefault(source_of(content)[1], {})[State(state)] = n
+            by_source.setdefault(source_of(content)[1], {})[CellState(state)] = n
         references = store.rows("SELECT DISTINCT w.text FROM optimum JOIN word w ON w.id=reference")
         versions = store.rows("SELECT versions FROM cell UNION SELECT versions FROM optimum")
         messages = store.rows(
@@ -235,7 +235,7 @@ def status(path: Path) -> Status:
         )
         claimed = store.rows(
             "SELECT count(*) FROM optimum WHERE status = ? AND value IS NOT NULL AND level <> ?",
-            (State.DONE, LEVELS.index(Level.CERTIFIED)),
+            (CellState.DONE, LEVELS.index(Level.CERTIFIED)),
         )
         return Status(
             cells=int(store.facts().get("cells", 0)),

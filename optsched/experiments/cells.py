@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from optsched.core import Ratio, measure_of
 from optsched.engine.interval import CLOSED, Interval
 from optsched.experiments.cell_keys import KEY, Contender, Reference, Source
-from optsched.experiments.store import Best, Row, State
+from optsched.experiments.store import CellRow, CellState, StoredOptimum
 from optsched.files.format import first_error
 from optsched.problem import (
     RELAXATION,
@@ -36,7 +36,7 @@ LONGEST = 600  # characters of a message
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class CellTask:
     """What a worker computes: an optimum, or a cell."""
 
     instance: bytes  # key
@@ -47,8 +47,10 @@ class Task:
     contender: Contender | None = None
     policy_seed: int = 0
     replication: int = 0
-    best: Best | None = None  # what is known about the optimum, where it is known already
-    solved: Mapping[bytes, Best] | None = None  # optima by digest: the instance may be among them
+    best: StoredOptimum | None = None  # what is known about the optimum, where it is known already
+    solved: Mapping[bytes, StoredOptimum] | None = (
+        None  # optima by digest: the instance may be among them
+    )
 
     @property
     def kind(self) -> tuple[bytes, bytes]:
@@ -60,7 +62,7 @@ class Task:
         """Which task it is."""
         return self.instance, self.reference.key, self.cell
 
-    def compute(self) -> Best | Row:
+    def compute(self) -> StoredOptimum | CellRow:
         """Return what comes of it; whatever goes wrong is a result too.
 
         Raises
@@ -78,19 +80,19 @@ class _Memory(threading.local):
     """What a worker remembers: the instance it works on, and its optimum."""
 
     instance: tuple[bytes, Instance] | None = None
-    best: tuple[tuple[bytes, bytes], Best] | None = None
+    best: tuple[tuple[bytes, bytes], StoredOptimum] | None = None
 
 
 _memory = _Memory()
 
 
-def _compute(task: Task) -> Best | Row:
+def _compute(task: CellTask) -> StoredOptimum | CellRow:
     began, digest = time.perf_counter(), None
-    kind = Best if task.contender is None else Row
+    kind = StoredOptimum if task.contender is None else CellRow
     try:
         instance, digest = instance_of(task)
         if task.contender is not None:
-            found: Best | Row = _row(task, instance)
+            found: StoredOptimum | CellRow = _row(task, instance)
         else:
             found = (task.solved or {}).get(digest) or _best(task, instance)
         interrupts.raise_if_interrupted()
@@ -98,10 +100,10 @@ def _compute(task: Task) -> Best | Row:
         _memory.instance = None
         if _out_of_memory(err):
             raise MemoryError from err
-        return kind(digest, State.ERROR, message=told(err), wall=time.perf_counter() - began)
+        return kind(digest, CellState.ERROR, message=told(err), wall=time.perf_counter() - began)
     fields: dict[str, Any] = {name: getattr(found, name) for name in kind.__slots__}
     made = kind(**fields | {"digest": digest, "wall": time.perf_counter() - began})
-    if isinstance(made, Best):
+    if isinstance(made, StoredOptimum):
         _memory.best = (task.instance, task.reference.key), made
     return made
 
@@ -122,7 +124,7 @@ def told(err: BaseException) -> str:
     return " ".join(message.split())[:LONGEST]
 
 
-def instance_of(task: Task) -> tuple[Instance, bytes]:
+def instance_of(task: CellTask) -> tuple[Instance, bytes]:
     """Return the instance of a task and its digest."""
     if _memory.instance is None or _memory.instance[0] != task.instance:
         _memory.instance = task.instance, task.source.make(task.seed, code=True)
@@ -130,7 +132,7 @@ def instance_of(task: Task) -> tuple[Instance, bytes]:
     return made, bytes.fromhex(made.digest())
 
 
-def _best(task: Task, instance: Instance) -> Best:
+def _best(task: CellTask, instance: Instance) -> StoredOptimum:
     """Look for the optimum."""
     spec, found = task.reference, task.reference.solve(instance)
     # a claim is enough only if no more is requested
@@ -141,9 +143,9 @@ def _best(task: Task, instance: Instance) -> Best:
         or (sworn and found.status.closed)
         or (gap is not None and gap <= spec.gap)
     )
-    return Best(
+    return StoredOptimum(
         digest=None,
-        status=State.DONE if settled else State.LIMIT,
+        status=CellState.DONE if settled else CellState.LIMIT,
         value=found.value,
         bound=found.bound,
         level=found.bound_level,
@@ -157,7 +159,7 @@ def _best(task: Task, instance: Instance) -> Best:
     )
 
 
-def _row(task: Task, instance: Instance) -> Row:
+def _row(task: CellTask, instance: Instance) -> CellRow:
     """Run a policy and compare it with the value and bound of the optimum.
 
     Raises
@@ -179,9 +181,9 @@ def _row(task: Task, instance: Instance) -> Row:
         raise RuntimeError(
             f"policy {run.policy} has ratio {low}, beyond the {promised} that theory guarantees"
         )
-    return Row(
+    return CellRow(
         digest=None,
-        status=State.DONE,
+        status=CellState.DONE,
         value=run.value,
         known=known,
         low=low,
@@ -192,7 +194,11 @@ def _row(task: Task, instance: Instance) -> Row:
 
 
 def ratio_of(
-    task: Task, instance: Instance, value: float | None, known: float | None, best: Best | None
+    task: CellTask,
+    instance: Instance,
+    value: float | None,
+    known: float | None,
+    best: StoredOptimum | None,
 ) -> tuple[float | None, float | None]:
     """Return the ends of the ratio of a cell; None where they are not known.
 
@@ -222,7 +228,7 @@ def ratio_of(
         bound = None
     measure = measure_of(family, instance)
     if task.reference.method == RELAXATION:  # which has no schedule
-        if best.proved is None or best.status is not State.DONE:
+        if best.proved is None or best.status is not CellState.DONE:
             return None, None
         return (measure(value, best.proved),) * 2
     if best.value is None:

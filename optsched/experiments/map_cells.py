@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from optsched.experiments.pool import LOOK, Pool, TaskCompleted
+from optsched.experiments.pool import LOOK, ProcessPool, TaskCompleted
 from optsched.files.format import plain
 from optsched.process import blas, interrupts
 
@@ -90,7 +90,7 @@ def call_all(
         return
     found = _portable(function)
     calls = deque(_Call(k, found, json_of(cell), more) for k, cell in cells.items())
-    pool = Pool(min(workers, max(1, len(calls))))
+    pool = ProcessPool(min(workers, max(1, len(calls))))
     try:
         while calls or pool.busy():
             while calls and pool.has_capacity():

@@ -77,7 +77,7 @@ Seeds = Annotated[tuple[Seed, ...], BeforeValidator(_seeds), Field(min_length=1)
 Axes = dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]]
 
 
-class Search(Frozen):
+class SearchLimits(Frozen):
     """How optima are looked for: by work, which repeats, or by time, which does not."""
 
     method: str = "auto"
@@ -125,7 +125,7 @@ class Instances(Frozen):
     seeds: Seeds = (0,)
     parameters: JsonTable = Field(default={})
     grid: Axes = Field(default={})
-    reference: Search | None = Field(default=None, description="else the plan's")
+    reference: SearchLimits | None = Field(default=None, description="else the plan's")
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
@@ -218,7 +218,7 @@ class Policies(Frozen):
             yield Contender(self.name, given, self.sealed, digest, limit)
 
 
-class Limits(Frozen):
+class CellLimits(Frozen):
     """What a worker may use. No part of any key: a cell within its limits is the same."""
 
     cell_seconds: float = Field(
@@ -236,8 +236,8 @@ class Plan(Frozen):
     instances: tuple[Instances, ...] = Field(min_length=1)
     policies: tuple[Policies, ...] = Field(default=(), description="none: all of the families")
     replications: PositiveInt = Field(default=1, description="seeds of the policies per instance")
-    reference: Search = Search()
-    limits: Limits = Limits()
+    reference: SearchLimits = SearchLimits()
+    limits: CellLimits = CellLimits()
     folder: str = Field(default=".", description="where files are looked for")
     digests: dict[str, str] = Field(default={}, description="SHA-256 of files, by name")
 

@@ -87,7 +87,7 @@ class _Worker:
     ready: bool = False  # it has read what it is to do
 
 
-class Pool:
+class ProcessPool:
     """Processes of this machine.
 
     Parameters

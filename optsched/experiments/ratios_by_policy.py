@@ -16,7 +16,7 @@ import numpy as np
 
 from optsched.core import quotient
 from optsched.experiments.cell_keys import Reference, contender_of, source_of
-from optsched.experiments.store import LEVELS, State, Store
+from optsched.experiments.store import LEVELS, CellState, Store
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import RELAXATION, Family, get_family
 from optsched.process.messages import printable
@@ -74,7 +74,7 @@ class Cells:
                 "SELECT digest, reference, status, value, bound, certified FROM optimum"
             )
         }
-        missing = [int(State.LIMIT), None, None, None]
+        missing = [int(CellState.LIMIT), None, None, None]
         pairs = [(number, spec) for number, spec in cases.tolist()]
         found = [optima.get((known[i][0], r), missing) for i, r in pairs]
         best = np.array(found, dtype=float).reshape(-1, 4)
@@ -237,8 +237,8 @@ def _sample(group: str, policy: str, cells: Cells, found: Ratings, inside: Ints)
         instances=tuple(names[k] for k in order),
         low=mean(low),
         high=mean(high),
-        open=int((status[first] == State.LIMIT).sum()),
-        errors=int((~has | (status == State.ERROR)).sum()),
+        open=int((status[first] == CellState.LIMIT).sum()),
+        errors=int((~has | (status == CellState.ERROR)).sum()),
         nothing=int(zero.sum()),
         least=float(not np.isnan(known[has]).any()),
         drawn=all("window" in json.loads(source) for source in {cells.cases[c][1] for c in case}),
@@ -276,7 +276,7 @@ def _row(cell: Cell) -> list[Any]:
     return [
         *(cell["key"].hex(), family, label, cell["instance_seed"], cell["instance_sha256"]),
         *(contender_of(cell["policy"]), cell["replication"], cell["seed"]),
-        *(State(cell["status"]).name.lower(), cell["value"], low, high, cell["best"]),
+        *(CellState(cell["status"]).name.lower(), cell["value"], low, high, cell["best"]),
         *(cell["optimum"], cell["bound"], None if level is None else str(LEVELS[level])),
         *(cell["certified_bound"], spec.method, spec.limit),
         *(spec.time_limit if spec.effort is None else spec.effort, cell["effort"]),

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from optsched.experiments.cell_keys import Case, Cell, canonical
-from optsched.experiments.cells import Task
+from optsched.experiments.cells import CellTask
 from optsched.experiments.executors import Futures, dask
 from optsched.experiments.plan import Plan, difference, stored_plan
-from optsched.experiments.pool import LOOK, Event, Pool, TaskCompleted, share_of_memory
-from optsched.experiments.store import Best, Row, State, Store
+from optsched.experiments.pool import LOOK, Event, ProcessPool, TaskCompleted, share_of_memory
+from optsched.experiments.store import CellRow, CellState, Store, StoredOptimum
 from optsched.files.atomic_io import writing
 from optsched.files.provenance import all_versions
 from optsched.problem import InputError
@@ -97,7 +97,7 @@ def run(
             store.forget_errors()
         size = workers or os.cpu_count() or 1
         work = _Work(plan, store, shard)
-        crew: Pool | Futures
+        crew: ProcessPool | Futures
         if work.is_done():
             return work.progress(size, ended=False)
         if cluster is not None:
@@ -105,7 +105,7 @@ def run(
         elif executor is not None:
             crew = Futures(executor, 2 * size)
         else:
-            crew = Pool(
+            crew = ProcessPool(
                 min(size, max(1, len(work.cases))),
                 memory=plan.limits.memory_gb or share_of_memory(size),
                 patience=lambda task: patience(plan, task),
@@ -114,7 +114,7 @@ def run(
         return steer(work, crew, tell)
 
 
-def patience(plan: Plan, task: Task) -> float:
+def patience(plan: Plan, task: CellTask) -> float:
     """Return the seconds after which a task counts as hung."""
     spec = task.reference
     if task.contender is not None:
@@ -159,7 +159,7 @@ class _Work:
     def __init__(self, plan: Plan, store: Store, shard: tuple[int, int] | None) -> None:
         self.store = store
         self.errors = 0
-        self._again: deque[list[Task]] = deque()  # what came back, to be done first
+        self._again: deque[list[CellTask]] = deque()  # what came back, to be done first
         self._tries: Counter[Hashable] = Counter()
         self._seconds: dict[Hashable, float] = {}  # of a task, by kind
         self._seen: Counter[Hashable] = Counter()  # tasks of a kind that are done
@@ -177,8 +177,10 @@ class _Work:
             if (missing := [cell for cell in case.cells if cell.key not in there])
         )
         self.done = self.cells - sum(len(missing) for _, missing in self.cases)
-        self._best: dict[tuple[bytes, str], Best] = {}
-        self._solved: dict[str, dict[bytes, Best]] = {}  # of other sources, by reference and digest
+        self._best: dict[tuple[bytes, str], StoredOptimum] = {}
+        self._solved: dict[
+            str, dict[bytes, StoredOptimum]
+        ] = {}  # of other sources, by reference and digest
         sources = {canonical(case.source.content) for case, _ in self.cases}
         for key, source, reference, best in store.optima():
             self._best[key, reference] = best
@@ -187,14 +189,14 @@ class _Work:
                 others[best.digest] = best
         for case, missing in self.cases:
             self._left.update(task.kind for task in self._tasks(case, missing))
-        self._rows: list[tuple[Task, Best | Row]] = []
+        self._rows: list[tuple[CellTask, StoredOptimum | CellRow]] = []
         self._flushed = time.monotonic()
 
-    def _tasks(self, case: Case, missing: Sequence[Cell]) -> list[Task]:
+    def _tasks(self, case: Case, missing: Sequence[Cell]) -> list[CellTask]:
         """Return what is to be done for an instance: first its optimum, unless that is known."""
         best = self._best.get((case.key, canonical(case.reference.content)))
         solved = self._solved.get(canonical(case.reference.content))
-        head = Task(case.key, case.source, case.seed, case.reference, solved=solved)
+        head = CellTask(case.key, case.source, case.seed, case.reference, solved=solved)
         cells = [
             replace(
                 head,
@@ -209,14 +211,14 @@ class _Work:
         ]
         return cells if best is not None else [head, *cells]
 
-    def renewed(self, task: Task) -> Task:
+    def renewed(self, task: CellTask) -> CellTask:
         """Return a task with the current value and bound of its optimum."""
         if task.contender is None or task.best is not None:
             return task
         best = self._best.get((task.instance, canonical(task.reference.content)))
         return task if best is None else replace(task, best=best)
 
-    def is_ready(self, tasks: Sequence[Task]) -> bool:
+    def is_ready(self, tasks: Sequence[CellTask]) -> bool:
         """Whether the optima that cells are compared with are known, or come before them."""
         begun = {(task.instance, task.reference.key) for task in tasks if task.contender is None}
         return all(
@@ -225,19 +227,19 @@ class _Work:
             if task.contender is not None
         )
 
-    def give_up(self, task: Task, reason: str) -> None:
+    def give_up(self, task: CellTask, reason: str) -> None:
         """Keep an error as a row."""
-        kind = Best if task.contender is None else Row
-        self.take(task, kind(None, State.ERROR, message=reason))
+        kind = StoredOptimum if task.contender is None else CellRow
+        self.take(task, kind(None, CellState.ERROR, message=reason))
 
-    def take(self, task: Task, found: Best | Row) -> None:
+    def take(self, task: CellTask, found: StoredOptimum | CellRow) -> None:
         """Keep a row, to be written soon."""
         self._rows.append((task, found))
-        if isinstance(found, Best):
+        if isinstance(found, StoredOptimum):
             self._best[task.instance, canonical(task.reference.content)] = found
         else:
             self.done += 1
-            self.errors += found.status is State.ERROR
+            self.errors += found.status is CellState.ERROR
 
     def flush(self, *, now: bool = False) -> None:
         """Write what there is, if it is time."""
@@ -248,10 +250,10 @@ class _Work:
                 self._write(task, found)
         self._rows, self._flushed = [], time.monotonic()
 
-    def _write(self, task: Task, found: Best | Row) -> None:
+    def _write(self, task: CellTask, found: StoredOptimum | CellRow) -> None:
         store, reference = self.store, task.reference.content
         number = store.instance(task.instance, task.source.content, task.seed, found.digest)
-        if isinstance(found, Best):
+        if isinstance(found, StoredOptimum):
             store.add_best(task.instance, found, reference=reference, versions=all_versions())
             return
         assert task.cell is not None  # it is a cell
@@ -271,14 +273,14 @@ class _Work:
         """Whether nothing is left to hand out."""
         return not self._again and not self.cases
 
-    def chunk(self, size: int) -> list[Task]:
+    def chunk(self, size: int) -> list[CellTask]:
         """Return the next tasks: about a second of work, less towards the end; none: they wait."""
         for k, tasks in enumerate(self._again):
             if self.is_ready(tasks):
                 del self._again[k]
                 return [self.renewed(task) for task in tasks]
         aim = min(AIM, max(0.05, self._left_seconds() / (3 * size)))
-        found: list[Task] = []
+        found: list[CellTask] = []
         planned = 0.0
         while self.cases and planned < aim and len(found) < LONGEST:
             tasks = self._tasks(*self.cases.popleft())
@@ -307,7 +309,7 @@ class _Work:
         weight = max(RECENT, 1 / max(1, self._seen[kind] - 1))
         self._seconds[kind] = before + weight * (seconds - before)
 
-    def _suspect(self, task: Task, reason: str, *, again: bool) -> None:
+    def _suspect(self, task: CellTask, reason: str, *, again: bool) -> None:
         self._tries[task.mark] += 1
         if again and self._tries[task.mark] < TRIES:
             self._again.append([task])
@@ -327,7 +329,9 @@ class _Work:
         return Progress(self.done, self.cells, self.errors, left, ended)
 
 
-def steer(work: _Work, crew: Pool | Futures, tell: Callable[[Progress], None] | None) -> Progress:
+def steer(
+    work: _Work, crew: ProcessPool | Futures, tell: Callable[[Progress], None] | None
+) -> Progress:
     """Hand out chunks and take in what comes back, until all is done or an end is requested.
 
     When an end is requested, it waits for the tasks in flight. ``tell`` is called twice a second.

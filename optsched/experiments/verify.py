@@ -13,12 +13,12 @@ from typing import Any
 
 from optsched.engine.interval import CLOSED, Interval
 from optsched.experiments.cell_keys import Case, canonical
-from optsched.experiments.cells import Task, instance_of, ratio_of
+from optsched.experiments.cells import CellTask, instance_of, ratio_of
 from optsched.experiments.map_cells import call_all
 from optsched.experiments.plan import Plan
-from optsched.experiments.pool import Pool, TaskCompleted, share_of_memory
+from optsched.experiments.pool import ProcessPool, TaskCompleted, share_of_memory
 from optsched.experiments.run import patience
-from optsched.experiments.store import LEVELS, Best, Row, State, Store
+from optsched.experiments.store import LEVELS, CellRow, CellState, Store, StoredOptimum
 from optsched.files.provenance import all_versions
 from optsched.problem import agree, get_family
 from optsched.results.result import SAME
@@ -143,7 +143,7 @@ def look(part: Mapping[str, Any], path: str, plan: Any) -> dict[str, Any]:
     """Verify some instances; a function of its own for other processes."""
     found, made = Verified(0, 0), Plan.model_validate(plan)
     drawn = set(part["drawn"])
-    pool = Pool(
+    pool = ProcessPool(
         1,
         memory=made.limits.memory_gb or share_of_memory(1),
         patience=lambda task: patience(made, task),
@@ -159,15 +159,15 @@ def look(part: Mapping[str, Any], path: str, plan: Any) -> dict[str, Any]:
     return vars(found)
 
 
-def _look(case: Case, rows: Mapping[bytes, Cell], found: Verified, pool: Pool) -> None:
+def _look(case: Case, rows: Mapping[bytes, Cell], found: Verified, pool: ProcessPool) -> None:
     """Verify the cells of an instance."""
     first = next(iter(rows.values()))
     place = f"{case.source.label}, {case.source.drawn_by(case.seed)}"
-    task = Task(case.key, case.source, case.seed, case.reference)
+    task = CellTask(case.key, case.source, case.seed, case.reference)
     stored = _best(first)
-    failed = stored is not None and stored.status is State.ERROR
+    failed = stored is not None and stored.status is CellState.ERROR
     fresh = _apart(pool, task) if failed else task.compute()
-    assert isinstance(fresh, Best)  # that of a task without a policy
+    assert isinstance(fresh, StoredOptimum)  # that of a task without a policy
     if fresh.digest is None and not failed:
         found.wrong.append(f"{place}: cannot be made again: {fresh.message}")
         return
@@ -191,7 +191,7 @@ def _look(case: Case, rows: Mapping[bytes, Cell], found: Verified, pool: Pool) -
         if not outcome.items() <= row.items():
             found.wrong.append(f"{name}: the row states that it is of something else")
             continue
-        again = Task(
+        again = CellTask(
             *(case.key, case.source, case.seed, case.reference, cell.key, cell.contender),
             *(cell.seed, cell.replication, stored),
         )
@@ -199,11 +199,16 @@ def _look(case: Case, rows: Mapping[bytes, Cell], found: Verified, pool: Pool) -
 
 
 def _look_at_optimum(
-    name: str, task: Task, stored: Best, fresh: Best, row: Cell, found: Verified
+    name: str,
+    task: CellTask,
+    stored: StoredOptimum,
+    fresh: StoredOptimum,
+    row: Cell,
+    found: Verified,
 ) -> None:
     """Compare an optimum with the one that was computed again."""
     ours = _is_ours(row["optimum_versions"])
-    if stored.status is State.ERROR:
+    if stored.status is CellState.ERROR:
         found.errors += 1
         wrong = _is_no_error((stored.value, stored.bound, stored.certified), fresh, ours=ours)
     else:
@@ -219,39 +224,41 @@ def _look_at_optimum(
 
 
 def _look_at_cell(
-    name: str, task: Task, row: Cell, fresh: Best, found: Verified, pool: Pool
+    name: str, task: CellTask, row: Cell, fresh: StoredOptimum, found: Verified, pool: ProcessPool
 ) -> None:
     """Run the policy of a cell again, and compare."""
-    failed, ours = row["cell_status"] == State.ERROR, _is_ours(row["versions"])
+    failed, ours = row["cell_status"] == CellState.ERROR, _is_ours(row["versions"])
     again = _apart(pool, task) if failed else task.compute()
-    assert isinstance(again, Row)  # that of a task with a policy
+    assert isinstance(again, CellRow)  # that of a task with a policy
     if failed:
         found.errors += 1
         wrong = _is_no_error([row[name] for name in OF_CELL], again, ours=ours)
     else:
         found.runs += 1
         wrong = _differs(row, again)
-        if wrong is not None and not ours and again.status is not State.ERROR:
+        if wrong is not None and not ours and again.status is not CellState.ERROR:
             wrong = _cannot_be(task, row, again, fresh)
             found.unsure += wrong is None
     if wrong is not None:
         found.wrong.append(f"{name}: {wrong}")
 
 
-def _apart(pool: Pool, task: Task) -> Any:
+def _apart(pool: ProcessPool, task: CellTask) -> Any:
     """Compute in a process of its own, within the plan's limits, what has failed before."""
     event = pool.compute(task)
     if isinstance(event, TaskCompleted):
         return event.found
-    kind = Best if task.contender is None else Row
-    return kind(None, State.ERROR, message=event.reason)
+    kind = StoredOptimum if task.contender is None else CellRow
+    return kind(None, CellState.ERROR, message=event.reason)
 
 
-def _is_no_error(numbers: Iterable[float | None], again: Best | Row, *, ours: bool) -> str | None:
+def _is_no_error(
+    numbers: Iterable[float | None], again: StoredOptimum | CellRow, *, ours: bool
+) -> str | None:
     """Return what is wrong with a row of an error, which only other versions may have had."""
     if any(number is not None for number in numbers):
         return "the row reports an error, and numbers all the same"
-    if ours and again.status is not State.ERROR:
+    if ours and again.status is not CellState.ERROR:
         return (
             "the row reports an error, but there is none here; `campaign resume --retry-errors` "
             "computes it again"
@@ -259,14 +266,14 @@ def _is_no_error(numbers: Iterable[float | None], again: Best | Row, *, ours: bo
     return None
 
 
-def _best(row: Cell) -> Best | None:
+def _best(row: Cell) -> StoredOptimum | None:
     """Return the optimum next to a cell as it is stored; None: there is none."""
     if row["optimum_status"] is None:
         return None
     level = row["bound_level"]
-    return Best(
+    return StoredOptimum(
         digest=None,
-        status=State(row["optimum_status"]),
+        status=CellState(row["optimum_status"]),
         value=row["optimum"],
         bound=row["bound"],
         level=None if level is None else LEVELS[level],
@@ -285,7 +292,7 @@ def _is_ours(versions: str | None) -> bool:
     return versions == canonical(all_versions())
 
 
-def _contradiction(task: Task, stored: Best, fresh: Best) -> str | None:
+def _contradiction(task: CellTask, stored: StoredOptimum, fresh: StoredOptimum) -> str | None:
     """Return what cannot be true of what is stored, whatever found it."""
     interval = Interval(get_family(task.source.family), instance_of(task)[0], stored.value)
     if interval.at(fresh.certified).refuted:
@@ -295,7 +302,9 @@ def _contradiction(task: Task, stored: Best, fresh: Best) -> str | None:
             return f"bound {bound} is refuted by a schedule that reaches {fresh.value}"
         if interval.at(bound).refuted:
             return f"bound {bound} is refuted by its own value {stored.value}"
-    if stored.status is State.DONE and interval.family.distance is None:  # else: several numbers
+    if (
+        stored.status is CellState.DONE and interval.family.distance is None
+    ):  # else: several numbers
         gaps = [interval.at(bound).gap for bound in (stored.bound, stored.certified)]
         least = min((gap for gap in gaps if gap is not None), default=0.0)
         if least > max(CLOSED, task.reference.gap):
@@ -303,7 +312,7 @@ def _contradiction(task: Task, stored: Best, fresh: Best) -> str | None:
     return None
 
 
-def _cannot_be(task: Task, row: Cell, again: Row, fresh: Best) -> str | None:
+def _cannot_be(task: CellTask, row: Cell, again: CellRow, fresh: StoredOptimum) -> str | None:
     """Return what cannot be true of a cell, whatever versions it was computed with."""
     family, instance = get_family(task.source.family), instance_of(task)[0]
     if row["known"] is None and again.known is not None:
@@ -325,7 +334,7 @@ OF_CELL = ("value", "known", "low", "high")
 NUMBERS = ("value", "bound", "certified")
 
 
-def _other(stored: Best, fresh: Best) -> str | None:
+def _other(stored: StoredOptimum, fresh: StoredOptimum) -> str | None:
     """Return in what two optima differ that ought to be the same."""
     for name in (*NUMBERS, "status", "level", "schedule", "certificate"):
         old, new = getattr(stored, name), getattr(fresh, name)
@@ -336,7 +345,7 @@ def _other(stored: Best, fresh: Best) -> str | None:
     return None
 
 
-def _is_less(task: Task, stored: Best, fresh: Best) -> bool:
+def _is_less(task: CellTask, stored: StoredOptimum, fresh: StoredOptimum) -> bool:
     """Return whether less was found than is stored: a worse value, bound, status or level."""
     sign = get_family(task.source.family).sign
     for name, way in zip(NUMBERS, (1, -1, -1), strict=True):
@@ -348,9 +357,9 @@ def _is_less(task: Task, stored: Best, fresh: Best) -> bool:
     return stored.status < fresh.status or ranks[0] > ranks[1]
 
 
-def _differs(row: Cell, again: Row) -> str | None:
+def _differs(row: Cell, again: CellRow) -> str | None:
     """Return in what a cell differs from the one that was computed again."""
-    if again.status is State.ERROR:
+    if again.status is CellState.ERROR:
         return f"cannot be run again: {again.message}"
     for name in OF_CELL:
         if not _same(row[name], getattr(again, name)):

@@ -21,7 +21,7 @@ MOST_PARTS = 100  # of a pack: each is read from its beginning
 
 
 @dataclass
-class Found:
+class LibraryReport:
     """What verification has found."""
 
     rows: list[Row] = field(default_factory=list)  # of the tables, as derived
@@ -70,7 +70,7 @@ def verify(
     sample: int = 1,
     seed: int | None = None,
     tell: Callable[[str], None] = lambda _text: None,
-) -> Found:
+) -> LibraryReport:
     """Judge all entries, and compare what is derived with the tables.
 
     Parameters
@@ -103,7 +103,7 @@ def verify(
             f"{', '.join(library.families)}"
         )
     seed = secrets.randbits(32) if seed is None else seed
-    found = Found(seed=seed if sample > 1 else None)
+    found = LibraryReport(seed=seed if sample > 1 else None)
     packs = [p for p in library.packs if families is None or p.family in families]
     cells: dict[int, dict[str, Any]] = {}
     for pack in packs:
@@ -163,7 +163,7 @@ def look(cell: Mapping[str, Any]) -> dict[str, Any]:
     return {"rows": rows, "wrong": wrong}
 
 
-def _compare(library: Library, family: str, found: Found, *, whole: bool) -> None:
+def _compare(library: Library, family: str, found: LibraryReport, *, whole: bool) -> None:
     """Compare the derived rows of a family with its table."""
     try:
         listed = {row["name"]: row for row in rows_of(library, family)}

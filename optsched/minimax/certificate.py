@@ -22,7 +22,7 @@ from typing import Annotated, TypeAlias
 from pydantic import Field
 
 from optsched.declared.model import Declared
-from optsched.minimax.tree import Tree, titled
+from optsched.minimax.tree import GameTree, titled
 from optsched.problem import Frozen, InputError
 
 Whole = Annotated[int, Field(ge=0)]
@@ -60,13 +60,13 @@ class Proved:
     optima: list[Fraction]
 
 
-def average(tree: Tree, best: Sequence[int], weights: Sequence[int]) -> Fraction | None:
+def average(tree: GameTree, best: Sequence[int], weights: Sequence[int]) -> Fraction | None:
     """Return what no randomized algorithm beats, None if the weights prove nothing."""
     whole = sum(w * cost for w, cost in zip(weights, best, strict=True))
     return Fraction(tree.least_cost(weights), whole) if whole else None
 
 
-def strictly_below(tree: Tree, best: Sequence[int], value: Fraction | None) -> list[int]:
+def strictly_below(tree: GameTree, best: Sequence[int], value: Fraction | None) -> list[int]:
     """Return the most that instances may cost where all are to be better than a value.
 
     None: any cost will do. An instance whose optimum is 0 must cost no more.
@@ -78,7 +78,7 @@ def strictly_below(tree: Tree, best: Sequence[int], value: Fraction | None) -> l
     ]
 
 
-def worst(tree: Tree, best: Sequence[int], costs: Sequence[Fraction]) -> Fraction:
+def worst(tree: GameTree, best: Sequence[int], costs: Sequence[Fraction]) -> Fraction:
     """Return the value on the worst instance, of the cost of each.
 
     Raises
@@ -93,7 +93,7 @@ def worst(tree: Tree, best: Sequence[int], costs: Sequence[Fraction]) -> Fractio
     return max(shares) if tree.sign > 0 else min(shares)
 
 
-def follow(tree: Tree, policy: Policy) -> list[Fraction]:
+def follow(tree: GameTree, policy: Policy) -> list[Fraction]:
     """Return the expected cost of every instance under a policy.
 
     Raises
@@ -135,13 +135,13 @@ def follow(tree: Tree, policy: Policy) -> list[Fraction]:
 
 
 def _move(
-    tree: Tree, h: int, state: int, values: tuple[int, ...]
+    tree: GameTree, h: int, state: int, values: tuple[int, ...]
 ) -> tuple[int, tuple[int, ...]] | None:
     actions = tree.histories[h].actions
     return next((move for move in tree.moves[state] if actions[move[0]] == values), None)
 
 
-def grown(instances: Sequence[Declared]) -> tuple[Tree, list[int]]:
+def grown(instances: Sequence[Declared]) -> tuple[GameTree, list[int]]:
     """Return the tree of instances, and their optima as costs.
 
     Raises
@@ -150,7 +150,7 @@ def grown(instances: Sequence[Declared]) -> tuple[Tree, list[int]]:
         The tree is too large, an instance is infeasible, its optimum is below 0, or all are 0; or
         no online algorithm is feasible.
     """
-    tree, best = Tree(instances), []
+    tree, best = GameTree(instances), []
     for number, (inst, cost) in enumerate(zip(instances, tree.optima, strict=True)):
         if cost is None:
             raise InputError(f"{titled(number, inst)} is infeasible, expected one with a solution")
@@ -168,7 +168,7 @@ def grown(instances: Sequence[Declared]) -> tuple[Tree, list[int]]:
     return tree, best
 
 
-def prove(tree: Tree, best: Sequence[int], certificate: Certificate) -> Proved:
+def prove(tree: GameTree, best: Sequence[int], certificate: Certificate) -> Proved:
     """Return what a certificate proves of a tree and its optima, those of :func:`grown`.
 
     Raises

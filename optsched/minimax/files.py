@@ -19,7 +19,7 @@ from optsched.engine.interval import relative
 from optsched.files.format import checked, family_in, read_json, short, write_json
 from optsched.minimax.certificate import Certificate, Proved, grown, prove
 from optsched.minimax.standing import Played, Standing, standing
-from optsched.minimax.tree import Tree
+from optsched.minimax.tree import GameTree
 from optsched.problem import Family, Frozen, InputError, Level
 from optsched.process.garbage import no_garbage
 from optsched.proofs.grid import float_above, float_below
@@ -67,7 +67,7 @@ class Checked:
 
     parts: list[Recheck]
     certificate: Certificate
-    tree: Tree | None = None
+    tree: GameTree | None = None
     proof: Proved | None = None
     standings: Sequence[Standing] = ()
 

@@ -18,7 +18,7 @@ from optsched.minimax.files import save
 from optsched.minimax.menu import Menu
 from optsched.minimax.policy import Optimal
 from optsched.minimax.standing import Played, Standing, standing
-from optsched.minimax.tree import Tree, titled
+from optsched.minimax.tree import GameTree, titled
 from optsched.numbers import settings
 from optsched.policies.loader import name_of
 from optsched.problem import InputError, Policy
@@ -34,7 +34,7 @@ class Game:
     worst: at least 1 for a minimization, at most 1 for a maximization.
     """
 
-    tree: Tree
+    tree: GameTree
     certificate: Certificate
     proof: Proved
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from optsched.declared.events import Decision, Event, Online, Public
 from optsched.files.atomic_io import writable, write_whole
 from optsched.minimax.certificate import Policy
-from optsched.minimax.tree import Tree
+from optsched.minimax.tree import GameTree
 from optsched.numbers.streams import Streams
 from optsched.problem import PolicyError, Prior
 
@@ -44,7 +44,7 @@ class Optimal(Online):
         return Optimal(self.nodes, self.name)
 
     @classmethod
-    def of(cls, tree: Tree, policy: Policy, name: str = "minimax") -> Optimal:
+    def of(cls, tree: GameTree, policy: Policy, name: str = "minimax") -> Optimal:
         """Return the policy of a certificate, which is trusted."""
         digests = [h.event and digest(h.event) for h in tree.histories]
         nodes: list[Node] = [[] for _ in policy]

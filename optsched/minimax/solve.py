@@ -31,7 +31,7 @@ from optsched.minimax.certificate import (
     strictly_below,
     worst,
 )
-from optsched.minimax.tree import Tree, titled
+from optsched.minimax.tree import GameTree, titled
 from optsched.numbers.arrays import Floats
 from optsched.problem import InputError
 from optsched.solvers import highs, load, row_duals, run
@@ -41,7 +41,7 @@ SIMPLE = 10_000  # largest denominator of a simple one
 NOISE = 1e-11  # a smaller share of a flow is none
 
 
-def solved(instances: Sequence[Declared]) -> tuple[Tree, Certificate, Proved]:
+def solved(instances: Sequence[Declared]) -> tuple[GameTree, Certificate, Proved]:
     """Return the tree of some instances, the best online algorithms, and what is proved of them.
 
     Raises
@@ -73,7 +73,7 @@ def solved(instances: Sequence[Declared]) -> tuple[Tree, Certificate, Proved]:
     return tree, made, prove(tree, best, made)
 
 
-def _program(tree: Tree, best: Sequence[int]) -> tuple[list[list[float]], Floats]:
+def _program(tree: GameTree, best: Sequence[int]) -> tuple[list[list[float]], Floats]:
     """Solve the linear program; return the flow on the options of every class, and the duals.
 
     What HiGHS returns need not be optimal, or feasible: it is a proposal that is evaluated later.
@@ -159,7 +159,7 @@ def _split(entered: int, shares: Sequence[float]) -> list[int]:
     return found
 
 
-def _walk(tree: Tree, unit: int, divide: Callable[[int, int], Sequence[int]]) -> Policy:
+def _walk(tree: GameTree, unit: int, divide: Callable[[int, int], Sequence[int]]) -> Policy:
     """Return the policy that divides what enters each state among the options of its class."""
     number, entered = {0: 0}, {0: unit}
     nodes: list[tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]] = []
@@ -183,19 +183,19 @@ def _walk(tree: Tree, unit: int, divide: Callable[[int, int], Sequence[int]]) ->
     return tuple(nodes)
 
 
-def _realized(tree: Tree, flow: Sequence[Sequence[float]], unit: int) -> Policy:
+def _realized(tree: GameTree, flow: Sequence[Sequence[float]], unit: int) -> Policy:
     """Return a flow as a policy, in integers."""
     return _walk(tree, unit, lambda kind, entered: _split(entered, flow[kind]))
 
 
-def _pure(tree: Tree, chosen: Sequence[int]) -> Policy:
+def _pure(tree: GameTree, chosen: Sequence[int]) -> Policy:
     """Return the policy that takes the chosen option of every class."""
     return _walk(
         tree, 1, lambda kind, _: [int(k == chosen[kind]) for k in range(len(tree.options[kind]))]
     )
 
 
-def _deterministic(tree: Tree, best: Sequence[int]) -> Policy:
+def _deterministic(tree: GameTree, best: Sequence[int]) -> Policy:
     """Return the best deterministic policy: caps fall until no policy keeps them."""
     policy: Policy | None = None
     value: Fraction | None = None
@@ -216,7 +216,7 @@ def _deterministic(tree: Tree, best: Sequence[int]) -> Policy:
         value = worst(tree, best, costs)
 
 
-def _optimal(tree: Tree, i: int) -> dict[str, int]:
+def _optimal(tree: GameTree, i: int) -> dict[str, int]:
     """Return an optimal solution of an instance, from its last decision to the first one."""
     values: dict[str, int] = {}
     state, action = tree.optimal[i]
@@ -227,7 +227,7 @@ def _optimal(tree: Tree, i: int) -> dict[str, int]:
     return values
 
 
-def _played(tree: Tree, policy: Policy, i: int) -> dict[str, int]:
+def _played(tree: GameTree, policy: Policy, i: int) -> dict[str, int]:
     """Return what a deterministic policy does on an instance."""
     values: dict[str, int] = {}
     k, path = 0, _path(tree, i)
@@ -239,7 +239,7 @@ def _played(tree: Tree, policy: Policy, i: int) -> dict[str, int]:
     return values
 
 
-def _path(tree: Tree, i: int) -> list[int]:
+def _path(tree: GameTree, i: int) -> list[int]:
     """Return the histories of an instance, from the first one to the last."""
     path = [tree.last[i]]
     while path[-1]:
@@ -247,7 +247,7 @@ def _path(tree: Tree, i: int) -> list[int]:
     return path[::-1]
 
 
-def _judge(tree: Tree, i: int, values: dict[str, int], cost: Fraction | int) -> None:
+def _judge(tree: GameTree, i: int, values: dict[str, int], cost: Fraction | int) -> None:
     """Have the feasibility check judge a solution of an instance, and compare its cost."""
     inst = tree.instances[i]
     verdict = verify(inst, Solution(values=tuple(float(values[c.name]) for c in inst.columns)))

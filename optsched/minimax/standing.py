@@ -13,7 +13,7 @@ from pydantic import Field
 from optsched.declared.feasibility import verify
 from optsched.declared.model import Solution
 from optsched.minimax.certificate import Proved, Whole
-from optsched.minimax.tree import Tree, titled
+from optsched.minimax.tree import GameTree, titled
 from optsched.numbers.resources import exact
 from optsched.problem import Frozen
 
@@ -70,7 +70,7 @@ class Standing:
         return {name: x for name, x in vars(self).items() if name != "played"}
 
 
-def standing(tree: Tree, proof: Proved, played: Played) -> Standing:
+def standing(tree: GameTree, proof: Proved, played: Played) -> Standing:
     """Check all decisions of a policy, and return where it stands.
 
     Raises

@@ -103,7 +103,7 @@ class _Row:
         return self.limits[0] - self.least, self.limits[1] - self.most
 
 
-class Rows:
+class RowBounds:
     """The rows of an instance as its columns are decided."""
 
     def __init__(self, inst: Declared, scale: int, sums: Sums) -> None:
@@ -177,7 +177,7 @@ def titled(number: int, inst: Declared) -> str:
     return f"instance {number}" + (f" ({inst.source})" if inst.source else "")
 
 
-class Tree:
+class GameTree:
     """All histories and states of some instances of one sense.
 
     Attributes
@@ -238,7 +238,7 @@ class Tree:
         scale, rows = math.lcm(*scales, 1), []
         for number, inst in enumerate(self.instances):
             try:
-                rows.append(Rows(inst, scale, self._sums))
+                rows.append(RowBounds(inst, scale, self._sums))
             except InputError as err:
                 raise InputError(f"{titled(number, inst)}: {err}") from err
         streams = [events(inst) for inst in self.instances]
@@ -290,7 +290,7 @@ class Tree:
 
     def _parts(
         self,
-        rows: Sequence[Rows],
+        rows: Sequence[RowBounds],
         index: dict[int, int],
         place: dict[str, int],
         members: Sequence[int],

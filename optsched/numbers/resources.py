@@ -114,6 +114,9 @@ def units_that_fit(capacity: Sequence[float], demand: Sequence[float], most: int
     return most
 
 
+room = units_that_fit  # its earlier name
+
+
 @lru_cache(maxsize=2**17, typed=True)  # a few capacities, and demands that come again and again
 def _fits(capacity: float, demand: float) -> int:
     """Return usable(capacity) / exact(demand), rounded down."""

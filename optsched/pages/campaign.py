@@ -18,7 +18,7 @@ from optsched.experiments.plan import Plan
 from optsched.experiments.ratios_by_policy import Sample, group_of
 from optsched.experiments.run import duration
 from optsched.experiments.statistics import Statistics, Summary, between, statistics
-from optsched.experiments.store import LEVELS, State, Store
+from optsched.experiments.store import LEVELS, CellState, Store
 from optsched.pages import curves, words
 from optsched.pages.blocks import (
     Block,
@@ -188,7 +188,7 @@ def _times(store: Store) -> Table:
         "max(c.micros) AS most FROM cell c JOIN instance i ON i.id = c.instance "
         "WHERE c.status <> ? GROUP BY 1, 2, 3) JOIN word s ON s.id = source JOIN word r ON "
         "r.id = reference JOIN word p ON p.id = policy",
-        (State.ERROR,),
+        (CellState.ERROR,),
     )
     group = _groups(store)
     rows = sorted(
@@ -300,13 +300,13 @@ def _open(store: Store) -> list[Section]:
         "lower(hex(i.digest)) FROM optimum o JOIN instance i ON i.digest = o.digest "
         "JOIN word s ON s.id = i.source JOIN word r ON r.id = o.reference WHERE o.status = ? "
         "ORDER BY abs(o.value - coalesce(o.certified, o.bound)) / abs(o.value) DESC, i.id LIMIT ?",
-        (State.LIMIT, OPEN),
+        (CellState.LIMIT, OPEN),
     )
     if not rows:
         return []
     (total,) = store.rows(
         "SELECT count(*) FROM optimum o JOIN instance i ON i.digest = o.digest WHERE o.status = ?",
-        (State.LIMIT,),
+        (CellState.LIMIT,),
     )[0]
     group = _groups(store)
     columns = [

@@ -20,7 +20,7 @@ from optsched.drawing import HINDSIGHT, rendered
 from optsched.experiments.cell_keys import Contender, Reference, Source, canonical, contender_of
 from optsched.experiments.cells import fingerprint
 from optsched.experiments.plan import Plan
-from optsched.experiments.pool import Pool, TaskFailed, share_of_memory
+from optsched.experiments.pool import ProcessPool, TaskFailed, share_of_memory
 from optsched.experiments.store import Store
 from optsched.pages.blocks import Picture
 from optsched.problem import (
@@ -92,7 +92,7 @@ class Artist:
 
     def __init__(self, *, requested: bool) -> None:
         self.requested, self._left = requested, math.inf if requested else PATIENCE
-        self._pool = Pool(1, memory=share_of_memory(1), patience=lambda _task: self._left)
+        self._pool = ProcessPool(1, memory=share_of_memory(1), patience=lambda _task: self._left)
 
     def close(self) -> None:
         """End the process."""

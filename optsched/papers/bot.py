@@ -160,7 +160,7 @@ def run_adaptive(cell: Cell, _limit: float) -> Row:
 
 
 @dataclass(frozen=True)
-class Best:
+class BestSteps:
     """The set of step sizes that converges most often, and then soonest."""
 
     steps: dict[str, float]
@@ -170,7 +170,7 @@ class Best:
     runs: int
 
     @classmethod
-    def of(cls, rows: Rows) -> Best:
+    def of(cls, rows: Rows) -> BestSteps:
         """Choose among the sets of all rows."""
         columns = list(zip(*rows.values("sets"), strict=True))
         found = [
@@ -202,7 +202,7 @@ def median(sample: Sequence[float]) -> float | None:
 
 def best_count(rows: Rows, paper: int | None, claim: str, note: str | None = None) -> Finding:
     """Judge how often the best set of step sizes converges; without the paper's count, show it."""
-    best = Best.of(rows)
+    best = BestSteps.of(rows)
     note, count, of = str(best) if note is None else note, len(best.times), len(rows)
     if paper is not None:
         return counted(claim, count, of, paper, PLATFORMS, note=note)
@@ -279,7 +279,9 @@ def table(
         yield "the platforms of the paper are not published"
 
     def draw(rows: Rows) -> Figure:
-        known = {at: Best.of(of).share for at, of in rows.by("units", "nodes", "degree").items()}
+        known = {
+            at: BestSteps.of(of).share for at, of in rows.by("units", "nodes", "degree").items()
+        }
         groups: dict[str, list[Estimate | None]]
         groups = {"paper": [Estimate.share(count, PLATFORMS) for count in paper.values()]}
         for units in UNITS:
@@ -466,7 +468,7 @@ def _readings(rows: Rows) -> dict[tuple[str, str], Rows]:
 def _others(rows: Rows) -> Iterator[Finding]:
     """Return what other readings of c_v, dual steps and units give."""
     for k, ((units, dual_step), part) in enumerate(_readings(rows).items()):
-        best = Best.of(part)
+        best = BestSteps.of(part)
         for response in (SIGNED, ABSOLUTE)[k == 0 :]:
             by = Analysis.of(part, response).significance()
             note = f"{_ranked(by)}; best set {len(best.times)} of {len(part)}"
@@ -520,7 +522,7 @@ def draw_variance(rows: Rows) -> Figure:
         axis.set_title(UNIT_NAMES[units], fontsize=9)
         finish(axis, "level of the step size", grid="y")
         axis.set_ylabel("mean c_v = SD / MEAN\n(no unit; 95 % interval over platforms)", fontsize=8)
-        times = Best.of(part).times
+        times = BestSteps.of(part).times
         if times:
             below.hist(times, bins=15, color=COLOURS[0])
             below.set_xlabel("iteration from which on it stays in the tube")
@@ -667,7 +669,7 @@ def run_without(cell: Cell, _limit: float) -> Row:
 def findings_without(rows: Rows) -> Findings:
     """Compare how many platforms converge with all ingredients and without each."""
     for units, name in product(UNITS, WITHOUT):
-        whole, best = (Best.of(rows.where(units=units, without=x)) for x in (ALL, name))
+        whole, best = (BestSteps.of(rows.where(units=units, without=x)) for x in (ALL, name))
         steps = ", ".join(f"{f} {x:g}" for f, x in best.steps.items())
         note = (
             f"{len(best.times)} of {len(best.converged)} with {steps}; all 16 sets: {best.all} of "
@@ -685,7 +687,7 @@ def findings_without(rows: Rows) -> Findings:
 def draw_without(rows: Rows) -> Figure:
     """Draw the shares that converge, a bar per reading of the units."""
     groups = {
-        UNIT_NAMES[units]: [Best.of(of).share for of in part.by("without").values()]
+        UNIT_NAMES[units]: [BestSteps.of(of).share for of in part.by("without").values()]
         for units, part in rows.by("units").items()
     }
     ticks = [ALL, *(f"without\n{name}" for name in WITHOUT if name != ALL)]
@@ -835,7 +837,7 @@ def findings_order(rows: Rows) -> Findings:
     """Compare with Table 2: a reading could be the paper's where it converges as often."""
     for name, sizes in _by_reading(rows).items():
         for nodes, part in sizes.items():
-            best = Best.of(part)
+            best = BestSteps.of(part)
             paper = TABLE2[nodes, part[0]["degree"]] if name in JUDGED else None
             note = f"all 16 sets: {best.all} of {best.runs} runs"
             yield best_count(part, paper, f"{name}, {nodes} nodes: share converged", note)
@@ -845,7 +847,7 @@ def draw_order(rows: Rows) -> Figure:
     """Draw the shares by size, a bar per reading."""
     groups = {"paper": [Estimate.share(TABLE2[size], PLATFORMS) for size in ORDERED]}
     for name, sizes in _by_reading(rows).items():
-        groups[f"here, {name}"] = [Best.of(part).share for part in sizes.values()]
+        groups[f"here, {name}"] = [BestSteps.of(part).share for part in sizes.values()]
     ticks = [f"{nodes}, {degree}" for nodes, degree in ORDERED]
     return draw_shares(groups, ticks, "share of platforms that converge, best set", SIZE)
 

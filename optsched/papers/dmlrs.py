@@ -33,7 +33,7 @@ from optsched.papers.experiment import (
 )
 from optsched.papers.verdict import Finding, about, effect, shown, within
 from optsched.problem import get_family
-from optsched.scheduling.oracle.schedule import Machines
+from optsched.scheduling.oracle.schedule import PricedMachines
 
 LABELS = {
     "pd-ors": "PD-ORS",
@@ -247,7 +247,9 @@ def run_13(cell: Cell, _time_limit: float) -> Row:
     free = np.floor(inst.arrays.capacity * (1 - used)).T[None].copy()  # (1, R, H)
     whole = np.maximum(inst.arrays.capacity.astype(float), 1.0).T
     price = np.exp(SPAN * np.broadcast_to(used.T, whole.shape))[None] / whole[None]
-    cluster = Machines(np.ascontiguousarray(price), free, np.ones(len(inst.capacity), np.int64))
+    cluster = PricedMachines(
+        np.ascontiguousarray(price), free, np.ones(len(inst.capacity), np.int64)
+    )
     oracle = Oracle(1, len(inst.capacity), max(job.chunks for job in inst.jobs))
     rounds: list[int] = []
     outer: list[float] = []

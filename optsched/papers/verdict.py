@@ -39,8 +39,8 @@ WIDE = "the interval is wider than a factor of 4"
 CUT, TOO_WIDE = "†", "nothing is below it: the interval is too wide to tell how much"
 
 
-class Verdict(StrEnum):
-    """How far our numbers bear out a statement."""
+class Support(StrEnum):
+    """How far our numbers support a statement."""
 
     HOLDS = "holds"
     DIRECTION = "holds in direction"
@@ -60,7 +60,7 @@ class Finding:
     claim: str
     paper: Number  # a number or a range; None where none is printed
     ours: float | None
-    verdict: Verdict | None  # None: shown, but not judged
+    verdict: Support | None  # None: shown, but not judged
     interval: tuple[float, float] | None = None
     count: int | None = None  # instances
     unit: str = ""  # "%": numbers are shares
@@ -123,7 +123,7 @@ class Finding:
         """The verdict in words; where we cannot tell, of how many instances."""
         if self.verdict is None:
             return "not judged"
-        if self.verdict is Verdict.UNKNOWN:
+        if self.verdict is Support.UNKNOWN:
             return f"{self.verdict} (n = {self.count or 0})"
         return str(self.verdict)
 
@@ -136,10 +136,10 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
     @property
-    def tally(self) -> dict[Verdict, int]:
+    def tally(self) -> dict[Support, int]:
         """How many statements have each verdict."""
         judged = [f.verdict for f in self.findings if f.verdict is not None]
-        return {verdict: judged.count(verdict) for verdict in Verdict}
+        return {verdict: judged.count(verdict) for verdict in Support}
 
     @property
     def score(self) -> str:
@@ -161,20 +161,20 @@ class Outcome:
         return lines + [f"- and {left} more, in the file"] * bool(left)
 
 
-def score(tally: Mapping[Verdict, int]) -> str:
+def score(tally: Mapping[Support, int]) -> str:
     """Return how many statements of those that can be tested hold, in direction at least.
 
     >>> score({Verdict.HOLDS: 3, Verdict.DIRECTION: 1, Verdict.UNKNOWN: 2, Verdict.UNTESTABLE: 5})
     '4 of 6 statements hold (1 in direction; cannot tell 2; not testable 5)'
     """
-    held = tally.get(Verdict.HOLDS, 0) + tally.get(Verdict.DIRECTION, 0)
-    of = sum(n for verdict, n in tally.items() if verdict is not Verdict.UNTESTABLE)
-    parts = [f"{tally[Verdict.DIRECTION]} in direction"] * bool(tally.get(Verdict.DIRECTION))
-    for verdict in (Verdict.UNKNOWN, Verdict.FAILS, Verdict.UNTESTABLE):
+    held = tally.get(Support.HOLDS, 0) + tally.get(Support.DIRECTION, 0)
+    of = sum(n for verdict, n in tally.items() if verdict is not Support.UNTESTABLE)
+    parts = [f"{tally[Support.DIRECTION]} in direction"] * bool(tally.get(Support.DIRECTION))
+    for verdict in (Support.UNKNOWN, Support.FAILS, Support.UNTESTABLE):
         if tally.get(verdict):
             parts.append(f"{verdict} {tally[verdict]}")
     if not of:
-        parts = [f"{verdict} {tally[verdict]}" for verdict in Verdict if tally.get(verdict)]
+        parts = [f"{verdict} {tally[verdict]}" for verdict in Support if tally.get(verdict)]
         return "; ".join(parts) or "no statement"
     text = f"{held} of {of} statement{'s' * (of != 1)} {'holds' if of == 1 else 'hold'}"
     return text + (f" ({'; '.join(parts)})" if parts else "")
@@ -191,7 +191,7 @@ def decide(
     printed: Region | None = None,
     beyond: tuple[int, float] | None = None,
     whole: bool = False,
-) -> tuple[Verdict, str]:
+) -> tuple[Support, str]:
     """Judge a number of ours by what the paper states of it: the one rule for all statements.
 
     Parameters
@@ -212,29 +212,29 @@ def decide(
     verdict, why
     """
     if found is None:
-        return Verdict.UNKNOWN, NO_NUMBER
+        return Support.UNKNOWN, NO_NUMBER
     if found.same:
-        return Verdict.UNKNOWN, SAME
+        return Support.UNKNOWN, SAME
     if found.interval is None:
-        return Verdict.UNKNOWN, ONE
+        return Support.UNKNOWN, ONE
     low, high = found.interval
     if beyond is not None:
         sign, nothing = beyond
         least, most = sorted(sign * (x - nothing) for x in found.difference or found.interval)
         if least <= 0 <= most:
-            return Verdict.UNKNOWN, NOISE
+            return Support.UNKNOWN, NOISE
         if most < 0:
-            return Verdict.FAILS, OTHER_WAY
+            return Support.FAILS, OTHER_WAY
     inside = region[0] <= low and high <= region[1]
     if not whole:
         meets = printed is not None and low <= printed[1] and printed[0] <= high
         inside = region[0] <= found.mean <= region[1] or meets
     if inside:
-        return (Verdict.DIRECTION, WIDE) if found.wide else (Verdict.HOLDS, "")
+        return (Support.DIRECTION, WIDE) if found.wide else (Support.HOLDS, "")
     if beyond is not None:
-        return Verdict.DIRECTION, ""
+        return Support.DIRECTION, ""
     outside = high < region[0] or region[1] < low
-    return (Verdict.FAILS, "") if outside else (Verdict.UNKNOWN, "the limit is in our interval")
+    return (Support.FAILS, "") if outside else (Support.UNKNOWN, "the limit is in our interval")
 
 
 def effect(
@@ -275,7 +275,7 @@ def effect(
     return _judged(made, decided, "at least " if at_least else "")
 
 
-def _judged(made: Finding, decided: tuple[Verdict, str], bound: Bound = "") -> Finding:
+def _judged(made: Finding, decided: tuple[Support, str], bound: Bound = "") -> Finding:
     """Return a finding with its verdict, and first of all why."""
     verdict, why = decided
     note = _and(why, made.note)
@@ -359,14 +359,14 @@ def stated(
     bound: Bound = "",
 ) -> Finding:
     """Judge a statement that is true or not, and about which no noise is possible."""
-    verdict = Verdict.HOLDS if holds else Verdict.FAILS
+    verdict = Support.HOLDS if holds else Support.FAILS
     return Finding(claim, paper, ours, verdict, bound=bound, note=note)
 
 
 def untestable(claim: str, found: Estimate | None, why: str, **shown_as: Any) -> Finding:
     """Return a statement of which the paper does not print what it takes to repeat it."""
     made = shown(claim, found, note=why, **shown_as)
-    return replace(made, verdict=Verdict.UNTESTABLE)
+    return replace(made, verdict=Support.UNTESTABLE)
 
 
 def shown(

@@ -36,7 +36,7 @@ class SlotSplit(Frozen):
 
 
 @dataclass
-class Limits:
+class JobLimits:
     """What the path to a leaf states of each job: I jobs, T slots."""
 
     first: Ints  # (I,) earliest and

@@ -16,7 +16,7 @@ from optsched.core.optimum import known
 from optsched.core.ratios import rate
 from optsched.engine.interval import CLOSED
 from optsched.engine.known import Known
-from optsched.engine.progress import Point
+from optsched.engine.progress import HistoryPoint
 from optsched.files.format import instance_of, read_json, short
 from optsched.problem import Family, InputError, Instance, Level, Schedule, Status, family_of
 from optsched.results.result import (
@@ -232,7 +232,7 @@ def _sound(family: Family, instance: Instance, stored: Optimum, scope: str, path
     )
 
 
-def _holding(sign: int, stored: Optimum) -> Iterator[Point]:
+def _holding(sign: int, stored: Optimum) -> Iterator[HistoryPoint]:
     """Yield the history as far as it holds: nothing beyond value and bound as they were checked.
 
     When they were reached is as the file states.
@@ -246,7 +246,9 @@ def _holding(sign: int, stored: Optimum) -> Iterator[Point]:
     for p in stored.history:
         if 0 <= p.seconds <= stored.seconds < math.inf:
             value = clipped(p.value, stored.value, sign)
-            yield Point(seconds=p.seconds, value=value, bound=clipped(p.bound, stored.bound, -sign))
+            yield HistoryPoint(
+                seconds=p.seconds, value=value, bound=clipped(p.bound, stored.bound, -sign)
+            )
 
 
 def _must_hold(found: Recheck, path: Path) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.process import work_units
-from optsched.scheduling.oracle.schedule import Machines, Request
+from optsched.scheduling.oracle.schedule import PricedMachines, Request
 from optsched.scheduling.oracle.slots import charge_leftovers, place, unit_prices, units_that_fit
 
 BOOK_STEPS = 10  # elementary steps of taking up an entry of a plan, or giving it back
@@ -25,7 +25,7 @@ Job = TypeVar("Job")
 
 
 @dataclass(frozen=True)
-class Plan:
+class JobPlan:
     """Where one job runs: rows [side, slot, machine, number]; side 0 holds workers, 1 PS."""
 
     value: float
@@ -47,30 +47,30 @@ class PlanBoard:
     def __init__(self, requests: Sequence[Any], free: tuple[Floats, Floats]) -> None:
         self.requests = requests
         self.free = free
-        self.plans: dict[int, Plan] = {}
+        self.plans: dict[int, JobPlan] = {}
         self.value = 0.0
 
-    def remove(self, i: int) -> Plan:
+    def remove(self, i: int) -> JobPlan:
         """Take job i out and return its plan."""
         plan = self.plans.pop(i)
         self._use(i, plan, 1.0)
         self.value -= plan.value
         return plan
 
-    def restore(self, i: int, plan: Plan) -> None:
+    def restore(self, i: int, plan: JobPlan) -> None:
         """Put job i where ``plan`` states; the place must be free."""
         self.plans[i] = plan
         self._use(i, plan, -1.0)
         self.value += plan.value
 
-    def _use(self, i: int, plan: Plan, sign: float) -> None:
+    def _use(self, i: int, plan: JobPlan, sign: float) -> None:
         work_units.steps(BOOK_STEPS * len(plan.entries))
         request = self.requests[i]
         demands = request.worker_demand, request.ps_demand
         book(plan.entries, *demands, *self.free, sign)
 
 
-def load(board: Any, plans: Mapping[int, Plan]) -> None:
+def load(board: Any, plans: Mapping[int, JobPlan]) -> None:
     """Replace the state of a board by ``plans``."""
     for i in list(board.plans):
         board.remove(i)
@@ -78,7 +78,7 @@ def load(board: Any, plans: Mapping[int, Plan]) -> None:
         board.restore(i, plan)
 
 
-def plan_of(job: Any, utility: Floats) -> Plan:
+def plan_of(job: Any, utility: Floats) -> JobPlan:
     """Return the plan of a job's schedule; ``utility``, shape (T,), is by completion."""
     completion = max(t for t, _, _ in job.workers)
     number: Counter[tuple[int, int, int]] = Counter()  # a place may be named twice
@@ -86,11 +86,11 @@ def plan_of(job: Any, utility: Floats) -> Plan:
         for t, h, n in part:
             number[side, t, h] += n
     rows = [(*where, n) for where, n in sorted(number.items())]
-    return Plan(float(utility[completion]), completion, np.array(rows, np.int64))
+    return JobPlan(float(utility[completion]), completion, np.array(rows, np.int64))
 
 
 def planned_jobs(
-    jobs: int, plans: Mapping[int, Plan], kind: Callable[..., Job]
+    jobs: int, plans: Mapping[int, JobPlan], kind: Callable[..., Job]
 ) -> tuple[Job | None, ...]:
     """Return where every job runs, as ``kind`` (workers, ps); None for one without a plan."""
     found: list[Job | None] = [None] * jobs
@@ -162,7 +162,7 @@ def book(
 
 @kernel
 def plan_entries(
-    job: Request, amount: Ints, completion: int, workers: Machines, ps: Machines
+    job: Request, amount: Ints, completion: int, workers: PricedMachines, ps: PricedMachines
 ) -> Ints:
     """Place a schedule of ``amount`` (T,) units of work by slot, cheapest machines first.
 

@@ -13,7 +13,7 @@ Row: TypeAlias = dict[str, Any]
 """side, slot, machines, resource, price: of one more natural unit on one machine of the class."""
 
 
-class Side(NamedTuple):
+class PricedSide(NamedTuple):
     """Machines of one purpose."""
 
     name: str
@@ -23,7 +23,7 @@ class Side(NamedTuple):
 
 
 def capacity_rows(
-    inst: Any, side: Side, entries: Iterable[tuple[int, int, int, int]], grid_bits: int
+    inst: Any, side: PricedSide, entries: Iterable[tuple[int, int, int, int]], grid_bits: int
 ) -> list[Row]:
     """Return a row for every price, the dearest first (ties by slot, class and resource).
 

@@ -29,7 +29,7 @@ REFINED = 2  # times a solution of the normal equations is corrected
 DENSE = 2**16  # entries of a matrix up to which its products need no kernel
 
 
-class Program(NamedTuple):
+class InteriorProgram(NamedTuple):
     """Maximize value @ x with x >= 0, and matrix @ x at most the limit, or equal to it."""
 
     value: Floats  # (n,)
@@ -38,7 +38,7 @@ class Program(NamedTuple):
     equal: Flags  # (m,)
 
 
-class Point(NamedTuple):
+class InteriorPoint(NamedTuple):
     """Where the method is: all but the duals of equations are greater than 0."""
 
     x: Floats  # (n,)
@@ -50,12 +50,14 @@ class Point(NamedTuple):
 class Central(NamedTuple):
     """A point near the centre of the optimal face."""
 
-    found: Point
-    earlier: Point  # of ten times the distance: a better one to begin a similar program from
+    found: InteriorPoint
+    earlier: (
+        InteriorPoint  # of ten times the distance: a better one to begin a similar program from
+    )
     solved: bool  # as accurately as was requested
 
 
-def interior_point(program: Program, start: Point, accuracy: float) -> Central:
+def interior_point(program: InteriorProgram, start: InteriorPoint, accuracy: float) -> Central:
     """Follow the central path from ``start`` to an optimum.
 
     Parameters
@@ -72,7 +74,7 @@ def interior_point(program: Program, start: Point, accuracy: float) -> Central:
     less = ~equal
     x, y, s, z = start
     normal, diagonal = np.empty((m, m)), np.arange(m)
-    earlier: Point | None = None
+    earlier: InteriorPoint | None = None
     length = np.diff(matrix.indptr).astype(float)
     work = PAIRS * float(length @ length) / 2 + CUBES * float(m) ** 3
     for _ in range(MOST):
@@ -81,7 +83,7 @@ def interior_point(program: Program, start: Point, accuracy: float) -> Central:
         gap = float(x @ z + s @ y)
         error = gap + abs(float(x @ owes)) + abs(float(y @ lacks))
         goal = accuracy * abs(float(limit @ y))
-        here = Point(x, y, s, z)
+        here = InteriorPoint(x, y, s, z)
         if not np.isfinite(error):
             break
         if earlier is None and error <= EARLIER * goal:

@@ -45,7 +45,7 @@ class MipResult:
     seconds: float
 
 
-class Limits(TypedDict, total=False):
+class HighsOptions(TypedDict, total=False):
     """What stops HiGHS and how it runs, see :func:`highs`."""
 
     threads: int
@@ -54,7 +54,7 @@ class Limits(TypedDict, total=False):
     gap: float
 
 
-class MipLimits(Limits, total=False):
+class MipLimits(HighsOptions, total=False):
     """What stops :func:`solve_mip` besides, see there."""
 
     effort: float
@@ -325,7 +325,7 @@ def ray(h: highspy.Highs, *, primal: bool = False) -> Floats | None:
     return floats(found) if there else None
 
 
-class Program(NamedTuple):
+class NamedProgram(NamedTuple):
     """A linear program with names, as it stands in a file."""
 
     maximize: bool
@@ -336,7 +336,7 @@ class Program(NamedTuple):
     """Name, limits, columns and coefficients."""
 
 
-def read_program(path: Path) -> Program:
+def read_program(path: Path) -> NamedProgram:
     """Read an MPS or LP file.
 
     Raises
@@ -376,7 +376,7 @@ def read_program(path: Path) -> Program:
     for name, kind in zip(lp.col_names_, kinds, strict=True):
         if kind not in plain:
             raise ValueError(f"variable {name} is semicontinuous, expected an interval")
-    return Program(
+    return NamedProgram(
         h.getObjectiveSense()[1] == highspy.ObjSense.kMaximize,
         float(lp.offset_),
         [
@@ -451,7 +451,7 @@ def solve_mip(
     )
     mip = bool(integer.any())
     effort, stop = limits.pop("effort", math.inf), limits.pop("stop", lambda: False)
-    h = highs(mip=mip, **cast("Limits", limits))
+    h = highs(mip=mip, **cast("HighsOptions", limits))
     scale = power_of_two(cost)
     load(h, cost / scale, a, *rows, *columns, integer)
     if h.getNumNz() < SMALL_PROGRAM and not limits.get("gap"):  # a gap leaves more than one answer

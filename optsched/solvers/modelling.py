@@ -19,7 +19,7 @@ from optsched.numbers.arrays import Flags, Floats
 from optsched.problem import InputError
 from optsched.process.work_units import HANDLED, spend
 from optsched.solvers.common import TOLERANCE, Interrupted, Status
-from optsched.solvers.linear import Limits, MipLimits, MipResult, floats, solve_mip
+from optsched.solvers.linear import HighsOptions, MipLimits, MipResult, floats, solve_mip
 
 # what Pyomo's solvers call a time limit, a relative gap and threads
 OPTIONS: dict[str, tuple[str, str, str | None]] = {
@@ -90,7 +90,7 @@ def solve_pyomo(
         After Ctrl-C (HiGHS); its ``result`` is a PyomoOutcome.
     """
     if solver == "highs":
-        limits = Limits(time_limit=time_limit, gap=gap, threads=threads, seed=seed)
+        limits = HighsOptions(time_limit=time_limit, gap=gap, threads=threads, seed=seed)
         return solve_written(written(model), on_improve=on_improve, effort=effort, **limits)
     return _pyomo_by_name(model, solver, time_limit, gap, threads)
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from optsched.numbers.arrays import Floats, Ints
 from optsched.solvers.linear import (
-    Limits,
     MipLimits,
     floats,
     highs,
@@ -80,7 +79,7 @@ class LinearProgram:
         cost, limit = -np.concatenate(self._value), np.concatenate(self._limit)
         limit[list(self._limits)] = list(self._limits.values())
         scale = power_of_two(cost)
-        h = highs(**cast("Limits", limits))
+        h = highs(**cast("HighsOptions", limits))
         for name, value in (
             ("solver", "ipm"),
             ("run_crossover", "off"),

@@ -27,7 +27,7 @@ from optsched.traces.formats import inventories, philly
 from optsched.traces.formats.declared import Format, Table, recognized
 from optsched.traces.jobs import FORMATS as JOBS
 from optsched.traces.jobs import has_columns
-from optsched.traces.lines import Row, first_row, read_fields
+from optsched.traces.lines import Line, first_row, read_fields
 
 COLUMNS = ("name", "count", "gpu", "cpu", "memory_gb", "storage_gb", "nic_gbps", "model")
 MISSING = {"count": 1, "model": ""}
@@ -122,7 +122,7 @@ def _clusters(path: Path) -> Table:
     rows = read_fields(
         path, lambda line: [f.strip() for f in line.split("\t")], len(CLUSTER), expected
     )
-    columns = Columns(path, CLUSTER, (Row(r.line, r.fields[: len(CLUSTER)]) for r in rows))
+    columns = Columns(path, CLUSTER, (Line(r.line, r.fields[: len(CLUSTER)]) for r in rows))
     return {
         "name": columns.text("name"),
         "count": columns.numbers("nodes", COUNT),

@@ -31,7 +31,7 @@ HOSTS = Number("hosts", whole=True)
 
 
 @dataclass(frozen=True)
-class Platform:
+class RecordedPlatform:
     """What a file states of nodes and links."""
 
     format: str
@@ -41,7 +41,7 @@ class Platform:
     links: Sequence[tuple[int, int, float]]  # ends, bandwidth (byte/s) in both directions
 
 
-def read_platform(path: Path) -> Platform:
+def read_platform(path: Path) -> RecordedPlatform:
     """Read a platform; the format is known by the name (``*.conf``: OptorSim) or its columns.
 
     Raises
@@ -53,7 +53,7 @@ def read_platform(path: Path) -> Platform:
     return _optorsim(path) if optorsim else _tree(path)
 
 
-def _tree(path: Path) -> Platform:
+def _tree(path: Path) -> RecordedPlatform:
     names = first_row(path).fields
     if not set(TREE) <= set(names):
         raise missing_columns(path, names, {"tree": TREE})
@@ -99,7 +99,7 @@ def _tree(path: Path) -> Platform:
             top = hubs[uplink[i]]
         at_hosts = counts[i] * inners[i] if counts[i] else carried
         links.append((top, i, min(carried, at_hosts)))
-    return Platform("tree", labels, counts, speeds, links)
+    return RecordedPlatform("tree", labels, counts, speeds, links)
 
 
 def _shared(parent: Sequence[str], uplink: Sequence[str]) -> set[str]:
@@ -108,7 +108,7 @@ def _shared(parent: Sequence[str], uplink: Sequence[str]) -> set[str]:
     return {u for p, u in seen if seen.count((p, u)) > 1}
 
 
-def _optorsim(path: Path) -> Platform:
+def _optorsim(path: Path) -> RecordedPlatform:
     named: dict[int, str] = {}
     rows: list[tuple[int, list[float]]] = []
     for line, text in read_lines(path):
@@ -146,7 +146,7 @@ def _optorsim(path: Path) -> Platform:
             if width:
                 links.append((i, j, width * MBIT))
     names = [named.get(i, f"site {i}") for i in range(sites)]
-    return Platform("OptorSim", names, hosts, None, links)
+    return RecordedPlatform("OptorSim", names, hosts, None, links)
 
 
 def _amount(path: Path, line: int, text: str) -> float:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from optsched import problem
 from optsched.adversarial.evaluation import Evaluation, Judge, Terms, TheoremError
-from optsched.adversarial.search import Search
+from optsched.adversarial.search import EvolutionarySearch
 from optsched.adversarial.shrink import LOSS, lighter
 from optsched.adversarial.worst_case import checkpoint_path, find_worst_case
 from optsched.cli.app import app
@@ -231,7 +231,9 @@ def test_a_policy_that_fails_at_first_is_hunted_on():
     family = get_family("oasis")
     terms = Terms(family="oasis", policy="fifo", preset="small", sizes={"jobs": 3})
     failed = Evaluation(low=1.0, share=0.0, earned=0.0, failed="it stumbled")
-    search = Search(family, family.box("small", jobs=3), terms, 0, lambda _instance, _data: failed)
+    search = EvolutionarySearch(
+        family, family.box("small", jobs=3), terms, 0, lambda _instance, _data: failed
+    )
     assert all(known.found is failed for known in islice(search.steps(), 30))
     assert search.best is None
 

@@ -9,7 +9,7 @@ import pytest
 from completion_programs import changed, forced, job, proof, ring_or_ps, tight
 
 from optsched.families.completion.certificate.format import CompletionCertificate, check
-from optsched.families.completion.certificate.program import Program
+from optsched.families.completion.certificate.program import TimelineProof
 
 SEEDS = (1, 4)  # a ring, and PS
 
@@ -174,6 +174,6 @@ def test_a_price_long_after_the_last_job_makes_no_number_too_large(bits, slot):
     inst = ring_or_ps(True, [(1, 1)], [job(0, 1.0, 1, [1.0])] * 2, [(2, 2)])
     far = [[(slot, 0, 0, 2 ** (bits + 3))]]
     made = CompletionCertificate.root(inst, np.zeros((1, 1, 2)), 0)
-    program = Program(value=3, grid_bits=bits, prices=far, conflicts=())
+    program = TimelineProof(value=3, grid_bits=bits, prices=far, conflicts=())
     with pytest.raises(ValueError, match="weighted completion can reach"):
         check(inst, made.model_copy(update={"program": program}))

@@ -14,7 +14,7 @@ from second_checker import NODE, answers, differences
 from sweeps import sweep
 
 import optsched
-from optsched.families.dmlrs.certificate.declared import Row
+from optsched.families.dmlrs.certificate.declared import RelaxationRow
 from optsched.problem import Instance
 from optsched.results.result import recheck, save_result
 
@@ -59,7 +59,7 @@ def drawn_duals(inst: Instance, certificate: dict[str, Any], draw: random.Random
     else:
         classes = len(inst.arrays.classes)
         entries = list(some(top(known["entries"]), slots, classes, resources))
-        shape = len(Row), len(inst.jobs), slots, classes, classes
+        shape = len(RelaxationRow), len(inst.jobs), slots, classes, classes
         prices = {"rows": list(some(top(known["rows"]), *shape))}
     work = [int(draw.uniform(0, 2) * top(known["work"])) for _ in inst.jobs]
     return certificate | {

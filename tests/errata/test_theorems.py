@@ -20,7 +20,7 @@ from optsched.families.completion.policies.paper import price_base, weight_bound
 from optsched.families.completion.sources.presets import generate as completion
 from optsched.families.dmlrs.policies.prior import theorem_gain
 from optsched.papers.completion.weight_bound import most_weight
-from optsched.papers.verdict import Verdict
+from optsched.papers.verdict import Support
 
 TESTS = Path(__file__).parents[1]
 ERRATA = (TESTS.parent / "docs" / "errata.md").read_text(encoding="utf-8")
@@ -32,7 +32,7 @@ def test_every_claim_names_a_test_and_errata_that_exist(paper, claim):
     if claim.test:
         file, _, name = claim.test.partition("::")
         assert re.search(rf"^def {name}\(", (TESTS / file).read_text(encoding="utf-8"), re.M)
-    assert claim.test or claim.errata or claim.verdict is Verdict.UNTESTABLE
+    assert claim.test or claim.errata or claim.verdict is Support.UNTESTABLE
     for label in claim.errata:
         assert label.startswith(paper.upper())
         assert f"### {label}\n" in ERRATA or f"| {label} |" in ERRATA

@@ -18,9 +18,9 @@ from poison import begun, numbers, small, square
 from optsched import campaign
 from optsched.experiments.campaign import forecast, merge, status
 from optsched.experiments.map_cells import call_all
-from optsched.experiments.pool import Pool
+from optsched.experiments.pool import ProcessPool
 from optsched.experiments.run import part_of
-from optsched.experiments.store import State, Store
+from optsched.experiments.store import CellState, Store
 from optsched.problem import InputError
 
 pytestmark = pytest.mark.slow
@@ -94,7 +94,7 @@ def test_errors_are_tried_again_when_that_is_asked_for():
     assert here(plan).progress.errors == 0  # nothing was run
     again = here(plan, retry_errors=True)
     assert first.progress.errors == again.progress.errors == 1
-    assert status(Path("store")).count(State.ERROR) == 1
+    assert status(Path("store")).count(CellState.ERROR) == 1
 
 
 def children(process):
@@ -125,7 +125,7 @@ def test_kills_lose_nothing_that_was_stored(tmp_path):
                 process.kill()
         process.wait()
         assert sound(store)
-        assert status(store).count(State.ERROR) == 0
+        assert status(store).count(CellState.ERROR) == 0
     assert 0 < status(store).done < 24
     before, left = counted(), 12 - counted_rows(store)
     final = here(plan, store)
@@ -225,7 +225,7 @@ class Unreadable:
 
 
 def test_processes_that_cannot_read_what_to_do_are_told():
-    pool = Pool(1)
+    pool = ProcessPool(1)
 
     def try_again_and_again():
         while True:

@@ -13,19 +13,21 @@ import sys
 import pytest
 from stores import REFERENCE, VERSIONS
 
-from optsched.experiments.store import Best, Row, State, Store
+from optsched.experiments.store import CellRow, CellState, Store, StoredOptimum
 from optsched.files.atomic_io import writing
 from optsched.problem import InputError, Level
 
 SOURCE, POLICY = {"family": "bot", "parameters": {}}, {"policy": "fifo"}
-BEST = Best(b"d" * 32, State.LIMIT, -1.5, -1.25, Level.CERTIFIED, -1.25, None, 2.5, 3.0)
+BEST = StoredOptimum(
+    b"d" * 32, CellState.LIMIT, -1.5, -1.25, Level.CERTIFIED, -1.25, None, 2.5, 3.0
+)
 
 
 def add(store, key=b"c" * 16, instance=b"i" * 16, digest=b"d" * 32, **more):
     with store.batch():
         number = store.instance(instance, SOURCE, 3, digest)
         store.add_best(instance, BEST, reference=REFERENCE, versions=VERSIONS)
-        row = Row(digest, **{"status": State.DONE, "value": -2.0, "low": 1.5} | more)
+        row = CellRow(digest, **{"status": CellState.DONE, "value": -2.0, "low": 1.5} | more)
         store.add_row(
             key,
             row,
@@ -54,7 +56,7 @@ def content(path):
 
 def test_what_is_added_is_there(path):
     (cell,) = content(path)
-    assert (cell["value"], cell["optimum"], cell["status"]) == (-2.0, -1.5, State.LIMIT)
+    assert (cell["value"], cell["optimum"], cell["status"]) == (-2.0, -1.5, CellState.LIMIT)
     assert (cell["instance_seed"], cell["instance_sha256"]) == (3, "64" * 32)
     with Store.open(path) as store:
         ((key, _, reference, best),) = store.optima()
@@ -86,18 +88,18 @@ def test_a_failed_optimum_is_known_by_the_instance_once_that_is(tmp_path):
     with Store.create(path) as store:
         with store.batch():
             store.instance(b"i" * 16, SOURCE, 3, None)
-            failed = Best(None, State.ERROR, message="gone")
+            failed = StoredOptimum(None, CellState.ERROR, message="gone")
             store.add_best(b"i" * 16, failed, reference=REFERENCE, versions=VERSIONS)
         add(store)
         assert [best.message for *_, best in store.optima()] == ["gone"]
-    assert [cell["status"] for cell in content(path)] == [State.ERROR]
+    assert [cell["status"] for cell in content(path)] == [CellState.ERROR]
 
 
 def test_errors_can_be_forgotten(path):
     with Store.create(path) as store:
-        add(store, key=b"e" * 16, status=State.ERROR, message="no")
+        add(store, key=b"e" * 16, status=CellState.ERROR, message="no")
         assert store.forget_errors() == 1
-    assert [cell["status"] for cell in content(path)] == [State.LIMIT]
+    assert [cell["status"] for cell in content(path)] == [CellState.LIMIT]
 
 
 def test_a_batch_is_written_whole_or_not_at_all(path):

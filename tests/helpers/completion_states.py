@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.completion.optimum.relaxations.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.capacity import JobTables
 from optsched.families.completion.optimum.search.neighborhood import Neighborhood
 from optsched.families.completion.oracle.servers import MOST_UNITS
 from optsched.families.completion.sources.presets import generate
@@ -15,7 +15,7 @@ ARRAYS = ("free", "room", "total")
 
 def filled(architecture="ps", seed=3, jobs=12, machines=3, factor=0.0):
     inst = generate("mid", seed=seed, jobs=jobs, machines=machines, architecture=architecture)
-    made = Jobs(inst)
+    made = JobTables(inst)
     prices = np.random.default_rng(0).uniform(0, 5, (SLOTS, *made.class_capacity.shape))
     area = Neighborhood(made, prices, SLOTS)
     area.construct(np.argsort(-area.tables.density, kind="stable").tolist(), factor)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from optsched.experiments.store import Best, Row, State, Store
+from optsched.experiments.store import CellRow, CellState, Store, StoredOptimum
 from optsched.problem import Level
 
 REFERENCE = {"check": "certified", "effort": 100.0, "gap": 1e-6, "method": "auto", "seed": 0}
@@ -44,19 +44,27 @@ def made_up(
             key = hashlib.sha256(str(i).encode()).digest()
             number = store.instance(key[:16], source, i, key)
             end = 12.0 if i < opened else 10.0
-            found = Best(
+            found = StoredOptimum(
                 key,
-                *(State.LIMIT if i < opened else State.DONE, 10.0, end, Level.CERTIFIED, end),
+                *(
+                    CellState.LIMIT if i < opened else CellState.DONE,
+                    10.0,
+                    end,
+                    Level.CERTIFIED,
+                    end,
+                ),
                 effort=5.0,
             )
             store.add_best(key[:16], found, reference=REFERENCE, versions=VERSIONS)
             for k, policy in enumerate(policies):
                 low = float(ratios[i, k])
-                row = Row(key, State.DONE, 10 / low, 10 / low, low, low * end / 10, seconds=0.1 * k)
+                row = CellRow(
+                    key, CellState.DONE, 10 / low, 10 / low, low, low * end / 10, seconds=0.1 * k
+                )
                 if k == 0 and i == instances - 2:
-                    row = Row(key, State.DONE, 0.0, 0.0, float("inf"), float("inf"))
+                    row = CellRow(key, CellState.DONE, 0.0, 0.0, float("inf"), float("inf"))
                 if k == 0 and i == instances - 1:
-                    row = Row(key, State.ERROR, message="it <b>failed</b>")
+                    row = CellRow(key, CellState.ERROR, message="it <b>failed</b>")
                 store.add_row(
                     hashlib.sha256(f"{i} {k}".encode()).digest()[:16],
                     row,

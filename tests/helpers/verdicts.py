@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from optsched.papers.verdict import Outcome, Verdict
+from optsched.papers.verdict import Outcome, Support
 
 ORDER = (
-    Verdict.HOLDS,
-    Verdict.DIRECTION,
-    Verdict.UNTESTABLE,
-    Verdict.UNKNOWN,
-    Verdict.FAILS,
+    Support.HOLDS,
+    Support.DIRECTION,
+    Support.UNTESTABLE,
+    Support.UNKNOWN,
+    Support.FAILS,
 )
 
 
-def worst(outcome: Outcome) -> Verdict:
+def worst(outcome: Outcome) -> Support:
     """Return the worst of what is judged."""
     return max((f.verdict for f in outcome.findings if f.verdict is not None), key=ORDER.index)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from small_requests import request
 
-from optsched.scheduling.board import Plan, PlanBoard, plan_entries
-from optsched.scheduling.oracle.schedule import Machines, Oracle
+from optsched.scheduling.board import JobPlan, PlanBoard, plan_entries
+from optsched.scheduling.oracle.schedule import Oracle, PricedMachines
 
 
 class Priced(PlanBoard):
@@ -18,7 +18,8 @@ class Priced(PlanBoard):
         super().__init__(requests, free)
         prices = (np.full((3, 1, len(workers)), price), np.zeros((3, 1, 1)))
         self.sides = [
-            Machines(p, f, np.ones(f.shape[2], np.int64)) for p, f in zip(prices, free, strict=True)
+            PricedMachines(p, f, np.ones(f.shape[2], np.int64))
+            for p, f in zip(prices, free, strict=True)
         ]
         self.oracle = Oracle(3, len(workers), 2, max(r.work for r in requests))
 
@@ -27,7 +28,7 @@ class Priced(PlanBoard):
         if best is not None:
             end = best.completion
             entries = plan_entries(self.requests[i], best.amount, end, *self.sides)
-            self.restore(i, Plan(float(self.requests[i].utility[end]), end, entries))
+            self.restore(i, JobPlan(float(self.requests[i].utility[end]), end, entries))
         return best is not None
 
 
@@ -109,7 +110,7 @@ def test_a_plan_takes_the_cheapest_machines():
     each, none = np.ones(3, np.int64), np.zeros(5, np.int64)
     units, demand = np.arange(5), np.array([2.0])
     job = request()._replace(units=units, worker_demand=demand, ps_demand=demand, ps_needed=none)
-    side = Machines(price, free, each)
+    side = PricedMachines(price, free, each)
     entries = plan_entries(job, np.array([4]), 0, side, side)
     assert entries.tolist() == [[0, 0, 1, 1], [0, 0, 2, 2], [0, 0, 0, 1]]
     # machine 2 would be left with 1 of its 5; charged for that, a worker on it costs 2 * 5 / 2

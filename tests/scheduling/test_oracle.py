@@ -14,7 +14,7 @@ from knowing import prior_of
 from optsched.families.oasis.policies.paper import Oasis
 from optsched.numbers.streams import Streams
 from optsched.scheduling.board import over_slots
-from optsched.scheduling.oracle.schedule import Machines, Oracle, Request
+from optsched.scheduling.oracle.schedule import Oracle, PricedMachines, Request
 
 GRANULARITY = {"exact": "payoffs", "chunk": "payoffs_chunk"}
 
@@ -33,7 +33,7 @@ def test_payoffs_of_the_reference(path, granularity):
         policy.request(job)
     for prices in reference["oracle"]:
         sides = [
-            Machines(
+            PricedMachines(
                 # (T, H, R) per natural unit -> (T, R, H) per unit of demand
                 np.ascontiguousarray((np.array(prices[key]) / scale).transpose(0, 2, 1)),
                 over_slots(capacity.astype(float), inst.horizon),
@@ -62,7 +62,7 @@ def drawn(seed, horizon=3):
 
     def side(machines):
         shape = (horizon, resources, machines)
-        return Machines(
+        return PricedMachines(
             draw.integers(0, 5, shape) / 8,
             draw.integers(0, 7, shape).astype(float),
             draw.integers(1, 3, machines),
@@ -143,7 +143,7 @@ def test_the_oracle_tries_every_schedule(seed):
 def test_a_class_is_its_machines(seed):
     request, workers, ps = drawn(seed)
     single = [
-        Machines(
+        PricedMachines(
             np.ascontiguousarray(np.repeat(side.price, side.count, axis=2)),
             np.ascontiguousarray(np.repeat(side.free, side.count, axis=2)),
             np.ones(side.count.sum(), np.int64),
@@ -165,7 +165,7 @@ def test_a_class_is_its_machines(seed):
 def one_machine(*prices, room=9.0):
     """Return a side of one machine with one resource, priced by slot."""
     price = np.array(prices, float)[:, None, None]
-    return Machines(price, np.full(price.shape, room), np.ones(1, np.int64))
+    return PricedMachines(price, np.full(price.shape, room), np.ones(1, np.int64))
 
 
 def simple(utility, work=2, most=2, arrival=0):

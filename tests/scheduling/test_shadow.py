@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from optsched.numbers.resources import MachineClass
-from optsched.scheduling.shadow import Side, capacity_rows, class_name
+from optsched.scheduling.shadow import PricedSide, capacity_rows, class_name
 
 MACHINES = (
     MachineClass(name="small", count=2, capacity=(1.0, 4.0)),
@@ -17,7 +17,7 @@ MACHINES = (
 
 
 def test_rows_are_in_natural_units_the_dearest_first():
-    side = Side("machine", [[0, 1], [2]], MACHINES, np.array([1.0, 8.0]))
+    side = PricedSide("machine", [[0, 1], [2]], MACHINES, np.array([1.0, 8.0]))
     inst = SimpleNamespace(resources=("gpu", "memory"))
     rows = capacity_rows(inst, side, [(0, 0, 0, 4), (1, 1, 1, 2), (2, 0, 1, 1)], 3)
     assert [(r["slot"], r["machines"], r["resource"], r["price"]) for r in rows] == [

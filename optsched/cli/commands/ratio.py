@@ -125,7 +125,7 @@ def ratio(
         plan = {"instances": blocks, "policies": policies, "reference": search}
         ratio_over_seeds(plan, output, as_json)
     from optsched.cli.console import out, show_ratios
-    from optsched.cli.progress_display import Rows, Ticker
+    from optsched.cli.progress_display import RowPrinter, Ticker
     from optsched.core import compare, recorded, turns
     from optsched.policies.loader import name_of
     from optsched.results import optimum_cache
@@ -157,7 +157,7 @@ def ratio(
             elif recalled := optimum_cache.lookup(instance, limits):
                 known, others = recalled
                 ticker.print("cached optimum, checked again (--no-cache: solve again)")
-            rows = Rows(instance, names, ticker)
+            rows = RowPrinter(instance, names, ticker)
             rows.begin()
 
             def tell(found: "Run | Failed | Best") -> None:

@@ -25,7 +25,7 @@ WAIT = 20.0  # seconds that another program may hold the file
 LEVELS = list(Level)
 
 
-class State(IntEnum):
+class CellState(IntEnum):
     """How a cell or an optimum ended."""
 
     DONE = 0
@@ -34,11 +34,11 @@ class State(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Best:
+class StoredOptimum:
     """Value and bound of the optimum of an instance."""
 
     digest: bytes | None  # of the instance; None: it was never made
-    status: State
+    status: CellState
     value: float | None = None
     bound: float | None = None
     level: Level | None = None
@@ -57,11 +57,11 @@ class Best:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CellRow:
     """What became of a cell."""
 
     digest: bytes | None
-    status: State
+    status: CellState
     value: float | None = None
     known: float | None = None  # as a schedule of the model; None: it is none
     low: float | None = None
@@ -219,7 +219,7 @@ class Store:
             )
         return self._instances[key]
 
-    def add_best(self, key: bytes, best: Best, *, reference: Any, versions: Any) -> None:
+    def add_best(self, key: bytes, best: StoredOptimum, *, reference: Any, versions: Any) -> None:
         """Add an optimum, once the instance is there; inside :meth:`batch`."""
         self._db.execute(
             "INSERT OR IGNORE INTO optimum VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -236,7 +236,7 @@ class Store:
     def add_row(
         self,
         key: bytes,
-        row: Row,
+        row: CellRow,
         *,
         instance: int,
         reference: Any,
@@ -271,7 +271,7 @@ class Store:
         """Return the keys of all cells that are there."""
         return {key for (key,) in self.rows("SELECT key FROM cell")}
 
-    def optima(self) -> Iterator[tuple[bytes, str, str, Best]]:
+    def optima(self) -> Iterator[tuple[bytes, str, str, StoredOptimum]]:
         """Yield all optima: key of the instance, texts of its source and of the reference, optimum.
 
         Instances that are equal have the same optimum.
@@ -284,7 +284,7 @@ class Store:
             "LEFT JOIN word m ON m.id = o.message"
         )
         for key, source, reference, *row in found:
-            yield key, source, reference, _best(Best(*row))
+            yield key, source, reference, _best(StoredOptimum(*row))
 
     def counts(self) -> list[tuple[str, int, int]]:
         """Return how many cells there are, by source and status."""
@@ -335,11 +335,11 @@ class Store:
                 self._db.execute("DETACH part")
 
 
-def _best(stored: Any) -> Best:
+def _best(stored: Any) -> StoredOptimum:
     """Return an optimum of which status, level and times are as in a row of the table."""
-    best: Best = replace(
+    best: StoredOptimum = replace(
         stored,
-        status=State(stored.status),
+        status=CellState(stored.status),
         level=None if stored.level is None else LEVELS[stored.level],
         seconds=stored.seconds / 1e6,
         wall=stored.wall / 1e6,

@@ -262,7 +262,7 @@ class BipartiteArrays(Closed):
         return row // self.resources, int(self.port[channel]), row % self.resources
 
 
-class Rows(NamedTuple):
+class RowArrays(NamedTuple):
     """Limits and gains of all rows and channels, for compiled code; may be rounded to one side."""
 
     start: Ints  # (R * K + 1,) first channel of each row

@@ -25,7 +25,7 @@ from optsched.families.bipartite.instance import (
     BipartiteArrays,
     BipartiteInstance,
     BipartiteSchedule,
-    Rows,
+    RowArrays,
 )
 from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL, gain
 from optsched.numbers.arrays import Flags, Floats
@@ -83,12 +83,12 @@ def is_stationary(_inst: BipartiteInstance, schedule: BipartiteSchedule) -> bool
     return len({schedule.decisions[d] for d in used}) == 1
 
 
-def admitted_rows(a: BipartiteArrays) -> Rows:
+def admitted_rows(a: BipartiteArrays) -> RowArrays:
     """Return what the judge admits: capacities and requests with the common tolerance."""
     capacity = np.array([admitted(x) for x in a.capacity.tolist()], float)
     request = np.array([admitted(x) for x in a.request.ravel().tolist()], float)
     upper = request[a.port * a.resources + a.row % a.resources]
-    return Rows(a.start, a.port, a.kind, a.alpha, a.beta, upper, capacity)
+    return RowArrays(a.start, a.port, a.kind, a.alpha, a.beta, upper, capacity)
 
 
 @lru_cache(maxsize=100_000)
@@ -272,8 +272,8 @@ DOUBTFUL = math.inf  # a reward that is to be computed again
 
 @kernel
 def judged(
-    y: Floats, bits: Marks, jobs: Flags, rows: Rows, doubt: Floats, summed: bool, rewards: Floats,
-    totals: Floats,
+    y: Floats, bits: Marks, jobs: Flags, rows: RowArrays, doubt: Floats, summed: bool,
+    rewards: Floats, totals: Floats,
 ) -> tuple[bool, np.uint64, bool]:  # fmt: skip
     """Return whether a decision (N,) keeps (4)-(6), its 64-bit mark, and whether a q_l is doubtful.
 

@@ -30,7 +30,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from optsched.families.bot.certificate.bound import attained, log_mean
-from optsched.families.bot.certificate.format import BotCertificate, Level, levels
+from optsched.families.bot.certificate.format import BotCertificate, PriceLevel, levels
 from optsched.families.bot.instance import BotInstance, BotSchedule, alone, latest
 from optsched.families.bot.verify import totals
 from optsched.numbers.resources import exact
@@ -105,7 +105,7 @@ def _log_of(inst: BotInstance, utility: float, *, up: bool) -> Fraction | None:
 
 
 def _shortfall(
-    inst: BotInstance, rates: Sequence[Fraction], proved: Sequence[Level], bound: Fraction
+    inst: BotInstance, rates: Sequence[Fraction], proved: Sequence[PriceLevel], bound: Fraction
 ) -> float:
     """Return the largest T_i / x_i - 1."""
     x = sorted(rates)

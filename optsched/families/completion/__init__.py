@@ -13,7 +13,7 @@ from optsched.families.completion.online import WIRE, assemble, events
 from optsched.families.completion.optimum.horizon import latest_ends
 from optsched.families.completion.optimum.initial_bounds import opening
 from optsched.families.completion.optimum.methods import METHODS
-from optsched.families.completion.optimum.relaxations.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.capacity import JobTables
 from optsched.families.completion.optimum.shadow import shadow_prices
 from optsched.families.completion.policies.baselines import BASELINES
 from optsched.families.completion.policies.paper import KNOWLEDGE, AOnline, guarantee, must_run
@@ -33,7 +33,7 @@ def _program(
     from optsched.models.completion import completion_ilp  # here, since Pyomo takes a while
 
     if ends is None:
-        jobs = Jobs(inst)
+        jobs = JobTables(inst)
         ends = None if jobs.impossible() is not None else latest_ends(jobs)
     return completion_ilp(inst, ends, relaxed=relaxed, printed=printed)
 

@@ -107,7 +107,7 @@ def _fewest(durations: Ints, ring: bool, out: Ints) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class ArrivedJob:
     """A job that has arrived, and its modes."""
 
     job: CompletionJob
@@ -135,14 +135,14 @@ class Cluster:
         arrays = (a.worker_demand.copy(), a.ps_demand.copy(), table.copy())
         self.types = Types(*arrays, self.platform.ring)
 
-    def task(self, job: CompletionJob) -> Task:
+    def task(self, job: CompletionJob) -> ArrivedJob:
         """Work out the modes of ``job``; none if it fits nowhere."""
         if job.chunks >= self.types.ps_needed.shape[2]:
             self._extend(2 * job.chunks)
         modes = job_modes(self.platform, self.types, job)
         share = self.types.worker_demand[modes.worker_type] * modes.workers[:, None] / self.whole
         area = share.max(axis=1, initial=0.0) * modes.duration
-        return Task(job, modes, job.weight / max(float(area.min(initial=np.inf)), 1e-300))
+        return ArrivedJob(job, modes, job.weight / max(float(area.min(initial=np.inf)), 1e-300))
 
 
 @kernel

@@ -17,7 +17,7 @@ from optsched.engine.colgen import Column, Pricing, Relaxation, generate_columns
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.interval import CLOSED
 from optsched.families.completion.instance import CompletionInstance
-from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, Jobs
+from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, JobTables
 from optsched.families.completion.oracle.schedule import best_schedule, placement
 from optsched.families.completion.policies.max_weight import jain, max_weight
 from optsched.numbers.arrays import Floats
@@ -31,7 +31,7 @@ ROUNDING = 1e-9  # relative: of the floats that make up the bound
 class WeightBlocks(CapacityRelaxation):
     """The decomposition of (8), (17): a job may be left out, and earns its weight by tau."""
 
-    def __init__(self, jobs: Jobs, tau: int, span: int) -> None:
+    def __init__(self, jobs: JobTables, tau: int, span: int) -> None:
         super().__init__(jobs, tau, span, deadline=tau)
         self.tau = tau
         self.equality = np.zeros(len(jobs.modes), bool)
@@ -102,7 +102,7 @@ def most_weight(
     exact : float
         Seconds that CP-SAT has for the optimum, if prices leave a gap.
     """
-    jobs = Jobs(inst)
+    jobs = JobTables(inst)
     tasks = dict(enumerate(jobs.tasks))
     everybody = [j for j, task in tasks.items() if task.modes.size]
     found = {

@@ -9,8 +9,8 @@ from typing import Any
 
 from optsched.engine.interval import CLOSED
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
-from optsched.families.completion.optimum.cpsat import Program, all_choices
-from optsched.families.completion.optimum.relaxations.capacity import Jobs
+from optsched.families.completion.optimum.cpsat import CpSatProgram, all_choices
+from optsched.families.completion.optimum.relaxations.capacity import JobTables
 from optsched.families.completion.verify import verify
 from optsched.solvers import cp_bound, cp_solver, run_cp
 
@@ -29,7 +29,7 @@ class BestWeight:
         return self.bound <= self.value * (1 + CLOSED)
 
 
-class WeightProgram(Program):
+class WeightProgram(CpSatProgram):
     """The definition without (2a): a job that stays away has an interval that does not exist.
 
     Parameters
@@ -40,7 +40,7 @@ class WeightProgram(Program):
         The deadline.
     """
 
-    def __init__(self, jobs: Jobs, tau: int) -> None:
+    def __init__(self, jobs: JobTables, tau: int) -> None:
         self.present: list[Any] = []
         super().__init__(jobs, all_choices(jobs, [tau] * len(jobs.modes)))
 
@@ -92,13 +92,13 @@ def best_weight(
     threads, seed : int
         Of CP-SAT.
     """
-    everybody = Jobs(inst).modes
+    everybody = JobTables(inst).modes
     able = [j for j, modes in enumerate(everybody) if bool((modes.duration <= tau).any())]
     part = waiting(inst, able)
     total = math.fsum(job.weight for job in part.jobs)
     if not able:
         return BestWeight(0.0, 0.0, {})
-    program = WeightProgram(Jobs(part), tau)
+    program = WeightProgram(JobTables(part), tau)
     best: dict[int, Piece] = {}
 
     def keep(value_of: Callable[[Any], int]) -> None:

@@ -17,7 +17,7 @@ from optsched.numbers.arrays import Ints
 from optsched.scheduling.board import plan_entries
 from optsched.scheduling.online.ledger import Ledger
 from optsched.scheduling.online.posted_prices import PostedPrices, ln_or_none
-from optsched.scheduling.oracle.schedule import Machines, Oracle, Request
+from optsched.scheduling.oracle.schedule import Oracle, PricedMachines, Request
 from optsched.scheduling.placement import Placement, by_slot
 
 ADMISSION = 1e-9  # a job is admitted if its payoff is more than this share of its utility
@@ -110,7 +110,7 @@ class SeparatedScheduler:
     def admit(self, i: int, request: Request) -> float | None:
         """Plan job i if its best schedule pays; return its payoff, None if it is rejected."""
         workers, ps = (
-            Machines(prices.per_unit(), side.free, np.ones(len(side.capacity), np.int64))
+            PricedMachines(prices.per_unit(), side.free, np.ones(len(side.capacity), np.int64))
             for prices, side in ((self.worker_prices, self.workers), (self.ps_prices, self.ps))
         )
         best = self.oracle.best(request, workers, ps)

@@ -40,7 +40,7 @@ from optsched.scheduling.oracle.workload import (
 MOST_CELLS = 2**28  # of a table: 2 GB
 
 
-class Machines(NamedTuple):
+class PricedMachines(NamedTuple):
     """One side of the cluster as the oracle sees it: prices and what is free."""
 
     price: Floats  # (T, R, H) per unit of demand
@@ -91,7 +91,7 @@ class Oracle:
         self.scratch = new_scratch(horizon, machines, most, work)
 
     def best(
-        self, job: Request, workers: Machines, ps: Machines, cutoff: float = 0.0
+        self, job: Request, workers: PricedMachines, ps: PricedMachines, cutoff: float = 0.0
     ) -> Best | None:
         """Return the schedule of the greatest payoff above ``cutoff``, None if there is none.
 
@@ -110,7 +110,7 @@ class Oracle:
 def compile_kernels() -> None:
     """Compile what an oracle runs, so that no decision is timed with it."""
     one, units = np.ones((1, 1, 1)), np.arange(2)
-    side = Machines(one, one, np.ones(1, np.int64))
+    side = PricedMachines(one, one, np.ones(1, np.int64))
     job = Request(0, 1, units, np.ones(1), np.ones(1), units, np.full(1, 9.0))
     close(job.utility)
     best_schedule(job, side, side, 0.0, new_scratch(1, 1, 1, 1))
@@ -169,7 +169,7 @@ def new_scratch(horizon: int, machines: int, most: int, work: int) -> Scratch:
 @kernel(inline="always")
 def _side(
     t: int,
-    machines: Machines,
+    machines: PricedMachines,
     demand: Floats,
     most: int,
     fragmentation_penalty: float,
@@ -190,7 +190,9 @@ def _side(
 
 
 @kernel(inline="always")
-def open_slot(t: int, job: Request, workers: Machines, ps: Machines, scratch: Scratch) -> int:
+def open_slot(
+    t: int, job: Request, workers: PricedMachines, ps: PricedMachines, scratch: Scratch
+) -> int:
     """Fill ``scratch.cost[t]`` with the least cost of 0, 1, ... units of work; return the most."""
     units, needed, parts, cost = job.units, job.ps_needed, scratch.parts, scratch.cost[t]
     n = _side(
@@ -208,7 +210,7 @@ def open_slot(t: int, job: Request, workers: Machines, ps: Machines, scratch: Sc
 
 
 def best_schedule(
-    job: Request, workers: Machines, ps: Machines, cutoff: float, scratch: Scratch
+    job: Request, workers: PricedMachines, ps: PricedMachines, cutoff: float, scratch: Scratch
 ) -> tuple[float, int, float]:
     """Return (payoff, completion, cost) of the best schedule; completion -1: none beats ``cutoff``.
 
@@ -224,7 +226,7 @@ def _best(told: tuple[Any, ...]) -> tuple[float, int, float]:
 
     Numba looks at one plain tuple in less than half the time that five others take.
     """
-    job, workers, ps = Request(*told[:7]), Machines(*told[7:11]), Machines(*told[11:15])
+    job, workers, ps = Request(*told[:7]), PricedMachines(*told[7:11]), PricedMachines(*told[11:15])
     cutoff, scratch = told[15], Scratch(*told[16:])
     arrival, work, units, utility = job.arrival, job.work, job.units, job.utility
     table, cost, most, amount = scratch.table, scratch.cost, scratch.most, scratch.amount

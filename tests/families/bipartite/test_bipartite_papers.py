@@ -7,7 +7,7 @@ from optsched.core import simulate
 from optsched.papers import bipartite
 from optsched.papers.bipartite import EXPERIMENTS
 from optsched.papers.experiment import Rows
-from optsched.papers.verdict import Verdict
+from optsched.papers.verdict import Support
 
 
 @pytest.mark.parametrize("experiment", sweep(EXPERIMENTS, 5), ids=lambda e: e.name)
@@ -42,11 +42,11 @@ def test_a_percentage_of_a_loss_means_nothing():
     same = {name: [-4.0, -3.0, -2.0] for name in bipartite.BASELINES}
     losing = rows(ogasched=[5.0, 6.0, 7.0], **same)
     found = bipartite.ahead(losing, "here")
-    assert (found.unit, found.ours, found.verdict) == ("reward of a slot", 9.0, Verdict.HOLDS)
+    assert (found.unit, found.ours, found.verdict) == ("reward of a slot", 9.0, Support.HOLDS)
     assert bipartite.over(losing, "drf") is None
     earning = rows(ogasched=[5.0, 6.0, 7.5], **{n: [4.0, 5.0, 6.0] for n in bipartite.BASELINES})
     found = bipartite.ahead(earning, "here", paper=0.1)
-    assert (found.unit, found.verdict) == ("%", Verdict.DIRECTION)
+    assert (found.unit, found.verdict) == ("%", Support.DIRECTION)
     assert found.ours == pytest.approx(18.5 / 15 - 1)
 
 

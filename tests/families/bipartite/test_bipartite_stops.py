@@ -11,7 +11,7 @@ from optsched.families.bipartite import FAMILY
 from optsched.families.bipartite.certificate.format import check
 from optsched.families.bipartite.online import verify
 from optsched.families.bipartite.optimum.decision import Solver
-from optsched.families.bipartite.optimum.interior import Whole, maximize
+from optsched.families.bipartite.optimum.interior import LiveChannels, maximize
 from optsched.families.bipartite.policies.projection import Live
 from optsched.families.bipartite.sources.presets import generate
 from optsched.process.background import supervised
@@ -69,7 +69,7 @@ def test_the_interior_point_that_is_stopped_leaves_a_point_and_prices():
     inst = generate("paper", seed=0, slots=5)
     live, weight = Live(inst.arrays), inst.counts.astype(np.float64)
     best = Solver(inst).solve(inst.counts, 1e-6)
-    found = maximize(np.ones(2, np.int64), weight, 1e-6, Whole.of(live, len(weight)))
+    found = maximize(np.ones(2, np.int64), weight, 1e-6, LiveChannels.of(live, len(weight)))
     y, _, _, value, bound, iterations = found
     assert iterations == 0
     assert value <= best.bound

@@ -19,10 +19,10 @@ from optsched.papers.bot import (
     SIGNED,
     UNITS,
     Analysis,
-    Best,
+    BestSteps,
 )
 from optsched.papers.experiment import Rows
-from optsched.papers.verdict import Verdict
+from optsched.papers.verdict import Support
 
 
 @pytest.mark.parametrize("experiment", sweep(EXPERIMENTS, 5), ids=lambda e: e.name)
@@ -70,11 +70,11 @@ def test_the_best_set_converges_most_and_then_soonest():
         row(0, entry(True, 50), entry(True, 40, rho=2.0), entry(True, 1, rho=3.0)),
         row(1, entry(True, 50), entry(True, 70, rho=2.0), entry(False, rho=3.0)),
     ]
-    found = Best.of(Rows(rows))
+    found = BestSteps.of(Rows(rows))
     assert (found.steps["rho"], found.converged) == (1.0, [1, 1])
     assert (found.times, found.all, found.runs) == ([50, 50], 5, 6)
     judged = bot.best_count(Rows(rows), 28, "share")
-    assert (judged.ours, judged.paper, judged.verdict) == (1.0, 28 / 30, Verdict.DIRECTION)
+    assert (judged.ours, judged.paper, judged.verdict) == (1.0, 28 / 30, Support.DIRECTION)
     none = Rows([row(0, entry(False))])
     assert "0 of 1, paper 28 of 30" in bot.best_count(none, 28, "share").note
     assert bot.best_count(none, None, "share").verdict is None
@@ -86,13 +86,13 @@ def test_tables_agree_if_every_count_could_be_the_papers():
         for (n, d), count in bot.TABLE1.items()
         for seed in range(30)
     ]
-    assert worst(bot.TABLE_1.judge(rows)) is Verdict.HOLDS
+    assert worst(bot.TABLE_1.judge(rows)) is Support.HOLDS
     for r in rows:
         r["sets"] = [entry(True, 9)]  # 20 of 30 is another number than 30 of 30
-    assert worst(bot.TABLE_1.judge(rows)) is Verdict.DIRECTION
+    assert worst(bot.TABLE_1.judge(rows)) is Support.DIRECTION
     for r in rows[-30:]:
         r["sets"] = [entry(False)]
-    assert worst(bot.TABLE_2.judge(rows)) is Verdict.FAILS
+    assert worst(bot.TABLE_2.judge(rows)) is Support.FAILS
 
 
 def test_one_run_that_converges_contradicts_section_66():
@@ -104,12 +104,12 @@ def test_one_run_that_converges_contradicts_section_66():
             for s, m in enumerate((2.0, 1e300))
         ]
 
-    assert worst(bot.NAIVE.judge(runs(-8.0))) is Verdict.DIRECTION  # two runs tell little
+    assert worst(bot.NAIVE.judge(runs(-8.0))) is Support.DIRECTION  # two runs tell little
     (line,) = bot.NAIVE.picture(runs(-8.0)).axes[0].lines
     assert [*line.get_xdata()] == [2.0, bot.FAR]
     assert bot.least_variation(Rows(r["sets"][0] for r in runs(-8.0))) == [8.0, 8.0]
-    assert worst(bot.NAIVE.judge(runs(1.0))) is Verdict.FAILS
-    assert worst(bot.NAIVE.judge(runs(None))) is Verdict.UNTESTABLE  # no run has a c_v
+    assert worst(bot.NAIVE.judge(runs(1.0))) is Support.FAILS
+    assert worst(bot.NAIVE.judge(runs(None))) is Support.UNTESTABLE  # no run has a c_v
     many = [row(s, entry(s == 0, 7) | {"variation": 9.0}, grid=grid) for s in range(9)]
     assert "1 of 9, paper 0 of 480" in bot.NAIVE.judge(many).words
 
@@ -133,18 +133,18 @@ def levels(rho_effect, mu_effect):
 
 def test_the_analysis_of_variance_finds_the_factor_that_matters():
     rows = levels(1.0, 0.0)
-    assert worst(FIG_4.judge(rows)) is Verdict.HOLDS
-    assert worst(FIG_6.judge(rows)) is Verdict.FAILS  # there it must not matter
+    assert worst(FIG_4.judge(rows)) is Support.HOLDS
+    assert worst(FIG_6.judge(rows)) is Support.FAILS  # there it must not matter
     found = Analysis.of(Rows(rows), SIGNED)
     low, high = found.means("rho")
     assert high.mean - low.mean == pytest.approx(1.0, abs=0.01)
     assert found.effects("rho") == pytest.approx([1.0] * 6, abs=0.01)
     assert found.significance()["tilde"][1] > 0.05
     other = levels(0.0, 1.0)
-    assert worst(FIG_4.judge(other)) is Verdict.FAILS
+    assert worst(FIG_4.judge(other)) is Support.FAILS
     assert "mu has limited impact" in FIG_4.judge(other).words
     six = [f for f in FIG_6.judge(other).findings if f.claim.startswith("rho")]
-    assert six[0].verdict is Verdict.HOLDS
+    assert six[0].verdict is Support.HOLDS
 
 
 def test_c_v_has_a_sign():
@@ -173,7 +173,7 @@ def leaving(back, seed=0, *, computing=15, there=True):
 )
 def test_how_soon_a_platform_is_back(backs, more, agrees):
     rows = [leaving(back, seed, **more) for seed, back in enumerate(backs)]
-    assert (worst(bot.FIG_8.judge(rows)) is Verdict.HOLDS) is agrees
+    assert (worst(bot.FIG_8.judge(rows)) is Support.HOLDS) is agrees
 
 
 def test_masters_and_the_nodes_between_them_stay():
@@ -208,9 +208,9 @@ def test_larger_platforms_take_longer():
             )
         ]
 
-    assert worst(bot.FIG_7.judge(lines((10, 20, 30, 400)))) is Verdict.HOLDS
-    assert worst(bot.FIG_7.judge(lines((10, 20, 30, 1600)))) is Verdict.FAILS
-    assert worst(bot.FIG_7.judge(lines((500, 20, 30, 400)))) is Verdict.FAILS
+    assert worst(bot.FIG_7.judge(lines((10, 20, 30, 400)))) is Support.HOLDS
+    assert worst(bot.FIG_7.judge(lines((10, 20, 30, 1600)))) is Support.FAILS
+    assert worst(bot.FIG_7.judge(lines((500, 20, 30, 400)))) is Support.FAILS
 
 
 def test_step_sizes_on_other_platforms_are_shown():

@@ -6,8 +6,8 @@ from independent.completion import optimum, tiny
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.families.completion.optimum.cpsat import Program, all_choices
-from optsched.families.completion.optimum.relaxations.capacity import Jobs
+from optsched.families.completion.optimum.cpsat import CpSatProgram, all_choices
+from optsched.families.completion.optimum.relaxations.capacity import JobTables
 
 
 def test_a_gap_that_is_allowed_is_no_proof():
@@ -20,7 +20,9 @@ def test_a_gap_that_is_allowed_is_no_proof():
             continue
         values = {}
         for claim in (True, False):
-            program = Program(Jobs(inst), all_choices(Jobs(inst), [inst.horizon] * len(inst.jobs)))
+            program = CpSatProgram(
+                JobTables(inst), all_choices(JobTables(inst), [inst.horizon] * len(inst.jobs))
+            )
             monitor = Progress(FAMILY, inst, time_limit=30.0, gap=5.0)
             program.solve(monitor, threads=1, seed=0, claim=claim)
             values[claim] = monitor.value

@@ -9,11 +9,11 @@ from optsched.engine.colgen import generate_columns, lagrangian
 from optsched.engine.progress import Progress
 from optsched.families.completion.optimum.large import Dispatching
 from optsched.families.completion.optimum.relaxations import priced_search
-from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, Jobs
+from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, JobTables
 from optsched.numbers.arrays import Floats
 from optsched.problem import get_family
 
-JOBS = Jobs(get_family("completion").generate("small", seed=3))
+JOBS = JobTables(get_family("completion").generate("small", seed=3))
 SLOTS = 37
 
 

@@ -10,7 +10,7 @@ import pytest
 from independent.completion import exclusive, in_order, least, optimum, tiny
 from pydantic import ValidationError
 
-from optsched.families.completion.certificate.bound import MOST_CELLS, Evaluation
+from optsched.families.completion.certificate.bound import MOST_CELLS, BoundEvaluator
 from optsched.families.completion.certificate.format import (
     ATTRIBUTES,
     CompletionCertificate,
@@ -86,7 +86,7 @@ def test_the_finest_grid_fits_and_the_next_does_not():
         inst = exclusive([(0, float(rng.uniform(1e-3, 1e3)), longest)], horizon=10**6)
         bits = int(rng.integers(0, 60))
         entries = [(t, 0, 0, int(rng.integers(2 ** int(rng.integers(1, 62))))) for t in range(30)]
-        evaluation = Evaluation(inst, latest_split=int(rng.integers(2**40)))
+        evaluation = BoundEvaluator(inst, latest_split=int(rng.integers(2**40)))
         priced = evaluation.priced(entries, bits, "prices")
         start = max(evaluation.first.most, 30)
         price = max(price for *_, price in entries)
@@ -179,7 +179,7 @@ def test_a_demand_that_fits_nowhere_is_counted_no_larger_than_need_be():
 
 def test_limits_of_a_certificate():
     inst = exclusive([(0, 1.0, 4), (1, 1.0, 3)], horizon=20)
-    slots = Evaluation(inst).slots
+    slots = BoundEvaluator(inst).slots
     assert slots == 2 * (20 + 7) + 16
     assert check(inst, tree(inst, [Leaf(prices=0)], [((slots - 1, 0, 0, 2**62 - 1),)])) == 0
     with pytest.raises(
@@ -204,7 +204,7 @@ def test_limits_of_a_certificate():
 
 def test_long_jobs_have_no_more_priced_slots_than_fit_into_memory():
     inst = exclusive([(0, 1.0, 2**39)], horizon=2**40)
-    assert Evaluation(inst).slots == MOST_CELLS
+    assert BoundEvaluator(inst).slots == MOST_CELLS
     with pytest.raises(ValueError, match="slot 33554432 is beyond what the instance needs"):
         check(inst, tree(inst, [Leaf(prices=0)], [((MOST_CELLS, 0, 0, 1),)]))
 

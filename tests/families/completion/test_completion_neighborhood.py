@@ -22,13 +22,13 @@ from optsched.families.completion.optimum.board.servers import (
     empty_servers,
     end_move,
 )
-from optsched.families.completion.optimum.relaxations.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.capacity import JobTables
 from optsched.families.completion.optimum.relaxations.priced_search import Portfolio
 from optsched.families.completion.optimum.search.annealing import anneal, draw
 from optsched.families.completion.optimum.search.neighborhood import Neighborhood, schedule_of
 from optsched.families.completion.optimum.search.parallel_annealing import adopt, search_together
 from optsched.families.completion.oracle.schedule import best_schedule
-from optsched.families.completion.oracle.servers import PricedServers, State
+from optsched.families.completion.oracle.servers import PricedServers, WindowState
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
 
@@ -163,7 +163,7 @@ def test_fine_decimals_have_many_units():
     fields["worker_types"][0]["demand"] = (*others, last + 1e-9)
     fine = type(inst).model_validate(fields)
     for some, unit in ((inst, np.int32), (fine, np.int64)):
-        made = Jobs(some)
+        made = JobTables(some)
         area = Neighborhood(made, np.zeros((SLOTS, *made.class_capacity.shape)), SLOTS)
         area.construct(list(range(12)), 0.0)
         assert area.servers.free.dtype == area.notes.left.dtype == unit
@@ -176,7 +176,7 @@ def test_fine_decimals_have_many_units():
 def test_a_job_on_empty_servers_costs_what_the_oracle_says(architecture, seed):
     """At prices of workers alone the cheapest workers are right, whoever hosts the PS."""
     inst = generate("mid", seed=seed, jobs=10, machines=6, architecture=architecture)
-    jobs = Jobs(inst)
+    jobs = JobTables(inst)
     prices = np.random.default_rng(seed).uniform(0, 9, (SLOTS, *jobs.class_capacity.shape))
     free = jobs.types.ps_demand.any(axis=0)
     if architecture == "ps":
@@ -208,14 +208,14 @@ def test_a_job_on_empty_servers_costs_what_the_oracle_says(architecture, seed):
 
 def assert_ends_agree(inst, seed, rounds):
     """Insert jobs in random order where they end first, among these where a class is cheapest."""
-    jobs, slots, rng = Jobs(inst), inst.deadline or SLOTS, np.random.default_rng(seed)
+    jobs, slots, rng = JobTables(inst), inst.deadline or SLOTS, np.random.default_rng(seed)
     prices = rng.uniform(0, 1e-9, (slots, *jobs.class_capacity.shape))
     area = Neighborhood(jobs, prices, slots)
     single = np.ascontiguousarray(prices[:, jobs.class_of])
     servers = PricedServers.of(jobs.types, single, jobs.capacity, jobs.cluster.ones)
     for _ in range(rounds):
         area.load(no_plans(area.tables))
-        state = State.of(jobs.types, jobs.capacity, jobs.cluster.ones, slots)
+        state = WindowState.of(jobs.types, jobs.capacity, jobs.cluster.ones, slots)
         for i in rng.permutation(len(jobs.modes)).tolist():
             found = best_schedule(
                 *(jobs.types, jobs.modes[i], servers._replace(**state._asdict())),
@@ -295,7 +295,7 @@ def test_a_plan_is_copied_whole():
 
 def test_jobs_find_room_long_after_the_last_price():
     inst = generate("mid", seed=8, jobs=10, machines=8, slots=20)  # one server can host PS
-    jobs = Jobs(inst)
+    jobs = JobTables(inst)
     area = Neighborhood(jobs, np.zeros((1, *jobs.class_capacity.shape)), 200)
     area.construct(range(10), 0.0)
     assert area.complete()
@@ -323,7 +323,7 @@ def test_every_thread_counts():
 def test_a_search_goes_on_at_other_prices():
     """What a state costs at new prices is what a new state costs at them."""
     inst = generate("mid", seed=5, jobs=12, machines=4)
-    jobs, rng = Jobs(inst), np.random.default_rng(2)
+    jobs, rng = JobTables(inst), np.random.default_rng(2)
     shape = jobs.class_capacity.shape
     old, new = (1e3 * rng.random((slots, *shape)) for slots in (30, 50))
     area, fresh = Neighborhood(jobs, old, 200), Neighborhood(jobs, new, 200)

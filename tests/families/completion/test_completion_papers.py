@@ -15,7 +15,7 @@ from optsched.families.completion.sources.presets import generate
 from optsched.papers.completion import EXPERIMENTS, figures
 from optsched.papers.completion.figures import AMPLE, BOUND
 from optsched.papers.experiment import Rows
-from optsched.papers.verdict import NOISE, SAME, Verdict
+from optsched.papers.verdict import NOISE, SAME, Support
 
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
 
@@ -59,7 +59,7 @@ def test_a_figure_in_small(name, tmp_path):
         for at, bound in zip(line, lines.get(below, line), strict=True):
             assert at >= bound if y == "total" else y == "seconds" or at <= bound
     outcome = experiment.judge(rows)
-    assert worst(outcome) in Verdict
+    assert worst(outcome) in Support
     assert any(letter.isdigit() for letter in outcome.words)
     save(experiment.picture(rows), tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 1000
@@ -134,7 +134,7 @@ def rows_of(lines, noise=1.0):
 
 @pytest.mark.parametrize(
     ("mine", "verdict"),
-    [((70, 140), Verdict.HOLDS), ((90, 180), Verdict.DIRECTION), ((120, 240), Verdict.FAILS)],
+    [((70, 140), Support.HOLDS), ((90, 180), Support.DIRECTION), ((120, 240), Support.FAILS)],
 )
 def test_verdict_on_thirty_percent(mine, verdict):
     rows = rows_of(dict.fromkeys(figures.ALL, (100.0, 200.0)) | {"a_online": mine})
@@ -151,19 +151,19 @@ UP, DOWN, FLAT = (1.0, 2.0), (2.0, 1.0), (1.0, 1.0)
 @pytest.mark.parametrize(
     ("number", "lines", "verdict"),
     [
-        (4, {"a_online": UP, BOUND: FLAT}, Verdict.HOLDS),
-        (4, {"a_online": DOWN, BOUND: FLAT}, Verdict.FAILS),
-        (10, {"a_online": DOWN}, Verdict.HOLDS),
-        (10, {"a_online": UP}, Verdict.FAILS),
-        (7, {"ps": UP, "ring": (1.0, 110.0)}, Verdict.HOLDS),
-        (7, {"ps": UP, "ring": (1.0, 130.0)}, Verdict.FAILS),
-        (7, {"ps": UP, "ring": DOWN}, Verdict.FAILS),
-        (9, {"ps": (4.0, 3.0, 2.0), "ring": (2.0, 5.0, 1.0)}, Verdict.HOLDS),
-        (9, {"ps": (4.0, 3.0, 3.1), "ring": (2.0, 5.0, 1.0)}, Verdict.FAILS),
-        (11, {"a_maxweight": DOWN}, Verdict.HOLDS),
-        (11, {"a_maxweight": UP}, Verdict.FAILS),
-        (8, {"a_maxweight": UP, "jain": FLAT, "density": UP, BOUND: UP}, Verdict.HOLDS),
-        (8, {"a_maxweight": FLAT, "jain": UP, "density": UP, BOUND: UP}, Verdict.FAILS),
+        (4, {"a_online": UP, BOUND: FLAT}, Support.HOLDS),
+        (4, {"a_online": DOWN, BOUND: FLAT}, Support.FAILS),
+        (10, {"a_online": DOWN}, Support.HOLDS),
+        (10, {"a_online": UP}, Support.FAILS),
+        (7, {"ps": UP, "ring": (1.0, 110.0)}, Support.HOLDS),
+        (7, {"ps": UP, "ring": (1.0, 130.0)}, Support.FAILS),
+        (7, {"ps": UP, "ring": DOWN}, Support.FAILS),
+        (9, {"ps": (4.0, 3.0, 2.0), "ring": (2.0, 5.0, 1.0)}, Support.HOLDS),
+        (9, {"ps": (4.0, 3.0, 3.1), "ring": (2.0, 5.0, 1.0)}, Support.FAILS),
+        (11, {"a_maxweight": DOWN}, Support.HOLDS),
+        (11, {"a_maxweight": UP}, Support.FAILS),
+        (8, {"a_maxweight": UP, "jain": FLAT, "density": UP, BOUND: UP}, Support.HOLDS),
+        (8, {"a_maxweight": FLAT, "jain": UP, "density": UP, BOUND: UP}, Support.FAILS),
     ],
 )
 def test_verdicts_by_hand(number, lines, verdict):
@@ -181,7 +181,7 @@ def test_an_effect_of_one_instance_among_four_equal_ones_is_none():
         if row["policy"] == "a_online"
     ]
     outcome = judge([*changed, *(row for row in rows if row["policy"] == BOUND)])
-    assert worst(outcome) is Verdict.UNKNOWN
+    assert worst(outcome) is Support.UNKNOWN
     assert outcome.findings[0].note == NOISE
 
 
@@ -191,6 +191,6 @@ def test_more_servers_less_weight_more_jobs_more():
         lines = known | dict.fromkeys(("jain, 100 jobs", "jain, 200 jobs"), UP)
         return worst(BY_NAME["completion-fig12"].judge(rows_of(lines)))
 
-    assert verdict((2, 1), (4, 3)) is Verdict.HOLDS
-    assert verdict((2, 1), (3, 4)) is Verdict.FAILS
-    assert verdict((4, 3), (2, 1)) is Verdict.FAILS
+    assert verdict((2, 1), (4, 3)) is Support.HOLDS
+    assert verdict((2, 1), (3, 4)) is Support.FAILS
+    assert verdict((4, 3), (2, 1)) is Support.FAILS

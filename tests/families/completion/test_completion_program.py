@@ -14,14 +14,18 @@ from independent.completion import optimum, tiny
 from optsched.core import solve
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.families.completion.certificate.bound import Evaluation, value_step
+from optsched.families.completion.certificate.bound import BoundEvaluator, value_step
 from optsched.families.completion.certificate.choices import Comparison, menu_of
 from optsched.families.completion.certificate.conflicts import refuted
 from optsched.families.completion.certificate.format import check
-from optsched.families.completion.certificate.timeline import Timeline, UnfinishedError, Units
+from optsched.families.completion.certificate.timeline import (
+    Timeline,
+    TimelineGrid,
+    UnfinishedError,
+)
 from optsched.families.completion.instance import PsType
-from optsched.families.completion.optimum.cpsat import Choices, Program
-from optsched.families.completion.optimum.relaxations.capacity import Jobs
+from optsched.families.completion.optimum.cpsat import Choices, CpSatProgram
+from optsched.families.completion.optimum.relaxations.capacity import JobTables
 from optsched.families.completion.optimum.scaling import power_of, scaled, unscaled
 from optsched.families.completion.optimum.timeline.packing import conflict_in_time, conflict_of
 from optsched.families.completion.sources.presets import generate
@@ -75,7 +79,7 @@ def test_an_optimum_needs_no_dominated_modes(seed):
     inst, best = tiny(seed), optimum(tiny(seed))
     if best is None:
         pytest.skip("no schedule exists")
-    jobs, evaluation = Jobs(inst), Evaluation(inst)
+    jobs, evaluation = JobTables(inst), BoundEvaluator(inst)
     most = max(job.chunks for job in inst.jobs)
     choices = []
     for j, rows in enumerate(evaluation.modes):
@@ -85,14 +89,14 @@ def test_an_optimum_needs_no_dominated_modes(seed):
         first = inst.jobs[j].arrival
         choices.append(Choices(kept, [range(first, inst.horizon - x + 1) for x in kept[:, 4]]))
     monitor = Progress(FAMILY, inst, time_limit=30.0, gap=0.0)
-    Program(jobs, choices).solve(monitor, threads=1, seed=0)
+    CpSatProgram(jobs, choices).solve(monitor, threads=1, seed=0)
     assert monitor.value == best
 
 
 def standing(jobs, rng, slots):
     """Draw what runs in one or two slots: runs (E, 7), and the modes and starts they stand for."""
     runs, choices = [], []
-    for modes in Evaluation(jobs.inst).modes:
+    for modes in BoundEvaluator(jobs.inst).modes:
         d, m, p, q, n = modes[int(rng.integers(len(modes)))].tolist()
         first = int(rng.integers(slots))
         last = int(rng.integers(first, slots))
@@ -108,13 +112,13 @@ def standing(jobs, rng, slots):
 @pytest.mark.parametrize("seed", range(12))
 def test_a_conflict_is_never_placed(seed):
     inst = tight(seed) if seed % 3 else tiny(seed)
-    jobs, rng = Jobs(inst), np.random.default_rng(seed)
-    platform = Evaluation(inst).platform
+    jobs, rng = JobTables(inst), np.random.default_rng(seed)
+    platform = BoundEvaluator(inst).platform
     looked, missed = 0, 0
     for _ in range(12):
         runs, choices = standing(jobs, rng, 1 + seed % 2)
         solver = cp_solver(time_limit=30.0, threads=1, seed=0, gap=0.0)
-        status = run_cp(solver, Program(jobs, choices).model)
+        status = run_cp(solver, CpSatProgram(jobs, choices).model)
         found = conflict_of(platform, runs)
         assert status in ("optimal", "infeasible")
         assert found is None or status == "infeasible"
@@ -129,7 +133,7 @@ def test_a_conflict_is_never_placed(seed):
 
 
 def test_a_run_fits_wherever_a_heavier_one_does():
-    platform = Evaluation(generate("mid", seed=0, jobs=3, machines=4)).platform
+    platform = BoundEvaluator(generate("mid", seed=0, jobs=3, machines=4)).platform
     comparison = Comparison(platform, 4)
     light = np.array([[0, 2, 1, 1, 1]])
     heavy = np.array([[0, 3, 1, 1, 1], [0, 2, 1, 0, 0], [0, 0, 0, 2, 1], [0, 1, 1, 1, 1]])
@@ -139,7 +143,7 @@ def test_a_run_fits_wherever_a_heavier_one_does():
 
 
 def test_what_begins_when_another_run_is_over_does_not_conflict():
-    platform = Evaluation(tight(1)).platform
+    platform = BoundEvaluator(tight(1)).platform
     runs = np.array([[6, 0, 0, 1, 1, 0, 2], [6, 0, 0, 1, 1, 2, 3]], np.int64)
     assert conflict_of(platform, runs) is not None
     runs[1, 5] = 3
@@ -151,7 +155,7 @@ def test_what_begins_when_another_run_is_over_does_not_conflict():
 
 def test_a_conflict_of_a_path_is_in_few_slots():
     """Two of the runs cannot stand together, in one slot: no more is found."""
-    platform = Evaluation(tight(1)).platform
+    platform = BoundEvaluator(tight(1)).platform
     large, small = [6, 0, 0, 1, 1], [0, 0, 0, 1, 1]
     lasting = [[*small, 0, 9], [*large, 1, 2], [*large, 5, 7], [*small, 6, 6], [*large, 7, 8]]
     runs = np.array(lasting)
@@ -165,7 +169,7 @@ def test_a_conflict_of_a_path_is_in_few_slots():
 
 @pytest.mark.parametrize("search", [conflict_of, conflict_in_time])
 def test_a_search_for_a_conflict_ends_when_told(search):
-    platform = Evaluation(tight(1)).platform
+    platform = BoundEvaluator(tight(1)).platform
     runs = np.array([[6, 0, 0, 1, 1, 0, 2], [6, 0, 0, 1, 1, 2, 3]], np.int64)
     asked = iter([False, True])
     with pytest.raises(UnfinishedError):
@@ -177,10 +181,10 @@ def test_a_search_for_a_conflict_ends_when_told(search):
 def test_a_run_that_leaves_states_out_says_so(seed):
     inst = tight(seed)
     made = proof(forced(inst))
-    evaluation = Evaluation(inst)
+    evaluation = BoundEvaluator(inst)
     value = made.program.value
     menu = menu_of(evaluation, (value - 1) * value_step(inst))
-    units = Units(evaluation, menu, made.program.grid_bits)
+    units = TimelineGrid(evaluation, menu, made.program.grid_bits)
     slots = 1 + max(t for one in made.program.prices for t, *_ in one)
     lists = [units.priced(one, slots, "") for one in made.program.prices]
     limit = int((value - 1) * value_step(inst) / units.unit)

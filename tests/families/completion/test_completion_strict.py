@@ -17,7 +17,7 @@ from optsched.families.completion.instance import CompletionInstance, Completion
 from optsched.families.completion.optimum.exact import Exact
 from optsched.families.completion.optimum.horizon import greedy
 from optsched.families.completion.optimum.initial_bounds import one_by_one, opening
-from optsched.families.completion.optimum.relaxations.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.capacity import JobTables
 from optsched.families.completion.optimum.relaxations.priced_search import Portfolio
 from optsched.families.completion.optimum.scaling import power_of, scaled, unscaled
 from optsched.families.completion.optimum.search.neighborhood import Neighborhood
@@ -231,7 +231,7 @@ def test_the_search_starts_from_a_schedule_that_is_known():
 
 
 def greedy_value(inst):
-    jobs = Jobs(inst)
+    jobs = JobTables(inst)
     area = greedy(jobs, None)
     return area.cost(area.plans)
 
@@ -244,7 +244,7 @@ def test_schedules_of_policies_are_read_back_as_they_are(policy):
         for architecture in ("ps", "ring"):
             inst = generate("mid", seed=seed, jobs=6, architecture=architecture)
             run = simulate(inst, get_policy(FAMILY, policy))
-            jobs = Jobs(inst)
+            jobs = JobTables(inst)
             end = max(p.end for (p,) in run.schedule.jobs)
             area = Neighborhood(jobs, jobs_free(jobs), end)
             plans = area.plans_of(run.schedule)

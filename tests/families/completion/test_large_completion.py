@@ -12,7 +12,7 @@ from independent.completion import optimum, runs, tiny, unit
 
 from optsched import solve
 from optsched.core.optimum import Level
-from optsched.families.completion.certificate.bound import UNLIMITED, Evaluation
+from optsched.families.completion.certificate.bound import UNLIMITED, BoundEvaluator
 from optsched.families.completion.certificate.format import CompletionCertificate, check
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
@@ -80,7 +80,7 @@ def cheapest(inst: CompletionInstance, j: int, prices, limits) -> Fraction | Non
 def test_the_checker_misses_no_start(seed):
     """Of starts between two changes of prices it looks at none: none is cheaper."""
     inst, draw = tiny(seed), np.random.default_rng([seed, 6])
-    evaluation = Evaluation(inst, latest_split=20)
+    evaluation = BoundEvaluator(inst, latest_split=20)
     length = draw.integers(1, 4, size=4)
     prices = draw.integers(0, 4, size=(4, len(inst.arrays.classes), len(inst.resources)))
     prices = np.repeat(prices * (draw.random(prices.shape) < 0.7), length, axis=0)
@@ -233,7 +233,7 @@ def test_a_program_is_given_up_while_it_is_written(monkeypatch):
         finally:
             ended.append(True)
 
-    monkeypatch.setattr(cpsat, "Program", write)
+    monkeypatch.setattr(cpsat, "CpSatProgram", write)
     found = solve(generate("small", seed=0, jobs=6), method="cpsat", time_limit=0.3)
     assert found.value is not None
     assert found.certified_bound is not None

@@ -20,7 +20,7 @@ from optsched.families.dmlrs.oracle.schedule import Oracle
 from optsched.families.dmlrs.oracle.slot_placements import open_slot
 from optsched.families.dmlrs.verify import verify
 from optsched.numbers.argsort import rank
-from optsched.scheduling.oracle.schedule import Machines
+from optsched.scheduling.oracle.schedule import PricedMachines
 
 EVERYTHING = -1e18
 
@@ -30,7 +30,7 @@ def machines(inst, prices):
     a = inst.arrays
     price = np.ascontiguousarray(prices.transpose(0, 2, 1) / a.scale[None, :, None])
     free = np.broadcast_to(a.capacity.T.astype(float), price.shape).copy()
-    return Machines(price, free, np.ones(len(inst.capacity), np.int64))
+    return PricedMachines(price, free, np.ones(len(inst.capacity), np.int64))
 
 
 def costs(inst, i, cluster, t):

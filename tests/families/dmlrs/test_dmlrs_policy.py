@@ -12,8 +12,8 @@ from optsched.core import simulate
 from optsched.families.dmlrs import FAMILY
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.policies import BASELINES
-from optsched.families.dmlrs.policies.common import Machines as Pool
-from optsched.families.dmlrs.policies.common import Task
+from optsched.families.dmlrs.policies.common import ArrivedJob
+from optsched.families.dmlrs.policies.common import SharedMachines as Pool
 from optsched.families.dmlrs.policies.paper import PdOrs, PdOrsRandomized
 from optsched.families.dmlrs.policies.prior import theorem_gain
 from optsched.families.dmlrs.policies.rounding import Relaxation, SlotProblem, round_until_feasible
@@ -154,7 +154,7 @@ def test_what_lands_on_one_machine_gets_the_servers_it_needs_there():
             "ps_demand": (1.0,),
         }
     )
-    task = Task.of(job, inst.slot_seconds)
+    task = ArrivedJob.of(job, inst.slot_seconds)
     pool = Pool([(5.0,)])
     held = pool.deal(task, 3)  # 3 workers want 3 PS inside, and there is room for 2
     assert (held.workers.tolist(), held.ps.tolist()) == ([2], [2])

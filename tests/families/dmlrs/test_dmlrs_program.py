@@ -19,7 +19,7 @@ from optsched.families.dmlrs.certificate.format import (
     DmlrsCertificate,
     Leaf,
     PackingPrices,
-    Program,
+    SlotProgramProof,
     UnitPrices,
     check,
 )
@@ -255,7 +255,7 @@ def test_link_by_link_there_is_none():
         instance_sha256=inst.digest(),
         grid_bits=20,
         nodes=(Leaf(),),
-        program=Program(value=2**60, conflicts=()),
+        program=SlotProgramProof(value=2**60, conflicts=()),
     )
     with pytest.raises(ValueError, match="a meaning in the reading 'job' only"):
         check(inst, nothing)

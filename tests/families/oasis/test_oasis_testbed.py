@@ -6,7 +6,7 @@ from verdicts import worst
 from optsched.families.oasis.instance import most_workers
 from optsched.papers import oasis
 from optsched.papers.oasis import ESTIMATED, FIG_8, SCHEMES
-from optsched.papers.verdict import Verdict
+from optsched.papers.verdict import Support
 
 
 def test_jobs_of_the_testbed_run_for_40_minutes_to_2_hours_on_half_of_their_chunks():
@@ -32,10 +32,10 @@ def test_a_cell(monkeypatch, scheme):
 @pytest.mark.parametrize(
     ("value", "late", "verdict"),
     [
-        (20.0, 0.5, Verdict.HOLDS),
-        (9.0, 0.5, Verdict.FAILS),
-        (20.0, 5.0, Verdict.FAILS),
-        (20.0, None, Verdict.UNKNOWN),  # nothing is completed
+        (20.0, 0.5, Support.HOLDS),
+        (9.0, 0.5, Support.FAILS),
+        (20.0, 5.0, Support.FAILS),
+        (20.0, None, Support.UNKNOWN),  # nothing is completed
     ],
 )
 def test_verdicts(value, late, verdict):

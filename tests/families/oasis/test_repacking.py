@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from optsched.families.oasis.optimum.relaxations.knapsack_cuts import packing_cut
 from optsched.families.oasis.optimum.search import repacking
 from optsched.families.oasis.optimum.search.repacking import (
-    Side,
+    RepackingSide,
     count_slots,
     hoped,
     put,
@@ -29,7 +29,7 @@ fill_machines = repacking.fill_machines.py_func  # compiled as a part of `repack
 def side_of(demand, capacity, number, most=9):
     """Return machines (H, R) on which ``number`` (T, I) run nobody knows where."""
     (slots, jobs), machines = number.shape, len(capacity)
-    return Side(
+    return RepackingSide(
         demand=demand,
         most=np.full(jobs, most),
         unit_value=np.ones((jobs, slots)),

@@ -16,8 +16,8 @@ from optsched.families.oasis.instance import JobSchedule, OasisSchedule
 from optsched.families.oasis.optimum.configuration_lp import search as configuration_lp
 from optsched.families.oasis.optimum.configuration_lp import slots as whole_slots
 from optsched.families.oasis.optimum.configuration_lp.packing import (
-    Jobs,
-    Side,
+    PackingSide,
+    SlotJobs,
     _State,
     empty_machines,
     fill,
@@ -64,7 +64,7 @@ def side_of(draw, jobs, most):
     demand = draw.integers(0, 5, (jobs, 2)).astype(float)
     kinds = draw.integers(2, 14, (2, 2)).astype(float)
     kind = draw.permutation(np.repeat([0, 1], draw.integers(1, most, 2)))
-    return Side(demand, kinds, kind)
+    return PackingSide(demand, kinds, kind)
 
 
 def assert_fits(state, sides):
@@ -103,7 +103,7 @@ def refilled(draw, sides, value, want, ratio, moves):
     """Fill the machines of a slot, then fill some anew; return both numbers and the packing."""
     jobs = value.size
     needed = np.ceil(np.arange(want.max() + 1) * ratio[:, None] - 1e-9).astype(np.int64)
-    mine = Jobs(value, np.full((2, jobs), 0.5), want, needed)
+    mine = SlotJobs(value, np.full((2, jobs), 0.5), want, needed)
     machines = tuple(empty_machines(side, np.arange(jobs)) for side in sides)
     hosted = [np.zeros((side.kind.size, jobs), np.int16) for side in sides]
     state = _State(*hosted, np.zeros(jobs, np.int64), np.zeros(jobs, np.int64))

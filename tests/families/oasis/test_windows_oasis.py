@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optsched.families.oasis.optimum.relaxations.windows import (
-    Window,
+    ConstantRun,
     windowed_backtrack,
     windowed_costs,
 )
@@ -39,7 +39,7 @@ def test_windowed_costs_try_every_job(seed):
     """Lower limits may request more than the work: a job may do too much, never too little."""
     worker, ps, needed, lower, upper, first, last, work = window(seed)
     table, ending = np.full((last + 2, work + 1), np.nan), np.full(last + 1, np.nan)
-    job = Window(worker, ps, needed, lower, upper, work)
+    job = ConstantRun(worker, ps, needed, lower, upper, work)
     windowed_costs(job, first, last, table, ending)
     for end in range(first, last + 1):
         ranges = [range(lower[t], upper[t] + 1) for t in range(first, end + 1)]

@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from optsched.families.bipartite.instance import Rows
+from optsched.families.bipartite.instance import RowArrays
 from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL, gain
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
@@ -159,7 +159,7 @@ def steepest_above(kind: int, alpha: float) -> float:
 
 
 @kernel(nogil=True)
-def bounds_above(n: Floats, share: Floats, nu: Floats, rows: Rows, rewards: Floats) -> float:
+def bounds_above(n: Floats, share: Floats, nu: Floats, rows: RowArrays, rewards: Floats) -> float:
     """Return a number at least sum nu c; write into ``rewards`` (C,) what a copy earns at prices.
 
     That is at least sum over its channels of max over 0 <= y <= min(a, c) of n f(y) - (beta theta +
@@ -199,7 +199,7 @@ def bounds_above(n: Floats, share: Floats, nu: Floats, rows: Rows, rewards: Floa
 
 @kernel(nogil=True)
 def sums_above(
-    n: Floats, share: Floats, nu: Floats, rows: Rows, order: Ints, group: Ints, rewards: Floats
+    n: Floats, share: Floats, nu: Floats, rows: RowArrays, order: Ints, group: Ints, rewards: Floats
 ) -> float:
     """Do as `bounds_above` where a job gains f_k of the sum over machines.
 

@@ -39,7 +39,7 @@ from optsched.families.bipartite.certificate.enclosure import (
     neighbours,
     sums_above,
 )
-from optsched.families.bipartite.instance import BipartiteInstance, Rows
+from optsched.families.bipartite.instance import BipartiteInstance, RowArrays
 from optsched.families.bipartite.instance_utilities import RECIPROCAL
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import EPS
@@ -248,7 +248,7 @@ class Enclosed:
         alpha = np.where(a.kind == RECIPROCAL, *neighbours(a.alpha))  # which gains less with more
         beta = np.maximum(0.0, neighbours(a.beta)[0])
         self._shape = (a.copies, a.resources)
-        self._rows = Rows(a.start, a.port, a.kind, alpha, beta, upper, capacity)
+        self._rows = RowArrays(a.start, a.port, a.kind, alpha, beta, upper, capacity)
         whose = a.port * a.resources + a.row % a.resources
         sizes = np.bincount(whose, minlength=a.copies * a.resources)
         order = np.argsort(whose, kind="stable"), np.concatenate([[0], np.cumsum(sizes)])

@@ -19,7 +19,7 @@ from optsched.families.bipartite.certificate.format import BITS
 from optsched.families.bipartite.instance import BipartiteArrays, Platform
 from optsched.families.bipartite.instance_utilities import POLY, RECIPROCAL
 from optsched.families.bipartite.optimum.initial_bounds import CURVED
-from optsched.families.bipartite.optimum.interior import MOST_ITERATIONS, Whole, maximize
+from optsched.families.bipartite.optimum.interior import MOST_ITERATIONS, LiveChannels, maximize
 from optsched.families.bipartite.policies.projection import Live
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
@@ -53,7 +53,7 @@ class Solver:
     def __init__(self, platform: Platform) -> None:
         self._arrays = platform.arrays
         self._live = live = Live(platform.arrays)
-        self._whole = Whole.of(live, platform.arrays.copies)
+        self._whole = LiveChannels.of(live, platform.arrays.copies)
         self._degrees = np.diff(live.channels.start).astype(np.float64)
         self._alpha = live.channels.alpha[live.row]
         kind = live.channels.kind[live.row]  # channels of one kind are next to each other

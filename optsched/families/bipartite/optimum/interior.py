@@ -30,8 +30,8 @@ import numpy as np
 
 from optsched.families.bipartite.optimum.interior_algebra import (
     SUMS,
+    ConcaveProgram,
     Iterate,
-    Program,
     dual_value,
     factorize,
     reduced,
@@ -54,7 +54,7 @@ MARGIN = 1e-4  # of the gains, by which the largest overhead is not reached at t
 MOST_STALLS = 4  # iterations without a better gap, after which it is given up
 
 
-class Whole(NamedTuple):
+class LiveChannels(NamedTuple):
     """The live channels of a platform, whatever the weights."""
 
     channels: Channels
@@ -77,7 +77,7 @@ class Whole(NamedTuple):
 
 
 def maximize(
-    stopped: Ints, weight: Floats, tolerance: float, whole: Whole
+    stopped: Ints, weight: Floats, tolerance: float, whole: LiveChannels
 ) -> tuple[Floats, Floats, Floats, float, float, int]:
     """Maximize sum_l weight_l q_l(y) on live channels.
 
@@ -121,7 +121,7 @@ def maximize(
     c, u, at = capacity[rows], whole.limit[where], numbers[whole.port[where]]
     first = np.zeros(len(rows) + 1, np.uint32)
     np.cumsum(degrees, out=first[1:])
-    program = Program(
+    program = ConcaveProgram(
         n=n,
         first=first,
         at=at.astype(np.uint32),
@@ -152,7 +152,7 @@ def maximize(
 
 
 @kernel(error_model="numpy")
-def begin(program: Program, iterate: Iterate) -> float:
+def begin(program: ConcaveProgram, iterate: Iterate) -> float:
     """Write the first point next to y, and the first prices; return what y gains."""
     n, first, at, cell, resource, _, _, beta, u, c = program
     x, z, by_channel = iterate.x, iterate.z, iterate.by_channel
@@ -199,7 +199,7 @@ def begin(program: Program, iterate: Iterate) -> float:
 
 @kernel(error_model="numpy", nogil=True, fastmath=SUMS)
 def improve(
-    stopped: Ints, tolerance: float, value_scale: float, program: Program, iterate: Iterate
+    stopped: Ints, tolerance: float, value_scale: float, program: ConcaveProgram, iterate: Iterate
 ) -> tuple[float, float, int]:
     """Iterate from what `begin` made, which is ``value_scale`` something; see `maximize`.
 

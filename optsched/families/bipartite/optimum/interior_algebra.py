@@ -18,7 +18,7 @@ from optsched.numbers.kernels import kernel
 SUMS = {"reassoc", "nsz"}  # sums may be taken in any order, several numbers at once
 
 
-class Program(NamedTuple):
+class ConcaveProgram(NamedTuple):
     """What is maximized: copies that have a weight, the channels of these, and their rows.
 
     What is unsigned is so since compiled code need not check whether it counts from the end.
@@ -51,7 +51,7 @@ class Iterate(NamedTuple):
 
 
 @kernel(error_model="numpy")
-def steepen(y: Floats, program: Program, rise: Floats, bent: Floats) -> None:
+def steepen(y: Floats, program: ConcaveProgram, rise: Floats, bent: Floats) -> None:
     """Write f'(y) and -f''(y): ``y``, ``rise`` and ``bent`` (length,) are of channels."""
     first = program.first
     for r in range(len(program.c)):  # one division for both
@@ -79,7 +79,7 @@ def steepen(y: Floats, program: Program, rise: Floats, bent: Floats) -> None:
 
 
 @kernel(error_model="numpy")
-def reduced(stopped: Ints, program: Program, iterate: Iterate) -> None:
+def reduced(stopped: Ints, program: ConcaveProgram, iterate: Iterate) -> None:
     """Write N_k^-1 for every resource, unless it is ``stopped`` (1,).
 
     N_k has no positive numbers next to the diagonal, and its row sums are positive: w / theta +
@@ -231,7 +231,7 @@ def times(matrix: Floats, x: Floats, product: Floats) -> None:
 
 
 @kernel(error_model="numpy")
-def value_of(y: Floats, total: Floats, program: Program) -> float:
+def value_of(y: Floats, total: Floats, program: ConcaveProgram) -> float:
     """Return sum_l n_l q_l(y) at ``y`` (length,).
 
     ``total`` (K, many) is what the copies have of each resource.
@@ -250,7 +250,7 @@ def value_of(y: Floats, total: Floats, program: Program) -> float:
 
 
 @kernel(error_model="numpy")
-def dual_value(theta: Floats, nu: Floats, program: Program) -> float:
+def dual_value(theta: Floats, nu: Floats, program: ConcaveProgram) -> float:
     """Return the bound that prices prove: sum nu c + what each channel gains at its price.
 
     ``theta`` (K many,), ``nu`` (height,).
@@ -267,7 +267,7 @@ def dual_value(theta: Floats, nu: Floats, program: Program) -> float:
 
 
 @kernel(error_model="numpy")
-def solve(centre: float, phase: int, program: Program, iterate: Iterate) -> None:
+def solve(centre: float, phase: int, program: ConcaveProgram, iterate: Iterate) -> None:
     """Write the changes of y, s, nu, w and theta; in phase 1 with the second order terms."""
     n, first, at, cell, resource, _, _, beta, _, _ = program
     x, z, dx, dz, _, by_channel, by_row, by_cell, matrices = iterate

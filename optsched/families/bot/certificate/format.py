@@ -79,7 +79,7 @@ class BotCertificate(Frozen):
     )
 
 
-class Level(NamedTuple):
+class PriceLevel(NamedTuple):
     """What the prices of one level state."""
 
     pay: Fraction
@@ -137,7 +137,7 @@ def level_bounds(inst: BotInstance, certificate: BotCertificate) -> list[float]:
 
 
 @latest
-def levels(inst: BotInstance, certificate: BotCertificate) -> tuple[Level, ...]:
+def levels(inst: BotInstance, certificate: BotCertificate) -> tuple[PriceLevel, ...]:
     """Return what every level states; each settles more applications than the one before.
 
     Raises
@@ -153,7 +153,7 @@ def levels(inst: BotInstance, certificate: BotCertificate) -> tuple[Level, ...]:
             "only max-min fairness has several, one per application"
         )
     market, apps = _market(inst), len(inst.applications)
-    found: list[Level] = []
+    found: list[PriceLevel] = []
     before: set[int] = set()
     for j, prices in enumerate(certificate.levels):
         if (prices.floors is not None) != (j > 0):
@@ -168,7 +168,7 @@ def levels(inst: BotInstance, certificate: BotCertificate) -> tuple[Level, ...]:
             raise ValueError(f"level {j}: settles nobody new, or forgets who was settled")
         before = settled
         pay, task = market.evaluate(f"level {j}", prices)
-        level = Level(pay, task, tuple(None if f is None else exact(f) for f in floors))
+        level = PriceLevel(pay, task, tuple(None if f is None else exact(f) for f in floors))
         if inst.alpha == "inf" and level.others() == 0:
             raise ValueError(f"level {j}: the tasks of all others are free, expected one to cost")
         found.append(level)

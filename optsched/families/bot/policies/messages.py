@@ -17,10 +17,10 @@ import numpy as np
 from numpy.random import Generator
 
 from optsched.families.bot.policies.waves import (
+    NegotiationState,
     Positions,
     Rules,
     Series,
-    State,
     new_price,
     new_rate,
     new_tilde,
@@ -99,7 +99,7 @@ def _deliver(now: int, delay: int, k: int, i: int, mail: Mail) -> None:
 @kernel(error_model="numpy")
 def exchange(
     positions: Positions, rules: Rules, network: Network, rng: Generator, began: int, down: Mail,
-    upward: Mail, state: State, series: Series,
+    upward: Mail, state: NegotiationState, series: Series,
 ) -> None:  # fmt: skip
     """Run as many rounds as ``series`` has place for, the first with number ``began`` >= 1.
 

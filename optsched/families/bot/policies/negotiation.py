@@ -16,11 +16,11 @@ from optsched.families.bot.policies.waves import (
     GRADIENT,
     MIX,
     NONE,
+    NegotiationState,
     Positions,
     Rules,
     Scratch,
     Series,
-    State,
     iterate,
 )
 from optsched.numbers.arrays import Flags, Floats
@@ -198,7 +198,7 @@ class Negotiation:
     def _go_on(self, totals: Floats, overload: Floats) -> None:
         """Run as many iterations as there is place for their totals (T, K) and overload (T,)."""
         p, iterations = self.positions, len(overload)
-        state = State(
+        state = NegotiationState(
             p.by_place(self._rho), p.by_place(self._tilde), self.lam, self.mu, self.totals
         )
         rules = self.steps.rules(1.0 if self.inst.alpha == "inf" else float(self.inst.alpha))

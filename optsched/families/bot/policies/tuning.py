@@ -38,7 +38,7 @@ class Score(NamedTuple):
     """Mean distance of the last objectives from the optimum."""
 
 
-class Found(Frozen):
+class TuningResult(Frozen):
     """What a search came to."""
 
     steps: Steps
@@ -71,7 +71,7 @@ def search_steps(
     widest: float = WIDEST,
     finest: float = FINEST,
     most: int = 200,
-) -> Found:
+) -> TuningResult:
     """Look for step sizes that converge on more platforms, and sooner.
 
     Parameters
@@ -89,7 +89,7 @@ def search_steps(
 
     Returns
     -------
-    Found
+    TuningResult
         Never worse than ``start`` on these platforms.
 
     Raises
@@ -127,7 +127,7 @@ def search_steps(
             if best == since:
                 break
             factor, since = widest, best  # small steps may have opened a way for large ones
-    return Found(steps=best, score=judged(best), start=first, tried=len(known))
+    return TuningResult(steps=best, score=judged(best), start=first, tried=len(known))
 
 
 def _neighbours(steps: Steps, name: str, factor: float) -> list[Steps]:

@@ -106,7 +106,7 @@ class Rules(NamedTuple):
     threshold: float  # tasks/s; a rate above it counts in the denominators
 
 
-class State(NamedTuple):
+class NegotiationState(NamedTuple):
     """Where a negotiation is."""
 
     rho: Floats  # (K, N) tasks/s, by place
@@ -238,7 +238,7 @@ def descend(positions: Positions, mu: Floats, route: Floats) -> None:
 
 @kernel(error_model="numpy")
 def iterate(
-    positions: Positions, rules: Rules, state: State, series: Series, scratch: Scratch
+    positions: Positions, rules: Rules, state: NegotiationState, series: Series, scratch: Scratch
 ) -> None:
     """Run as many iterations as ``series`` has place for; ``state`` is changed."""
     size, node, _, _, present, flop, _, _, weights, speed, bandwidth = positions

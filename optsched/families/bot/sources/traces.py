@@ -16,7 +16,7 @@ from optsched.families.bot.sources.presets import KINDS, generate
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError, Window
 from optsched.traces.opening import reading
-from optsched.traces.platforms import Platform, read_platform
+from optsched.traces.platforms import RecordedPlatform, read_platform
 from optsched.traces.workflows import Bag, read_bags
 
 __all__ = ["from_platform", "generate", "open_trace"]
@@ -50,7 +50,7 @@ def open_trace(source: Path, window: Window) -> BotInstance:
 
 
 def from_platform(
-    platform: Platform,
+    platform: RecordedPlatform,
     bags: Sequence[Bag],
     *,
     applications: int | None = None,

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.completion.certificate.bound import Evaluation
-from optsched.families.completion.certificate.kernels import Platform, placeable
+from optsched.families.completion.certificate.bound import BoundEvaluator
+from optsched.families.completion.certificate.kernels import PlatformArrays, placeable
 from optsched.families.completion.instance import CompletionInstance
 from optsched.numbers.arrays import Flags, Ints
 from optsched.numbers.overflow import Magnitude, TooLargeError
@@ -54,7 +54,7 @@ class Comparison:
         Workers of a job.
     """
 
-    def __init__(self, platform: Platform, most: int) -> None:
+    def __init__(self, platform: PlatformArrays, most: int) -> None:
         e = platform.e
         self.worker: Flags = np.asarray((e[:, None] <= e[None]).all(axis=2))  # (M, M)
         self.ring, kinds = platform.ring, len(e)
@@ -114,7 +114,7 @@ class Comparison:
         return self.known[key]
 
 
-def menu_of(evaluation: Evaluation, limit: Fraction) -> Menu | None:
+def menu_of(evaluation: BoundEvaluator, limit: Fraction) -> Menu | None:
     """Return what the jobs may do in schedules that cost at most ``limit``; None if there is none.
 
     Raises
@@ -149,7 +149,7 @@ def menu_of(evaluation: Evaluation, limit: Fraction) -> Menu | None:
     return _menu(inst, platform, [comparison.undominated(rows) for rows in left])
 
 
-def _shortest(evaluation: Evaluation, rows: Ints) -> int | None:
+def _shortest(evaluation: BoundEvaluator, rows: Ints) -> int | None:
     """Return the least duration of modes that fit on the empty servers; None if none does."""
     for k in range(0, len(rows), AT_ONCE):
         fits = np.flatnonzero(_fits(evaluation, rows[k : k + AT_ONCE]))
@@ -158,7 +158,7 @@ def _shortest(evaluation: Evaluation, rows: Ints) -> int | None:
     return None
 
 
-def _fits(evaluation: Evaluation, rows: Ints) -> Flags:
+def _fits(evaluation: BoundEvaluator, rows: Ints) -> Flags:
     """Return which modes (G, 5) fit on the empty servers."""
     work = Magnitude("modes", len(rows)) * Magnitude.of("workers", rows[:, 4])
     classes = Magnitude("classes of servers", len(evaluation.platform.servers))
@@ -166,7 +166,7 @@ def _fits(evaluation: Evaluation, rows: Ints) -> Flags:
     return np.asarray(placeable(evaluation.platform, rows))
 
 
-def _menu(inst: CompletionInstance, platform: Platform, modes: Sequence[Ints]) -> Menu:
+def _menu(inst: CompletionInstance, platform: PlatformArrays, modes: Sequence[Ints]) -> Menu:
     known: dict[tuple[int, ...], int] = {}
     first, chosen = [0], []
     for rows in modes:
@@ -196,7 +196,7 @@ def _item(rows: Ints) -> tuple[int, int, int, int]:
     return out[0], out[1], out[2], out[3]
 
 
-def _least_use(platform: Platform, item: Sequence[int], whole: Sequence[int]) -> list[int]:
+def _least_use(platform: PlatformArrays, item: Sequence[int], whole: Sequence[int]) -> list[int]:
     """Return what an item uses of the cluster (R,) at least, and no more than one unit too much."""
     m, least = item[TYPE], [most + 1 for most in whole]
     for number, mask, alone in ((APART, APART_PS, False), (TOGETHER, TOGETHER_PS, True)):

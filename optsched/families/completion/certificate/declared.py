@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.completion.certificate.bound import Evaluation, Priced
+from optsched.families.completion.certificate.bound import BoundEvaluator, Priced
 from optsched.families.completion.certificate.kernels import FAR, Costs
 from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
@@ -34,7 +34,7 @@ class Starts(NamedTuple):
     end: int  # the slot by which it ends
 
 
-def relaxed_bound(evaluation: Evaluation, priced: Priced) -> Fraction | None:
+def relaxed_bound(evaluation: BoundEvaluator, priced: Priced) -> Fraction | None:
     """Return the bound; None where a job has no schedule."""
     inst, most = evaluation.inst, most_servers(evaluation)
     total = -priced.charge
@@ -50,7 +50,7 @@ def relaxed_bound(evaluation: Evaluation, priced: Priced) -> Fraction | None:
     return total * Fraction(2) ** -priced.grid
 
 
-def most_servers(evaluation: Evaluation) -> int:
+def most_servers(evaluation: BoundEvaluator) -> int:
     """Return M, the most PS that any mode needs."""
     if evaluation.inst.ring:
         return 1
@@ -65,7 +65,7 @@ def cheapest_unit(
 ) -> int:
     """Return what a unit of the job costs at least, rounded down; INT64 if it has no schedule.
 
-    No number is greater than those that `Evaluation` sees to.
+    No number is greater than those that `BoundEvaluator` sees to.
 
     Parameters
     ----------

@@ -37,12 +37,12 @@ from pydantic import Field, NonNegativeInt
 
 from optsched.families.completion.certificate.bound import (
     UNLIMITED,
-    Evaluation,
+    BoundEvaluator,
     Priced,
     value_step,
 )
 from optsched.families.completion.certificate.declared import relaxed_bound
-from optsched.families.completion.certificate.program import Program, proved
+from optsched.families.completion.certificate.program import TimelineProof, proved
 from optsched.families.completion.instance import LATEST, CompletionInstance
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import exact
@@ -92,7 +92,7 @@ class CompletionCertificate(Frozen):
         description="lists of [slot, class of servers, resource, price of one demand unit]"
     )
     nodes: tuple[Node, ...] = Field(min_length=1, description="a tree; the first is its root")
-    program: Program | None = Field(
+    program: TimelineProof | None = Field(
         default=None, description="a program over time, whose value is then the bound"
     )
     relaxed: bool = Field(
@@ -134,7 +134,7 @@ def check(inst: CompletionInstance, certificate: CompletionCertificate) -> float
     leaves = list(leaf_bounds(inst, certificate))
     least = min((b for b in leaves if b is not None), default=None)
     if least is not None and certificate.program is not None:
-        least = max(least, proved(Evaluation(inst), certificate.program))
+        least = max(least, proved(BoundEvaluator(inst), certificate.program))
     if least is None or least > latest_cost(inst):
         return math.inf
     return max(0.0, float_below(round_up(inst, least)))
@@ -147,7 +147,7 @@ def _relaxed(inst: CompletionInstance, certificate: CompletionCertificate) -> Fr
     leaf = certificate.nodes[0]
     if not isinstance(leaf, Leaf) or certificate.program is not None:
         raise ValueError("relaxed: there is a tree or a program, expected one leaf")
-    evaluation, prices = Evaluation(inst), certificate.prices[leaf.prices]
+    evaluation, prices = BoundEvaluator(inst), certificate.prices[leaf.prices]
     priced = evaluation.priced(prices, certificate.grid_bits, f"price list {leaf.prices}")
     return relaxed_bound(evaluation, priced)
 
@@ -179,7 +179,7 @@ def leaf_bounds(
     nodes, lists = certificate.nodes, certificate.prices
     check_tree(nodes, lambda k, node: _check(inst, len(lists), k, node))
     splits = [node.at + 1 for node in nodes if isinstance(node, Split)]
-    evaluation = Evaluation(inst, max(splits, default=0))
+    evaluation = BoundEvaluator(inst, max(splits, default=0))
     limits = np.zeros((len(inst.jobs), len(ATTRIBUTES), 2), np.int64)
     limits[:, :, 1] = UNLIMITED
     if inst.deadline is not None:

@@ -18,7 +18,7 @@ FAR = 2**62  # beyond all slots
 ALIKE = 4  # durations that differ by less than 2**-3 of themselves are looked at together
 
 
-class Platform(NamedTuple):
+class PlatformArrays(NamedTuple):
     """C classes of equal servers with R resources, M types of workers, P of PS; in units."""
 
     capacity: Ints  # (C, R) of one server
@@ -38,7 +38,7 @@ class Costs(NamedTuple):
     later: Ints  # (L + 1,) the next slot whose prices are others than those of the slot before
 
 
-class Plan(NamedTuple):
+class WorkerPlan(NamedTuple):
     """Workers of a job at a time; the arrays are filled in by `least_value`."""
 
     n: int  # workers
@@ -52,7 +52,7 @@ class Plan(NamedTuple):
 
 @kernel
 def least_value(
-    modes: Ints, limits: Ints, arrival: int, weight: int, platform: Platform, costs: Costs
+    modes: Ints, limits: Ints, arrival: int, weight: int, platform: PlatformArrays, costs: Costs
 ) -> int:
     """Return the least weight * completion + cost within the limits; -1 if there is no schedule.
 
@@ -110,7 +110,7 @@ def least_value(
                     hopeless = best >= 0 and floor >= best
                     if not hopeless and not (sweep == 0 and least >= 0 and floor >= least):
                         least = floor
-                        plan = Plan(n, m, p, a, b, unit, max_units)
+                        plan = WorkerPlan(n, m, p, a, b, unit, max_units)
                         cost = placed(platform, costs, plan, q, best - paid if best >= 0 else NONE)
                         if cost >= 0 and (best < 0 or paid + cost < best):
                             best = paid + cost
@@ -118,7 +118,7 @@ def least_value(
 
 
 @kernel
-def _fits_somewhere(platform: Platform, mode: Ints, max_units: Ints) -> bool:
+def _fits_somewhere(platform: PlatformArrays, mode: Ints, max_units: Ints) -> bool:
     """Whether a mode (5,) fits on empty servers; writes to ``max_units`` (C,)."""
     m, p, q, n = mode[1], mode[2], mode[3], mode[4]
     _units_that_fit(platform, m, n, max_units)
@@ -167,7 +167,7 @@ def _next(costs: Costs, a: int, b: int, d: int) -> int:
 
 @kernel
 def _floors(
-    modes: Ints, first: int, weight: int, platform: Platform, costs: Costs
+    modes: Ints, first: int, weight: int, platform: PlatformArrays, costs: Costs
 ) -> tuple[Ints, Ints]:
     """Return where runs of modes (G, 5) of about one duration begin, and what they cost at least.
 
@@ -209,7 +209,7 @@ def _floors(
 
 
 @kernel
-def _fits(platform: Platform, plan: Plan, c: int, n: int, s: int) -> bool:
+def _fits(platform: PlatformArrays, plan: WorkerPlan, c: int, n: int, s: int) -> bool:
     """Whether n workers and s PS fit on one server of class c."""
     fits = True
     for r in range(platform.e.shape[1]):
@@ -219,7 +219,7 @@ def _fits(platform: Platform, plan: Plan, c: int, n: int, s: int) -> bool:
 
 
 @kernel
-def _cheapest(n: int, plan: Plan, count: Ints, skip: int, most: int) -> int:
+def _cheapest(n: int, plan: WorkerPlan, count: Ints, skip: int, most: int) -> int:
     """Return the cost of n workers, ``most`` on a server, one of class ``skip`` left out.
 
     There are ``count`` (C,) servers of each class.
@@ -243,7 +243,7 @@ def _cheapest(n: int, plan: Plan, count: Ints, skip: int, most: int) -> int:
 
 
 @kernel
-def _together(plan: Plan, platform: Platform, costs: Costs) -> int:
+def _together(plan: WorkerPlan, platform: PlatformArrays, costs: Costs) -> int:
     """Return the least cost of all workers and PS on one server, -1 if there is no room."""
     best, n, p = NONE, plan.n, plan.p
     for c in range(plan.unit.size):
@@ -261,7 +261,7 @@ def _together(plan: Plan, platform: Platform, costs: Costs) -> int:
 
 
 @kernel
-def _apart(plan: Plan, platform: Platform, costs: Costs, low: int, limit: int) -> int:
+def _apart(plan: WorkerPlan, platform: PlatformArrays, costs: Costs, low: int, limit: int) -> int:
     """Return the least cost of workers on several servers, all PS on one, -1 if there is none.
 
     ``low`` is the least cost of a worker that fits; costs from ``limit`` on are no use,
@@ -285,7 +285,9 @@ def _apart(plan: Plan, platform: Platform, costs: Costs, low: int, limit: int) -
 
 
 @kernel
-def placed(platform: Platform, costs: Costs, plan: Plan, together: int, limit: int) -> int:
+def placed(
+    platform: PlatformArrays, costs: Costs, plan: WorkerPlan, together: int, limit: int
+) -> int:
     """Return the least cost of a placement from a slot to another, -1 if there is none.
 
     The plan's capacities are known, its units are filled in. Costs from ``limit`` on are no use,
@@ -306,7 +308,7 @@ def placed(platform: Platform, costs: Costs, plan: Plan, together: int, limit: i
 
 
 @kernel
-def _units_that_fit(platform: Platform, m: int, n: int, max_units: Ints) -> None:
+def _units_that_fit(platform: PlatformArrays, m: int, n: int, max_units: Ints) -> None:
     """Write to ``max_units`` (C,) how many of n workers of type m a server of each class holds."""
     for c in range(max_units.size):
         max_units[c] = n
@@ -316,7 +318,7 @@ def _units_that_fit(platform: Platform, m: int, n: int, max_units: Ints) -> None
 
 
 @kernel
-def placeable(platform: Platform, modes: Ints) -> Flags:
+def placeable(platform: PlatformArrays, modes: Ints) -> Flags:
     """Return which modes (G, 5), as in `least_value`, fit on the empty servers."""
     out, max_units = np.empty(modes.shape[0], np.bool_), np.empty(platform.servers.size, np.int64)
     for k in range(out.size):
@@ -325,7 +327,7 @@ def placeable(platform: Platform, modes: Ints) -> Flags:
 
 
 @kernel
-def rents(platform: Platform, costs: Costs, items: Ints, longest: Ints) -> Ints:
+def rents(platform: PlatformArrays, costs: Costs, items: Ints, longest: Ints) -> Ints:
     """Return the least cost of items (I, 5) from a slot to another, shape (I, L + 1, L + 1).
 
     ``longest`` (I,) is that of an item: longer times are left at 0.
@@ -342,7 +344,7 @@ def rents(platform: Platform, costs: Costs, items: Ints, longest: Ints) -> Ints:
                 if mask & 1:
                     for a in range(slots):
                         for b in range(a + 1, min(slots, a + longest[i]) + 1):
-                            plan = Plan(n, items[i, 0], p, a, b, unit, max_units)
+                            plan = WorkerPlan(n, items[i, 0], p, a, b, unit, max_units)
                             cost = placed(platform, costs, plan, q, out[i, a, b])
                             if cost >= 0 and (out[i, a, b] < 0 or cost < out[i, a, b]):
                                 out[i, a, b] = cost

@@ -18,7 +18,7 @@ from optsched.families.completion.certificate.holding import (
     remembered,
     sort_in,
 )
-from optsched.families.completion.certificate.states import NOTHING, Demand, Pool, Steps
+from optsched.families.completion.certificate.states import NOTHING, Demand, StatePool, Transitions
 from optsched.numbers.arrays import Ints, Medium
 from optsched.numbers.kernels import kernel
 
@@ -40,7 +40,7 @@ class Trail(NamedTuple):
 
 
 @kernel
-def rest_costs(steps: Steps, states: int) -> Ints:
+def rest_costs(steps: Transitions, states: int) -> Ints:
     """Return the least cost of all steps that follow a state, shape (N + 1,); the last: the end."""
     rest = np.full(states + 1, NOTHING, np.int64)
     rest[states] = 0
@@ -57,8 +57,8 @@ def walk(
     demand: Demand,
     conflicts: Conflicts,
     memory: Memory,
-    pool: Pool,
-    steps: Steps,
+    pool: StatePool,
+    steps: Transitions,
     order: Ints,
     first: Ints,
     rest: Ints,

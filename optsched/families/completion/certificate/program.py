@@ -27,7 +27,7 @@ import numpy as np
 from pydantic import Field, NonNegativeInt
 
 from optsched.families.completion.certificate import conflicts as servers
-from optsched.families.completion.certificate.bound import Evaluation, value_step
+from optsched.families.completion.certificate.bound import BoundEvaluator, value_step
 from optsched.families.completion.certificate.choices import menu_of
 from optsched.families.completion.certificate.states import NOTHING
 from optsched.families.completion.certificate.timeline import (
@@ -36,8 +36,8 @@ from optsched.families.completion.certificate.timeline import (
     MOST_STEPS,
     MOST_WORK,
     Timeline,
+    TimelineGrid,
     UnfinishedError,
-    Units,
 )
 from optsched.families.completion.instance import LATEST, MOST_PS_TYPES, MOST_WORKERS
 from optsched.numbers.arrays import Ints
@@ -74,7 +74,7 @@ class Conflict(Frozen):
     )
 
 
-class Program(Frozen):
+class TimelineProof(Frozen):
     """Why no schedule costs less than a value, by a program over time."""
 
     value: Annotated[int, Field(ge=1, lt=LARGEST_VALUE)] = Field(
@@ -93,7 +93,7 @@ class Program(Frozen):
     conflicts: tuple[Conflict, ...] = Field(max_length=MOST_CONFLICTS)
 
 
-def proved(evaluation: Evaluation, program: Program) -> Fraction:
+def proved(evaluation: BoundEvaluator, program: TimelineProof) -> Fraction:
     """Return what a program proves: its value.
 
     Raises
@@ -115,7 +115,7 @@ def proved(evaluation: Evaluation, program: Program) -> Fraction:
     menu = menu_of(evaluation, (program.value - 1) * step)
     if menu is None:  # not even alone are all jobs done for less
         return program.value * step
-    units = Units(evaluation, menu, program.grid_bits)
+    units = TimelineGrid(evaluation, menu, program.grid_bits)
     slots = max((t for one in program.prices for t, *_ in one), default=0) + 1
     units.check(slots, len(program.prices))
     lists = [
@@ -143,7 +143,7 @@ def proved(evaluation: Evaluation, program: Program) -> Fraction:
     return program.value * step
 
 
-def _conflict(evaluation: Evaluation, place: str, conflict: Conflict, nodes: Ints) -> Ints:
+def _conflict(evaluation: BoundEvaluator, place: str, conflict: Conflict, nodes: Ints) -> Ints:
     """Return the runs (E, 7) of a conflict, which has been verified.
 
     Raises
@@ -171,7 +171,7 @@ def _conflict(evaluation: Evaluation, place: str, conflict: Conflict, nodes: Int
     return runs
 
 
-def _check_run(evaluation: Evaluation, place: str, run: Run) -> None:
+def _check_run(evaluation: BoundEvaluator, place: str, run: Run) -> None:
     """Refuse a run of what does not exist."""
     platform, most = evaluation.platform, evaluation.number.most
     kinds = 1 if platform.ring else len(platform.z)

@@ -46,7 +46,7 @@ class Demand(NamedTuple):
     whole: Ints  # (R,) the cluster
 
 
-class Pool(NamedTuple):
+class StatePool(NamedTuple):
     """States that were reached: what is over, and what runs on."""
 
     slot: Ints  # (N,) slots that have passed
@@ -59,7 +59,7 @@ class Pool(NamedTuple):
     size: Ints  # (1,)
 
 
-class Steps(NamedTuple):
+class Transitions(NamedTuple):
     """The steps between states, in the order of the slots in which they begin."""
 
     source: Medium  # (E,)
@@ -81,7 +81,7 @@ class Stack(NamedTuple):
     cost: Ints  # (J + 1, K) of what has started and what runs, less all capacity
     job: Ints  # (J + 1,) the next to start, and its choice
     row: Ints  # (J + 1,)
-    chosen: Ints  # (J, 2) as in `Pool`
+    chosen: Ints  # (J, 2) as in `StatePool`
     picked: Medium  # (J,) choices that are started
     order: Medium  # (J,) items
     onward: Ints  # (J,) what runs on
@@ -150,7 +150,7 @@ def _add_least(demand: Demand, j: int, t: int, out: Ints) -> bool:
 def bound(demand: Demand, slot: int, mask: int, value: int, runs: Ints, out: Ints) -> bool:
     """Fill in what a schedule costs at least at all lists, ``out`` (K,); False if there is none.
 
-    ``runs`` (J,) are a row of `Pool`.
+    ``runs`` (J,) are a row of `StatePool`.
     """
     charge = demand.charge[min(slot, demand.charge.shape[0] - 1)]
     for k in range(out.size):
@@ -166,7 +166,7 @@ def bound(demand: Demand, slot: int, mask: int, value: int, runs: Ints, out: Int
 
 
 @kernel
-def bounds(demand: Demand, pool: Pool, states: Ints) -> Ints:
+def bounds(demand: Demand, pool: StatePool, states: Ints) -> Ints:
     """Return the bounds of states (N,) at all prices, shape (N, K)."""
     out = np.empty((states.size, demand.charge.shape[1]), np.int64)
     for n, s in enumerate(states):
@@ -177,11 +177,11 @@ def bounds(demand: Demand, pool: Pool, states: Ints) -> Ints:
 
 @kernel
 def _reach(
-    pool: Pool, slot: int, ended: bool, mask: int, value: int, runs: Ints, chosen: Ints
+    pool: StatePool, slot: int, ended: bool, mask: int, value: int, runs: Ints, chosen: Ints
 ) -> int:
     """Add a state, or improve the one that is there; return which, -1 if the pool is full.
 
-    ``runs`` (J,) and ``chosen`` (J, 2) are rows of `Pool`.
+    ``runs`` (J,) and ``chosen`` (J, 2) are rows of `StatePool`.
     """
     jobs, size = runs.size, pool.table.size
     h = mix(slot, mask)
@@ -218,7 +218,9 @@ def _reach(
 
 
 @kernel
-def _note(steps: Steps, source: int, target: int, cost: int, rows: Medium, count: int) -> bool:
+def _note(
+    steps: Transitions, source: int, target: int, cost: int, rows: Medium, count: int
+) -> bool:
     """Add a step that starts ``count`` choices, in ``rows`` (J,); return whether there is room."""
     n = steps.size[0]
     a = steps.first[n]
@@ -249,8 +251,8 @@ def expand(
     demand: Demand,
     conflicts: Conflicts,
     memory: Memory,
-    pool: Pool,
-    steps: Steps,
+    pool: StatePool,
+    steps: Transitions,
     stack: Stack,
     states: Ints,
     limit: int,

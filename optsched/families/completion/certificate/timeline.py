@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.completion.certificate.bound import Entries, Evaluation, value_step
+from optsched.families.completion.certificate.bound import BoundEvaluator, Entries, value_step
 from optsched.families.completion.certificate.choices import APART, TOGETHER, Comparison, Menu
 from optsched.families.completion.certificate.conflicts import FIRST, LAST
 from optsched.families.completion.certificate.holding import Conflicts, Memory, remembered
@@ -24,9 +24,9 @@ from optsched.families.completion.certificate.states import (
     ITEM,
     NOTHING,
     Demand,
-    Pool,
     Stack,
-    Steps,
+    StatePool,
+    Transitions,
     bounds,
     expand,
     least_costs,
@@ -74,10 +74,10 @@ class Path(NamedTuple):
     end: Ints  # (J,)
 
 
-class Units:
+class TimelineGrid:
     """The grid of an instance, and the largest numbers on it."""
 
-    def __init__(self, evaluation: Evaluation, menu: Menu, grid_bits: int) -> None:
+    def __init__(self, evaluation: BoundEvaluator, menu: Menu, grid_bits: int) -> None:
         self.evaluation, self.menu, self.grid_bits = evaluation, menu, grid_bits
         self.unit = value_step(evaluation.inst) * Fraction(2) ** -grid_bits
         self.weights = [math.floor(w / self.unit) for w in evaluation.weights]
@@ -139,7 +139,9 @@ class Timeline:
         Conflicts that have been verified.
     """
 
-    def __init__(self, units: Units, lists: Sequence[Priced], runs: Sequence[Ints] = ()) -> None:
+    def __init__(
+        self, units: TimelineGrid, lists: Sequence[Priced], runs: Sequence[Ints] = ()
+    ) -> None:
         self.units, menu, inst = units, units.menu, units.evaluation.inst
         jobs = len(inst.jobs)
         rent, charge = (
@@ -167,8 +169,8 @@ class Timeline:
             np.zeros(1, np.int64),
         )
         self.learn(runs)
-        self.pool: Pool
-        self.steps: Steps
+        self.pool: StatePool
+        self.steps: Transitions
         self.trail: Trail
 
     def learn(self, runs: Sequence[Ints]) -> None:
@@ -279,19 +281,19 @@ class Timeline:
         return Path(int(trail.value[trail.depth[0]]), *(x[order].copy() for x in columns))
 
 
-def _pool(jobs: int, n: int) -> Pool:
+def _pool(jobs: int, n: int) -> StatePool:
     """Return the pool for n states with the one in which nothing has started."""
     slot, mask, value = np.zeros((3, n), np.int64)
     runs, chosen = np.empty((n, jobs), np.int64), np.empty((n, jobs, 2), np.int64)
     ended, table = np.zeros(n, np.bool_), np.full(2 * n, -1, np.int32)
-    pool = Pool(slot, mask, value, ended, runs, chosen, table, np.ones(1, np.int64))
+    pool = StatePool(slot, mask, value, ended, runs, chosen, table, np.ones(1, np.int64))
     pool.runs[0], pool.chosen[0], pool.ended[0] = NOTHING, 0, True
     return pool
 
 
-def _steps() -> Steps:
+def _steps() -> Transitions:
     n = MOST_STEPS
-    return Steps(
+    return Transitions(
         *(np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64)),
         *(np.zeros(n + 1, np.int32), np.empty(3 * n, np.int32), np.zeros(1, np.int64)),
     )

@@ -24,7 +24,7 @@ from optsched.families.completion.instance import (
     Piece,
 )
 from optsched.families.completion.optimum.horizon import latest_ends
-from optsched.families.completion.optimum.relaxations.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.capacity import JobTables
 from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import exact
 from optsched.problem import Implementation
@@ -45,7 +45,7 @@ class Choices:
     starts: Sequence[Sequence[int]]  # allowed starts of each mode
 
 
-def all_choices(jobs: Jobs, ends: Sequence[int]) -> list[Choices]:
+def all_choices(jobs: JobTables, ends: Sequence[int]) -> list[Choices]:
     """Return all modes and starts of every job that end by its slot of ``ends``."""
     out = []
     for j, (modes, end) in enumerate(zip(jobs.modes, ends, strict=True)):
@@ -57,7 +57,7 @@ def all_choices(jobs: Jobs, ends: Sequence[int]) -> list[Choices]:
     return out
 
 
-def unmasked(jobs: Jobs, j: int) -> Ints:
+def unmasked(jobs: JobTables, j: int) -> Ints:
     """Return the rows [worker type, PS type, q, workers, duration] of all modes of job j."""
     modes, kinds = jobs.modes[j], max(1, len(jobs.types.ps_demand))
     parts = []
@@ -79,7 +79,7 @@ def cpsat(inst: CompletionInstance, progress: Progress, *, threads: int, seed: i
     threads, seed : int
         Of the solver.
     """
-    jobs = unless_stopped(lambda: Jobs(inst), progress)
+    jobs = unless_stopped(lambda: JobTables(inst), progress)
     if jobs is None:
         return
     if jobs.impossible() is not None:
@@ -89,12 +89,12 @@ def cpsat(inst: CompletionInstance, progress: Progress, *, threads: int, seed: i
     pairs = sum(len(choice.modes) for choice in choices) * len(jobs.capacity)
     if not affordable(progress, PAIR * pairs):
         return
-    program = unless_stopped(lambda: Program(jobs, choices), progress)
+    program = unless_stopped(lambda: CpSatProgram(jobs, choices), progress)
     if program is not None:
         program.solve(progress, threads=threads, seed=seed)
 
 
-class Program:
+class CpSatProgram:
     """The definition as constraints between integers.
 
     Parameters
@@ -104,7 +104,7 @@ class Program:
         Modes and starts of every job.
     """
 
-    def __init__(self, jobs: Jobs, choices: Sequence[Choices]) -> None:
+    def __init__(self, jobs: JobTables, choices: Sequence[Choices]) -> None:
         self.jobs, self.choices = jobs, choices
         self.model = cp_program()
         self.servers = range(len(jobs.capacity))

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from optsched.engine.branch import BranchAndPrice, Tree
+from optsched.engine.branch import BranchAndBoundTree, BranchAndPrice
 from optsched.engine.colgen import Relaxation
 from optsched.families.completion.certificate.bound import value_step
 from optsched.families.completion.certificate.format import latest_cost, round_up
@@ -74,7 +74,7 @@ class Exact:
         """Return the branching tree, of which nothing has been done yet."""
         problem, progress, inst = self.problem(), self.progress, self.inst
 
-        def proved(tree: Tree) -> None:
+        def proved(tree: BranchAndBoundTree) -> None:
             least = -tree.bound() * (1 - SAFE)
             if progress.value is None and least > float(latest_cost(inst)):
                 least = np.inf

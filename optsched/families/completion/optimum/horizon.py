@@ -11,7 +11,7 @@ import numpy as np
 
 from optsched.engine.progress import Progress
 from optsched.families.completion.instance import CompletionInstance
-from optsched.families.completion.optimum.relaxations.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.capacity import JobTables
 from optsched.families.completion.optimum.search.neighborhood import Neighborhood
 
 MOST_DOUBLINGS = 12
@@ -23,7 +23,7 @@ def size(inst: CompletionInstance) -> int:
     return len(inst.jobs) * sum(c.count for c in inst.servers)
 
 
-def greedy(jobs: Jobs, progress: Progress | None) -> Neighborhood | None:
+def greedy(jobs: JobTables, progress: Progress | None) -> Neighborhood | None:
     """Insert all jobs at no prices, on servers for long enough, and report the schedule.
 
     The most weight per share of the cluster goes first. With a deadline not all may find room: then
@@ -50,7 +50,7 @@ def makespan(area: Neighborhood) -> int:
     return int(area.ends(area.plans).max(initial=1.0))
 
 
-def latest_ends(jobs: Jobs, progress: Progress | None = None) -> list[int]:
+def latest_ends(jobs: JobTables, progress: Progress | None = None) -> list[int]:
     """Return by which slot every job ends in all schedules that are better than the best known.
 
     Where they are not many, a greedy one is made for it.
@@ -67,7 +67,7 @@ def latest_ends(jobs: Jobs, progress: Progress | None = None) -> list[int]:
     return ends_below(jobs, value)
 
 
-def ends_below(jobs: Jobs, value: float) -> list[int]:
+def ends_below(jobs: JobTables, value: float) -> list[int]:
     """Return by which slot every job ends in all schedules of at most a weighted completion.
 
     A job that ends in C costs w C, and every other at least w (a + shortest): so C is at most what

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.engine.ascent import Ascent, Level
+from optsched.engine.ascent import Ascent, AscentLevel
 from optsched.engine.progress import Progress
 from optsched.engine.reserve import Reserve, busy
 from optsched.families.completion.certificate.bound import MOST_CELLS
@@ -160,7 +160,7 @@ class Dispatching:
             if self.stop():
                 break
             last, gain = (0.02, 2e-3) if n > 1 else (0.001, 3e-4)
-            ascent.descend(Level(blocks.groups(n), 2 * max(last, 0.01), last, gain))
+            ascent.descend(AscentLevel(blocks.groups(n), 2 * max(last, 0.01), last, gain))
         return ascent.prices if ascent.bound < np.inf else start
 
     def _prices(self, found: Dispatched) -> tuple[Ints, Floats, int]:

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 
 from optsched.engine.progress import Progress
 from optsched.families.completion.instance import CompletionInstance
-from optsched.families.completion.optimum.cpsat import Program, all_choices, cpsat
+from optsched.families.completion.optimum.cpsat import CpSatProgram, all_choices, cpsat
 from optsched.families.completion.optimum.exact import Exact
 from optsched.families.completion.optimum.horizon import ends_below
 from optsched.families.completion.optimum.large import Dispatching, large, solve_large, whole
@@ -121,7 +121,7 @@ def enumerate_by_cpsat(search: Portfolio) -> bool:
     choices = all_choices(jobs, ends_below(jobs, progress.value))
     if sum(len(starts) for choice in choices for starts in choice.starts) > FEW:
         return False
-    program = Program(jobs, choices)
+    program = CpSatProgram(jobs, choices)
     status = program.solve(progress, threads=search.threads, seed=search.seed, seconds=FEW_SECONDS)
     if status != "optimal":
         return False

@@ -13,7 +13,7 @@ from typing import Any
 from optsched.engine.progress import Progress
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
 from optsched.families.completion.optimum.horizon import latest_ends
-from optsched.families.completion.optimum.relaxations.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.capacity import JobTables
 from optsched.process import work_units
 from optsched.scheduling.declared import solve_compact, unless_stopped
 from optsched.solvers import Written, silent_pyomo, written
@@ -41,7 +41,7 @@ def compact(inst: CompletionInstance, progress: Progress, *, threads: int, seed:
     """
     from optsched.models.completion import completion_ilp, modes_by_job  # Pyomo loads slowly
 
-    jobs = unless_stopped(lambda: Jobs(inst), progress)
+    jobs = unless_stopped(lambda: JobTables(inst), progress)
     if jobs is None:
         return
     if jobs.impossible() is not None:

@@ -15,7 +15,7 @@ import numpy as np
 from optsched.engine.colgen import Column, Master, Pricing, Relaxation, generate_columns
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
-from optsched.families.completion.certificate.bound import Evaluation
+from optsched.families.completion.certificate.bound import BoundEvaluator
 from optsched.families.completion.certificate.declared import (
     Starts,
     cheapest_unit,
@@ -24,7 +24,7 @@ from optsched.families.completion.certificate.declared import (
 from optsched.families.completion.certificate.format import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.optimum.horizon import latest_ends
-from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, Jobs
+from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, JobTables
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.overflow import INT64
 from optsched.process import work_units
@@ -39,10 +39,12 @@ STEPS = 3  # of pricing a mode on a class of servers
 class _Units(CapacityRelaxation):
     """The decomposition: one block per job, one row per slot, class and resource."""
 
-    def __init__(self, inst: CompletionInstance, jobs: Jobs, ends: list[int], slots: int) -> None:
+    def __init__(
+        self, inst: CompletionInstance, jobs: JobTables, ends: list[int], slots: int
+    ) -> None:
         super().__init__(jobs, slots)
         self.inst, self.ends = inst, ends
-        self.units = Evaluation(inst)
+        self.units = BoundEvaluator(inst)
         self.most = most_servers(self.units)
         # costs of a job, in 62 bits
         reach = jobs.weight * (np.array(ends) + self.units.duration.most)
@@ -119,7 +121,7 @@ class _Units(CapacityRelaxation):
 
 def relaxation(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Solve the linear relaxation; report its value once it is reached."""
-    jobs = Jobs(inst)
+    jobs = JobTables(inst)
     if jobs.impossible() is not None:
         progress.infeasible = True
         return

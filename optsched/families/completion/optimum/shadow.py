@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from optsched.families.completion.certificate.format import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance
-from optsched.scheduling.shadow import Row, Side, capacity_rows
+from optsched.scheduling.shadow import PricedSide, Row, capacity_rows
 
 
 def shadow_prices(inst: CompletionInstance, certificate: CompletionCertificate) -> list[Row]:
@@ -18,5 +18,5 @@ def shadow_prices(inst: CompletionInstance, certificate: CompletionCertificate) 
     """
     if len(certificate.prices) != 1:
         return []
-    side = Side("server", inst.arrays.classes, inst.servers, inst.arrays.scale)
+    side = PricedSide("server", inst.arrays.classes, inst.servers, inst.arrays.scale)
     return capacity_rows(inst, side, certificate.prices[0], certificate.grid_bits)

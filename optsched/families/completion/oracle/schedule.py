@@ -30,7 +30,7 @@ from optsched.numbers.arrays import Ints
 NO_DEADLINE = 2**40
 
 
-class Found(NamedTuple):
+class CheapestSchedule(NamedTuple):
     """The cheapest schedule of a job."""
 
     value: float  # weight * completion + cost
@@ -60,7 +60,7 @@ def best_schedule(
     cutoff: float = np.inf,
     printed: bool = False,
     starts: tuple[Ints, Ints] | None = None,
-) -> Found | None:
+) -> CheapestSchedule | None:
     """Return the schedule of least weight * completion + cost, None if none is below ``cutoff``.
 
     Equal values (1e-9, relative): the earliest completion, fewest workers, q = 1 first, then worker
@@ -92,13 +92,13 @@ def best_schedule(
     if k < 0:
         return None
     m, n, d = int(modes.worker_type[k]), int(modes.workers[k]), int(modes.duration[k])
-    return Found(value, cost, m, p, n, start, d, host, at_host)
+    return CheapestSchedule(value, cost, m, p, n, start, d, host, at_host)
 
 
 NOBODY = np.empty(0, np.int64)
 
 
-def placement(types: Types, servers: PricedServers, found: Found) -> tuple[Ints, Ints]:
+def placement(types: Types, servers: PricedServers, found: CheapestSchedule) -> tuple[Ints, Ints]:
     """Return workers and PS on every server (class), each of shape (H,)."""
     m, n, host = found.worker_type, found.workers, found.host
     needed = 0 if types.ring else int(types.ps_needed[m, found.ps_type, n - found.at_host])
@@ -112,7 +112,7 @@ def placement(types: Types, servers: PricedServers, found: Found) -> tuple[Ints,
     return workers, ps
 
 
-def piece_of(found: Found, workers: Ints, ps: Ints, ring: bool, shift: int = 0) -> Piece:
+def piece_of(found: CheapestSchedule, workers: Ints, ps: Ints, ring: bool, shift: int = 0) -> Piece:
     """Return the schedule with its placement on single servers, ``shift`` slots later."""
     return Piece(
         start=found.start + shift,

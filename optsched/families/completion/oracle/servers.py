@@ -18,7 +18,7 @@ from optsched.numbers.kernels import kernel
 MOST_UNITS = 10_000
 
 
-class State(NamedTuple):
+class WindowState(NamedTuple):
     """What is free on servers, for windows that begin in a slot and last 1, 2, 4, ... slots."""
 
     free: Ints  # (K, S, H, R) least free units; K = S = 1 if they are the same in every slot
@@ -27,7 +27,7 @@ class State(NamedTuple):
     top: Ints  # (K, S, M) least of the greatest
 
     @classmethod
-    def of(cls, types: Types, capacity: Ints, number: Ints, slots: int = 0) -> State:
+    def of(cls, types: Types, capacity: Ints, number: Ints, slots: int = 0) -> WindowState:
         """Make the state of empty servers, ``capacity`` (H, R); 0 slots: it never changes."""
         max_units = np.array([units_that_fit(capacity, e) for e in types.worker_demand], np.int16)
         max_units = max_units.reshape(len(types.worker_demand), len(capacity))
@@ -51,7 +51,7 @@ def _occupy(
     """Take ``load`` (H, R) from some servers in the slots from ``start`` to before ``end``.
 
     ``hosts`` (servers,) are which; ``demand`` (M, R) of a worker and ``load`` are in units;
-    ``state`` is a plain `State`.
+    ``state`` is a plain `WindowState`.
     """
     free, max_units, total, top = state
     for t in range(start, end):
@@ -103,7 +103,7 @@ class PricedServers(NamedTuple):
     worker_cost: Floats  # (M, L + 1, H) of one worker from slot 0 to a slot (prefix sums)
     ps_cost: Floats  # (P, L + 1, H) of one PS
     least: Floats  # (M, L + 1) of the cheapest worker of each slot: a bound for any window
-    free: Ints  # (K, S, H, R) units, as in `State`
+    free: Ints  # (K, S, H, R) units, as in `WindowState`
     max_units: Small  # (K, S, M, H) workers
     total: Ints  # (K, S, M) workers
     top: Ints  # (K, S, M) workers
@@ -114,7 +114,7 @@ class PricedServers(NamedTuple):
         """Price empty servers: ``prices`` (L, H, R) per unit, ``capacity`` (H, R) of one each."""
         worker, least = prefix_sums(prices, types.worker_demand)
         ps, _ = prefix_sums(prices, types.ps_demand)
-        return cls(worker, ps, least, *State.of(types, capacity, number), number)
+        return cls(worker, ps, least, *WindowState.of(types, capacity, number), number)
 
 
 def prefix_sums(prices: Floats, demand: Ints) -> tuple[Floats, Floats]:

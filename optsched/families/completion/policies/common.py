@@ -14,8 +14,13 @@ from typing import cast
 import numpy as np
 
 from optsched.families.completion.instance import CompletionJob, Piece, Platform
-from optsched.families.completion.modes import Cluster, Modes, Task
-from optsched.families.completion.oracle.schedule import Found, best_schedule, piece_of, placement
+from optsched.families.completion.modes import ArrivedJob, Cluster, Modes
+from optsched.families.completion.oracle.schedule import (
+    CheapestSchedule,
+    best_schedule,
+    piece_of,
+    placement,
+)
 from optsched.families.completion.oracle.servers import PricedServers
 from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import ceil_tol, slack
@@ -48,7 +53,7 @@ class Baseline(ABC):
         self.platform, self.streams = public, streams
         self.cluster = Cluster(public)
         self.free = self.cluster.arrays.capacity.copy()  # (H, R)
-        self.tasks: dict[int, Task] = {}
+        self.tasks: dict[int, ArrivedJob] = {}
         self.waiting: dict[int, int] = {}  # job -> slot since which it waits, in order of arrival
         self.running: dict[int, Held] = {}
         self.left: dict[int, Fraction] = {}  # mini-batches
@@ -183,7 +188,7 @@ class Baseline(ABC):
         short = self.left[j] - whole * self._speed(j, piece)
         return whole if short <= slack(Fraction(self.tasks[j].job.batches)) / 2 else whole + 1
 
-    def _load(self, found: Found, workers: Ints, ps: Ints) -> Ints:
+    def _load(self, found: CheapestSchedule, workers: Ints, ps: Ints) -> Ints:
         types = self.cluster.types
         load: Ints = workers[:, None] * types.worker_demand[found.worker_type]
         if not types.ring:

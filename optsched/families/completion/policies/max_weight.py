@@ -12,9 +12,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from optsched.families.completion.instance import Piece
-from optsched.families.completion.modes import Cluster, Modes, Task, Types
-from optsched.families.completion.oracle.schedule import Found, best_schedule, piece_of, placement
-from optsched.families.completion.oracle.servers import PricedServers, State
+from optsched.families.completion.modes import ArrivedJob, Cluster, Modes, Types
+from optsched.families.completion.oracle.schedule import (
+    CheapestSchedule,
+    best_schedule,
+    piece_of,
+    placement,
+)
+from optsched.families.completion.oracle.servers import PricedServers, WindowState
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
@@ -24,7 +29,7 @@ Order = Literal["arrival", "density"]
 
 def max_weight(
     cluster: Cluster,
-    tasks: Mapping[int, Task],
+    tasks: Mapping[int, ArrivedJob],
     jobs: Sequence[int],
     tau: int,
     lam: float,
@@ -63,7 +68,7 @@ def max_weight(
 
 
 def jain(
-    cluster: Cluster, tasks: Mapping[int, Task], jobs: Sequence[int], tau: int
+    cluster: Cluster, tasks: Mapping[int, ArrivedJob], jobs: Sequence[int], tau: int
 ) -> dict[int, Piece]:
     """Schedule jobs greedily: Jain, Menache, Naor, Yaniv (Transactions on Parallel Computing 2015).
 
@@ -99,11 +104,11 @@ class Block:
             np.zeros((len(types.worker_demand), slots + 1, h)),
             np.zeros((len(types.ps_demand), slots + 1, h)),
             np.zeros((len(types.worker_demand), slots + 1)),
-            *State.of(types, capacity, cluster.ones, slots),
+            *WindowState.of(types, capacity, cluster.ones, slots),
             cluster.ones,
         )
 
-    def offer(self, task: Task, *, reject: bool, printed: bool) -> Piece | None:
+    def offer(self, task: ArrivedJob, *, reject: bool, printed: bool) -> Piece | None:
         """Schedule a job at the lowest cost, unless it is rejected or nothing fits."""
         types, servers = self.cluster.types, self.servers
         modes = task.modes.at_most(self.slots)
@@ -128,7 +133,7 @@ class Block:
         )
         return None if found is None else self._book(found)
 
-    def _book(self, found: Found) -> Piece:
+    def _book(self, found: CheapestSchedule) -> Piece:
         """Use what a schedule takes, and raise the prices."""
         types, servers = self.cluster.types, self.servers
         workers, ps = placement(types, servers, found)
@@ -136,7 +141,7 @@ class Block:
         if not types.ring:
             load = load + ps[:, None] * types.ps_demand[found.ps_type]
         hosts = np.flatnonzero(workers + ps)
-        State(*servers[3:7]).occupy(types, found.start, found.completion, hosts, load)
+        WindowState(*servers[3:7]).occupy(types, found.start, found.completion, hosts, load)
         raise_prices(types, servers, self.use, found.start, found.completion, hosts, load)
         return piece_of(found, workers, ps, types.ring)
 

@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from optsched.families.completion.instance import CompletionInstance, CompletionJob, Piece, Platform
-from optsched.families.completion.modes import Cluster, Task
+from optsched.families.completion.modes import ArrivedJob, Cluster
 from optsched.families.completion.oracle.schedule import best_schedule
 from optsched.families.completion.oracle.servers import PricedServers
 from optsched.families.completion.policies.max_weight import Order, max_weight
@@ -84,7 +84,7 @@ class AOnline:
         self.cluster = Cluster(public)
         self.horizon = public.horizon
         self.lam = float(prior[self.prior_names["lambda"]])
-        self.waiting: dict[int, Task] = {}
+        self.waiting: dict[int, ArrivedJob] = {}
         self.arrived: dict[int, int] = {}  # the slot of arrival
         self.tau = 1
         self.busy_until = 0  # end of the last block in which a job was placed
@@ -102,7 +102,7 @@ class AOnline:
             self.tau *= 2
         return out
 
-    def _limited(self, task: Task) -> Task:
+    def _limited(self, task: ArrivedJob) -> ArrivedJob:
         """Leave out modes with too many workers, unless there are no others."""
         few = np.flatnonzero(task.modes.workers <= (self.most_workers or np.inf))
         return replace(task, modes=task.modes.take(few)) if few.size else task

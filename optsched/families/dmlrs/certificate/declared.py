@@ -3,8 +3,8 @@
 Weak duality in Python's integers with directed rounding (Neumaier and Shcherbina, 2004).
 
 Rows of capacity (3.3) have a price for every slot, class and resource; the work (3.1) of a job has
-a price m; further rows have multipliers (`Row`), for equal machines the same. What remains is, for
-every job, the greatest over its completions u of
+a price m; further rows have multipliers (`RelaxationRow`), the same for equal machines.
+What remains is, for every job, the greatest over its completions u of
 
     utility(u) - m * enough + sum_{t <= u} g_t + sum_t h_t.
 
@@ -31,7 +31,7 @@ from optsched.proofs.grid import capacity_cost
 from optsched.proofs.knapsack import units_that_fit
 
 
-class Row(IntEnum):
+class RelaxationRow(IntEnum):
     """A row of the relaxation of one job in one slot, that may have a multiplier."""
 
     WORKERS = 0  # (3.2) at most K workers
@@ -53,7 +53,7 @@ Multipliers = Mapping[tuple[int, int, int, int, int], int]
 """(row, job, slot, class, second class): on the grid; what a row does not need is 0."""
 
 
-class Machines(NamedTuple):
+class ClassArrays(NamedTuple):
     """Classes of equal machines, and what a job has of them."""
 
     number: Ints  # (C,)
@@ -64,13 +64,13 @@ class Machines(NamedTuple):
     max_ps: Ints  # (C, I) the same for PS
 
 
-def machines(inst: DmlrsInstance) -> Machines:
+def machines(inst: DmlrsInstance) -> ClassArrays:
     """Return the classes of machines."""
     a = inst.arrays
     measure = np.maximum(1, np.gcd.reduce(np.concatenate([a.worker_demand, a.ps_demand]), axis=0))
     one = a.capacity[[c[0] for c in a.classes]]
     worker, ps = demands(inst)
-    return Machines(
+    return ClassArrays(
         np.array([len(c) for c in a.classes], np.int64),
         one // measure * measure,
         a.worker_demand,
@@ -87,7 +87,7 @@ class Modes(NamedTuple):
     outer: tuple[int, int] | None  # b and B of (3.4) in the smallest numbers; None: it may not
 
 
-def modes(inst: DmlrsInstance, all_: Machines, i: int) -> Modes:
+def modes(inst: DmlrsInstance, all_: ClassArrays, i: int) -> Modes:
     """Return how job ``i`` may run in a slot."""
     needs, job = inst.needs[i], inst.jobs[i]
     capacity = [inst.arrays.capacity[c[0]].tolist() for c in inst.arrays.classes]
@@ -107,7 +107,7 @@ def modes(inst: DmlrsInstance, all_: Machines, i: int) -> Modes:
     return Modes(inner, (ratio.numerator, ratio.denominator))
 
 
-class Terms(NamedTuple):
+class SlotTerms(NamedTuple):
     """What a job does and pays in one slot, on the grid."""
 
     inner: int  # what a worker at the inner rate earns by its work
@@ -148,14 +148,14 @@ def relaxed_bound(
         beyond, always, best = -(m * (2 * needed - 1) // 2), 0, 0
         dearest = math.ceil(job.utility.upper(0) * unit)
         for t in slots:
-            terms = Terms(
+            terms = SlotTerms(
                 m * inner,
                 m * outer,
                 (whole[t] @ all_.worker[i].astype(object)).tolist(),
                 (whole[t] @ all_.ps[i].astype(object)).tolist(),
             )
             here = _Slot(multipliers, i, t)
-            beyond += job.chunks * here.of(Row.WORKERS)
+            beyond += job.chunks * here.of(RelaxationRow.WORKERS)
             if linked:
                 always += _linked(inst, all_, i, here, terms)
             else:
@@ -174,24 +174,24 @@ class _Slot(NamedTuple):
     job: int
     slot: int
 
-    def of(self, row: Row, c: int = 0, other: int = 0) -> int:
+    def of(self, row: RelaxationRow, c: int = 0, other: int = 0) -> int:
         """Return the multiplier of a row."""
         return self.all.get((row, self.job, self.slot, c, other), 0)
 
 
-def _by_job(all_: Machines, i: int, here: _Slot, terms: Terms, ways: Modes) -> int:
+def _by_job(all_: ClassArrays, i: int, here: _Slot, terms: SlotTerms, ways: Modes) -> int:
     """Return what a job that is not complete earns at most in the slot, reading "job"."""
-    paid = here.of(Row.WORKERS)
+    paid = here.of(RelaxationRow.WORKERS)
     best = 0
     for c, n, m in ways.inner:
         best = max(best, n * (terms.inner - paid - terms.worker[c]) - m * terms.ps[c])
     if ways.outer is None:
         return best
     count: list[int] = all_.number.tolist()
-    away = [here.of(Row.AWAY, c) for c in range(len(count))]
+    away = [here.of(RelaxationRow.AWAY, c) for c in range(len(count))]
     apart = sum(k * x for k, x in zip(count, away, strict=True))
-    b, big_b = (x * here.of(Row.BANDWIDTH) for x in ways.outer)
-    more = here.of(Row.SERVERS)
+    b, big_b = (x * here.of(RelaxationRow.BANDWIDTH) for x in ways.outer)
+    more = here.of(RelaxationRow.SERVERS)
     spread: int = -apart
     for c, k in enumerate(count):
         elsewhere = apart - away[c]
@@ -202,7 +202,7 @@ def _by_job(all_: Machines, i: int, here: _Slot, terms: Terms, ways: Modes) -> i
     return max(best, spread)
 
 
-def _linked(inst: DmlrsInstance, all_: Machines, i: int, here: _Slot, terms: Terms) -> int:
+def _linked(inst: DmlrsInstance, all_: ClassArrays, i: int, here: _Slot, terms: SlotTerms) -> int:
     """Return what the variables of a slot earn up to their upper bounds, reading "link"."""
     job, of = inst.jobs[i], here.of
     count: list[int] = all_.number.tolist()
@@ -210,24 +210,36 @@ def _linked(inst: DmlrsInstance, all_: Machines, i: int, here: _Slot, terms: Ter
     near, far = (
         exact(b) / exact(job.ps_bandwidth) for b in (job.inner_bandwidth, job.outer_bandwidth)
     )
-    flow, some, more = of(Row.BANDWIDTH), of(Row.SOME_SERVER), of(Row.SERVERS)
-    no_other = [of(Row.NO_OTHER, c) for c in classes]
+    flow, some, more = (
+        of(RelaxationRow.BANDWIDTH),
+        of(RelaxationRow.SOME_SERVER),
+        of(RelaxationRow.SERVERS),
+    )
+    no_other = [of(RelaxationRow.NO_OTHER, c) for c in classes]
     nobody = sum(k * x for k, x in zip(count, no_other, strict=True))
     alone_units = all_.max_units[:, i].tolist()
     total: int = 0
     for c in classes:
         pairs = [k - (p == c) for p, k in enumerate(count)]  # machines of p but one of c
-        links = [of(Row.LINK, c, p) for p in classes]
-        back = [alone_units[p] * of(Row.LINK, p, c) for p in classes]
+        links = [of(RelaxationRow.LINK, c, p) for p in classes]
+        back = [alone_units[p] * of(RelaxationRow.LINK, p, c) for p in classes]
         linked, linked_back = (
             sum(k * x for k, x in zip(pairs, some_, strict=True)) for some_ in (links, back)
         )
-        max_units, servers, own = alone_units[c], int(all_.max_ps[c, i]), of(Row.LINK_HERE, c)
-        near_capacity, near_workers = of(Row.NEAR_CAPACITY, c), of(Row.NEAR_WORKERS, c)
-        alone, holds_some, holds_none = (
-            of(row, c) for row in (Row.ALONE, Row.HOLDS_SOME, Row.HOLDS_NONE)
+        max_units, servers, own = (
+            alone_units[c],
+            int(all_.max_ps[c, i]),
+            of(RelaxationRow.LINK_HERE, c),
         )
-        worker = terms.outer - terms.worker[c] - of(Row.WORKERS) + near_workers
+        near_capacity, near_workers = (
+            of(RelaxationRow.NEAR_CAPACITY, c),
+            of(RelaxationRow.NEAR_WORKERS, c),
+        )
+        alone, holds_some, holds_none = (
+            of(row, c)
+            for row in (RelaxationRow.ALONE, RelaxationRow.HOLDS_SOME, RelaxationRow.HOLDS_NONE)
+        )
+        worker = terms.outer - terms.worker[c] - of(RelaxationRow.WORKERS) + near_workers
         worker += more - linked - own - some
         server = flow - terms.ps[c] + job.chunks * some + holds_some - holds_none - more
         holds = alone - (nobody - no_other[c]) - linked_back - max_units * own

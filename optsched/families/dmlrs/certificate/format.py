@@ -49,7 +49,7 @@ import numpy as np
 from pydantic import Field, NonNegativeInt
 
 from optsched.families.dmlrs.certificate.bound import LeafBounds
-from optsched.families.dmlrs.certificate.declared import Row, relaxed_bound
+from optsched.families.dmlrs.certificate.declared import RelaxationRow, relaxed_bound
 from optsched.families.dmlrs.certificate.forced import INNER_ONLY, OUTER_ONLY, Forced, unpackable
 from optsched.families.dmlrs.certificate.limits import (
     MOST_PRICES,
@@ -178,7 +178,7 @@ Split = CompletionSplit | WorkersSplit | ModeSplit
 Node = Annotated[Leaf | CompletionSplit | WorkersSplit | ModeSplit, Field(discriminator="node")]
 
 
-class Program(Frozen):
+class SlotProgramProof(Frozen):
     """A value that the program over slots cannot exceed, at the prices of the only node."""
 
     value: int = Field(ge=0, le=INT64, description="in value units times 2**grid_bits")
@@ -198,7 +198,7 @@ class DmlrsCertificate(Frozen):
         description="prices are integers, in value units times 2**grid_bits",
     )
     nodes: tuple[Node, ...] = Field(min_length=1, description="a tree; the first is its root")
-    program: Program | None = Field(
+    program: SlotProgramProof | None = Field(
         default=None, description="what bounds the only node, in place of its prices alone"
     )
 
@@ -253,7 +253,9 @@ def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[
 check = partial(greatest_bound, leaf_bounds)
 
 
-def _program(inst: DmlrsInstance, certificate: DmlrsCertificate, program: Program) -> Fraction:
+def _program(
+    inst: DmlrsInstance, certificate: DmlrsCertificate, program: SlotProgramProof
+) -> Fraction:
     """Return the value that the program over slots cannot exceed."""
     _only_by_job(inst, "program", "the program over slots")
     root, bits = certificate.nodes[0], certificate.grid_bits
@@ -276,7 +278,7 @@ def _relaxed(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Fraction:
     if len(prices.work) != len(inst.jobs):
         raise ValueError(f"node 0: {len(prices.work)} prices of work, expected {len(inst.jobs)}")
     classes = len(inst.arrays.classes)
-    sizes = (len(Row), len(inst.jobs), inst.horizon, classes, classes)
+    sizes = (len(RelaxationRow), len(inst.jobs), inst.horizon, classes, classes)
     names = ("row", "job", "slot", "class", "second class")
     multipliers: dict[tuple[int, int, int, int, int], int] = {}
     for entry in prices.rows:

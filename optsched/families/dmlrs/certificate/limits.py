@@ -17,7 +17,7 @@ from optsched.families.dmlrs.instance import LARGEST_UNITS, DmlrsInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.overflow import Magnitude
 from optsched.proofs.grid import ceil_log2
-from optsched.proofs.slots import Limits
+from optsched.proofs.slots import JobLimits
 
 MOST_PRICES = 2**26  # of a price set, the zeros that are not written included
 WORK = 2**56  # of a job, at most: `instance_work`
@@ -25,7 +25,7 @@ MOST_PRODUCT = 2**58  # of the greatest utility, times the workers of a job in a
 
 
 @dataclass
-class DmlrsLimits(Limits):
+class DmlrsLimits(JobLimits):
     """What the path to a leaf states of each job."""
 
     mode: Ints  # (I, T) ANY, INNER_ONLY or OUTER_ONLY; -1: may not run

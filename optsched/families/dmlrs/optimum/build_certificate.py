@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from optsched.engine.branch import Tree, TreeNode
+from optsched.engine.branch import BranchAndBoundTree, TreeNode
 from optsched.engine.reserve import busy
 from optsched.engine.slot_tree import Completion, Workers
 from optsched.families.dmlrs.certificate.bound import LeafBounds
@@ -68,7 +68,7 @@ def _on_grid(problem: CapacityRelaxation, prices: Floats) -> tuple[Ints, int]:
     return to_grid(by_class, bits), bits
 
 
-def certify_tree(problem: UnitTree | SlotTree, tree: Tree) -> DmlrsCertificate:
+def certify_tree(problem: UnitTree | SlotTree, tree: BranchAndBoundTree) -> DmlrsCertificate:
     """Certify by a branching tree whose leaves price workers and PS, or packings."""
     inst = problem.inst
     # a job that must complete may have to pay a lot: the whole schedule stays below 2**59

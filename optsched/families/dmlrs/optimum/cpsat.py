@@ -48,14 +48,14 @@ def cpsat(
     """
     if not affordable(progress, 2 * len(inst.jobs) * inst.horizon * len(inst.capacity)):
         return
-    program = unless_stopped(lambda: Program(inst), progress)
+    program = unless_stopped(lambda: CpSatProgram(inst), progress)
     if program is None:
         return
 
     solve_definition(program, program.unit, progress, seconds=seconds, threads=threads, seed=seed)
 
 
-class Program(UtilityProgram):
+class CpSatProgram(UtilityProgram):
     """The definition as constraints between integers.
 
     Attributes

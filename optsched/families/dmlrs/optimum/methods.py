@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from optsched.engine.branch import BranchAndPrice, Tree
+from optsched.engine.branch import BranchAndBoundTree, BranchAndPrice
 from optsched.engine.colgen import Column, Relaxation, generate_columns, lagrangian
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
@@ -47,7 +47,7 @@ from optsched.families.dmlrs.optimum.search.neighborhood import (
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitTree
 from optsched.numbers.arrays import Floats
 from optsched.problem import RELAXATION, InputError, Method, Schedule
-from optsched.scheduling.board import Plan
+from optsched.scheduling.board import JobPlan
 from optsched.scheduling.units import original
 
 SMALL = 400  # job-slots up to which the branching tree pays
@@ -92,7 +92,7 @@ class _Portfolio:
         self.columns: list[Column] = []  # of plans that a search met
         self.master: InteriorMaster | None = None
         self.known: Schedule | None = None  # what `progress` last knew
-        self.best: dict[int, Plan] = {}
+        self.best: dict[int, JobPlan] = {}
         self.aside: Callable[[], None] | None = None  # what a tree that takes long waits for, once
 
     def stop(self) -> bool:
@@ -209,7 +209,7 @@ class _Portfolio:
         def done() -> float:
             return 1.0 if self.stop() else span.share()
 
-        def met(plans: Mapping[int, Plan]) -> None:
+        def met(plans: Mapping[int, JobPlan]) -> None:
             self.columns += [plan_column(self.capacity, i, plan) for i, plan in plans.items()]
 
         found = area.search(self.progress, seed=self.seed, start=self.starts, done=done, met=met)
@@ -315,7 +315,7 @@ def _prepare(search: _Portfolio) -> None:
     search.improve(min(search.short, progress.left() / 8))
 
 
-def _value(plans: Mapping[int, Plan]) -> float:
+def _value(plans: Mapping[int, JobPlan]) -> float:
     return sum(plan.value for plan in plans.values())
 
 
@@ -338,7 +338,7 @@ def _run_tree(search: _Portfolio, problem: UnitTree | SlotTree) -> None:
     def target() -> float:
         return -np.inf if progress.value is None else progress.value * (1 + progress.gap_limit)
 
-    def proved(tree: Tree) -> None:
+    def proved(tree: BranchAndBoundTree) -> None:
         progress.proved(tree.bound(), lambda: certify_tree(problem, tree))
 
     def relaxed(relaxation: Relaxation) -> None:

@@ -21,7 +21,7 @@ from optsched.families.dmlrs.certificate.format import (
     CapacityPrices,
     DmlrsCertificate,
     Leaf,
-    Program,
+    SlotProgramProof,
 )
 from optsched.families.dmlrs.certificate.joint import Conflict
 from optsched.families.dmlrs.certificate.program import (
@@ -132,7 +132,7 @@ class _Prover:
             instance_sha256=self.inst.digest(),
             grid_bits=self.bits,
             nodes=(Leaf(prices=prices),),
-            program=Program(value=value, conflicts=tuple(self.conflicts)),
+            program=SlotProgramProof(value=value, conflicts=tuple(self.conflicts)),
         )
 
     def _value(self, schedule: Schedule) -> int:

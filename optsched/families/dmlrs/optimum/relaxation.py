@@ -3,7 +3,7 @@
 Weak duality (Dantzig, 1963) turns the dual values into a certificate: `certificate.declared`.
 Equal machines share one variable, which changes no optimum: the mean of permuted solutions is a
 solution as well (Margot, 2010). "Completes in t" is written as "has not completed before t". Rows
-have the names of the certificate's `Row`.
+have the names of the certificate's `RelaxationRow`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from optsched.engine.progress import Progress
-from optsched.families.dmlrs.certificate.declared import Modes, Row, machines, modes
+from optsched.families.dmlrs.certificate.declared import Modes, RelaxationRow, machines, modes
 from optsched.families.dmlrs.certificate.format import DmlrsCertificate, RelaxedPrices
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.numbers.arrays import Floats, Ints
@@ -27,7 +27,7 @@ BITS = 48  # of the grid, for what all capacity of a class, or a worker, is wort
 
 def relaxation(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Solve the linear relaxation; report its value. `methods` sees to the unit of utility."""
-    program = _Program(inst)
+    program = _RelaxationProgram(inst)
     found = program.lp.duals(
         threads=threads, seed=seed, stop=progress.called_off, **progress.limits()
     )
@@ -36,7 +36,7 @@ def relaxation(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: i
         progress.proved(value, lambda: program.certificate(duals))
 
 
-class _Program:
+class _RelaxationProgram:
     """The linear program, and which of its rows is which."""
 
     def __init__(self, inst: DmlrsInstance) -> None:
@@ -49,7 +49,7 @@ class _Program:
         self.work = lp.rows(len(inst.jobs))
         self.needed = np.ones(len(inst.jobs))
         # row, job, slots (S, 1), classes (n,), second classes (n,), how many machines, numbers
-        self.named: list[tuple[Row, int, Ints, Ints, Ints, Ints, Ints]] = []
+        self.named: list[tuple[RelaxationRow, int, Ints, Ints, Ints, Ints, Ints]] = []
         build = self._by_job if inst.locality == "job" else self._by_link
         for i, first in enumerate(inst.earliest):
             if first is not None:
@@ -70,7 +70,7 @@ class _Program:
         build(i, time, still, inner / self.needed[i], outer / self.needed[i])
 
     def _rows(
-        self, row: Row, i: int, time: Ints, classes: Any = (0,), seconds: Any = 0, *,
+        self, row: RelaxationRow, i: int, time: Ints, classes: Any = (0,), seconds: Any = 0, *,
         times: Any = 1, limit: Any = 0.0
     ) -> Ints:  # fmt: skip
         """Add rows by slot and class, of this many machines (or pairs) each."""
@@ -88,7 +88,7 @@ class _Program:
     def _by_job(self, i: int, time: Ints, still: Ints, inner: float, outer: float) -> None:
         lp, all_, job = self.lp, self.all, self.inst.jobs[i]
         ways: Modes = modes(self.inst, all_, i)
-        workers = self._rows(Row.WORKERS, i, time)  # (3.2)
+        workers = self._rows(RelaxationRow.WORKERS, i, time)  # (3.2)
         lp.put(workers[:, 0], still, -job.chunks)
         mode = lp.rows(len(time), 1)  # (Fact 1)
         lp.put(mode[:, 0], still, -1.0)
@@ -114,12 +114,14 @@ class _Program:
             lp.put(inside, apart, -max_units[:, i] * count)
             self._load(time, x, here, np.repeat(demand[[i]], len(here), axis=0))
         b, big_b = ways.outer
-        bandwidth, servers = (self._rows(r, i, time) for r in (Row.BANDWIDTH, Row.SERVERS))
+        bandwidth, servers = (
+            self._rows(r, i, time) for r in (RelaxationRow.BANDWIDTH, RelaxationRow.SERVERS)
+        )
         lp.put(bandwidth, w, b)
         lp.put(bandwidth, s, -big_b)
         lp.put(servers, s, 1.0)
         lp.put(servers, w, -1.0)
-        away = self._rows(Row.AWAY, i, time, here, times=count)
+        away = self._rows(RelaxationRow.AWAY, i, time, here, times=count)
         lp.put(away, apart, 1.0)
         for x in (w, s):
             share = (here[:, None] == here) / count - 1.0  # (row, class)
@@ -136,42 +138,44 @@ class _Program:
         for x, demand in ((w, all_.worker), (s, all_.ps)):
             self._load(time, x, here, demand[[i]] * count[:, None])
 
-        def row(kind: Row, *parts: tuple[Ints, Any], limit: Any = 0.0) -> Ints:
+        def row(kind: RelaxationRow, *parts: tuple[Ints, Any], limit: Any = 0.0) -> Ints:
             rows = self._rows(kind, i, time, here, times=count, limit=limit)
             for x, amount in parts:
                 lp.put(rows, x, amount)
             return rows
 
-        def total(kind: Row, *parts: tuple[Ints, Any]) -> Ints:
+        def total(kind: RelaxationRow, *parts: tuple[Ints, Any]) -> Ints:
             rows = self._rows(kind, i, time)
             for x, amount in parts:
                 lp.put(rows, x, amount * count)
             return rows
 
-        row(Row.NEAR_CAPACITY, (near, 1.0), (alone, -max_units))
-        row(Row.NEAR_WORKERS, (near, 1.0), (w, -1.0))
-        row(Row.ALONE, (alone, 1.0), (holds, -1.0))
-        nobody = row(Row.NO_OTHER, (alone, others), limit=others)
+        row(RelaxationRow.NEAR_CAPACITY, (near, 1.0), (alone, -max_units))
+        row(RelaxationRow.NEAR_WORKERS, (near, 1.0), (w, -1.0))
+        row(RelaxationRow.ALONE, (alone, 1.0), (holds, -1.0))
+        nobody = row(RelaxationRow.NO_OTHER, (alone, others), limit=others)
         lp.put(nobody[:, :, None], holds[:, None, :], count - 1.0 * (here[:, None] == here))
-        row(Row.LINK_HERE, (w, 1.0), (holds, max_units), (own, -1.0), limit=max_units)
-        row(Row.HOLDS_SOME, (holds, 1.0), (s, -1.0))
-        row(Row.HOLDS_NONE, (s, 1.0), (holds, -max_ps))
+        row(RelaxationRow.LINK_HERE, (w, 1.0), (holds, max_units), (own, -1.0), limit=max_units)
+        row(RelaxationRow.HOLDS_SOME, (holds, 1.0), (s, -1.0))
+        row(RelaxationRow.HOLDS_NONE, (s, 1.0), (holds, -max_ps))
         for x, limit in ((w, max_units), (holds, np.ones(len(here)))):
             lp.put(lp.rows(*shape, limit=limit), x, 1.0)
-        workers = total(Row.WORKERS, (w, 1.0))
+        workers = total(RelaxationRow.WORKERS, (w, 1.0))
         lp.put(workers[:, 0], still, -job.chunks)
-        total(Row.SOME_SERVER, (w, 1.0), (s, -job.chunks))
-        total(Row.SERVERS, (s, 1.0), (w, -1.0))
+        total(RelaxationRow.SOME_SERVER, (w, 1.0), (s, -job.chunks))
+        total(RelaxationRow.SERVERS, (s, 1.0), (w, -1.0))
         b_in, b_ex = (
             float(exact(b) / exact(job.ps_bandwidth))
             for b in (job.inner_bandwidth, job.outer_bandwidth)
         )
-        bandwidth = total(Row.BANDWIDTH, (own, b_in), (s, -1.0))
+        bandwidth = total(RelaxationRow.BANDWIDTH, (own, b_in), (s, -1.0))
         pairs = count[:, None] * (count - (here[:, None] == here))
         c, p = np.nonzero(pairs)
         if len(c):
             link = lp.variables(len(time), len(c))
-            rows = self._rows(Row.LINK, i, time, c, p, times=pairs[c, p], limit=max_units[c])
+            rows = self._rows(
+                RelaxationRow.LINK, i, time, c, p, times=pairs[c, p], limit=max_units[c]
+            )
             lp.put(rows, w[:, c], 1.0)
             lp.put(rows, holds[:, p], max_units[c])
             lp.put(rows, link, -1.0)

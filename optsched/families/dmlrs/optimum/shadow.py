@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from optsched.families.dmlrs.certificate.format import CapacityPrices, DmlrsCertificate
 from optsched.families.dmlrs.instance import DmlrsInstance
-from optsched.scheduling.shadow import Row, Side, capacity_rows
+from optsched.scheduling.shadow import PricedSide, Row, capacity_rows
 
 
 def shadow_prices(inst: DmlrsInstance, certificate: DmlrsCertificate) -> list[Row]:
@@ -20,5 +20,5 @@ def shadow_prices(inst: DmlrsInstance, certificate: DmlrsCertificate) -> list[Ro
     root = certificate.nodes[0].prices
     if not isinstance(root, CapacityPrices) or certificate.program is not None:
         return []
-    side = Side("machine", inst.arrays.classes, inst.machines, inst.arrays.scale)
+    side = PricedSide("machine", inst.arrays.classes, inst.machines, inst.arrays.scale)
     return capacity_rows(inst, side, root.entries, certificate.grid_bits)

@@ -18,7 +18,7 @@ from optsched.numbers.argsort import rank
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.process import interrupts
-from optsched.scheduling.oracle.schedule import Machines
+from optsched.scheduling.oracle.schedule import PricedMachines
 from optsched.scheduling.oracle.slots import (
     charge_leftovers,
     plain_int,
@@ -41,14 +41,14 @@ class LinkedOracle(Oracle):
         """Return how many ways there are to work in a slot, at most."""
         return (most + 1) * (most + 2) // 2
 
-    def open(self, job: Request, machines: Machines, cutoff: float) -> tuple[int, float]:
+    def open(self, job: Request, machines: PricedMachines, cutoff: float) -> tuple[int, float]:
         """Fill the offers; return in how many slots a completion may be best, and what is sure."""
         abandoned = self.scratch.abandoned
         found: tuple[int, float] = linked_slots(job, machines, cutoff, self.offers, abandoned)
         interrupts.leave_if_abandoned()
         return found
 
-    def places(self, job: Request, machines: Machines, best: Best) -> Ints:
+    def places(self, job: Request, machines: PricedMachines, best: Best) -> Ints:
         """Return where a best schedule runs: rows [side (0 workers, 1 PS), slot, machine, number].
 
         A class of machines appears at most twice for a side.
@@ -66,7 +66,7 @@ class LinkedOracle(Oracle):
 
 @kernel
 def priced_machines(
-    slot: int, job: Request, machines: Machines, most: int
+    slot: int, job: Request, machines: PricedMachines, most: int
 ) -> tuple[Floats, Floats, Floats]:
     """Return the price of a worker and of a PS on every machine, and its room for workers: (H,)."""
     price, free = machines.price[slot], machines.free[slot]
@@ -90,7 +90,7 @@ def fits(free: Floats, h: int, job: Request, n: int, m: int) -> bool:
 
 
 @kernel
-def slot_costs(slot: int, job: Request, machines: Machines) -> Floats:
+def slot_costs(slot: int, job: Request, machines: PricedMachines) -> Floats:
     """Return the least cost of a workers with all PS and b elsewhere, inf if there is none.
 
     Shape (K + 1, K + 1).
@@ -165,7 +165,7 @@ def linked_options(t: int, job: Request, table: Floats, offers: Offers) -> None:
 
 @kernel
 def linked_slots(
-    job: Request, machines: Machines, cutoff: float, offers: Offers, abandoned: Ints
+    job: Request, machines: PricedMachines, cutoff: float, offers: Offers, abandoned: Ints
 ) -> tuple[int, float]:
     """Open slots for what they offer; see `slot_offers.open_slots`.
 
@@ -185,7 +185,7 @@ def linked_slots(
 
 @kernel
 def linked_places(
-    slot: int, near: int, far: int, job: Request, machines: Machines
+    slot: int, near: int, far: int, job: Request, machines: PricedMachines
 ) -> tuple[int, Ints]:
     """Return the cheapest machine for the PS, and the number of workers on each of the others."""
     free, count, servers = machines.free[slot], machines.count, job.linked[near, far]

@@ -90,7 +90,7 @@ def requests(inst: DmlrsInstance) -> list[Request]:
     return made
 
 
-class Window(NamedTuple):
+class CompletionWindow(NamedTuple):
     """Where a schedule must complete, and what it may run."""
 
     first: int  # slots in which it may complete

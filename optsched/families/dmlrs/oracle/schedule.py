@@ -16,11 +16,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optsched.families.dmlrs.oracle.request import Labels, Offers, Request, Scratch, Window
+from optsched.families.dmlrs.oracle.request import (
+    CompletionWindow,
+    Labels,
+    Offers,
+    Request,
+    Scratch,
+)
 from optsched.families.dmlrs.oracle.slot_offers import open_slots
 from optsched.families.dmlrs.oracle.work_over_slots import TOO_MANY_LABELS, search
 from optsched.numbers.arrays import Ints
-from optsched.scheduling.oracle.schedule import Machines
+from optsched.scheduling.oracle.schedule import PricedMachines
 
 LABELS = 1024  # for which there is room at the beginning
 NO_ENTRIES = np.empty((0, 4), np.int64)
@@ -49,7 +55,7 @@ class Oracle:
 
     def __init__(self, horizon: int, machines: int, most: int) -> None:
         self.most = most
-        self.whole = Window(0, horizon - 1)
+        self.whole = CompletionWindow(0, horizon - 1)
         self.amount = np.zeros(horizon, np.int64)
         self.entries = np.empty((2 * horizon * most, 4), np.int64)  # never more PS than workers
         self.offers = Offers.empty(horizon, self.options(most))
@@ -60,7 +66,7 @@ class Oracle:
         """Return how many ways there are to work in a slot, at most."""
         return 2 * most
 
-    def best(self, job: Request, machines: Machines, cutoff: float = 0.0) -> Best | None:
+    def best(self, job: Request, machines: PricedMachines, cutoff: float = 0.0) -> Best | None:
         """Return the schedule of the greatest payoff above ``cutoff``, None if there is none.
 
         Ties: payoffs within 1e-9 relative are equal, and the earliest completion wins; then the
@@ -71,7 +77,7 @@ class Oracle:
         found, certain = self.open(job, machines, cutoff)
         return self.among(job, found, certain, cutoff) if found else None
 
-    def open(self, job: Request, machines: Machines, cutoff: float) -> tuple[int, float]:
+    def open(self, job: Request, machines: PricedMachines, cutoff: float) -> tuple[int, float]:
         """Fill the offers; return in how many slots a completion may be best, and what is sure."""
         memory = NO_ENTRIES, self.offers, self.scratch
         found: tuple[int, float] = open_slots(
@@ -83,7 +89,9 @@ class Oracle:
         """Return the best schedule of the present offers, None if none is above ``cutoff``."""
         return self._search(job, self.whole, found, certain, cutoff)
 
-    def within(self, job: Request, machines: Machines, window: Window) -> Best | None:
+    def within(
+        self, job: Request, machines: PricedMachines, window: CompletionWindow
+    ) -> Best | None:
         """Return the best schedule in ``window``, whatever it pays; None if there is none."""
         fewest = int(window.limits[0].max(initial=0))
         if fewest:  # forced numbers may be more than are useful
@@ -94,7 +102,7 @@ class Oracle:
         open_slots(job, machines, window, 0.0, self.amount, *memory)
         return self._search(job, window)
 
-    def places(self, job: Request, machines: Machines, best: Best) -> Ints:
+    def places(self, job: Request, machines: PricedMachines, best: Best) -> Ints:
         """Return where a best schedule runs: rows [side (0 workers, 1 PS), slot, machine, number].
 
         A class of machines appears once for every machine of it that is used.
@@ -103,7 +111,7 @@ class Oracle:
         placed, _ = open_slots(job, machines, self.whole, 0.0, best.amount, *memory)
         return self.entries[:placed].copy()
 
-    def slot(self, job: Request, machines: Machines, slot: int, kind: int) -> Ints:
+    def slot(self, job: Request, machines: PricedMachines, slot: int, kind: int) -> Ints:
         """Return rows [machine, workers, PS] of the cheapest placement of a kind (see `Best`).
 
         There are none if no such placement fits.
@@ -119,7 +127,7 @@ class Oracle:
     def _search(
         self,
         job: Request,
-        window: Window,
+        window: CompletionWindow,
         found: int = 0,
         certain: float = 0.0,
         cutoff: float = 0.0,

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from optsched.families.dmlrs.oracle.request import Hosts, Offers, Request, Scratch, Window
+from optsched.families.dmlrs.oracle.request import CompletionWindow, Hosts, Offers, Request, Scratch
 from optsched.families.dmlrs.oracle.slot_placements import open_slot
 from optsched.families.dmlrs.oracle.work_over_slots import join_hull, possible_ends, slot_options
 from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
 from optsched.process import interrupts
-from optsched.scheduling.oracle.schedule import Machines
+from optsched.scheduling.oracle.schedule import PricedMachines
 from optsched.scheduling.oracle.slots import plain_int
 
 INNER_ONLY, OUTER_ONLY = 1, 2
@@ -25,8 +25,8 @@ INNER_ONLY, OUTER_ONLY = 1, 2
 
 def open_slots(
     job: Request,
-    machines: Machines,
-    window: Window,
+    machines: PricedMachines,
+    window: CompletionWindow,
     cutoff: float,
     amount: Ints,
     entries: Ints,
@@ -64,7 +64,11 @@ def _open_slots(told: tuple[Any, ...]) -> tuple[int, float]:
 
     Numba looks at one plain tuple in less than half the time that it takes for each apart.
     """
-    job, machines, window = Request(*told[:12]), Machines(*told[12:16]), Window(*told[16:21])
+    job, machines, window = (
+        Request(*told[:12]),
+        PricedMachines(*told[12:16]),
+        CompletionWindow(*told[16:21]),
+    )
     cutoff, amount, entries = told[21:24]
     offers, scratch = Offers(*told[24:32]), Scratch(*told[32:])
     limits, most_together = window.limits, window.most_together

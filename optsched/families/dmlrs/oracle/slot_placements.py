@@ -23,7 +23,7 @@ import numpy as np
 
 from optsched.families.dmlrs.oracle.request import Hosts, Request, Scratch
 from optsched.numbers.kernels import kernel
-from optsched.scheduling.oracle.schedule import Machines
+from optsched.scheduling.oracle.schedule import PricedMachines
 from optsched.scheduling.oracle.slots import charge_leftovers, cheapest, unit_prices, units_that_fit
 
 WORKER, PS, BOTH = 0, 1, 2  # of what the machine that is visited next has the cheapest
@@ -35,7 +35,7 @@ LESS = 1.0 - 1e-12  # a cost must be lower by this to replace one that was found
 def open_slot(
     slot: int,
     job: Request,
-    machines: Machines,
+    machines: PricedMachines,
     most_inner: int,
     most_outer: int,
     scratch: Scratch,

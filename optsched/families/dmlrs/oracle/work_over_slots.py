@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.dmlrs.oracle.request import Labels, Offers, Request, Window
+from optsched.families.dmlrs.oracle.request import CompletionWindow, Labels, Offers, Request
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.slots import plain_int
@@ -111,7 +111,7 @@ TOO_MANY_LABELS = -2  # instead of a completion slot: more room for labels is ne
 @kernel
 def search(
     job: Request,
-    window: Window,
+    window: CompletionWindow,
     found: int,
     certain: float,
     cutoff: float,

@@ -7,7 +7,7 @@ Hadoop and Spark run first in, first out by default, Mesos and YARN dominant res
 from __future__ import annotations
 
 from optsched.families.dmlrs.instance import Platform
-from optsched.families.dmlrs.policies.common import Baseline, Machines, Task
+from optsched.families.dmlrs.policies.common import ArrivedJob, Baseline, SharedMachines
 from optsched.numbers.streams import Streams
 from optsched.problem import Prior
 from optsched.scheduling.online.filling import progressive_filling
@@ -44,12 +44,12 @@ class Fifo(Baseline):
         super().start(public, prior, streams)
         self.number: dict[int, int] = {}
 
-    def admit(self, i: int, task: Task) -> bool:
+    def admit(self, i: int, task: ArrivedJob) -> bool:
         """Draw the number of workers; turn away what can never run."""
         draw = self.streams("fifo workers", i)
         drawn = int(draw.integers(self.fewest_workers, self.most_workers, endpoint=True))
         for number in range(min(drawn, task.job.chunks), 0, -1):
-            if _placed(Machines(self.platform.capacity), task, number) is not None:
+            if _placed(SharedMachines(self.platform.capacity), task, number) is not None:
                 self.number[i] = number
                 return True
         return False
@@ -65,7 +65,7 @@ class Fifo(Baseline):
             self.held[i] = held
 
 
-def _placed(machines: Machines, task: Task, number: int) -> Held | None:
+def _placed(machines: SharedMachines, task: ArrivedJob, number: int) -> Held | None:
     """Place ``number`` workers on one machine if that is possible, else round robin."""
     return machines.alone(task, number, number) or machines.deal(task, number)
 

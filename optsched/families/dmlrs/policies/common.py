@@ -19,7 +19,7 @@ from optsched.scheduling.placement import Placement
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class ArrivedJob:
     """An arrived job, as the scheduler sees it."""
 
     job: DmlrsJob
@@ -28,7 +28,7 @@ class Task:
     ps_demand: Counts
 
     @classmethod
-    def of(cls, job: DmlrsJob, slot_seconds: float) -> Task:
+    def of(cls, job: DmlrsJob, slot_seconds: float) -> ArrivedJob:
         """Compute what ``job`` needs."""
         needs = Needs.of(job, slot_seconds)
         return cls(job, needs, in_units(job.worker_demand), in_units(job.ps_demand))
@@ -46,15 +46,15 @@ class Task:
         return ElasticJob(self.worker_demand, self.ps_demand, table, self.job.chunks)
 
 
-class Machines(Pool):
+class SharedMachines(Pool):
     """The machines, shared by workers and parameter servers (PS)."""
 
-    def give_held(self, task: Task, held: Held) -> None:
+    def give_held(self, task: ArrivedJob, held: Held) -> None:
         """Take a job off its machines."""
         self.give(task.worker_demand, held.workers)
         self.give(task.ps_demand, held.ps)
 
-    def deal(self, task: Task, number: int) -> Held | None:
+    def deal(self, task: ArrivedJob, number: int) -> Held | None:
         """Place ``number`` workers and their PS round robin; None, and nothing, if not all fit."""
         m = task.needs.ps_outer[number]
         if m == IMPOSSIBLE or self.max_units(task.worker_demand, number).sum() < number:
@@ -68,7 +68,7 @@ class Machines(Pool):
         self.free, self.next = before, start
         return None
 
-    def settle(self, task: Task, held: Held) -> Held | None:
+    def settle(self, task: ArrivedJob, held: Held) -> Held | None:
         """Mend what happens to sit on one machine, at the inner rate, which may need more PS.
 
         PS are added if there is room for them, else workers are taken away; None (and everything
@@ -84,7 +84,7 @@ class Machines(Pool):
         self.give_held(task, held)
         return self._put(task, n, h) if n else None
 
-    def alone(self, task: Task, fewest: int, most: int) -> Held | None:
+    def alone(self, task: ArrivedJob, fewest: int, most: int) -> Held | None:
         """Place as many workers as one machine holds with their PS, on that which holds most.
 
         None, and nothing, if no machine holds ``fewest``; ties go to the lowest number.
@@ -98,7 +98,7 @@ class Machines(Pool):
                     return self._put(task, n, int(fits[0]))
         return None
 
-    def _put(self, task: Task, number: int, h: int) -> Held:
+    def _put(self, task: ArrivedJob, number: int, h: int) -> Held:
         """Put ``number`` workers and their PS on machine ``h``; they must fit."""
         workers, ps = np.zeros((2, len(self.free)), np.int64)
         workers[h], ps[h] = number, task.needs.ps_inner[number]
@@ -122,15 +122,15 @@ class Baseline(ABC):
         """Begin with an empty cluster."""
         compile_kernels()
         self.platform, self.streams = public, streams
-        self.machines = Machines(public.capacity)
-        self.tasks: dict[int, Task] = {}
+        self.machines = SharedMachines(public.capacity)
+        self.tasks: dict[int, ArrivedJob] = {}
         self.backlog = Backlog()
         self.held: dict[int, Held] = {}
 
     def step(self, event: Arrivals) -> dict[int, Placement]:
         """Place the workers and PS of one slot."""
         for i, job in event.jobs.items():
-            task = Task.of(cast(DmlrsJob, job), self.platform.slot_seconds)
+            task = ArrivedJob.of(cast(DmlrsJob, job), self.platform.slot_seconds)
             if self.admit(i, task):
                 self.tasks[i] = task
                 self.backlog.arrive(i, task.needs.work)
@@ -144,7 +144,7 @@ class Baseline(ABC):
                 del self.held[i], self.tasks[i]
         return running
 
-    def admit(self, i: int, task: Task) -> bool:  # noqa: ARG002
+    def admit(self, i: int, task: ArrivedJob) -> bool:  # noqa: ARG002
         """Decide, for good, whether job ``i`` is taken on in the slot of its arrival."""
         return True
 

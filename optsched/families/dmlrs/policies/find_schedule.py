@@ -16,7 +16,7 @@ from optsched.families.dmlrs.policies.rounding import (
     round_until_feasible,
 )
 from optsched.numbers.arrays import Ints
-from optsched.scheduling.oracle.schedule import Machines
+from optsched.scheduling.oracle.schedule import PricedMachines
 
 Rows = dict[int, Ints]  # kind of option -> rows [machine, workers, PS]
 
@@ -38,7 +38,7 @@ class RandomizedOracle(Oracle):
         self.tally = Tally()
 
     def find(
-        self, job: Request, machines: Machines, rng: Generator, cutoff: float = 0.0
+        self, job: Request, machines: PricedMachines, rng: Generator, cutoff: float = 0.0
     ) -> tuple[Best, Ints] | None:
         """Return the best schedule that Algorithms 2-4 find, and its entries as `Oracle.places`."""
         if not job.most:
@@ -62,7 +62,7 @@ class RandomizedOracle(Oracle):
                 rows += [(1, t, h, s)] if s else []
         return np.array(rows, np.int64).reshape(-1, 4)
 
-    def _open(self, job: Request, machines: Machines, t: int, rng: Generator) -> Rows:
+    def _open(self, job: Request, machines: PricedMachines, t: int, rng: Generator) -> Rows:
         """Price one slot: inner placements exactly, outer ones by rounding."""
         scratch = self.scratch
         inner_last, _, _ = open_slot(t, job, machines, job.most_inner, 0, scratch, NOTHING_KEPT)
@@ -95,7 +95,7 @@ class RandomizedOracle(Oracle):
         job: Request,
         problem: SlotProblem,
         relaxation: Relaxation,
-        machines: Machines,
+        machines: PricedMachines,
         t: int,
         n: int,
         rng: Generator,

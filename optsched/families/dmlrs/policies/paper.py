@@ -20,7 +20,7 @@ from optsched.problem import Information, InputError, Prior
 from optsched.scheduling.jobs import Arrivals
 from optsched.scheduling.online.ledger import Ledger
 from optsched.scheduling.online.posted_prices import PostedPrices
-from optsched.scheduling.oracle.schedule import Machines
+from optsched.scheduling.oracle.schedule import PricedMachines
 from optsched.scheduling.placement import Placement, by_slot
 from optsched.scheduling.platform import utility_table
 
@@ -112,7 +112,7 @@ class PdOrs:
     def admit(self, i: int, job: DmlrsJob) -> float | None:
         """Plan job i if its best schedule pays; return its payoff, None if it is rejected."""
         request = self.request(job)
-        machines = Machines(self.prices.per_unit(), self.ledger.free, self.ones)
+        machines = PricedMachines(self.prices.per_unit(), self.ledger.free, self.ones)
         found = self.find(i, request, machines)
         if found is None:
             return None
@@ -122,7 +122,7 @@ class PdOrs:
         self._book(i, entries, request)
         return best.payoff
 
-    def find(self, i: int, request: Request, machines: Machines) -> tuple[Best, Ints] | None:
+    def find(self, i: int, request: Request, machines: PricedMachines) -> tuple[Best, Ints] | None:
         """Return the best schedule of a job and its entries, if one has a payoff above 0."""
         if isinstance(self.oracle, RandomizedOracle):
             return self.oracle.find(request, machines, self.streams("rounding", i))

@@ -24,14 +24,14 @@ from optsched.numbers.utility import Utility, compare, log_of
 from optsched.process import interrupts
 from optsched.proofs.grid import capacity_cost, charged, lowered
 from optsched.proofs.knapsack import best_load, units_that_fit
-from optsched.proofs.slots import Limits
+from optsched.proofs.slots import JobLimits
 
 LARGEST_UNIT_PRICE = 2**190  # of a unit of a resource: Python's integers hold it
 NEGLIGIBLE = Fraction(1, 2**29)  # of `richest_end`: what is less counts as never completed
 MEMORY = 100_000  # results that are kept for leaves to come
 
 
-class Side:
+class SideCapacity:
     """One side of the platform: 0 for worker machines, 1 for PS machines."""
 
     def __init__(self, inst: OasisInstance, side: int) -> None:
@@ -53,7 +53,7 @@ class Side:
 
 
 @dataclass
-class OasisLimits(Limits):
+class OasisLimits(JobLimits):
     """What the path to a leaf states of each job."""
 
     machines: dict[tuple[int, int, int, int], tuple[int, int]]
@@ -89,7 +89,7 @@ class LeafBounds:
 
     def __init__(self, inst: OasisInstance, grid_bits: int) -> None:
         self.inst = inst
-        self.sides = (Side(inst, 0), Side(inst, 1))
+        self.sides = (SideCapacity(inst, 0), SideCapacity(inst, 1))
         jobs = range(len(inst.jobs))
         self.ps_needed = [np.array(inst.ps_needed(i), np.int64) for i in jobs]
         self.cap = np.array([self._most(i) for i in jobs], np.int64)

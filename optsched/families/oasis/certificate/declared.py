@@ -27,7 +27,7 @@ from optsched.numbers.arrays import Ints
 from optsched.proofs.grid import capacity_cost
 
 
-class Side(NamedTuple):
+class SideArrays(NamedTuple):
     """Worker machines, or PS machines."""
 
     demand: Ints  # (I, R) units
@@ -35,7 +35,7 @@ class Side(NamedTuple):
     number: Ints  # (C,) machines of each class
 
 
-def sides(inst: OasisInstance) -> tuple[Side, Side]:
+def sides(inst: OasisInstance) -> tuple[SideArrays, SideArrays]:
     """Return both sides of the platform, by classes of equal machines."""
     a = inst.arrays
     return (
@@ -44,10 +44,12 @@ def sides(inst: OasisInstance) -> tuple[Side, Side]:
     )
 
 
-def _side(demand: Ints, capacity: Ints, classes: list[list[int]]) -> Side:
+def _side(demand: Ints, capacity: Ints, classes: list[list[int]]) -> SideArrays:
     measure = np.maximum(1, np.gcd.reduce(demand, axis=0, initial=0))
     one = capacity[[c[0] for c in classes]]
-    return Side(demand, one // measure * measure, np.array([len(c) for c in classes], np.int64))
+    return SideArrays(
+        demand, one // measure * measure, np.array([len(c) for c in classes], np.int64)
+    )
 
 
 def ps_share(inst: OasisInstance, i: int) -> Fraction:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from optsched.engine.branch import Tree, TreeNode
+from optsched.engine.branch import BranchAndBoundTree, TreeNode
 from optsched.engine.slot_tree import Completion, Workers
 from optsched.families.oasis.certificate.format import (
     CapacityPrices,
@@ -29,7 +29,7 @@ from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
 from optsched.families.oasis.optimum.tree.completion_branching import CompletionNode
-from optsched.families.oasis.optimum.tree.nodes import Machine
+from optsched.families.oasis.optimum.tree.nodes import MachineBranch
 from optsched.numbers.arrays import Floats
 from optsched.proofs.grid import to_grid
 
@@ -69,7 +69,7 @@ def _slot_bits(inst: OasisInstance, dearest: float) -> int:
     return min(SLOT_BITS, math.frexp(most)[1] - 1 - math.frexp(max(dearest, 2.0**-60))[1])
 
 
-def certify_tree(problem: UnitPriceDecomposition, tree: Tree) -> OasisCertificate:
+def certify_tree(problem: UnitPriceDecomposition, tree: BranchAndBoundTree) -> OasisCertificate:
     """Certify by a branching tree whose leaves price workers and PS."""
     inst = problem.inst
     # a job that must complete may have to pay a lot: the whole schedule stays below 2**60
@@ -116,7 +116,7 @@ def certify_parts(inst: OasisInstance, root: CompletionNode) -> OasisCertificate
 SPLITS: dict[type, Callable[..., Node]] = {
     Completion: CompletionSplit,
     Workers: WorkersSplit,
-    Machine: MachineSplit,
+    MachineBranch: MachineSplit,
 }
 
 

@@ -34,13 +34,13 @@ def cpsat(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -
     """
     if not affordable(progress, variables(inst)):
         return
-    program = unless_stopped(lambda: Program(inst), progress)
+    program = unless_stopped(lambda: CpSatProgram(inst), progress)
     if program is None:
         return
     solve_definition(program, program.unit, progress, seconds=math.inf, threads=threads, seed=seed)
 
 
-class Program(UtilityProgram):
+class CpSatProgram(UtilityProgram):
     """The definition as constraints between integers.
 
     Attributes

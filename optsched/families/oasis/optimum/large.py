@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from optsched.engine.ascent import Ascent, Level
+from optsched.engine.ascent import Ascent, AscentLevel
 from optsched.engine.progress import Progress
 from optsched.engine.reserve import Reserve, busy
 from optsched.families.oasis.certificate import limits
@@ -24,7 +24,7 @@ from optsched.families.oasis.optimum.relaxations.convexified import RelaxedBlock
 from optsched.families.oasis.optimum.search.greedy_schedule import GreedySchedule, LocalSearch
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
-from optsched.scheduling.board import Plan, planned_jobs
+from optsched.scheduling.board import JobPlan, planned_jobs
 
 BOARD = 3 * 10**8  # jobs times slots times machines: what the search of small instances may hold
 JOB_CHECKED, HULLS = 4e-4, 3.0  # seconds of checking for a job, and times an oracle by hulls
@@ -44,13 +44,13 @@ def large(inst: OasisInstance) -> bool:
     return limits.large(inst) or len(inst.jobs) * inst.horizon * machines > BOARD
 
 
-def levels(blocks: RelaxedBlocks) -> Iterator[Level]:
+def levels(blocks: RelaxedBlocks) -> Iterator[AscentLevel]:
     """Yield the levels from coarse to fine, for prices whose scale is known."""
     for n in (blocks.slots, *(n for n in COARSE if n < blocks.slots)):
-        yield Level(blocks.groups(n, classes=False), first=0.05, last=0.02, gain=5e-3)
+        yield AscentLevel(blocks.groups(n, classes=False), first=0.05, last=0.02, gain=5e-3)
     fine = blocks.groups(1, classes=True)
-    yield Level(fine, first=0.02, last=0.01, gain=2e-3)
-    yield Level(fine, first=0.01, last=0.0005, gain=2e-4, exact=True)
+    yield AscentLevel(fine, first=0.02, last=0.01, gain=2e-3)
+    yield AscentLevel(fine, first=0.01, last=0.0005, gain=2e-4, exact=True)
 
 
 def on_capacity(blocks: RelaxedBlocks, prices: Floats) -> Floats:
@@ -179,7 +179,7 @@ class Filling:
         listed: list[int] = order[found.completion[order] >= 0].tolist()
         return listed
 
-    def report(self, plans: dict[int, Plan], value: float) -> None:
+    def report(self, plans: dict[int, JobPlan], value: float) -> None:
         """Hand a schedule to the judge, if it is better than the last one."""
         if value <= self.told:
             return

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from optsched.engine.branch import BranchAndPrice, Tree
+from optsched.engine.branch import BranchAndBoundTree, BranchAndPrice
 from optsched.engine.colgen import Relaxation
 from optsched.engine.progress import Progress
 from optsched.families.oasis.instance import OasisInstance
@@ -113,7 +113,7 @@ def _branch(search: Portfolio) -> None:
     def target() -> float:
         return -np.inf if progress.value is None else progress.value * (1 + progress.gap_limit)
 
-    def proved(tree: Tree) -> None:
+    def proved(tree: BranchAndBoundTree) -> None:
         progress.proved(tree.bound(), lambda: certify_tree(problem, tree))
 
     def stop() -> bool:

@@ -14,7 +14,7 @@ from threading import Event
 
 import numpy as np
 
-from optsched.engine.ascent import Ascent, Level
+from optsched.engine.ascent import Ascent, AscentLevel
 from optsched.engine.colgen import Column, Relaxation, generate_columns, lagrangian
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
@@ -37,11 +37,11 @@ from optsched.families.oasis.optimum.tree.completion_branching import MOST_LEAVE
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.problem import Schedule
-from optsched.scheduling.board import Plan
+from optsched.scheduling.board import JobPlan
 
 CONVERGED = 1e-5  # of column generation at prices on capacity, relatively
 POINTS = 0.01, 0.03, 0.1, 0.4, 1.0  # where oracles are called, between best and master's prices
-STEPS, STEP_GAIN = (1e-3, 1e-4), 1e-4  # around the first prices; see `ascent.Level`
+STEPS, STEP_GAIN = (1e-3, 1e-4), 1e-4  # around the first prices; see `ascent.AscentLevel`
 SECOND_ROUND = 0.5  # of the seconds of the first: fewer jobs take part
 FIRST_ROUNDS = 3  # of tightening at least, while jobs come in
 LEAST_GAIN = 5e-4  # of the bound, by which one of two rounds of tightening must lower it
@@ -191,7 +191,7 @@ class Portfolio:
         if self.prices is not None:
             ascent.bound, ascent.prices = self.bound, self.prices
             rows = np.arange(self.prices.size)
-            ascent.descend(Level(rows, first=STEPS[0], last=STEPS[1], gain=STEP_GAIN))
+            ascent.descend(AscentLevel(rows, first=STEPS[0], last=STEPS[1], gain=STEP_GAIN))
         return around.columns
 
     def generate(self, seconds: float) -> bool:
@@ -259,7 +259,7 @@ class Portfolio:
         rng, span = Streams(self.seed)("configuration_lp", start), self.progress.span()
         blocks, area = UnitPriceDecomposition(self.inst), self._area()
 
-        def found(plans: dict[int, Plan]) -> float:
+        def found(plans: dict[int, JobPlan]) -> float:
             if plans:
                 value = area.complete(plans)
                 progress.incumbent(value, area.schedule(area.plans()))

@@ -10,7 +10,7 @@ import numpy as np
 from optsched.families.oasis.certificate.format import CapacityPrices, OasisCertificate, SlotPrices
 from optsched.families.oasis.instance import OasisInstance
 from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns
-from optsched.scheduling.shadow import Row, Side, capacity_rows, class_name, dearest_first
+from optsched.scheduling.shadow import PricedSide, Row, capacity_rows, class_name, dearest_first
 from optsched.scheduling.units import times_two_to
 
 NODES = 2000  # limit of the search for what a machine hosts; beyond it, a bound on its value
@@ -32,11 +32,11 @@ def shadow_prices(inst: OasisInstance, certificate: OasisCertificate) -> list[Ro
     return []
 
 
-def _sides(inst: OasisInstance) -> tuple[Side, Side]:
+def _sides(inst: OasisInstance) -> tuple[PricedSide, PricedSide]:
     a = inst.arrays
     return (
-        Side("worker", a.worker_classes, inst.worker_machines, a.worker_scale),
-        Side("ps", a.ps_classes, inst.ps_machines, a.ps_scale),
+        PricedSide("worker", a.worker_classes, inst.worker_machines, a.worker_scale),
+        PricedSide("ps", a.ps_classes, inst.ps_machines, a.ps_scale),
     )
 
 

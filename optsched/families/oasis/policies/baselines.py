@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optsched.families.oasis.policies.common import Baseline, FixedNumber, Task
+from optsched.families.oasis.policies.common import ArrivedJob, Baseline, FixedNumber
 from optsched.scheduling.online.filling import progressive_filling
 from optsched.scheduling.online.pool import Held
 
@@ -45,7 +45,7 @@ class Drf(Baseline):
 
     name = "drf"
 
-    def admit(self, i: int, task: Task, slot: int) -> bool:  # noqa: ARG002
+    def admit(self, i: int, task: ArrivedJob, slot: int) -> bool:  # noqa: ARG002
         """Take everybody on."""
         return True
 

@@ -21,7 +21,7 @@ from optsched.scheduling.placement import Placement
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class ArrivedJob:
     """An arrived job, as the scheduler sees it."""
 
     job: OasisJob
@@ -29,7 +29,7 @@ class Task:
     request: ElasticJob  # demands and PS table, at most N_i workers
 
     @classmethod
-    def of(cls, job: OasisJob, slot_seconds: float) -> Task:
+    def of(cls, job: OasisJob, slot_seconds: float) -> ArrivedJob:
         """Compute what ``job`` needs."""
         table = np.array(ps_table(job), np.int64)
         request = ElasticJob(
@@ -55,13 +55,13 @@ class Cluster:
         self.workers.clear()
         self.servers.clear()
 
-    def holds(self, task: Task, most: int) -> int:
+    def holds(self, task: ArrivedJob, most: int) -> int:
         """Return how many workers with their PS the empty cluster holds, at most ``most``."""
         q = task.upto(most)
         n = self.workers.holds(q.worker_demand, q.most)
         return q.served(n, self.servers.holds(q.ps_demand, int(q.ps[n])))
 
-    def place(self, task: Task, number: int) -> Held | None:
+    def place(self, task: ArrivedJob, number: int) -> Held | None:
         """Place ``number`` workers and their PS round robin; None, and nothing, if not all fit."""
         q, m = task.request, int(task.request.ps[number])
         if self.workers.max_units(q.worker_demand, number).sum() < number:
@@ -70,17 +70,17 @@ class Cluster:
             return None
         return Held(self.workers.place(q.worker_demand, number), self.servers.place(q.ps_demand, m))
 
-    def take(self, task: Task, held: Held) -> None:
+    def take(self, task: ArrivedJob, held: Held) -> None:
         """Put a job exactly where ``held`` states; it must fit."""
         self.workers.take(task.request.worker_demand, held.workers)
         self.servers.take(task.request.ps_demand, held.ps)
 
-    def give(self, task: Task, held: Held) -> None:
+    def give(self, task: ArrivedJob, held: Held) -> None:
         """Take a job off its machines."""
         self.workers.give(task.request.worker_demand, held.workers)
         self.servers.give(task.request.ps_demand, held.ps)
 
-    def shrink(self, task: Task, held: Held, number: int) -> Held:
+    def shrink(self, task: ArrivedJob, held: Held, number: int) -> Held:
         """Keep ``number`` of the workers and the PS they need; those on the last machines go."""
         self.give(task, held)
         ps = int(task.request.ps[number])
@@ -108,14 +108,14 @@ class Baseline(ABC):
         compile_kernels()
         self.platform, self.streams = public, streams
         self.cluster = Cluster(public)
-        self.tasks: dict[int, Task] = {}
+        self.tasks: dict[int, ArrivedJob] = {}
         self.backlog = Backlog()
         self.held: dict[int, Held] = {}
 
     def step(self, event: Arrivals) -> dict[int, Placement]:
         """Place the workers and PS of one slot."""
         for i, job in event.jobs.items():
-            task = Task.of(cast(OasisJob, job), self.platform.slot_seconds)
+            task = ArrivedJob.of(cast(OasisJob, job), self.platform.slot_seconds)
             if self.admit(i, task, event.slot):
                 self.tasks[i] = task
                 self.backlog.arrive(i, task.work)
@@ -132,7 +132,7 @@ class Baseline(ABC):
         return running
 
     @abstractmethod
-    def admit(self, i: int, task: Task, slot: int) -> bool:
+    def admit(self, i: int, task: ArrivedJob, slot: int) -> bool:
         """Decide, for good, whether job ``i`` is taken on in the slot of its arrival."""
 
     @abstractmethod
@@ -161,7 +161,7 @@ class FixedNumber(Baseline):
         super().start(public, prior, streams)
         self.number: dict[int, int] = {}
 
-    def admit(self, i: int, task: Task, slot: int) -> bool:  # noqa: ARG002
+    def admit(self, i: int, task: ArrivedJob, slot: int) -> bool:  # noqa: ARG002
         """Draw the number of workers; turn away what can never run."""
         draw = self.streams(f"{self.name} workers", i)
         drawn = int(draw.integers(self.fewest_workers, self.most_workers, endpoint=True))

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from optsched.families.oasis.instance import Platform
-from optsched.families.oasis.policies.common import Baseline, Cluster, Task
-from optsched.families.oasis.policies.dorm_program import Allocation, Resizing, Side, resize
+from optsched.families.oasis.policies.common import ArrivedJob, Baseline, Cluster
+from optsched.families.oasis.policies.dorm_program import Allocation, DormSide, Resizing, resize
 from optsched.numbers.resources import equal_machines
 from optsched.numbers.streams import Streams
 from optsched.problem import Prior
@@ -67,7 +67,7 @@ class Dorm(Baseline):
         self.worker_classes = [np.array(c) for c in equal_machines(public.worker_capacity)]
         self.ps_classes = [np.array(c) for c in equal_machines(public.ps_capacity)]
 
-    def admit(self, i: int, task: Task, slot: int) -> bool:  # noqa: ARG002
+    def admit(self, i: int, task: ArrivedJob, slot: int) -> bool:  # noqa: ARG002
         """Admit every job of which one worker fits on the empty cluster."""
         return self.idle.holds(task, 1) > 0
 
@@ -90,7 +90,7 @@ class Dorm(Baseline):
                 if held.number:
                     self.held[i] = held
 
-    def _unfold(self, task: Task, new: Allocation, j: int) -> Held:
+    def _unfold(self, task: ArrivedJob, new: Allocation, j: int) -> Held:
         """Put a job's workers and PS on single machines, as near as possible to its classes."""
         q, cluster, number = task.request, self.cluster, int(new.number[j])
         max_units = cluster.workers.max_units(q.worker_demand, number)
@@ -137,14 +137,14 @@ def _side(
     classes: Sequence[Counts],
     needs: Sequence[tuple[Counts, int]],
     held: Sequence[Counts | None],
-) -> Side:
+) -> DormSide:
     """Sum one side up over classes; ``needs``: demand and most of every job; ``pool`` is empty."""
 
     def by_class(counts: Counts) -> list[int]:
         return [int(counts[c].sum()) for c in classes]
 
     nothing = np.zeros(len(pool.free), np.int64)
-    return Side(
+    return DormSide(
         demand=np.array([demand for demand, _ in needs]) / UNIT,
         capacity=np.array([pool.capacity[c].sum(axis=0, dtype=float) for c in classes]) / UNIT,
         max_units=np.minimum(

@@ -35,7 +35,7 @@ ROUNDING = 1e-6  # "< 1" is "<= 1 - ROUNDING"; the policy takes m_i from the exa
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class DormSide:
     """The worker machines, or the PS machines, by class: C classes."""
 
     demand: Floats  # (J, R) of one worker (or PS)
@@ -49,8 +49,8 @@ class Side:
 class Resizing:
     """One decision on J unfinished jobs."""
 
-    workers: Side
-    servers: Side
+    workers: DormSide
+    servers: DormSide
     most: Counts  # (J,) N
     ps_per_worker: Floats  # (J,) b / B
     share: Floats  # (J,) d

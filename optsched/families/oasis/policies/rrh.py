@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from optsched.families.oasis.instance import OasisJob, Platform
-from optsched.families.oasis.policies.common import FixedNumber, Task
+from optsched.families.oasis.policies.common import ArrivedJob, FixedNumber
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.problem import Prior
@@ -88,7 +88,7 @@ class Rrh(FixedNumber):
         super().start(public, prior, streams)
         self.stakes: dict[int, _Stake] = {}
 
-    def admit(self, i: int, task: Task, slot: int) -> bool:
+    def admit(self, i: int, task: ArrivedJob, slot: int) -> bool:
         """Admit if reward - delay cost > threshold."""
         if not super().admit(i, task, slot):
             return False
@@ -115,7 +115,7 @@ class Rrh(FixedNumber):
             if held is not None:
                 self.held[i] = held
 
-    def _stake(self, task: Task, number: int) -> _Stake:
+    def _stake(self, task: ArrivedJob, number: int) -> _Stake:
         of_worker, of_ps = unit_shares(self.cluster.workers, self.cluster.servers, task.request)
         share = float((number * of_worker + task.request.ps[number] * of_ps).max())
         return _Stake(_earnings(task.job, self.platform.horizon), share)

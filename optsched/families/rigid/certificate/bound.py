@@ -50,7 +50,7 @@ class Starts(NamedTuple):
     unit: Ints  # (n,)
 
 
-class Evaluation:
+class BoundEvaluator:
     """All that the bound needs of an instance, whatever the prices."""
 
     def __init__(self, inst: RigidInstance) -> None:

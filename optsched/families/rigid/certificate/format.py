@@ -21,7 +21,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeInt
 
-from optsched.families.rigid.certificate.bound import Evaluation, Pricing
+from optsched.families.rigid.certificate.bound import BoundEvaluator, Pricing
 from optsched.families.rigid.instance import LATEST, RigidInstance
 from optsched.problem import Frozen
 from optsched.proofs.grid import float_below
@@ -135,7 +135,7 @@ def leaf_bounds(inst: RigidInstance, certificate: RigidCertificate) -> Iterator[
         _check_prices(inst, k, prices)
     lists, nodes = len(certificate.prices), certificate.nodes
     check_tree(nodes, lambda k, node: _check_node(inst, lists, k, node))
-    evaluation = Evaluation(inst)
+    evaluation = BoundEvaluator(inst)
     if certificate.deadline is not None:
         evaluation.high = [certificate.deadline - job.run for job in inst.jobs]
 

@@ -39,7 +39,7 @@ def cpsat(inst: RigidInstance, progress: Progress, *, threads: int, seed: int) -
         return
     progress.offer(problem.schedule(*first), sure=True)
     latest = int(problem.jobs.arrival.max() + problem.jobs.run.sum())
-    program = _Program(inst, latest)
+    program = _CpSatProgram(inst, latest)
     solver = cp_solver(threads=threads, seed=seed, gap=progress.gap_limit, **progress.limits())
 
     def report(value_of: Callable[[Any], int]) -> None:
@@ -53,7 +53,7 @@ def cpsat(inst: RigidInstance, progress: Progress, *, threads: int, seed: int) -
             progress.claim(Implementation.CP_SAT, program.value(bound))
 
 
-class _Program:
+class _CpSatProgram:
     """The definition as constraints between integers."""
 
     def __init__(self, inst: RigidInstance, latest: int) -> None:

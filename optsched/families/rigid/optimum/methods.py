@@ -23,7 +23,7 @@ from optsched.families.rigid.optimum.prices import ascend
 from optsched.families.rigid.optimum.problem import SLICE, Problem, grid_bits, written
 from optsched.families.rigid.optimum.relaxation import relaxation
 from optsched.families.rigid.optimum.search import DRAWS, Walk, shake, total
-from optsched.families.rigid.optimum.tree import Tree
+from optsched.families.rigid.optimum.tree import StartTree
 from optsched.families.rigid.policies.orders import Ordered
 from optsched.families.rigid.policies.queue import RUN_TIMES, Easy
 from optsched.numbers.arrays import Floats, Ints
@@ -230,10 +230,10 @@ class Portfolio:
             deadline = round(self.cost) - 1
             if deadline < int((p.jobs.arrival + p.jobs.run).max()):
                 return True
-            tree = Tree(p, self.progress, 1e-6, deadline, deadline)
+            tree = StartTree(p, self.progress, 1e-6, deadline, deadline)
         else:
             target = self.cost - 1 + 1e-3 if whole else self.cost * (1 - CLOSED)
-            tree = Tree(p, self.progress, target, 2 * end)
+            tree = StartTree(p, self.progress, target, 2 * end)
         done = tree.grow()
         if done or self.inst.objective != "makespan":
             self.progress.prove(tree.certificate())

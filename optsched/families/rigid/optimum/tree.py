@@ -39,7 +39,7 @@ class _Open:
     mean: Floats = field(default_factory=lambda: np.empty(0))
 
 
-class Tree:
+class StartTree:
     """The tree of an instance, for a target that all leaves should reach.
 
     Parameters

@@ -22,7 +22,7 @@ from optsched.numbers.streams import Streams
 from optsched.problem import Information, Prior
 
 
-class Jobs(NamedTuple):
+class QueuedJobs(NamedTuple):
     """What the kernels know of jobs, by number."""
 
     planned: Ints  # (n,) run time, s
@@ -34,7 +34,7 @@ class Jobs(NamedTuple):
 RUN_TIMES = "run_times"  # what exact policies know beforehand
 
 
-class Table:
+class JobTable:
     """Columns of numbers by job, which grow as jobs are submitted."""
 
     def __init__(self, **widths: int) -> None:
@@ -51,9 +51,9 @@ class Table:
             column[i] = value
 
     @property
-    def jobs(self) -> Jobs:
+    def jobs(self) -> QueuedJobs:
         """The columns that the kernels take."""
-        return Jobs(self["planned"], self["tasks"], self["need"], self["tasks_on"])
+        return QueuedJobs(self["planned"], self["tasks"], self["need"], self["tasks_on"])
 
     def __getitem__(self, name: str) -> Ints:
         column = self.columns[name]
@@ -86,7 +86,7 @@ class Queue:
         """Begin with empty machines."""
         self.public, self.prior = public, prior
         self.free = public.bins.copy()
-        self.table = Table(
+        self.table = JobTable(
             arrival=1,
             planned=1,
             tasks=1,
@@ -145,7 +145,9 @@ class Queue:
         return fitting(self.waiting, self.free, self.table, in_order=True)
 
 
-def fitting(jobs: Sequence[int], free: Ints, table: Table, *, in_order: bool = False) -> list[int]:
+def fitting(
+    jobs: Sequence[int], free: Ints, table: JobTable, *, in_order: bool = False
+) -> list[int]:
     """Return the jobs that fit next to each other; ``in_order``: none after one that does not."""
     chosen, left, tasks_on = [], free.copy(), np.zeros(len(free), np.int64)
     for i in jobs:
@@ -231,7 +233,7 @@ class Conservative(Queue):
 
 
 @kernel
-def backfilled(now: int, waiting: Ints, busy: Ints, free: Ints, jobs: Jobs) -> Ints:
+def backfilled(now: int, waiting: Ints, busy: Ints, free: Ints, jobs: QueuedJobs) -> Ints:
     """Return the jobs that EASY starts.
 
     Parameters
@@ -310,7 +312,7 @@ def reserve(
     fresh: Ints,
     busy: Ints,
     free: Ints,
-    jobs: Jobs,
+    jobs: QueuedJobs,
     times: Ints,
     plan: Ints,
     rows: int,

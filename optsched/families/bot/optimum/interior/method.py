@@ -19,7 +19,7 @@ import numpy as np
 from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.optimum.interior.kernels import fastest
 from optsched.families.bot.optimum.interior.steps import System, log_bound, log_mean
-from optsched.families.bot.optimum.interior.tree import Tree
+from optsched.families.bot.optimum.interior.tree import ScaledTree
 from optsched.numbers.arrays import Floats
 from optsched.process import work_units
 
@@ -68,7 +68,7 @@ def solve_tree(
     Interior
         The best that was met, also where rounding keeps the gap above the tolerance.
     """
-    tree = Tree.of(inst)
+    tree = ScaledTree.of(inst)
     search = _Search(tree)
     stopped = False
     with np.errstate(all="ignore"), suppress(np.linalg.LinAlgError):
@@ -104,7 +104,7 @@ class _Search:
         How many there were, and when the gap had last fallen by a tenth, in however many steps.
     """
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: ScaledTree) -> None:
         self._tree, self._system = tree, System(tree)
         limited = np.abs(tree.v).max(axis=1) > 0
         self._pairs, self._limits = np.flatnonzero(tree.present), np.flatnonzero(limited)

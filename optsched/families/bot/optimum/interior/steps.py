@@ -16,7 +16,7 @@ from optsched.families.bot.optimum.interior.kernels import (
     factor,
     loads,
 )
-from optsched.families.bot.optimum.interior.tree import Tree
+from optsched.families.bot.optimum.interior.tree import ScaledTree
 from optsched.numbers.arrays import Floats
 
 REFINEMENTS = 1
@@ -53,7 +53,7 @@ def _log_sum(terms: Floats) -> float:
 class System:
     """Loads and charges on a tree, and the linear systems of one iteration after the other."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: ScaledTree) -> None:
         self._tree = tree
         n, apps = tree.present.shape
         limits = 3 * n

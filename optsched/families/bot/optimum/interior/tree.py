@@ -18,7 +18,7 @@ INSIDE = 0.5  # the start takes this share of what equal shares give
 
 
 @dataclass(frozen=True)
-class Tree:
+class ScaledTree:
     """An instance on its tree, nodes in breadth-first order, everything scaled."""
 
     order: Ints  # (N,) node at each place
@@ -34,7 +34,7 @@ class Tree:
     start: Floats  # (N, K) strictly feasible rates
 
     @classmethod
-    def of(cls, inst: BotInstance) -> Tree:
+    def of(cls, inst: BotInstance) -> ScaledTree:
         """Scale ``inst``, whose platform must be a tree."""
         n, apps = len(inst.speed), len(inst.applications)
         order, before, arc_to = inst.tree_from(0)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from optsched.families.completion.instance import CompletionSchedule, Piece
-from optsched.families.completion.optimum.relaxations.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.capacity import JobTables
 from optsched.families.completion.oracle.servers import prefix_sums
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
@@ -93,7 +93,7 @@ class Copies(NamedTuple):
     spare: Plans  # room for those of a move
 
 
-def tables_of(jobs: Jobs, prices: Floats) -> Tables:
+def tables_of(jobs: JobTables, prices: Floats) -> Tables:
     """Sort the modes of ``jobs``, and sum up prices of classes of servers (L, C, R)."""
     types, demand = jobs.types, jobs.types.worker_demand.T
     kinds = np.arange(len(types.worker_demand) + 1)
@@ -135,7 +135,7 @@ def tables_of(jobs: Jobs, prices: Floats) -> Tables:
     )
 
 
-def sums_of(jobs: Jobs, prices: Floats) -> tuple[Floats, Floats, Floats]:
+def sums_of(jobs: JobTables, prices: Floats) -> tuple[Floats, Floats, Floats]:
     """Return ``worker_cost``, ``ps_cost`` and ``least`` of `Tables` at prices (L, C, R)."""
     worker_cost, least = prefix_sums(prices, jobs.types.worker_demand)
     return worker_cost, prefix_sums(prices, jobs.types.ps_demand)[0], least

@@ -14,7 +14,7 @@ import numpy as np
 
 from optsched.families.completion.optimum.board.plans import Plans, Tables
 from optsched.families.completion.optimum.board.scratch import Notes
-from optsched.families.completion.optimum.relaxations.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.capacity import JobTables
 from optsched.families.completion.oracle.servers import MOST_UNITS, units_that_fit
 from optsched.numbers.arrays import Ints, Small, Units
 from optsched.numbers.kernels import kernel
@@ -51,7 +51,7 @@ def unit_of(capacity: Ints) -> type[np.signedinteger]:
     return np.int32 if capacity.max(initial=0) < 2**30 else np.int64
 
 
-def empty_servers(jobs: Jobs, slots: int) -> Servers:
+def empty_servers(jobs: JobTables, slots: int) -> Servers:
     """Return empty servers."""
     demand, capacity = jobs.types.worker_demand, jobs.capacity
     max_units = np.array([units_that_fit(capacity, e) for e in demand], np.int16)

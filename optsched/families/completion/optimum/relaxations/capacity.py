@@ -18,7 +18,7 @@ import numpy as np
 from optsched.engine.colgen import Column, Pricing
 from optsched.families.completion.instance import CompletionInstance, Piece
 from optsched.families.completion.modes import Cluster, Modes, Types
-from optsched.families.completion.oracle.schedule import Found, best_schedule, placement
+from optsched.families.completion.oracle.schedule import CheapestSchedule, best_schedule, placement
 from optsched.families.completion.oracle.servers import PricedServers
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.process import work_units
@@ -29,7 +29,7 @@ SUM_STEPS = 50  # of summing up prices, for every slot, class and resource
 LEAST_RENT = 1e-6  # of the dearest slot's worth: what every slot has at least, next to what it has
 
 
-class Jobs:
+class JobTables:
     """What every method needs from an instance: types, modes, classes of servers, a horizon.
 
     Parameters
@@ -66,7 +66,7 @@ class Jobs:
                 return j
         return None
 
-    def column_load(self, found: Found, workers: Ints, ps: Ints) -> Ints:
+    def column_load(self, found: CheapestSchedule, workers: Ints, ps: Ints) -> Ints:
         """Return the load of a placement, shape (H or C, R)."""
         load: Ints = workers[:, None] * self.types.worker_demand[found.worker_type]
         if not self.types.ring:
@@ -97,7 +97,7 @@ class CapacityRelaxation:
 
     def __init__(
         self,
-        jobs: Jobs,
+        jobs: JobTables,
         slots: int,
         span: int = 1,
         rent: Floats | None = None,
@@ -172,7 +172,7 @@ class CapacityRelaxation:
         """Return the modes of job j that are allowed, and their first and last starts."""
         return self.jobs.modes[j], None
 
-    def cheapest(self, j: int, servers: PricedServers, cutoff: float) -> Found | None:
+    def cheapest(self, j: int, servers: PricedServers, cutoff: float) -> CheapestSchedule | None:
         """Return the cheapest schedule of job j, None if none is below ``cutoff``."""
         modes, starts = self.modes(j)
         work_units.steps(ANSWER_STEPS + MODE_STEPS * modes.size * len(self.jobs.count))
@@ -187,7 +187,9 @@ class CapacityRelaxation:
             starts=starts,
         )
 
-    def column(self, j: int, start: int, end: int, load: Ints, choice: Found | Piece) -> Column:
+    def column(
+        self, j: int, start: int, end: int, load: Ints, choice: CheapestSchedule | Piece
+    ) -> Column:
         """Return the column of a schedule with ``load`` (C, R) in every slot."""
         rows, usage = self.usage(start, end, load)
         return Column(j, -float(self.jobs.weight[j]) * end, rows, usage, choice)

@@ -18,14 +18,14 @@ from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
 from optsched.engine.reserve import Pace
 from optsched.engine.search import short_search
-from optsched.families.completion.certificate.bound import Evaluation
+from optsched.families.completion.certificate.bound import BoundEvaluator
 from optsched.families.completion.certificate.format import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.optimum.board.plans import FACTORS, Plans
 from optsched.families.completion.optimum.horizon import greedy, makespan
 from optsched.families.completion.optimum.relaxations.capacity import (
     CapacityRelaxation,
-    Jobs,
+    JobTables,
     StoppedError,
 )
 from optsched.families.completion.optimum.search.neighborhood import Neighborhood
@@ -54,7 +54,7 @@ class Portfolio:
     ) -> None:
         self.inst, self.progress = inst, progress
         self.threads, self.seed = threads, seed
-        self.jobs = Jobs(inst)
+        self.jobs = JobTables(inst)
         self.prices: Floats = np.zeros((1, *self.jobs.class_capacity.shape))  # (L, C, R)
         self.bound = 0.0
         self.plans: Plans | None = None
@@ -261,7 +261,7 @@ def certify(inst: CompletionInstance, prices: Floats) -> CompletionCertificate:
     """Certify by one set of prices, in as many bits as fit."""
     heaviest = max((job.weight for job in inst.jobs), default=1.0)
     bits = int(np.clip(40 - np.ceil(np.log2(max(heaviest, 1e-9))), 0, GRID_BITS))
-    keep = prices[: Evaluation(inst).slots]
+    keep = prices[: BoundEvaluator(inst).slots]
     while True:
         made = CompletionCertificate.root(inst, keep, bits)
         if len(made.model_dump_json()) <= LARGEST:

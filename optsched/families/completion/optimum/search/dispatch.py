@@ -17,7 +17,7 @@ from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.kernels import kernel
 
 
-class Platform(NamedTuple):
+class ServerArrays(NamedTuple):
     """H servers, M types of workers, P of parameter servers (PS), R resources; in units."""
 
     capacity: Ints  # (H, R)
@@ -49,7 +49,7 @@ def nothing_placed(jobs: int, most: int) -> Placed:
 
 @kernel
 def _change(
-    platform: Platform,
+    platform: ServerArrays,
     h: int,
     load: tuple[int, int, int, int],
     free: Ints,
@@ -74,7 +74,7 @@ def _change(
 
 @kernel
 def _best_server(
-    platform: Platform, load: tuple[int, int, int, int], weights: Floats, free: Ints
+    platform: ServerArrays, load: tuple[int, int, int, int], weights: Floats, free: Ints
 ) -> int:
     """Return the server with room for a load (m, n, p, s) that has the least left, or -1.
 
@@ -97,7 +97,7 @@ def _best_server(
 
 @kernel
 def _place(
-    platform: Platform,
+    platform: ServerArrays,
     offers: Offers,
     k: int,
     j: int,
@@ -109,7 +109,7 @@ def _place(
 ) -> bool:
     """Let job ``j`` run in way ``k`` now, if there is room; what is free is taken.
 
-    ``weights`` (R,) of a unit; ``free`` (H, R), ``max_units`` (M, H), ``total`` (M,): see `_change`.
+    ``weights`` (R,) of a unit; ``free`` (H, R), ``max_units`` (M, H), ``total`` (M,).
     """
     m, n, p = offers.worker_type[k], offers.workers[k], offers.kind[k]
     if offers.together[k] == 1:
@@ -175,7 +175,7 @@ def _named(placed: Placed, j: int, parts: int, h: int) -> bool:
 
 @kernel
 def _take_out(
-    platform: Platform,
+    platform: ServerArrays,
     offers: Offers,
     j: int,
     free: Ints,
@@ -224,7 +224,7 @@ def _drop(heap: Ints, size: int, end: Ints) -> None:
 
 
 @kernel(nogil=True)
-def placeable(platform: Platform, offers: Offers, weights: Floats, placed: Placed) -> Flags:
+def placeable(platform: ServerArrays, offers: Offers, weights: Floats, placed: Placed) -> Flags:
     """Return which ways to run, one for each of as many jobs, find room on the empty servers.
 
     ``weights`` (R,) is that of a unit; ``placed`` is room for notes.
@@ -243,7 +243,7 @@ def placeable(platform: Platform, offers: Offers, weights: Floats, placed: Place
 
 @kernel(nogil=True)
 def dispatch(
-    platform: Platform,
+    platform: ServerArrays,
     offers: Offers,
     menu: Ints,
     order: Ints,

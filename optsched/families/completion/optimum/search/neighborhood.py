@@ -30,7 +30,7 @@ from optsched.families.completion.optimum.board.servers import (
     occupy,
     unit_of,
 )
-from optsched.families.completion.optimum.relaxations.capacity import Jobs
+from optsched.families.completion.optimum.relaxations.capacity import JobTables
 from optsched.numbers.arrays import Floats
 from optsched.process import interrupts, work_units
 
@@ -52,7 +52,7 @@ class Neighborhood:
         By this slot all jobs must have ended.
     """
 
-    def __init__(self, jobs: Jobs, prices: Floats, slots: int) -> None:
+    def __init__(self, jobs: JobTables, prices: Floats, slots: int) -> None:
         self.jobs, self.slots = jobs, slots
         self.tables = tables_of(jobs, prices)
         self.servers = empty_servers(jobs, slots)

@@ -20,7 +20,7 @@ from optsched.families.completion.optimum.board.plans import pieces_of, schedule
 from optsched.families.completion.optimum.relaxations.offers import Offers
 from optsched.families.completion.optimum.search.dispatch import (
     Placed,
-    Platform,
+    ServerArrays,
     dispatch,
     nothing_placed,
     placeable,
@@ -70,7 +70,7 @@ class Orders:
         self.inst, self.offers = inst, offers
         capacity = inst.arrays.capacity
         ps = types.ps_demand if len(types.ps_demand) else np.zeros((1, capacity.shape[1]), np.int64)
-        self.platform = Platform(capacity, types.worker_demand, ps, types.ps_needed, types.ring)
+        self.platform = ServerArrays(capacity, types.worker_demand, ps, types.ps_needed, types.ring)
         self.arrival = np.array([job.arrival for job in inst.jobs], np.int64)
         self.weight = np.array([job.weight for job in inst.jobs])
         self.most = max((job.chunks for job in inst.jobs), default=1)

@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from optsched.engine.reserve import Reserve, busy
-from optsched.families.completion.certificate.bound import Evaluation, value_step
+from optsched.families.completion.certificate.bound import BoundEvaluator, value_step
 from optsched.families.completion.certificate.choices import menu_of
 from optsched.families.completion.certificate.conflicts import FIRST
 from optsched.families.completion.certificate.format import CompletionCertificate, latest_cost
@@ -25,7 +25,7 @@ from optsched.families.completion.certificate.program import (
     MOST_JOBS,
     MOST_LISTS,
     Conflict,
-    Program,
+    TimelineProof,
     proved,
 )
 from optsched.families.completion.certificate.states import ITEM, NOTHING
@@ -33,12 +33,12 @@ from optsched.families.completion.certificate.timeline import (
     MOST_STATES,
     Path,
     Timeline,
+    TimelineGrid,
     UnfinishedError,
-    Units,
 )
 from optsched.families.completion.instance import CompletionSchedule
 from optsched.families.completion.optimum.cpsat import Choices, unmasked
-from optsched.families.completion.optimum.cpsat import Program as Declared
+from optsched.families.completion.optimum.cpsat import TimelineProof as Declared
 from optsched.families.completion.optimum.relaxations.priced_search import Portfolio, certify
 from optsched.families.completion.optimum.relaxations.repricing import Listed, Repricing
 from optsched.families.completion.optimum.timeline.packing import conflict_in_time, conflict_of
@@ -94,7 +94,7 @@ class Prover:
     def __init__(self, search: Portfolio, problem: WindowBlocks) -> None:
         self.search, self.progress, self.inst = search, search.progress, search.inst
         self.step = value_step(self.inst)
-        self.evaluation = Evaluation(self.inst)
+        self.evaluation = BoundEvaluator(self.inst)
         self.platform = self.evaluation.platform
         self.repricing = Repricing(problem, search.prices, threads=search.threads, seed=search.seed)
         self.lists: list[Listed] = []
@@ -193,12 +193,12 @@ class Prover:
             self._report(self.value())
             return False
         self.fitting = np.zeros((1, len(menu.items)), np.int64)
-        Units(self.evaluation, menu, 0).check(self.slots, MOST_LISTS)
+        TimelineGrid(self.evaluation, menu, 0).check(self.slots, MOST_LISTS)
         for bits in range(FINEST, COARSEST, -1):
-            self.units = Units(self.evaluation, menu, bits + MARGIN)
+            self.units = TimelineGrid(self.evaluation, menu, bits + MARGIN)
             if self._read(self.search.prices) is not None:
                 break
-        self.units = Units(self.evaluation, menu, bits)
+        self.units = TimelineGrid(self.evaluation, menu, bits)
         first = self._read(self.search.prices)
         self.lists = [] if first is None else [first]
         return first is not None
@@ -379,7 +379,7 @@ class Prover:
 
         def made() -> CompletionCertificate:
             first = certify(self.inst, prices)
-            program = Program(value=steps, grid_bits=bits, prices=lists, conflicts=conflicts)
+            program = TimelineProof(value=steps, grid_bits=bits, prices=lists, conflicts=conflicts)
             try:
                 proved(self.evaluation, program)
             except TooLargeError:  # to be looked at at once

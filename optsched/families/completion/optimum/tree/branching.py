@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from optsched.engine.branch import Split, Tree
+from optsched.engine.branch import BranchAndBoundTree, Split
 from optsched.engine.colgen import Column, Pricing, Relaxation
-from optsched.families.completion.certificate.bound import UNLIMITED, Evaluation
+from optsched.families.completion.certificate.bound import UNLIMITED, BoundEvaluator
 from optsched.families.completion.certificate.format import (
     ATTRIBUTES,
     CompletionCertificate,
@@ -24,7 +24,7 @@ from optsched.families.completion.certificate.format import (
 from optsched.families.completion.certificate.format import Split as SplitNode
 from optsched.families.completion.instance import Piece
 from optsched.families.completion.modes import Modes
-from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, Jobs
+from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, JobTables
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.proofs.grid import sparse, to_grid
 from optsched.proofs.limits import LARGEST
@@ -38,7 +38,7 @@ BITS = 20
 class WindowBlocks(CapacityRelaxation):
     """The decomposition at a node: limits on the attributes of every job, shape (J, 5, 2)."""
 
-    def __init__(self, jobs: Jobs, slots: int, priced: Flags | None = None) -> None:
+    def __init__(self, jobs: JobTables, slots: int, priced: Flags | None = None) -> None:
         super().__init__(jobs, slots, 1)
         self.priced = priced  # (R,) resources that may have a price; None: all
         self.limits = self.root()
@@ -155,7 +155,7 @@ def _cut(values: Ints, x: Floats) -> tuple[int, float]:
 
 
 def certify_tree(
-    problem: WindowBlocks, tree: Tree, largest: int = LARGEST
+    problem: WindowBlocks, tree: BranchAndBoundTree, largest: int = LARGEST
 ) -> CompletionCertificate:
     """Certify by the tree, every leaf with the prices that gave its bound.
 
@@ -169,9 +169,11 @@ def certify_tree(
         negligible *= 30
 
 
-def _certificate(problem: WindowBlocks, tree: Tree, negligible: float) -> CompletionCertificate:
+def _certificate(
+    problem: WindowBlocks, tree: BranchAndBoundTree, negligible: float
+) -> CompletionCertificate:
     inst = problem.jobs.inst
-    slots = Evaluation(inst).slots
+    slots = BoundEvaluator(inst).slots
     lists: list[tuple[tuple[int, ...], ...]] = []
     index: dict[bytes, int] = {}
     heaviest = max((job.weight for job in inst.jobs), default=1.0)

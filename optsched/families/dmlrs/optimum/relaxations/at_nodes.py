@@ -18,11 +18,11 @@ from optsched.engine.slot_tree import SlotNode
 from optsched.families.dmlrs.certificate.forced import Forced, unpackable
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation, oracle_steps
-from optsched.families.dmlrs.oracle.request import Request, Window
+from optsched.families.dmlrs.oracle.request import CompletionWindow, Request
 from optsched.families.dmlrs.oracle.schedule import Best, Oracle
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.process import work_units
-from optsched.scheduling.oracle.schedule import Machines
+from optsched.scheduling.oracle.schedule import PricedMachines
 
 ANY, INNER_ONLY, OUTER_ONLY = 0, 1, 2
 PENALTY = 100.0  # times the value of all jobs: the price of not running a job that must
@@ -139,13 +139,13 @@ class NodeBlocks(ABC):
         self,
         i: int,
         request: Request,
-        machines: Machines,
+        machines: PricedMachines,
         dual: float,
         *together: Any,
     ) -> tuple[float, Best | None]:
         """Return the best payoff of a job at this node, and its schedule if that beats ``dual``.
 
-        ``together`` are the last fields of a `Window`.
+        ``together`` are the last fields of a `CompletionWindow`.
         """
         node = self.node
         stay_out = not self.equality[i]
@@ -153,7 +153,9 @@ class NodeBlocks(ABC):
         best = None
         if self.inst.earliest[i] is not None and first <= last:
             limits = np.stack((node.lower[i], node.upper[i], node.mode[i]))
-            best = self.oracle.within(request, machines, Window(first, last, limits, *together))
+            best = self.oracle.within(
+                request, machines, CompletionWindow(first, last, limits, *together)
+            )
             work_units.steps(oracle_steps(request, machines.free.shape))
         if best is None:
             return (0.0 if stay_out else -np.inf), None

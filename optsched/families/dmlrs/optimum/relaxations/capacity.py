@@ -20,7 +20,7 @@ from optsched.families.dmlrs.oracle.schedule import Best
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
 from optsched.scheduling.board import book, over_slots
-from optsched.scheduling.oracle.schedule import Machines
+from optsched.scheduling.oracle.schedule import PricedMachines
 
 ANSWER_STEPS = 10_000  # of the oracle and what is made of its answer
 MACHINE_STEPS = 10  # of the oracle in a slot, for every class and resource
@@ -58,9 +58,11 @@ class CapacityRelaxation:
         self.equality = np.zeros(self.jobs, bool)
         self.oracle = oracle_for(inst, len(self.classes))
 
-    def machines(self, prices: Floats) -> Machines:
+    def machines(self, prices: Floats) -> PricedMachines:
         """Return the empty cluster at the prices of all rows."""
-        return Machines(np.ascontiguousarray(prices.reshape(self.shape)), self.free, self.count)
+        return PricedMachines(
+            np.ascontiguousarray(prices.reshape(self.shape)), self.free, self.count
+        )
 
     def by_machine(self, prices: Floats) -> Floats:
         """Spread class prices over single machines: shape (T, R, H)."""
@@ -87,7 +89,7 @@ class CapacityRelaxation:
             else:
                 yield found.payoff, self.column(i, found, machines)
 
-    def column(self, i: int, best: Best, machines: Machines) -> Column:
+    def column(self, i: int, best: Best, machines: PricedMachines) -> Column:
         """Return the column of a schedule, placed on the cheapest classes."""
         entries = self.oracle.places(self.requests[i], machines, best)
         return self.placed_column(i, best.completion, best.amount, entries)

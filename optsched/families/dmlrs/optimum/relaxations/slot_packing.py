@@ -32,7 +32,7 @@ class Slots(NamedTuple):
     upper: Ints  # (T, I)
 
 
-class Machine(NamedTuple):
+class PricedMachine(NamedTuple):
     """What one machine may host: jobs, their value and loads, the prices it charges."""
 
     value: Floats  # (I, N + 1) of n workers
@@ -45,7 +45,7 @@ class Machine(NamedTuple):
 
 
 class Knapsack(NamedTuple):
-    """One resource, or all of them added up, of a `Machine`: a relaxation that is fast to solve."""
+    """One resource, or the sum of all, of a `PricedMachine`: a relaxation that is fast to solve."""
 
     size: Floats  # (n, N + 1): of this many workers; the machine's is 1
     density: Floats  # (n,): the greatest of every item
@@ -102,7 +102,7 @@ def pack_slot(t: int, slots: Slots, number: Ints, group: Ints) -> float:
     list_of = np.empty(sets, np.int64)
     m, excess = 0, 0.0
     for c in range(classes):
-        machine = Machine(value, price[:, c], load, capacity[c], lower, upper, item[:n])
+        machine = PricedMachine(value, price[:, c], load, capacity[c], lower, upper, item[:n])
         sack = surrogate(machine)
         excess += min(count[c], n) * set_values(machine, sack, forced, net_value[c], closure)
         used = 0
@@ -130,7 +130,7 @@ def pack_slot(t: int, slots: Slots, number: Ints, group: Ints) -> float:
         left ^= a
         if a == 0:
             continue
-        machine = Machine(value, price[:, c], load, capacity[c], lower, upper, item[:n])
+        machine = PricedMachine(value, price[:, c], load, capacity[c], lower, upper, item[:n])
         best_of_set(machine, surrogate(machine), a, -np.inf, plain_int(MOST_STEPS), y)
         for j in range(n):
             if (a >> j) & 1:
@@ -157,7 +157,7 @@ def holds(load: Floats, free: Floats) -> bool:
 
 
 @kernel
-def surrogate(machine: Machine) -> Knapsack:
+def surrogate(machine: PricedMachine) -> Knapsack:
     """Choose the resource, or all of them added up, whose fractional knapsack is the tightest."""
     value, price, load, capacity, lower, upper, item = machine
     n, resources = item.size, capacity.size
@@ -221,7 +221,7 @@ def promised(
 
 @kernel
 def set_values(
-    machine: Machine, sack: Knapsack, forced: int, net_value: Floats, closure: Floats
+    machine: PricedMachine, sack: Knapsack, forced: int, net_value: Floats, closure: Floats
 ) -> float:
     """Fill ``net_value`` (2**n,) of every set of items: its best load, -inf if a subset is as good.
 
@@ -250,7 +250,7 @@ def set_values(
 
 @kernel
 def best_of_set(
-    machine: Machine, sack: Knapsack, items: int, floor: float, steps: int, y: Ints
+    machine: PricedMachine, sack: Knapsack, items: int, floor: float, steps: int, y: Ints
 ) -> tuple[float, int]:
     """Search the best load with some workers of every item of a set, above ``floor``.
 

@@ -21,8 +21,8 @@ from optsched.families.dmlrs.optimum.relaxations.slot_packing import Slots, pack
 from optsched.families.dmlrs.oracle.schedule import Best
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
-from optsched.scheduling.board import Plan
-from optsched.scheduling.oracle.schedule import Machines
+from optsched.scheduling.board import JobPlan
+from optsched.scheduling.oracle.schedule import PricedMachines
 
 PACKING_STEPS = 2_000  # elementary ones of a packing, for every job and slot
 
@@ -108,7 +108,7 @@ class SlotBlocks(NodeBlocks):
         if self.impossible:
             return Pricing(best, columns)
         worker, charged = self.by_job(prices), self.by_class(prices)
-        machines = Machines(charged, self.free, self.count)
+        machines = PricedMachines(charged, self.free, self.count)
         for i, request in enumerate(self.requests):
             most = int(self.max_units[i].max(initial=0))
             best[i], found = self.best_schedule(
@@ -160,7 +160,7 @@ class SlotBlocks(NodeBlocks):
         rows = np.flatnonzero(use)
         return Column(self.jobs + t, 0.0, rows, use[rows], number.copy())
 
-    def patterns_of(self, plans: Mapping[int, Plan]) -> list[Column]:
+    def patterns_of(self, plans: Mapping[int, JobPlan]) -> list[Column]:
         """Return what sits together in ``plans``, as columns."""
         number, group = np.zeros((2, self.slots, self.jobs), np.int64)
         for i, plan in plans.items():

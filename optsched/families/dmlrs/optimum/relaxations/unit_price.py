@@ -20,9 +20,9 @@ from optsched.families.dmlrs.optimum.relaxations.capacity import NEGLIGIBLE, Cap
 from optsched.families.dmlrs.oracle.request import Request
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
-from optsched.scheduling.board import Plan
+from optsched.scheduling.board import JobPlan
 from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
-from optsched.scheduling.oracle.schedule import Machines
+from optsched.scheduling.oracle.schedule import PricedMachines
 
 SIDES = (0, 1)  # workers, PS
 NODES = 2500  # of the search for a pattern: where prices make all jobs equally dense, few are cut
@@ -137,7 +137,7 @@ class UnitPriceDecomposition(NodeBlocks):
         charged = np.zeros(self.free.shape)
         for i in range(self.jobs):
             charged[:, -2], charged[:, -1] = units[0, i], units[1, i]
-            machines = Machines(charged, self.free, self.count)
+            machines = PricedMachines(charged, self.free, self.count)
             best[i], found = self.best_schedule(i, self.extended[i], machines, float(duals[i]))
             if found is not None:
                 entries = self.oracle.places(self.extended[i], machines, found)
@@ -173,7 +173,7 @@ class UnitPriceDecomposition(NodeBlocks):
         for b in np.flatnonzero((total > duals[self.jobs :]) & (total > 0)).tolist():
             columns.append(self.host_column(b, out[b]))
 
-    def patterns_of(self, plans: Mapping[int, Plan]) -> list[Column]:
+    def patterns_of(self, plans: Mapping[int, JobPlan]) -> list[Column]:
         """Return what the machines host in ``plans``, as columns."""
         hosted: dict[tuple[int, int], Ints] = {}
         for i, plan in plans.items():

@@ -26,8 +26,8 @@ from optsched.numbers.streams import Streams
 from optsched.problem import Schedule
 from optsched.process import work_units
 from optsched.scheduling import board
-from optsched.scheduling.board import Plan, PlanBoard, load, over_slots, plan_of, planned_jobs
-from optsched.scheduling.oracle.schedule import Machines
+from optsched.scheduling.board import JobPlan, PlanBoard, load, over_slots, plan_of, planned_jobs
+from optsched.scheduling.oracle.schedule import PricedMachines
 
 FACTORS = (  # multiples of the dual prices, and the share of leftovers that is charged
     (0.0, 0.0),
@@ -61,7 +61,7 @@ class SharedBoard(PlanBoard):
         super().__init__(requests(inst), (shared, shared))
         ones = np.ones(free.shape[2], np.int64)
         self.machines = [
-            Machines(np.ascontiguousarray(prices * x), shared, ones, fragmentation_penalty)
+            PricedMachines(np.ascontiguousarray(prices * x), shared, ones, fragmentation_penalty)
             for x, fragmentation_penalty in FACTORS
         ]
         self.oracle = oracle_for(inst, free.shape[2])
@@ -76,7 +76,7 @@ class SharedBoard(PlanBoard):
             return False
         entries = self.oracle.places(request, machines, best)
         value = float(request.utility[best.completion])
-        self.restore(i, Plan(value, best.completion, entries))
+        self.restore(i, JobPlan(value, best.completion, entries))
         return True
 
 
@@ -105,11 +105,11 @@ class Neighborhood:
         """Insert the jobs at the full prices, in an order, until stopped."""
         construct(self.board, order, len(FACTORS) - 1, stop)
 
-    def load(self, plans: Mapping[int, Plan]) -> None:
+    def load(self, plans: Mapping[int, JobPlan]) -> None:
         """Replace the state by ``plans``."""
         load(self.board, plans)
 
-    def plans_of(self, schedule: Schedule) -> dict[int, Plan]:
+    def plans_of(self, schedule: Schedule) -> dict[int, JobPlan]:
         """Return the plans of a schedule that the judge has accepted, of jobs that earn."""
         assert isinstance(schedule, DmlrsSchedule)
         plans = {}
@@ -128,8 +128,8 @@ class Neighborhood:
         seed: int,
         start: int,
         done: Callable[[], float],
-        met: Callable[[Mapping[int, Plan]], None],
-    ) -> dict[int, Plan]:
+        met: Callable[[Mapping[int, JobPlan]], None],
+    ) -> dict[int, JobPlan]:
         """Search from the present state; report every better schedule; return the best plans.
 
         ``met`` is called with every better state, whether it is reported or not.
@@ -160,12 +160,12 @@ class Neighborhood:
         progress.incumbent(value, self.schedule(best))
         return best
 
-    def schedule(self, plans: Mapping[int, Plan]) -> DmlrsSchedule:
+    def schedule(self, plans: Mapping[int, JobPlan]) -> DmlrsSchedule:
         """Turn plans into a schedule."""
         return DmlrsSchedule(jobs=planned_jobs(len(self.inst.jobs), plans, JobSchedule))
 
 
-def plan_column(problem: CapacityRelaxation, i: int, plan: Plan) -> Column:
+def plan_column(problem: CapacityRelaxation, i: int, plan: JobPlan) -> Column:
     """Return the column of a plan on single machines."""
     entries = plan.entries.copy()
     entries[:, 2] = problem.group[entries[:, 2]]

@@ -29,7 +29,7 @@ NODES = 60  # of the search for a machine's best pattern
 EQUAL = 1e-12  # payments, relatively: sums in other orders
 
 
-class Side(NamedTuple):
+class PackingSide(NamedTuple):
     """The workers, or the PS, of J jobs on H machines of C classes."""
 
     demand: Floats  # (J, R) of one worker, in units
@@ -47,7 +47,7 @@ class PricingProblem(NamedTuple):
     known: Flags  # (S,) whether there is a packing to begin with
 
 
-class Work(NamedTuple):
+class SlotWork(NamedTuple):
     """What J jobs may have in a slot, whichever it is."""
 
     want: Ints  # (J,) the most workers
@@ -81,7 +81,7 @@ class Workspace(NamedTuple):
     levels: Levels
 
 
-class Jobs(NamedTuple):
+class SlotJobs(NamedTuple):
     """What n jobs pay in a slot, and what they may have there."""
 
     value: Floats  # (n,) for a worker with its PS
@@ -110,8 +110,8 @@ class _Emptied(NamedTuple):
 @kernel(nogil=True)
 def price_slots(
     pricing: PricingProblem,
-    work: Work,
-    sides: tuple[Side, Side],
+    work: SlotWork,
+    sides: tuple[PackingSide, PackingSide],
     moves: int,
     rng: Generator,
     hosted: Hosted,
@@ -139,7 +139,7 @@ def price_slots(
         for k in range(n):
             for side in range(2):
                 part[side, k] = pricing.part[side, jobs[k], t]
-        mine = Jobs(pricing.value[s][jobs], part, work.want[jobs], work.needed[jobs])
+        mine = SlotJobs(pricing.value[s][jobs], part, work.want[jobs], work.needed[jobs])
         state = _State(
             hosted.worker[s][:, jobs],
             hosted.ps[s][:, jobs],
@@ -155,7 +155,7 @@ def price_slots(
 
 
 @kernel(nogil=True)
-def empty_machines(side: Side, jobs: Ints) -> EmptyMachines:
+def empty_machines(side: PackingSide, jobs: Ints) -> EmptyMachines:
     """Prepare for the machines of a side, and some jobs.
 
     Parameters
@@ -244,7 +244,7 @@ def _rank(machines: EmptyMachines, c: int, desk: Workspace) -> int:
 
 @kernel(nogil=True)
 def refill(
-    jobs: Jobs,
+    jobs: SlotJobs,
     machines: tuple[EmptyMachines, EmptyMachines],
     state: _State,
     new: bool,
@@ -309,7 +309,7 @@ def _few(rng: Generator) -> int:
 
 
 @kernel(nogil=True, counted=False)
-def _complete(jobs: Jobs, state: _State, i: int) -> int:
+def _complete(jobs: SlotJobs, state: _State, i: int) -> int:
     """Return how many workers of job i have their PS."""
     n = min(jobs.want[i], state.there[i])
     while jobs.needed[i, n] > state.served[i]:
@@ -318,7 +318,7 @@ def _complete(jobs: Jobs, state: _State, i: int) -> int:
 
 
 @kernel(nogil=True, counted=False)
-def _paid(jobs: Jobs, state: _State) -> float:
+def _paid(jobs: SlotJobs, state: _State) -> float:
     total = 0.0
     for i in range(jobs.want.size):
         total += jobs.value[i] * _complete(jobs, state, i)
@@ -353,7 +353,7 @@ def _empty(state: _State, workers: int, servers: int, rng: Generator, out: _Empt
 
 @kernel(nogil=True, counted=False)
 def _fill_workers(
-    jobs: Jobs,
+    jobs: SlotJobs,
     machines: EmptyMachines,
     h: int,
     follows: float,
@@ -378,7 +378,7 @@ def _fill_workers(
 
 @kernel(nogil=True, counted=False)
 def _fill_servers(
-    jobs: Jobs,
+    jobs: SlotJobs,
     machines: EmptyMachines,
     h: int,
     follows: float,

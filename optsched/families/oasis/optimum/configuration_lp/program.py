@@ -41,7 +41,7 @@ USED = 1e-9  # of a packing: less is none
 STEADY = 0.5  # of the prices at which slots are packed: the part of those before
 
 
-class Point(NamedTuple):
+class LpPoint(NamedTuple):
     """A solution."""
 
     value: float
@@ -143,7 +143,7 @@ class SlotProgram:
         )
         self.packings += fresh
 
-    def solve(self) -> tuple[Point, Floats]:
+    def solve(self) -> tuple[LpPoint, Floats]:
         """Return a solution, and the price of work of every job and slot, shape (J, T)."""
         # what was a solution is none after decisions, and stays one when columns come
         self.h.setOptionValue("simplex_strategy", DUAL if self.moved else PRIMAL)
@@ -153,9 +153,9 @@ class SlotProgram:
         x = np.array(self.h.getSolution().col_value)
         price = np.where(self.place >= 0, duals[self.place], 0.0) / self.work[:, None]
         value = -float(self.h.getInfo().objective_function_value)
-        return Point(value, x[: self.count], x[self.first :]), price
+        return LpPoint(value, x[: self.count], x[self.first :]), price
 
-    def improve(self, rounds: int) -> Point:
+    def improve(self, rounds: int) -> LpPoint:
         """Add the best packings at the prices, some times; return the solution."""
         for _ in range(rounds):
             point, price = self.solve()
@@ -166,13 +166,13 @@ class SlotProgram:
             self.add(self.slots.price_some(self.every, price, self.last, self.used(point)))
         return self.solve()[0]
 
-    def used(self, point: Point) -> dict[int, Slot]:
+    def used(self, point: LpPoint) -> dict[int, Slot]:
         """Return the packing of every slot that is used most; none where none is used."""
         order = np.argsort(point.z, kind="stable")
         some = order[point.z[order] > USED]
         return {self.packings[k].slot: self.packings[k] for k in some.tolist()}
 
-    def settle(self, point: Point) -> Point:
+    def settle(self, point: LpPoint) -> LpPoint:
         """Give one slot after the other its packing, and the others new ones; return the end."""
         first, settled = self.first, np.zeros(self.slots.blocks.slots, bool)
         columns: list[int] = []

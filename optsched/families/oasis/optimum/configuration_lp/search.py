@@ -16,12 +16,12 @@ import numpy as np
 from numpy.random import Generator
 
 from optsched.families.oasis.instance import OasisSchedule
-from optsched.families.oasis.optimum.configuration_lp.program import Point, SlotProgram
+from optsched.families.oasis.optimum.configuration_lp.program import LpPoint, SlotProgram
 from optsched.families.oasis.optimum.configuration_lp.slots import Slot, Slots
 from optsched.families.oasis.optimum.relaxations.cutting_planes import LpGuidance
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
 from optsched.numbers.arrays import Floats, Ints
-from optsched.scheduling.board import Plan
+from optsched.scheduling.board import JobPlan
 
 EQUAL = 1e-9  # values, relatively: sums in other orders
 
@@ -158,7 +158,9 @@ class SlotSearch:
                 out[i] = np.array(some, np.int64)
         return out
 
-    def search(self, left: Callable[[], float], found: Callable[[dict[int, Plan]], float]) -> None:
+    def search(
+        self, left: Callable[[], float], found: Callable[[dict[int, JobPlan]], float]
+    ) -> None:
         """Search until no time is left; hand over plans that may be better.
 
         Parameters
@@ -214,7 +216,7 @@ class SlotSearch:
             if self.program.lowest[i] != k:
                 self.program.open(i, k)
 
-    def _dive(self, least: float, left: Callable[[], float]) -> Point | None:
+    def _dive(self, least: float, left: Callable[[], float]) -> LpPoint | None:
         """Decide what is open; None if that earns less than ``least``, or takes too long."""
         program, params, level = self.program, self.params, 0
         point = program.improve(1)
@@ -261,7 +263,7 @@ class SlotSearch:
             program.open(i, lowest)
         return max(some, key=lambda i: value[i])
 
-    def _recover(self, point: Point, least: float, left: Callable[[], float]) -> Point:
+    def _recover(self, point: LpPoint, least: float, left: Callable[[], float]) -> LpPoint:
         """Add packings for what was decided, as long as that may earn ``least`` soon."""
         while (
             least * (1 - self.params.loss) < point.value < least * (1 - EQUAL)
@@ -281,11 +283,11 @@ class SlotSearch:
         settled = i in self.decided and k <= self.program.lowest[i]
         return None if settled else k, 1.0 - float(tail[k + 1 :].max(initial=0.0))
 
-    def plans(self, point: Point) -> dict[int, Plan]:
+    def plans(self, point: LpPoint) -> dict[int, JobPlan]:
         """Give every slot one packing; return where the jobs run whose work is done."""
         return self.of_packings(self.program.used(self.program.settle(point)))
 
-    def of_packings(self, chosen: Mapping[int, Slot]) -> dict[int, Plan]:
+    def of_packings(self, chosen: Mapping[int, Slot]) -> dict[int, JobPlan]:
         """Return where the jobs run whose work is done by packings, slot -> packing."""
         rows: dict[int, list[tuple[int, int, int, int]]] = {}
         left, utility = list(self.blocks.inst.work), self.blocks.arrays.utility
@@ -305,7 +307,7 @@ class SlotSearch:
                         (side, t, int(h), int(kept[h])) for h in np.flatnonzero(kept)
                     )
         return {
-            i: Plan(float(utility[i, t]), t, np.array(rows[i], np.int64))
+            i: JobPlan(float(utility[i, t]), t, np.array(rows[i], np.int64))
             for i, t in end.items()
             if left[i] == 0 and utility[i, t] > 0
         }

@@ -15,9 +15,9 @@ from numpy.random import Generator
 from optsched.families.oasis.instance import OasisSchedule
 from optsched.families.oasis.optimum.configuration_lp.packing import (
     Hosted,
+    PackingSide,
     PricingProblem,
-    Side,
-    Work,
+    SlotWork,
     price_slots,
 )
 from optsched.families.oasis.optimum.relaxations.capacity import SIDES
@@ -67,11 +67,11 @@ class Slots:
             for c, members in enumerate(classes):
                 of[members] = c
         self.sides = (
-            Side(blocks.demand[0], blocks.capacity[0], kind[0]),
-            Side(blocks.demand[1], blocks.capacity[1], kind[1]),
+            PackingSide(blocks.demand[0], blocks.capacity[0], kind[0]),
+            PackingSide(blocks.demand[1], blocks.capacity[1], kind[1]),
         )
         self.shapes = [(of.size, blocks.jobs) for of in kind]
-        self.work = Work(self.most, self.needed)
+        self.work = SlotWork(self.most, self.needed)
         worker, ps = prices[0], prices[1] * ratio[:, None]
         sizes = [
             (side.demand / np.maximum(side.kinds.max(axis=0), 1.0)).max(axis=1, initial=0.0)

@@ -17,7 +17,7 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import close
 from optsched.process import work_units
 from optsched.scheduling.board import over_slots, plan_entries
-from optsched.scheduling.oracle.schedule import Machines, Oracle, Request
+from optsched.scheduling.oracle.schedule import Oracle, PricedMachines, Request
 
 SIDES = (0, 1)  # workers, PS
 COLUMN_STEPS = 15_000  # of making a column
@@ -82,11 +82,11 @@ class CapacityRelaxation:
             max((request.work for request in self.requests), default=1),
         )
 
-    def machines(self, prices: Floats) -> tuple[Machines, Machines]:
+    def machines(self, prices: Floats) -> tuple[PricedMachines, PricedMachines]:
         """Return both sides of the empty cluster at the prices of all rows."""
         parts = np.split(prices, [self.sizes[0]])
         worker, ps = (
-            Machines(np.ascontiguousarray(p.reshape(shape)), free, count)
+            PricedMachines(np.ascontiguousarray(p.reshape(shape)), free, count)
             for p, shape, free, count in zip(parts, self.shapes, self.free, self.count, strict=True)
         )
         return worker, ps
@@ -128,7 +128,7 @@ class CapacityRelaxation:
         return COLUMN_STEPS + slots * each
 
     def column(
-        self, i: int, completion: int, amount: Ints, workers: Machines, ps: Machines
+        self, i: int, completion: int, amount: Ints, workers: PricedMachines, ps: PricedMachines
     ) -> Column:
         """Return the column of a schedule, placed on the cheapest classes."""
         request = self.requests[i]

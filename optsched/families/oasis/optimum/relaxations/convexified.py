@@ -11,10 +11,10 @@ import numpy as np
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.relaxations.capacity import NEGLIGIBLE
 from optsched.families.oasis.optimum.relaxations.convexified_kernels import (
-    Found,
-    Jobs,
+    JobResults,
     Scratch,
-    Side,
+    SideDemand,
+    SweepJobs,
     sweep,
 )
 from optsched.numbers.arrays import Floats, Ints
@@ -56,7 +56,7 @@ class RelaxedBlocks:
         last = np.where(
             useful.any(axis=1), self.slots - 1 - useful[:, ::-1].argmax(axis=1), a.arrival - 1
         )
-        self.jobs = Jobs(
+        self.jobs = SweepJobs(
             arrival=a.arrival,
             last=last.astype(np.int64),
             work=a.work,
@@ -68,10 +68,10 @@ class RelaxedBlocks:
         )
         demand = (a.worker_demand.astype(float), a.ps_demand.astype(float))
         self.sides = (
-            Side(demand[0], _units_that_fit(demand[0], capacity[0], count[0], a.chunks)),
-            Side(demand[1], _units_that_fit(demand[1], capacity[1], count[1], a.chunks)),
+            SideDemand(demand[0], _units_that_fit(demand[0], capacity[0], count[0], a.chunks)),
+            SideDemand(demand[1], _units_that_fit(demand[1], capacity[1], count[1], a.chunks)),
         )
-        self.found = Found(
+        self.found = JobResults(
             np.zeros(self.blocks), np.full(self.blocks, -1, np.int64), np.zeros(self.blocks)
         )
         self.known: dict[bool, Scratch] = {}

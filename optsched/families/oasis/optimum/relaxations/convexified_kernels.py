@@ -37,7 +37,7 @@ from optsched.scheduling.oracle.workload import hull
 ENOUGH = 1e-6  # worker-slots that may be missing: roundings of sums
 
 
-class Jobs(NamedTuple):
+class SweepJobs(NamedTuple):
     """I jobs, T slots."""
 
     arrival: Ints  # (I,) slot
@@ -50,14 +50,14 @@ class Jobs(NamedTuple):
     utility: Floats  # (I, T) of completing in a slot
 
 
-class Side(NamedTuple):
+class SideDemand(NamedTuple):
     """Workers, or PS, of I jobs on machines in C classes, with R resources."""
 
     demand: Floats  # (I, R) units of one
     max_units: Floats  # (I, C) how many all machines of a class hold together
 
 
-class Found(NamedTuple):
+class JobResults(NamedTuple):
     """What the kernel finds of each job."""
 
     payoff: Floats  # (I,) at most this, at least 0
@@ -233,7 +233,7 @@ def unit_prices(
     i: int,
     arrival: int,
     slots: int,
-    sides: tuple[Side, Side],
+    sides: tuple[SideDemand, SideDemand],
     prices: tuple[Floats, Floats],
     scratch: Scratch,
 ) -> None:
@@ -256,12 +256,12 @@ def unit_prices(
 
 @kernel(nogil=True)
 def sweep(
-    jobs: Jobs,
-    sides: tuple[Side, Side],
+    jobs: SweepJobs,
+    sides: tuple[SideDemand, SideDemand],
     prices: tuple[Floats, Floats],
     chosen: Ints,
     hulls: bool,
-    found: Found,
+    found: JobResults,
     usage: tuple[Floats, Floats],
     scratch: Scratch,
 ) -> float:

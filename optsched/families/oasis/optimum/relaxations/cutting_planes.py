@@ -30,7 +30,11 @@ from optsched.families.oasis.optimum.relaxations.relaxation import (
     solve_program,
 )
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
-from optsched.families.oasis.optimum.relaxations.windows import Window, window_steps, windowed_costs
+from optsched.families.oasis.optimum.relaxations.windows import (
+    ConstantRun,
+    window_steps,
+    windowed_costs,
+)
 from optsched.families.oasis.optimum.tree.nodes import Node
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.process import work_units
@@ -294,7 +298,7 @@ class CutLoop:
             last = int(useful[-1])
             work, lower = self.problem.inst.work[i], blocks.node.lower[i]
             worker, ps = (np.ascontiguousarray(p[i]) for p in prices)
-            window = Window(worker, ps, blocks.needed[i], lower, upper, work)
+            window = ConstantRun(worker, ps, blocks.needed[i], lower, upper, work)
             windowed_costs(window, a, last, blocks.table, blocks.ending)
             work_units.steps(window_steps(a, last, work))
             utility = blocks.arrays.utility[i, first : last + 1]

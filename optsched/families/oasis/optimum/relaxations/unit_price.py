@@ -18,7 +18,7 @@ from optsched.engine.colgen import Column, Pricing
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.relaxations.capacity import NEGLIGIBLE, SIDES
 from optsched.families.oasis.optimum.relaxations.windows import (
-    Window,
+    ConstantRun,
     window_steps,
     windowed_backtrack,
     windowed_costs,
@@ -183,7 +183,7 @@ class UnitPriceDecomposition:
         if first > last:
             return (0.0 if stay_out else -np.inf), None
         utility = self.arrays.utility[i]
-        job = Window(lam, sig, self.needed[i], node.lower[i], node.upper[i], inst.work[i])
+        job = ConstantRun(lam, sig, self.needed[i], node.lower[i], node.upper[i], inst.work[i])
         windowed_costs(job, arrival, last, self.table, self.ending)
         work_units.steps(window_steps(arrival, last, inst.work[i]))
         payoff = utility[first : last + 1] - self.ending[first : last + 1]

@@ -16,7 +16,7 @@ from optsched.numbers.kernels import kernel
 STEPS = 18  # elementary ones of the cheapest work, for every slot and unit of work
 
 
-class Window(NamedTuple):
+class ConstantRun(NamedTuple):
     """One job that runs some workers in every slot."""
 
     worker_price: Floats  # (T,) of one worker in a slot
@@ -36,7 +36,7 @@ def _shift_min(old: Floats, new: Floats, n: int, cost: float, work: int) -> None
 
 
 @kernel(nogil=True)
-def windowed_costs(job: Window, first: int, last: int, table: Floats, ending: Floats) -> None:
+def windowed_costs(job: ConstantRun, first: int, last: int, table: Floats, ending: Floats) -> None:
     """Cheapest cost of a job that runs ``lower[t] <= n_t <= upper[t]`` workers in slot t.
 
     ``table[t - first + 1, s]`` is the least cost with s worker-slots done after slot t, where s =
@@ -68,7 +68,7 @@ def windowed_costs(job: Window, first: int, last: int, table: Floats, ending: Fl
 
 @kernel
 def windowed_backtrack(
-    job: Window, first: int, completion: int, table: Floats, ending: Floats, amount: Ints
+    job: ConstantRun, first: int, completion: int, table: Floats, ending: Floats, amount: Ints
 ) -> None:
     """Read a cheapest job that ends in ``completion`` out of a table.
 

@@ -18,9 +18,9 @@ from numpy.random import Generator
 
 from optsched.families.oasis.optimum.relaxations.convexified import RelaxedBlocks
 from optsched.families.oasis.optimum.relaxations.convexified_kernels import (
-    Jobs,
     Scratch,
-    Side,
+    SideDemand,
+    SweepJobs,
     pop,
     push,
     unit_prices,
@@ -28,7 +28,7 @@ from optsched.families.oasis.optimum.relaxations.convexified_kernels import (
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.process import work_units
-from optsched.scheduling.board import Plan, PlanBoard
+from optsched.scheduling.board import JobPlan, PlanBoard
 
 MACHINE_STEPS = 2.0  # of a machine that is looked at in a slot
 MOVE = 0.2  # units of effort to choose the jobs of a move
@@ -43,7 +43,7 @@ TERMS = (
 )  # factors of prices, shares of what is left
 
 
-class Machines(NamedTuple):
+class MachineArrays(NamedTuple):
     """One side of the cluster: H machines, class by class."""
 
     member: Ints  # (H,) machines
@@ -56,7 +56,7 @@ class _SideDemand(NamedTuple):
 
     unit: Floats  # (C, T) price of a worker
     price: Floats  # (C, R, T) price of a unit of each resource
-    machines: Machines
+    machines: MachineArrays
     demand: Floats  # (R,) units of a worker
     fragmentation_penalty: float  # share of the value of what is left over that is charged
 
@@ -123,11 +123,11 @@ def _offers(t: int, s: int, mine: _SideDemand, limit: int, dearest: float, slot:
 @kernel(nogil=True)
 def insert(
     i: int,
-    jobs: Jobs,
-    sides: tuple[Side, Side],
+    jobs: SweepJobs,
+    sides: tuple[SideDemand, SideDemand],
     prices: tuple[Floats, Floats],
     terms: tuple[float, float, float],
-    machines: tuple[Machines, Machines],
+    machines: tuple[MachineArrays, MachineArrays],
     scratch: Scratch,
     slot: Scratch,
 ) -> tuple[float, int, Ints]:
@@ -292,7 +292,7 @@ class GreedySchedule(PlanBoard):
         work_units.steps(MACHINE_STEPS * looked * float(blocks.window[i]))
         if completion < 0:
             return False
-        self.plans[i] = Plan(value, completion, entries)
+        self.plans[i] = JobPlan(value, completion, entries)
         self.value += value
         return True
 
@@ -360,9 +360,9 @@ class LocalSearch:
         return True
 
 
-def _machines(capacity: Ints, classes: list[list[int]], slots: int) -> Machines:
+def _machines(capacity: Ints, classes: list[list[int]], slots: int) -> MachineArrays:
     """Return the empty machines of a side; ``capacity`` has shape (H, R)."""
-    return Machines(
+    return MachineArrays(
         np.array([h for members in classes for h in members], np.int64),
         np.cumsum([0, *map(len, classes)]).astype(np.int64),
         np.broadcast_to(capacity.T.astype(float), (slots, *capacity.T.shape)).copy(),

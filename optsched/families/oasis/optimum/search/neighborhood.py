@@ -24,7 +24,7 @@ from optsched.numbers.streams import Streams
 from optsched.problem import Schedule
 from optsched.process import work_units
 from optsched.scheduling import board
-from optsched.scheduling.board import Plan, load, plan_of, planned_jobs
+from optsched.scheduling.board import JobPlan, load, plan_of, planned_jobs
 
 FACTORS = (  # multiples of the dual prices, and whether slots are packed anew
     (0.0, False),
@@ -151,7 +151,7 @@ class Neighborhood:
                 plans[i] = plan
         load(self.board, plans)
 
-    def complete(self, plans: Mapping[int, Plan]) -> float:
+    def complete(self, plans: Mapping[int, JobPlan]) -> float:
         """Replace the state by ``plans``, and put in what finds room; return the value."""
         load(self.board, plans)
         others = [i for i in self._jobs(np.argsort(-self.earned, kind="stable")) if i not in plans]
@@ -160,7 +160,7 @@ class Neighborhood:
 
     def search(
         self, progress: Progress, *, seed: int, start: int, done: Callable[[], float]
-    ) -> dict[int, Plan]:
+    ) -> dict[int, JobPlan]:
         """Search from the present state; report every better schedule; return the best plans.
 
         A better schedule that ``progress`` knows already, or gets to know, replaces the state.
@@ -209,11 +209,11 @@ class Neighborhood:
         progress.incumbent(value, self.schedule(best))
         return best
 
-    def plans(self) -> dict[int, Plan]:
+    def plans(self) -> dict[int, JobPlan]:
         """Return where the jobs run at present."""
         return {i: self.board.plan(i) for i in self.board.plans}
 
-    def schedule(self, plans: Mapping[int, Plan]) -> OasisSchedule:
+    def schedule(self, plans: Mapping[int, JobPlan]) -> OasisSchedule:
         """Turn plans into a schedule."""
         return OasisSchedule(jobs=planned_jobs(len(self.inst.jobs), plans, JobSchedule))
 

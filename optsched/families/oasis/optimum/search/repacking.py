@@ -20,7 +20,7 @@ from optsched.scheduling.oracle.slots import plain_int, units_that_fit
 NODES = 30  # of the search for a machine's best pattern
 
 
-class Side(NamedTuple):
+class RepackingSide(NamedTuple):
     """The workers, or the PS, of I jobs on H machines in T slots, and room for the next job."""
 
     demand: Floats  # (I, R) of one worker, in units
@@ -38,7 +38,7 @@ class Side(NamedTuple):
 
 
 @kernel
-def count_slots(i: int, first: int, last: int, side: Side) -> None:
+def count_slots(i: int, first: int, last: int, side: RepackingSide) -> None:
     """Count what fits of job i into each of the slots first..last as things stand."""
     most = side.most[i]
     for t in range(side.max_units.size):
@@ -100,7 +100,7 @@ def fill_machines(
 
 
 @kernel(inline="always")
-def repack(t: int, i: int, want: int, side: Side, tries: int) -> int:
+def repack(t: int, i: int, want: int, side: RepackingSide, tries: int) -> int:
     """Pack a slot anew, with up to ``want`` workers of job i; return how many found a place.
 
     What other jobs have in the slot keeps some place, else the answer is -1. From try to try, the
@@ -158,7 +158,7 @@ def _all_of_it(capacity: Floats, total: Floats) -> None:
 
 
 @kernel(inline="always")
-def _left(t: int, i: int, side: Side, total: Floats) -> float:
+def _left(t: int, i: int, side: RepackingSide, total: Floats) -> float:
     """Return how many workers of job i the free amounts of all machines together would hold.
 
     ``total`` (R,) as in `_all_of_it`.
@@ -175,7 +175,7 @@ def _left(t: int, i: int, side: Side, total: Floats) -> float:
 
 
 @kernel
-def hoped(i: int, first: int, last: int, side: Side) -> float:
+def hoped(i: int, first: int, last: int, side: RepackingSide) -> float:
     """Return how many workers of job i the slots first..last can hold at most, packed anew."""
     total, out = np.empty(side.capacity.shape[1]), 0.0
     _all_of_it(side.capacity, total)
@@ -185,7 +185,7 @@ def hoped(i: int, first: int, last: int, side: Side) -> float:
 
 
 @kernel(nogil=True)  # searches run side by side in threads
-def repack_slots(i: int, first: int, last: int, side: Side, tries: int) -> None:
+def repack_slots(i: int, first: int, last: int, side: RepackingSide, tries: int) -> None:
     """Raise the room of job i where a slot can be packed anew; mark those slots."""
     total, max_units = np.empty(side.capacity.shape[1]), side.max_units
     _all_of_it(side.capacity, total)
@@ -201,7 +201,7 @@ def repack_slots(i: int, first: int, last: int, side: Side, tries: int) -> None:
 
 
 @kernel(nogil=True)
-def put(i: int, amount: Ints, side: Side) -> None:
+def put(i: int, amount: Ints, side: RepackingSide) -> None:
     """Place ``amount`` (T,) workers of job i in the slots that hold them as things stand.
 
     They go where they leave the least behind, by value per worker placed.
@@ -232,7 +232,7 @@ def put(i: int, amount: Ints, side: Side) -> None:
 
 
 @kernel
-def put_repacked(i: int, amount: Ints, side: Side) -> None:
+def put_repacked(i: int, amount: Ints, side: RepackingSide) -> None:
     """Make the fresh packings the present ones where ``amount`` (T,) workers of job i need them."""
     demand, capacity, free = side.demand, side.capacity, side.free
     fresh, hosted = side.fresh, side.hosted

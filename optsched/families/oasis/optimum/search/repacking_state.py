@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.families.oasis.optimum.search.repacking import (
-    Side,
+    RepackingSide,
     count_slots,
     hoped,
     put,
@@ -24,9 +24,9 @@ from optsched.families.oasis.optimum.search.repacking import (
 )
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
-from optsched.scheduling.board import Plan, book, over_slots
+from optsched.scheduling.board import JobPlan, book, over_slots
 from optsched.scheduling.oracle.schedule import (
-    Machines,
+    PricedMachines,
     Request,
     best_schedule,
     compile_kernels,
@@ -102,10 +102,10 @@ class PackedBoard:
 
     def _side(
         self, demand: Floats, most: Ints, capacity: Floats, prices: Floats, weight: Floats
-    ) -> Side:
+    ) -> RepackingSide:
         """Return one side of the empty cluster."""
         slots, machines, jobs = weight.shape[0], len(capacity), len(demand)
-        return Side(
+        return RepackingSide(
             demand=demand,
             most=most,
             unit_value=_unit_value(prices, demand, capacity),
@@ -144,7 +144,7 @@ class PackedBoard:
         """Leave the best schedule in the scratch memory; return its completion, or -1."""
         request, one = self.requests[i], self._one
         workers, ps = (
-            Machines(prices[i], max_units, self._count)
+            PricedMachines(prices[i], max_units, self._count)
             for prices, max_units in zip(self._prices[factor], self._max_units, strict=True)
         )
         alone = request._replace(worker_demand=one, ps_demand=one)
@@ -179,7 +179,7 @@ class PackedBoard:
         self.plans[i] = completion
         self.value += float(request.utility[completion])
 
-    def plan(self, i: int) -> Plan:
+    def plan(self, i: int) -> JobPlan:
         """Return where job i runs at present."""
         request, completion = self.requests[i], self.plans[i]
         rows = []
@@ -188,9 +188,9 @@ class PackedBoard:
             t, h = np.nonzero(mine)
             rows.append(np.stack([np.full_like(t, k), t + request.arrival, h, mine[t, h]], 1))
         value = float(request.utility[completion])
-        return Plan(value, completion, np.concatenate(rows).astype(np.int64))
+        return JobPlan(value, completion, np.concatenate(rows).astype(np.int64))
 
-    def remove(self, i: int) -> Plan:
+    def remove(self, i: int) -> JobPlan:
         """Take job i out and return its plan."""
         work_units.spend(INSERTION)
         plan = self.plan(i)
@@ -199,13 +199,13 @@ class PackedBoard:
         self.value -= plan.value
         return plan
 
-    def restore(self, i: int, plan: Plan) -> None:
+    def restore(self, i: int, plan: JobPlan) -> None:
         """Put job i where ``plan`` states; the place must be free."""
         self.plans[i] = plan.completion
         self._book(i, plan, -1)
         self.value += plan.value
 
-    def _book(self, i: int, plan: Plan, sign: int) -> None:
+    def _book(self, i: int, plan: JobPlan, sign: int) -> None:
         request = self.requests[i]
         demands, (workers, ps) = (request.worker_demand, request.ps_demand), self.sides
         book(plan.entries, *demands, workers.free, ps.free, float(sign))

@@ -21,7 +21,7 @@ from optsched.engine.slot_tree import INTEGRAL, SlotBranching, Used
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.relaxations.capacity import SIDES
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
-from optsched.families.oasis.optimum.tree.nodes import Machine
+from optsched.families.oasis.optimum.tree.nodes import MachineBranch
 from optsched.numbers.arrays import Ints
 from optsched.scheduling.board import placed_jobs
 
@@ -81,7 +81,7 @@ class UnitTree(SlotBranching, UnitPriceDecomposition):
             lower, upper = node.machines.get(place, free)
             below, above = upper.copy(), lower.copy()
             below[i], above[i] = at, at + 1
-            what = Machine(i, t, side, place[2], at)
+            what = MachineBranch(i, t, side, place[2], at)
             return [
                 Split(
                     what,

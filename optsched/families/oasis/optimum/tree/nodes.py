@@ -70,7 +70,7 @@ class Book:
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineBranch:
     """Job has at most ``at`` workers (or PS) on one machine in ``slot``, or more."""
 
     job: int
