@@ -14,6 +14,7 @@ import numpy as np
 
 from optsched.numbers.arrays import Floats, Ints
 from optsched.solvers.linear import (
+    HighsOptions,
     MipLimits,
     floats,
     highs,

@@ -53,7 +53,7 @@ from optsched.numbers.resources import (
     equal_machines,
     exact,
     expand,
-    max_units,
+    units_that_fit,
     usable,
 )
 from optsched.numbers.utility import Utility
@@ -368,7 +368,9 @@ def crews(platform: Platform, job: DmlrsJob, needs: Needs) -> tuple[MaxWorkers, 
     Outer placements are bounded from above: workers and parameter servers (PS) each alone.
     """
     inner = outer = MaxWorkers(0, 0)
-    together = max(max_units(c.capacity, job.worker_demand, job.chunks) for c in platform.machines)
+    together = max(
+        units_that_fit(c.capacity, job.worker_demand, job.chunks) for c in platform.machines
+    )
     for n in range(together, 0, -1):
         m = needs.ps_inner[n]
         if m != IMPOSSIBLE and any(
@@ -398,7 +400,7 @@ def linked_work(platform: Platform, job: DmlrsJob, needs: Needs) -> int:
     )
     one = math.lcm(near.denominator, far.denominator)
     a, b = int(near * one), int(far * one)
-    alone = [max_units(c.capacity, job.worker_demand, job.chunks) for c in platform.machines]
+    alone = [units_that_fit(c.capacity, job.worker_demand, job.chunks) for c in platform.machines]
     every = sum(c.count * n for c, n in zip(platform.machines, alone, strict=True))
     best = 0
     for c, most in zip(platform.machines, alone, strict=True):
@@ -417,7 +419,7 @@ def linked_work(platform: Platform, job: DmlrsJob, needs: Needs) -> int:
 
 def _units_that_fit(platform: Platform, job: DmlrsJob, demand: tuple[float, ...]) -> int:
     """Return how many workers (or PS) of a job all empty machines hold together, at most K."""
-    each = (c.count * max_units(c.capacity, demand, job.chunks) for c in platform.machines)
+    each = (c.count * units_that_fit(c.capacity, demand, job.chunks) for c in platform.machines)
     return min(job.chunks, sum(each))
 
 

@@ -21,7 +21,7 @@ from optsched.families.dmlrs.instance import (
     JobSchedule,
     linked_table,
 )
-from optsched.numbers.resources import max_units
+from optsched.numbers.resources import units_that_fit
 from optsched.process.interrupts import leave_if_abandoned
 from optsched.scheduling.declared import affordable, unless_stopped
 from optsched.scheduling.definition import UtilityProgram, solve_definition
@@ -105,8 +105,8 @@ class CpSatProgram(UtilityProgram):
         for h in machines:
             c = inst.capacity[h]
             most = (
-                max_units(c, job.worker_demand, job.chunks),
-                max_units(c, job.ps_demand, job.chunks),
+                units_that_fit(c, job.worker_demand, job.chunks),
+                units_that_fit(c, job.ps_demand, job.chunks),
             )
             w, s = (model.new_int_var(0, n, "") for n in most)
             n, m = (model.new_int_var(0, k, "") for k in most)  # all of it, if it is the only one
@@ -136,9 +136,9 @@ class CpSatProgram(UtilityProgram):
         model, job = self.model, self.inst.jobs[i]
         hosts, beside, elsewhere, servers = [], [], [], []
         for h, c in enumerate(self.inst.capacity):
-            workers = max_units(c, job.worker_demand, job.chunks)
+            workers = units_that_fit(c, job.worker_demand, job.chunks)
             near, far = (model.new_int_var(0, workers, "") for _ in range(2))
-            m = model.new_int_var(0, max_units(c, job.ps_demand, job.chunks), "")
+            m = model.new_int_var(0, units_that_fit(c, job.ps_demand, job.chunks), "")
             host = model.new_bool_var("")  # of all PS
             model.add(near == 0).only_enforce_if(~host)
             model.add(m == 0).only_enforce_if(~host)

@@ -16,7 +16,7 @@ import numpy as np
 from optsched.families.oasis.facts import fastest
 from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, job_work, ps_table
 from optsched.families.oasis.policies.estimate import Estimate
-from optsched.numbers.resources import ceil_tol, exact, max_units
+from optsched.numbers.resources import ceil_tol, exact, units_that_fit
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import prior_name
 from optsched.problem import Information, Prior
@@ -208,7 +208,7 @@ def _posted(inst: OasisInstance, side: str) -> Iterator[PostedPrice]:
             continue
         demands = [(getattr(job, f"{side}_demand"), job.chunks) for job in inst.jobs]
         shares = (
-            max_units(c.capacity, demand, most) * demand[r] / c.capacity[r]
+            units_that_fit(c.capacity, demand, most) * demand[r] / c.capacity[r]
             for c in machines
             for demand, most in demands
             if c.capacity[r] > 0

@@ -37,8 +37,7 @@ from optsched.families.completion.certificate.timeline import (
     UnfinishedError,
 )
 from optsched.families.completion.instance import CompletionSchedule
-from optsched.families.completion.optimum.cpsat import Choices, unmasked
-from optsched.families.completion.optimum.cpsat import TimelineProof as Declared
+from optsched.families.completion.optimum.cpsat import Choices, CpSatProgram, unmasked
 from optsched.families.completion.optimum.relaxations.priced_search import Portfolio, certify
 from optsched.families.completion.optimum.relaxations.repricing import Listed, Repricing
 from optsched.families.completion.optimum.timeline.packing import conflict_in_time, conflict_of
@@ -359,7 +358,7 @@ class Prover:
             kind, start = self.units.menu.items[path.item[j], 0], int(path.start[j])
             rows = rows[(rows[:, 0] == kind) & (rows[:, 4] == d)]
             choices.append(Choices(rows, [list(range(start, start + later + 1))] * len(rows)))
-        program = Declared(self.search.jobs, choices)
+        program = CpSatProgram(self.search.jobs, choices)
         limits = {"threads": self.search.threads, "seed": self.search.seed}
         seconds = self.patience * PLACE_SECONDS
         return program.solve(self.progress, **limits, claim=False, seconds=seconds)
