@@ -91,7 +91,7 @@ def coverage(cell: Row, _folder: Path) -> Row:
 
 def differ(cell: Row, _folder: Path) -> Row:
     """Compare policies that are equally good, and see how often they are told apart."""
-    rng, n, told = np.random.default_rng(cell["n"]), cell["n"], 0
+    rng, n, distinguished = np.random.default_rng(cell["n"]), cell["n"], 0
     names = tuple((k, str(k)) for k in range(n))
     for _ in range(cell["repetitions"]):
         common = 1 + rng.exponential(0.5, n)  # some instances are hard for everybody
@@ -99,5 +99,5 @@ def differ(cell: Row, _folder: Path) -> Row:
         for policy in map(str, range(cell["policies"])):
             ratios = common * np.exp(0.1 * rng.standard_normal(n))
             inside.append(Sample("group", policy, names, ratios, ratios, 0, 0, 0))
-        told += any(pair.differ for pair in pairs(inside))
-    return {"told": told / cell["repetitions"], "wrong": []}
+        distinguished += any(pair.differ for pair in pairs(inside))
+    return {"told": distinguished / cell["repetitions"], "wrong": []}

@@ -262,8 +262,10 @@ def summarize(rows: list[Row]) -> Summary:
             )
             lines[-1] += [f"slowest {slowest:.1f} s", None, None]
     for row in by["size"]:
-        told = [f"{key} {row[key]:.2f} s" for key in ("build", "solve", "check", "HiGHS")]
-        lines.append([f"{row['columns']} variables", None, *told[:2], ", ".join(told[2:]), None])
+        figures = [f"{key} {row[key]:.2f} s" for key in ("build", "solve", "check", "HiGHS")]
+        lines.append(
+            [f"{row['columns']} variables", None, *figures[:2], ", ".join(figures[2:]), None]
+        )
 
     def worst(kind: str, figure: Any) -> float | None:
         return max((float(figure(row)) for row in by[kind]), default=None)

@@ -75,8 +75,8 @@ def measure(cell: Row) -> Row:
     """Make an instance, solve it, send the signal, and return what came of it."""
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "made.json"
-        told = [k for k in ("preset", "seed", "jobs", "slots", "machines") if k in cell]
-        drawn = [word for k in told for word in (f"--{k}", str(cell[k]))]
+        keys = [k for k in ("preset", "seed", "jobs", "slots", "machines") if k in cell]
+        drawn = [word for k in keys for word in (f"--{k}", str(cell[k]))]
         command = [*COMMAND, "generate", cell["family"], *drawn, "-o", made]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         cache = {"NUMBA_CACHE_DIR": folder} if cell["cold"] else {}

@@ -89,8 +89,8 @@ class Bench:
         """Solve, and verify what came of it."""
         path, result = self.instance(cell), self.folder / "result.json"
         row = _apart(path, {"time_limit": cell["time_limit"]}, result)
-        told = watched(["verify", str(result)], self.folder)
-        return row | {f"verify_{k}": told[k] for k in ("cpu", "seconds", "megabytes")}
+        verified = watched(["verify", str(result)], self.folder)
+        return row | {f"verify_{k}": verified[k] for k in ("cpu", "seconds", "megabytes")}
 
     def month(self, cell: Row) -> Row:
         """Solve jobs of a trace as they were."""

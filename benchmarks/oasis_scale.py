@@ -142,15 +142,15 @@ def verify_file(cell: Row) -> Row:
         path = Path(folder) / "result.json"
         save_result(path, inst, optimum)
         began = time.perf_counter()
-        told = subprocess.run(
+        done = subprocess.run(
             [sys.executable, "-m", "optsched", "verify", str(path)],
             check=False,
             capture_output=True,
             text=True,
         )
         seconds = time.perf_counter() - began
-        if told.returncode != 0:
-            raise RuntimeError(f"verify rejects a result: {told.stdout}{told.stderr}")
+        if done.returncode != 0:
+            raise RuntimeError(f"verify rejects a result: {done.stdout}{done.stderr}")
         return {
             "verify_seconds": seconds,
             "file_bytes": path.stat().st_size,

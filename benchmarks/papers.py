@@ -216,7 +216,7 @@ def _section(of: Experiment, content: Mapping[str, Any] | None, common: Sequence
         if others:
             lines.append("Altered settings and other numbers, which are not judged:\n")
             head = ["what", "paper", "here [95 %]", "remark"]
-            lines.append(_table(head, [_beside(f) for f in others]) + "\n")
+            lines.append(_table(head, [_not_testable(f) for f in others]) + "\n")
         lines += [f"- {_cell(text)}" for text in content["notes"]]
         lines += [""] if content["notes"] else []
     own = [s for s in of.settings if s not in common]
@@ -266,7 +266,7 @@ def _row(found: Finding) -> list[str]:
     return [_cell(claim), found.printed, count, found.found, found.judged]
 
 
-def _beside(found: Finding) -> list[str]:
+def _not_testable(found: Finding) -> list[str]:
     return [_cell(found.claim), found.printed, found.found, _cell(found.note)]
 
 

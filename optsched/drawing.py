@@ -161,7 +161,7 @@ def finish(
         axis.legend(frameon=False, fontsize=legend)
 
 
-def beside(
+def label_at(
     axis: Axes, text: str, at: tuple[float, float], away: float, size: float, *, on: Any = "data"
 ) -> None:
     """Write ``text`` some points to the right of a place; ``on`` defines what its numbers mean."""

@@ -50,8 +50,8 @@ class Instance(Frozen):
 
     def __repr__(self) -> str:
         origin = getattr(self, "source", "")
-        told = [family_of(self).headline(self), *([origin] if origin else [])]
-        return f"<{type(self).__name__}: {'; '.join(told)}>"
+        parts = [family_of(self).headline(self), *([origin] if origin else [])]
+        return f"<{type(self).__name__}: {'; '.join(parts)}>"
 
     __str__ = __repr__
 

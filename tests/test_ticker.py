@@ -103,7 +103,7 @@ def test_what_is_compiled_is_said():
     with event.trigger_event("numba:compile", data={"dispatcher": twice}):
         said = ticker.line()
     assert re.match(r"running fifo, 1 of 5 policies: compiling, once: twice, \d+ of at most", said)
-    ticker.say("12 events")
+    ticker.show("12 events")
     assert ticker.line() == "running fifo, 1 of 5 policies: 12 events (0 s)"
 
 
@@ -112,7 +112,7 @@ def test_of_work_in_steps_the_line_says_how_long_this_one_and_all_take():
     ticker._began -= 40.0
     ticker.begin("running fifo, 1 of 5 policies")
     ticker._since -= 10.0
-    ticker.say("12 events")
+    ticker.show("12 events")
     assert ticker.line() == "running fifo, 1 of 5 policies: 12 events (10 s; 40 s in all)"
 
 

@@ -23,7 +23,7 @@ def leaves(command: Any, context: Context) -> Iterator[tuple[Any, Context]]:
         yield command, context
 
 
-def told(command: Any, context: Context) -> Iterator[str]:
+def described(command: Any, context: Context) -> Iterator[str]:
     """Yield the lines of one command: what it does, its examples, its options."""
     path = context.command_path.replace("{", "").replace("}", "")
     usage = " ".join(command.collect_usage_pieces(context)).replace("{", "").replace("}", "")
@@ -49,7 +49,7 @@ class Commands(SphinxDirective):
         """Make the sections."""
         whole = get_command(app)
         found = leaves(whole, Context(whole, info_name="optsched", **whole.context_settings))
-        text = "\n".join(line for pair in found for line in told(*pair))
+        text = "\n".join(line for pair in found for line in described(*pair))
         return self.parse_text_to_nodes(text, allow_section_headings=True)
 
 

@@ -31,7 +31,7 @@ WON, LOST = 4.0, 0.1  # what a move is worth that has made a better child, or an
 NEW, NEW_AIMED = 0.5, 1.2  # and what one is that was not tried yet
 LEARN = 0.15  # weight of the last child in what is thought of a move
 
-Ask = Callable[[Instance, Data], Evaluation]
+Evaluate = Callable[[Instance, Data], Evaluation]
 
 
 @dataclass
@@ -42,7 +42,7 @@ class EvolutionarySearch:
     box: ParameterSpace
     terms: Terms
     seed: int
-    ask: Ask
+    evaluate: Evaluate
     best: Known | None = None
     count: int = 0
     _seen: set[str] = field(default_factory=set)
@@ -131,7 +131,7 @@ class EvolutionarySearch:
     def _take(
         self, data: Data, instance: Instance, *, parent: Known | None, used: list[int] | None = None
     ) -> Known:
-        found = self.ask(instance, data)
+        found = self.evaluate(instance, data)
         known = Known(data, found, found.fitness(self.terms))
         self.count += 1
         if parent is not None:

@@ -153,9 +153,9 @@ def find_worst_case(
     settings.whole(0, seed=seed)
     target = None if path is None else Path(path)
     checkpoint = Checkpoint(target and checkpoint_path(target), terms, all_versions())
-    say = tell or (lambda _text: None)
+    report_progress = tell or (lambda _text: None)
     assert made.box is not None  # it is among the terms that were settled
-    hunting = _Hunting(made, made.box(terms.preset, **terms.sizes), checkpoint, say)
+    hunting = _Hunting(made, made.box(terms.preset, **terms.sizes), checkpoint, report_progress)
     try:
         with suppress(KeyboardInterrupt), blas.one_thread():
             for each in range(seed, seed + searches):
@@ -177,9 +177,9 @@ class _Hunting:
         family: Family,
         box: ParameterSpace,
         checkpoint: Checkpoint,
-        say: Callable[[str], None],
+        report_progress: Callable[[str], None],
     ) -> None:
-        self.box, self.say = box, say
+        self.box, self.report_progress = box, report_progress
         self.judge, self.checkpoint = Judge(family, checkpoint.terms), checkpoint
         self.best: WorstInstance | None = None
         self.done = self.when = 0
@@ -187,7 +187,7 @@ class _Hunting:
         self._worst: Instance | None = None
         self._evaluated: Instance | None = None
 
-    def _ask(self, instance: Instance, _data: object) -> Evaluation:
+    def _evaluate(self, instance: Instance, _data: object) -> Evaluation:
         """Return an evaluation that is known, or make it."""
         self._evaluated, self.judge.last = instance, None
         key = instance.digest()[:KEY]
@@ -205,7 +205,7 @@ class _Hunting:
             A ratio exceeds what theory guarantees for its instance.
         """
         search = EvolutionarySearch(
-            self.judge.family, self.box, self.checkpoint.terms, seed, self._ask
+            self.judge.family, self.box, self.checkpoint.terms, seed, self._evaluate
         )
         for _ in islice(search.steps(), evaluations):
             self.done += 1
@@ -217,7 +217,7 @@ class _Hunting:
                 self._low, self.when = better.found.low, search.count
                 self.best, self._worst = last, self._evaluated
             best = "none counts yet" if self._worst is None else f"ratio at least {self._low:.4g}"
-            self.say(f"evaluation {self.done} of {whole}, {best}")
+            self.report_progress(f"evaluation {self.done} of {whole}, {best}")
 
     def finished(self, target: Path | None, time_limit: float) -> WorstCase:
         """Shrink what was found, close it, and save it."""
@@ -237,8 +237,8 @@ class _Hunting:
         report = None
         with suppress(KeyboardInterrupt):
             interrupts.raise_if_interrupted()
-            best = shrink(self.judge, self.box, best, self.say)
-            self.say("looking for the optimum of the worst instance")
+            best = shrink(self.judge, self.box, best, self.report_progress)
+            self.report_progress("looking for the optimum of the worst instance")
             if target is not None:
                 best.save(target)
             if best.excess:

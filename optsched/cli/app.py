@@ -41,7 +41,7 @@ from optsched.cli.renamed import renamed
 from optsched.problem import InputError, PolicyError
 from optsched.process import messages
 from optsched.process.errors import explain
-from optsched.process.messages import say
+from optsched.process.messages import notify
 
 REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EPIPE}
 
@@ -105,20 +105,20 @@ def main(args: Sequence[str] | None = None) -> None:
             messages.stdout().flush()
     except PolicyError as err:
         _trace(err)
-        say(str(err), shown="\n")  # with the policy's own lines
+        notify(str(err), shown="\n")  # with the policy's own lines
         sys.exit(1)
     except InputError as err:
-        say(str(err))
+        notify(str(err))
         sys.exit(2)
     except MemoryError:
-        say("there is not enough memory for this")
+        notify("there is not enough memory for this")
         sys.exit(1)
     except OSError as err:
         if err.errno not in REFUSALS:
             _end_by_defect(err)
         _print_no_more()
         if err.errno != errno.EPIPE:  # who closes a pipe wants no more words
-            say(f"{err.filename or 'output'}: cannot be written: {err.strerror}")
+            notify(f"{err.filename or 'output'}: cannot be written: {err.strerror}")
         sys.exit(1)
     except Exception as err:
         _end_by_defect(err)
@@ -133,7 +133,7 @@ def _end_by_defect(err: Exception) -> NoReturn:
     """Report what went wrong in this package, or in a family from outside, and end."""
     _trace(err)
     hint = "" if messages.verbose else "\n  a defect of optsched or of a plug-in: -v shows where"
-    say(explain(err) + hint, shown="\n")
+    notify(explain(err) + hint, shown="\n")
     sys.exit(1)
 
 

@@ -68,8 +68,8 @@ def show_ratios(console: Console, report: RatioReport) -> None:
     for table in tables([{n: c for n, c in row.items() if n not in same} for row in rows], console):
         console.print(table)
     if same:
-        told = "; ".join(f"{name} {cell}" for name, cell in same.items())
-        console.print(f"all policies: {told}", markup=False)
+        shared = "; ".join(f"{name} {cell}" for name, cell in same.items())
+        console.print(f"all policies: {shared}", markup=False)
     for failed in report.failed:
         why = failed.why.splitlines()[0]
         console.print(messages.printable(f"{failed.name} has no row: {why}"), markup=False)

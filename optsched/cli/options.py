@@ -222,10 +222,10 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
 
 def load_statistics(modules: Sequence[str] | None) -> None:
     """Import the modules that register statistics, also from the folder of the command."""
-    from optsched.process.loading import import_beside
+    from optsched.process.loading import import_from_folder
 
     for module in modules or ():
-        import_beside(module, f"statistics {module!r}")
+        import_from_folder(module, f"statistics {module!r}")
 
 
 def sizes_given(family: str, sizes: Mapping[str, Any]) -> dict[str, Any]:

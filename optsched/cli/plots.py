@@ -17,9 +17,9 @@ from optsched.core import Optimum, Ratio, RatioReport
 from optsched.drawing import (
     COLOURS,
     HINDSIGHT,
-    beside,
     finish,
     headline,
+    label_at,
     legend,
     new_figure,
     save,
@@ -150,7 +150,7 @@ def _bar(axis: Axes, y: int, ratio: Ratio, extent: Scale) -> None:
         axis.plot(low, y, "|", color="black", markersize=13, markeredgewidth=1.6)
     if ratio.high is None or ratio.high > extent.high:
         axis.plot(extent.high, y, ">", color=colour, markersize=12, clip_on=False, zorder=3)
-    beside(axis, ratio_text(ratio), (1, y), 12, 9, on=axis.get_yaxis_transform())
+    label_at(axis, ratio_text(ratio), (1, y), 12, 9, on=axis.get_yaxis_transform())
 
 
 def ratio_text(ratio: Ratio) -> str:

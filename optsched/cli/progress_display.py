@@ -74,7 +74,7 @@ class Ticker:
         if self._also is not None:
             self._also(progress)
 
-    def say(self, state: str) -> None:
+    def show(self, state: str) -> None:
         """Show ``state`` next to what is being done."""
         self._state = state
 
@@ -146,8 +146,8 @@ class Ticker:
 
 def _of_kernels(what: str) -> str:
     """Return what `kernels` states; "" before anything has imported it, since that takes long."""
-    say = getattr(sys.modules.get("optsched.numbers.kernels"), what, None)
-    return say() if say is not None else ""
+    show = getattr(sys.modules.get("optsched.numbers.kernels"), what, None)
+    return show() if show is not None else ""
 
 
 def _left(budget: Budget) -> str:

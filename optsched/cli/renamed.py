@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from optsched.process.messages import say
+from optsched.process.messages import notify
 
 RENAMED = {
     "hunt": "worst-case",
@@ -30,5 +30,5 @@ def renamed(args: Sequence[str]) -> list[str]:
         name, equals, value = arg.partition("=")
         if name in RENAMED and (i == 0 or name.startswith("--")):
             found[i] = RENAMED[name] + equals + value
-            say(f"warning: {name} is deprecated, use {RENAMED[name]}")
+            notify(f"warning: {name} is deprecated, use {RENAMED[name]}")
     return found

@@ -42,7 +42,7 @@ def main() -> None:
 
 def _divide() -> None:
     """Return in the worker; the supervisor ends here."""
-    numbers = _heard()
+    numbers = _pending()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     board, parent = CrashState(), os.getpid()
     worker = os.fork()
@@ -68,7 +68,7 @@ def _divide() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _heard() -> list[signal.Signals]:
+def _pending() -> list[signal.Signals]:
     """Return the signals that the supervisor takes; not SIGHUP where `nohup` has it ignored."""
     numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGTSTP]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
@@ -132,13 +132,13 @@ class _Watch:
         _end_sealed(word)
         if self.signal is not None:
             if not word.get("reported"):
-                _say(f"interrupted{kept}")
+                _print(f"interrupted{kept}")
             return 128 + self.signal
         if code >= 0:
-            _say(f"the computing process ended itself, with status {code}{kept}")
+            _print(f"the computing process ended itself, with status {code}{kept}")
             return 1
         hint = " (out of memory?)" if -code == signal.SIGKILL else ""
-        _say(f"the computing process ended by a signal: {signal.strsignal(-code)}{hint}{kept}")
+        _print(f"the computing process ended by a signal: {signal.strsignal(-code)}{hint}{kept}")
         return 1
 
 
@@ -165,7 +165,7 @@ def _end_sealed(word: dict[str, Any]) -> None:
         remove(word["home"])
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     with suppress(OSError):  # nobody listens any more
         sys.stderr.write(f"optsched: {text}\n")
         sys.stderr.flush()

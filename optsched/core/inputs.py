@@ -96,8 +96,8 @@ def recorded(source: Path, window: Window, instance: Instance) -> dict[str, Sche
         if window.as_is:
             messages.remark(f"{source}: has no recorded starts: {REAL} is not known")
         return {}
-    schedule, told = found
-    for line in told:
+    schedule, lines = found
+    for line in lines:
         messages.remark(line)
     return {REAL: schedule}
 

@@ -250,9 +250,9 @@ def _run(
         _Collector(family, judged) if family.recorder is None else family.recorder(judged, policy)
     )
     seconds, slowest = 0.0, 0.0
-    told = answerable(family, family.events(shown, information))
+    revealed = answerable(family, family.events(shown, information))
     true = answerable(family, family.events(judged))
-    event, true_event, done = next(told, None), next(true, None), 0
+    event, true_event, done = next(revealed, None), next(true, None), 0
     while event is not None:
         interrupts.raise_if_interrupted()
         place = f"policy {name}: event {done}"
@@ -267,7 +267,7 @@ def _run(
             raise PolicyError(f"{place}: the decision {err}") from err
         with Explained(f"{place}: its decision", passed):
             record.take(true_event, taken)
-        event, true_event, done = following(told, taken), following(true, taken), done + 1
+        event, true_event, done = following(revealed, taken), following(true, taken), done + 1
         if progress is not None:
             progress(done)
     original.must_be_unchanged(name)

@@ -121,13 +121,13 @@ def events(inst: Declared, information: Information = "after") -> Iterator[Event
             users[j].append((i, a))
     for time in sorted({*columns, *decide}):
         fresh, named = rows.get(time, []), inst.columns
-        told = [
+        revealed = [
             (inst.rows[i].name, named[j].name, a)
             for i in fresh
             for j, a in inst.rows[i].entries
             if named[j].revealed <= time
         ]
-        told += [
+        revealed += [
             (inst.rows[i].name, named[j].name, a)
             for j in columns.get(time, [])
             for i, a in users[j]
@@ -140,7 +140,7 @@ def events(inst: Declared, information: Information = "after") -> Iterator[Event
                 NewRow(name=r.name, lower=r.lower, upper=r.upper)
                 for r in (inst.rows[i] for i in fresh)
             ),
-            entries=tuple(told),
+            entries=tuple(revealed),
             decide=tuple(decide.get(time, [])),
             cones=tuple(cones.get(time, [])),
         )

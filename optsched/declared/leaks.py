@@ -149,8 +149,8 @@ def _differences(a: Event, b: Event) -> Iterator[tuple[str, str, tuple[Any, Any]
             for field in type(x).model_fields:
                 values = getattr(x, field), getattr(y, field)
                 if values[0] != values[1]:
-                    told = "name or order" if field == "name" else field
-                    yield f"{kind} {x.name}", told, values
+                    attribute = "name or order" if field == "name" else field
+                    yield f"{kind} {x.name}", attribute, values
         if len(mine) != len(theirs):
             yield f"the {kind}s", "number", (len(mine), len(theirs))
     for one, other in zip(a.entries, b.entries, strict=False):

@@ -767,9 +767,9 @@ def shadow_prices(inst: Declared, tree: Tree) -> list[dict[str, Any]]:
                 worst = bound, leaf
     if worst is None:
         return []
-    told = [
+    prices = [
         {"constraint": inst.rows[i].name, "price": program.sign * float(Fraction(y))}
         for i, y in worst[1].multipliers
         if i < len(inst.rows)  # others are cuts
     ]
-    return sorted(told, key=lambda row: -abs(row["price"]))
+    return sorted(prices, key=lambda row: -abs(row["price"]))

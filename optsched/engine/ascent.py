@@ -170,7 +170,7 @@ class Ascent:
         scale = np.bincount(group, weights=self.prices * problem.rhs).astype(np.float64)
         usage = np.zeros((len(self.batches), whole.size))
 
-        def ask(k: int) -> None:
+        def price(k: int) -> None:
             prices: Floats = (scale * each)[group]
             used = problem.sweep(prices, self.batches[k], level.exact)[1]
             usage[k] = np.bincount(group, weights=used, minlength=whole.size)
@@ -178,7 +178,7 @@ class Ascent:
         for k in range(len(self.batches)):
             if self.stop():
                 return
-            ask(k)
+            price(k)
         step = level.first
         while step >= level.last:
             mean: Floats = np.zeros(scale.size)
@@ -186,7 +186,7 @@ class Ascent:
                 for k in self.rng.permutation(len(self.batches)):
                     if self.stop():
                         return
-                    ask(int(k))
+                    price(int(k))
                     excess = np.minimum(usage.sum(axis=0) * each - 1.0, self.params.swing)
                     move = step * (scale + self.params.comes_back * scale[some].mean()) * excess
                     scale = np.where(some, np.maximum(0.0, scale + move), 0.0)

@@ -47,7 +47,7 @@ class Budget:
         self.units, self.ended = units, ended
         self.began = clock.now()
         self._deadline = self.began + time_limit
-        self._heard: float | None = None  # when a signal was first seen
+        self._signaled: float | None = None  # when a signal was first seen
         self._count = work_units.count()
         self._start = self._count.units
 
@@ -72,9 +72,11 @@ class Budget:
 
         To be called repeatedly, by another thread than the one that solves.
         """
-        if self._heard is None and interrupts.received() is not None:
-            self._heard = time.perf_counter()  # a signal does not wait for kernels to compile
-        signalled = self._heard is not None and time.perf_counter() > self._heard + AFTER_SIGNAL
+        if self._signaled is None and interrupts.received() is not None:
+            self._signaled = time.perf_counter()  # a signal does not wait for kernels to compile
+        signalled = (
+            self._signaled is not None and time.perf_counter() > self._signaled + AFTER_SIGNAL
+        )
         return signalled or self.late(-AFTER_LIMIT)
 
     def left(self) -> float:

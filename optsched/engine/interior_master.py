@@ -202,8 +202,8 @@ class InteriorMaster:
         self.usage = self.usage[:, best]
         self.nearest = self._payoff(prices, duals)  # since this choice
         if self.begin is not None:
-            asks = int(self.equality.sum())
-            self.begin.x = self.begin.x[np.concatenate([np.arange(asks), asks + best])]
+            equalities = int(self.equality.sum())
+            self.begin.x = self.begin.x[np.concatenate([np.arange(equalities), equalities + best])]
 
     def _payoff(self, prices: Floats, duals: Floats) -> Floats:
         """Return the payoffs of the first columns, less what their blocks are worth."""
@@ -238,18 +238,18 @@ class InteriorMaster:
 
     def _run(self, distance: float) -> tuple[float, Floats, Floats, Floats]:
         rows = np.flatnonzero(self.joined)
-        asks = np.flatnonzero(self.equality)  # their stand-ins come first
-        block = np.concatenate([asks, np.array([c.block for c in self.columns], np.int64)])
+        equalities = np.flatnonzero(self.equality)  # their stand-ins come first
+        block = np.concatenate([equalities, np.array([c.block for c in self.columns], np.int64)])
         if not block.size:
             return 0.0, np.zeros(self.rows), np.zeros(self.blocks), np.zeros(0)
         members = self._members(block)
-        usage = hstack([csc_array((rows.size, asks.size)), self.usage[rows]])
+        usage = hstack([csc_array((rows.size, equalities.size)), self.usage[rows]])
         matrix = csc_array(vstack([usage, members], format="csc"))
         matrix.sort_indices()
         limit = np.concatenate([self.row_capacity[rows], self.copies])
         equal = np.concatenate([np.zeros(rows.size, bool), self.equality])
         value = np.concatenate(
-            [np.full(asks.size, -self.penalty), np.array([c.value for c in self.columns])]
+            [np.full(equalities.size, -self.penalty), np.array([c.value for c in self.columns])]
         )
         program = InteriorProgram(value, matrix, limit, equal)
 
@@ -266,7 +266,7 @@ class InteriorMaster:
             x, duals = self._vertex(program)
         prices = np.zeros(self.rows)
         prices[rows] = np.maximum(duals[: rows.size], 0.0) / self.scale[rows]
-        return float(value @ x), prices, duals[rows.size :], x[asks.size :]
+        return float(value @ x), prices, duals[rows.size :], x[equalities.size :]
 
     def _central(self, program: InteriorProgram, rows: Ints, block: Ints) -> tuple[Floats, Floats]:
         """Return solution and duals by the interior point, from where the last program ended."""
@@ -345,10 +345,10 @@ def _first(
 ) -> _Beginning:
     """Return where to begin without a program before, at a guess of what rows are worth."""
     value, _, limit, equal = program
-    copies, asks = limit[rows.size :], int(equal.sum())
+    copies, equalities = limit[rows.size :], int(equal.sum())
     number = np.maximum(1, np.bincount(block, minlength=copies.size))
     most = np.zeros(copies.size)
-    np.maximum.at(most, block[asks:], np.abs(value[asks:]))
+    np.maximum.at(most, block[equalities:], np.abs(value[equalities:]))
     each = float(guess[rows].mean()) if rows.size else 0.0
     if each <= 0:
         each = max(float(most @ copies), 1e-9 * float(np.abs(value).max())) / limit.size

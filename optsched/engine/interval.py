@@ -86,7 +86,7 @@ class Interval:
             self.bound if self.value is None else sign * max(sign * self.value, sign * self.bound)
         )
 
-    def certified(self, who: str = "a schedule") -> float:
+    def certified(self, source: str = "a schedule") -> float:
         """Return the bound, of which a certificate is known, never beyond the value.
 
         Raises
@@ -95,7 +95,7 @@ class Interval:
             A schedule refutes the bound: one of the two judges is wrong.
         """
         if self.refuted:
-            raise RuntimeError(f"{who} reaches {self.value}, beyond the certified {self.bound}")
+            raise RuntimeError(f"{source} reaches {self.value}, beyond the certified {self.bound}")
         return self.outer()
 
     def is_improved_by(self, value: float, schedule: Any) -> bool:

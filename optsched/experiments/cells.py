@@ -100,7 +100,9 @@ def _compute(task: CellTask) -> StoredOptimum | CellRow:
         _memory.instance = None
         if _out_of_memory(err):
             raise MemoryError from err
-        return kind(digest, CellState.ERROR, message=told(err), wall=time.perf_counter() - began)
+        return kind(
+            digest, CellState.ERROR, message=message_of(err), wall=time.perf_counter() - began
+        )
     fields: dict[str, Any] = {name: getattr(found, name) for name in kind.__slots__}
     made = kind(**fields | {"digest": digest, "wall": time.perf_counter() - began})
     if isinstance(made, StoredOptimum):
@@ -115,7 +117,7 @@ def _out_of_memory(err: BaseException | None) -> bool:
     return err is not None
 
 
-def told(err: BaseException) -> str:
+def message_of(err: BaseException) -> str:
     """Return what went wrong in one line."""
     if isinstance(err, ValidationError):
         message = first_error(err)

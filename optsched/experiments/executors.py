@@ -35,15 +35,15 @@ class Futures:
         It stays open: its creator closes it.
     size : int
         How many chunks are handed in at a time.
-    trouble : callable, optional
+    failure : callable, optional
         Returns why nothing more will come, None as long as something may.
     """
 
     def __init__(
-        self, executor: Executor, size: int, trouble: Callable[[], str | None] = lambda: None
+        self, executor: Executor, size: int, failure: Callable[[], str | None] = lambda: None
     ) -> None:
         self.size = size
-        self._executor, self._trouble = executor, trouble
+        self._executor, self._failure = executor, failure
         self._running: dict[Future[Any], Sequence[Task]] = {}
         self._over: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         self._finishing = False
@@ -79,15 +79,15 @@ class Futures:
         InputError
             Nothing more will come.
         """
-        gone = self._trouble()
+        gone = self._failure()
         if gone is not None:
             self._running.clear()  # there is nobody who could take them back
             raise InputError(gone)
         found: list[Event] = []
         with suppress(queue.Empty):
-            found += self._hear(self._over.get(timeout=seconds))
+            found += self._handle(self._over.get(timeout=seconds))
             while True:
-                found += self._hear(self._over.get_nowait())
+                found += self._handle(self._over.get_nowait())
         return found
 
     def finish(self) -> None:
@@ -100,7 +100,7 @@ class Futures:
         """Wait for nothing more."""
         self.finish()
 
-    def _hear(self, future: Future[Any]) -> list[Event]:
+    def _handle(self, future: Future[Any]) -> list[Event]:
         tasks = self._running.pop(future)
         if future.cancelled():
             return [TaskFailed((), tasks, "")]
@@ -143,7 +143,7 @@ def dask(address: str) -> Iterator[Futures]:
             must_be_alike(worker, there)
         threads = sum(client.nthreads().values())
 
-        def trouble() -> str | None:
+        def failure() -> str | None:
             if client.status == "running":
                 return None
             return (
@@ -151,7 +151,7 @@ def dask(address: str) -> Iterator[Futures]:
                 "stored, and the same command goes on from there"
             )
 
-        yield Futures(client.get_executor(pure=False, retries=0), 2 * threads, trouble)
+        yield Futures(client.get_executor(pure=False, retries=0), 2 * threads, failure)
 
 
 @contextmanager

@@ -110,7 +110,7 @@ class ProcessPool:
         self.size = size
         self._memory, self._patience = memory, patience
         self._workers: list[_Worker] = []
-        self._told: queue.SimpleQueue[tuple[_Worker, Any]] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[tuple[_Worker, Any]] = queue.SimpleQueue()
         self._finishing = False
         self._failed_starts = 0  # in a row
 
@@ -136,9 +136,9 @@ class ProcessPool:
         """Return what has happened; wait at most this long."""
         found: list[Event] = []
         with suppress(queue.Empty):
-            found += self._hear(*self._told.get(timeout=seconds))
+            found += self._handle(*self._answers.get(timeout=seconds))
             while True:
-                found += self._hear(*self._told.get_nowait())
+                found += self._handle(*self._answers.get_nowait())
         self._kill_the_hung()
         return found
 
@@ -199,12 +199,12 @@ class ProcessPool:
         assert w.process.stdout is not None  # it is a pipe
         with suppress(Exception), w.process.stdout as answers:  # its end, or nothing to be read
             while True:
-                self._told.put((w, pickle.load(answers)))
+                self._answers.put((w, pickle.load(answers)))
         w.process.kill()
         w.process.wait()
-        self._told.put((w, None))
+        self._answers.put((w, None))
 
-    def _hear(self, w: _Worker, answer: Any) -> list[Event]:
+    def _handle(self, w: _Worker, answer: Any) -> list[Event]:
         if answer is None:
             return self._bury(w)
         if answer == READY:
@@ -287,17 +287,17 @@ def work() -> None:
     When standard input ends, the task in hand is finished. Whatever a policy prints goes into a
     file that nobody reads, unless the process dies: its last line may state why.
     """
-    told = os.fdopen(os.dup(0), "rb")
+    inbox = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(2, 1)  # standard error is a file: see `_start`
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it
-    parent, memory = pickle.load(told)
+    parent, memory = pickle.load(inbox)
     interrupts.die_with(parent)
     chunks: queue.SimpleQueue[list[Any] | None] = queue.SimpleQueue()
     over = threading.Event()
-    threading.Thread(target=_listen, args=(told, chunks, over), daemon=True).start()
+    threading.Thread(target=_listen, args=(inbox, chunks, over), daemon=True).start()
     ready = False
     while (tasks := chunks.get()) is not None:
         if not ready:
@@ -319,10 +319,10 @@ def work() -> None:
     os._exit(0)  # threads that a policy has left behind do not matter
 
 
-def _listen(told: IO[bytes], chunks: queue.SimpleQueue[Any], over: threading.Event) -> None:
+def _listen(inbox: IO[bytes], chunks: queue.SimpleQueue[Any], over: threading.Event) -> None:
     try:
         while True:
-            chunks.put(pickle.load(told))
+            chunks.put(pickle.load(inbox))
     except (EOFError, OSError):
         over.set()
         chunks.put(None)

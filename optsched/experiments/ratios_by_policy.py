@@ -111,7 +111,7 @@ def _numbered(values: Sequence[Any]) -> tuple[list[Any], Ints, Ints]:
 
 
 @dataclass(frozen=True)
-class Ratings:
+class PolicyRatios:
     """What comes of the cells: arrays of shape (n,); cells without a ratio have NaN."""
 
     best: Floats  # the best known schedule of the instance
@@ -119,7 +119,7 @@ class Ratings:
     high: Floats
 
 
-def rate(cells: Cells) -> Ratings:
+def rate(cells: Cells) -> PolicyRatios:
     """Return the ratio of every cell.
 
     Where a policy has found more than the search, the low ends are those to its schedule; a
@@ -157,7 +157,7 @@ def rate(cells: Cells) -> Ratings:
     low[np.isnan(value)] = math.nan
     unbounded = refuted | np.isnan(np.where(np.isnan(certified), bound, certified))
     ends = np.where(unbounded[case] | np.isnan(high), math.inf, high)
-    return Ratings(best, low, np.where(np.isnan(low), math.nan, np.maximum(low, ends)))
+    return PolicyRatios(best, low, np.where(np.isnan(low), math.nan, np.maximum(low, ends)))
 
 
 def is_relaxation(reference: str) -> bool:
@@ -214,7 +214,7 @@ def samples(cells: Cells) -> list[Sample]:
     return sorted(made, key=lambda s: (s.group, s.policy))
 
 
-def _sample(group: str, policy: str, cells: Cells, found: Ratings, inside: Ints) -> Sample:
+def _sample(group: str, policy: str, cells: Cells, found: PolicyRatios, inside: Ints) -> Sample:
     """Average over the seeds of a policy on each instance; ``inside`` are its cells."""
     case = cells.case[inside].tolist()
     instances, of, first = _numbered([cells.cases[k][0] for k in case])

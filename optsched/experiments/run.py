@@ -97,21 +97,21 @@ def run(
             store.forget_errors()
         size = workers or os.cpu_count() or 1
         work = _Work(plan, store, shard)
-        crew: ProcessPool | Futures
+        pool: ProcessPool | Futures
         if work.is_done():
             return work.progress(size, ended=False)
         if cluster is not None:
-            crew = stack.enter_context(dask(cluster))
+            pool = stack.enter_context(dask(cluster))
         elif executor is not None:
-            crew = Futures(executor, 2 * size)
+            pool = Futures(executor, 2 * size)
         else:
-            crew = ProcessPool(
+            pool = ProcessPool(
                 min(size, max(1, len(work.cases))),
                 memory=plan.limits.memory_gb or share_of_memory(size),
                 patience=lambda task: patience(plan, task),
             )
-        stack.callback(crew.close)
-        return steer(work, crew, tell)
+        stack.callback(pool.close)
+        return steer(work, pool, tell)
 
 
 def patience(plan: Plan, task: CellTask) -> float:
@@ -288,7 +288,7 @@ class _Work:
             planned += sum(self._seconds.get(task.kind, AIM) for task in tasks)
         return found
 
-    def hear(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         """Take in what has happened."""
         if isinstance(event, TaskCompleted):
             self._left[event.task.kind] -= 1
@@ -330,7 +330,7 @@ class _Work:
 
 
 def steer(
-    work: _Work, crew: ProcessPool | Futures, tell: Callable[[Progress], None] | None
+    work: _Work, pool: ProcessPool | Futures, tell: Callable[[Progress], None] | None
 ) -> Progress:
     """Hand out chunks and take in what comes back, until all is done or an end is requested.
 
@@ -338,18 +338,18 @@ def steer(
     """
     ended, due = False, 0.0
     try:
-        while crew.busy() or not (ended or work.is_done()):
-            while not ended and crew.has_capacity() and (tasks := work.chunk(crew.size)):
-                crew.submit(tasks)
-            for event in crew.poll(LOOK):
-                work.hear(event)
+        while pool.busy() or not (ended or work.is_done()):
+            while not ended and pool.has_capacity() and (tasks := work.chunk(pool.size)):
+                pool.submit(tasks)
+            for event in pool.poll(LOOK):
+                work.handle(event)
             work.flush()
             if tell is not None and time.monotonic() >= due:
-                tell(work.progress(crew.size, ended=ended))
+                tell(work.progress(pool.size, ended=ended))
                 due = time.monotonic() + FLUSH
             if interrupts.received() is not None and not ended:
                 ended = True
-                crew.finish()
+                pool.finish()
     finally:
         work.flush(now=True)
-    return work.progress(crew.size, ended=ended)
+    return work.progress(pool.size, ended=ended)

@@ -241,11 +241,11 @@ def writing(path: Path) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout as err:
-        who = ""
+        owner = ""
         with suppress(OSError):  # it has ended just now
-            who = place.read_text(errors="replace")
+            owner = place.read_text(errors="replace")
         raise InputError(
-            f"{path}: another run writes it ({who or 'it has just begun'}), expected one at a time"
+            f"{path}: another run writes it ({owner or 'just begun'}), expected one at a time"
         ) from err
     except OSError as err:
         raise InputError(f"{path}: cannot be written: {place}: {err.strerror}") from err

@@ -77,7 +77,7 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def names_changes(*told: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def names_changes(*options: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Have the ``source`` of a generated instance name what differs from a generator's defaults.
 
     Parameters
@@ -90,7 +90,7 @@ def names_changes(*told: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
         usual = {
             name: parameter.default
             for name, parameter in inspect.signature(generate).parameters.items()
-            if name not in ("preset", "seed", *told)
+            if name not in ("preset", "seed", *options)
         }
 
         @wraps(generate)

@@ -32,11 +32,11 @@ class Taken:
         if not self.better:
             stored = f"value {self.before['value']}, bound {self.before['bound']}"
             return [f"{self.name}: refused: neither value nor bound is better than {stored}"]
-        told = [
+        texts = [
             f"{self.name}: {what} {self.before[what]} is now {self.after[what]}"
             for what in self.better
         ]
-        return [*told, f"{self.name}: {self.before['status']} is now {self.after['status']}"]
+        return [*texts, f"{self.name}: {self.before['status']} is now {self.after['status']}"]
 
     def summary(self) -> dict[str, Any]:
         """Return what ``--json`` states."""

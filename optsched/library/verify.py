@@ -49,11 +49,11 @@ class LibraryReport:
 
     def lines(self) -> list[str]:
         """Return what the reader reports: every damaged entry, and the sum."""
-        told = [f"{name}: {what}" for name, wrong in self.damaged.items() for what in wrong]
+        texts = [f"{name}: {what}" for name, wrong in self.damaged.items() for what in wrong]
         counts = ", ".join(f"{n} {status}" for status, n in sorted(self.by_status().items()))
         outcome = "accepted" if self.accepted else f"rejected, {len(self.damaged)} damaged"
         drawn = "" if self.seed is None else f"; drawn with --seed {self.seed}"
-        return [*told, f"{self.read} entries: {outcome}; {counts or 'none'}{drawn}"]
+        return [*texts, f"{self.read} entries: {outcome}; {counts or 'none'}{drawn}"]
 
     def complain(self, name: str, *wrong: str) -> None:
         """Note what is wrong with an entry or a file."""

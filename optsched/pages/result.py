@@ -144,9 +144,9 @@ def _pictures(
         return [*pictures_of(instance, best, "The best schedule known")]
     found: list[Block] = []
     for name in chosen:
-        beside = f"policy {name}" if name == HINDSIGHT else name
+        label = f"policy {name}" if name == HINDSIGHT else name
         title = f"The best schedule known next to that of {name}"
-        found += pictures_of(instance, best | {beside: runs[name]}, title)
+        found += pictures_of(instance, best | {label: runs[name]}, title)
     return found
 
 

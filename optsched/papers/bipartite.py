@@ -474,7 +474,7 @@ def run_4(of: Cell, time_limit: float) -> Row:
 def findings_4(rows: Rows) -> Findings:
     """Compare with the paper: decay in 0.995 .. 0.9999 is best, 1.0001 is worse than 0.9999."""
     first = rows[0]["label"]
-    beside: list[Finding] = []
+    extra: list[Finding] = []
     for name, part in rows.by("label").items():
         decays = {key: part.mean("decay", key).mean for key in part[0]["decay"]}
         inside = max(BEST, key=decays.__getitem__)
@@ -488,8 +488,8 @@ def findings_4(rows: Rows) -> Findings:
             if name == first:
                 yield effect(claim, less)
             else:
-                beside.append(shown(f"{name}: {claim}", less, unit="%"))
-    yield from beside
+                extra.append(shown(f"{name}: {claim}", less, unit="%"))
+    yield from extra
     of_best = "of the best stationary decision"
     for name, part in rows.by("label").items():
         for what in ("eta", "decay"):

@@ -993,8 +993,8 @@ def run_8(cell: Cell, _limit: float) -> Row:
     first, _ = negotiation.run(cell["leave"])
     before, rates = optimum(inst)
     computing = in_use(inst, rates) >= WORKS
-    stay = between(inst)
-    leaving = [n for n in np.flatnonzero(computing).tolist() if n not in stay]
+    staying = between(inst)
+    leaving = [n for n in np.flatnonzero(computing).tolist() if n not in staying]
     after = without(inst, nodes=leaving)
     negotiation.adapt(after)
     second, _ = negotiation.run(ITERATIONS)

@@ -100,7 +100,7 @@ def run_11(cell: Cell, time_limit: float) -> Row:
 
 def findings_11(rows: Rows) -> Findings:
     """Compare with the thesis: more than 7 times as much at 15 jobs, whatever the unit."""
-    beside, same = [], []
+    extra, same = [], []
     for (reading, jobs), part in rows.by("reading", "jobs").items():
         where, ours = f"{reading}, {jobs} jobs", part.values("pd-ors")
         claim = f"{where}: PD-ORS's utility over OASiS's"
@@ -109,12 +109,12 @@ def findings_11(rows: Rows) -> Findings:
             note = f"more than {CLAIMED:g} times is at least {CLAIMED - 1:+.0%}"
             yield effect(claim, more, paper=CLAIMED - 1, at_least=True, note=note)
         else:
-            beside.append(shown(claim, more, unit="%"))
-        beside.append(shown(f"{where}: over co-location on the first machine", simple, unit="%"))
-        beside.append(shown(f"{where}: over the certified bound", bound, unit="%"))
+            extra.append(shown(claim, more, unit="%"))
+        extra.append(shown(f"{where}: over co-location on the first machine", simple, unit="%"))
+        extra.append(shown(f"{where}: over the certified bound", bound, unit="%"))
         if simple is not None and abs(simple.mean) <= SAME:
             same.append(where)
-    yield from beside
+    yield from extra
     if same:
         yield f"cannot tell policies apart, co-location does as well: {'; '.join(same)}"
 
@@ -367,7 +367,7 @@ KINDS = {OUTER: "outer placements alone", "both": "with placements on one machin
 
 def findings_14(rows: Rows) -> Findings:
     """Compare with the thesis: at most 1.0025 for G from 1 to 1.01, where rounding decides."""
-    beside: list[Finding] = []
+    extra: list[Finding] = []
     for (kind, name), load in product(KINDS.items(), LOADS):
         each = {
             gain: [float(np.mean(x)) for x in part.values(kind) if x]
@@ -385,8 +385,8 @@ def findings_14(rows: Rows) -> Findings:
             yield within(claim, mean, high=RATIO, note=note)
         else:
             note += "; vacuous: nothing of what is rounded is taken" * mean.same
-            beside.append(shown(claim, mean, paper=RATIO, note=note))
-    yield from beside
+            extra.append(shown(claim, mean, paper=RATIO, note=note))
+    yield from extra
     yield (
         "where one machine can do the work it is cheapest at a ratio of 40, which makes the ratio "
         "with such placements 1 whatever is rounded; below 1: the rounding landed on one machine"

@@ -216,8 +216,8 @@ def findings3(rows: Rows) -> Findings:
     few, many = (margins(settings[first, n]) for n in (counts[0], counts[-1]))
     claim = f"its lead in utility at {counts[-1]} jobs less that at {counts[0]}"
     yield effect(claim, Estimate.of(differences(many, few)), unit="utility")
-    beside = [(first, LITERAL), *product(others, (ESTIMATED, LITERAL))]
-    for (preset, scheme), n in product(beside, counts):
+    extra = [(first, LITERAL), *product(others, (ESTIMATED, LITERAL))]
+    for (preset, scheme), n in product(extra, counts):
         yield replace(ahead(preset, scheme, n), verdict=None)
     yield (
         "with the true U and L, over all jobs, L is made of utilities of e^-1000 and less: prices "
@@ -517,7 +517,7 @@ def cells6(seeds: int) -> list[Cell]:
 
 def findings6(rows: Rows) -> Findings:
     """Compare with the paper: where resources are scarce, too low is better than too high."""
-    beside: list[Finding] = []
+    extra: list[Finding] = []
     for (preset, n, scheme), part in rows.by("preset", "jobs", "scheme").items():
         earned = {percent: of.values("value") for percent, of in part.by("percent").items()}
         low, high = (
@@ -534,8 +534,8 @@ def findings6(rows: Rows) -> Findings:
             yield effect(claim, more, note=note)
         else:
             note += "; exactly the same on all instances" * (more is not None and more.same)
-            beside.append(shown(claim, more, unit="%", note=note))
-    yield from beside
+            extra.append(shown(claim, more, unit="%", note=note))
+    yield from extra
     yield "with the true U and L, ln U - ln L is above 1000, so no factor moves a price by much"
 
 

@@ -271,7 +271,7 @@ def effect(
             low, high = sorted((ends[0] / SAME_SIZE, ends[1] * SAME_SIZE))
             region, printed = (low, high), (min(ends), max(ends))
     decided = decide(found, region=region, printed=printed, beyond=(sign, 0.0))
-    made = shown(claim, found, paper=paper, unit=unit, note=_and(_told(found), note))
+    made = shown(claim, found, paper=paper, unit=unit, note=_and(_stated(found), note))
     return _judged(made, decided, "at least " if at_least else "")
 
 
@@ -286,7 +286,7 @@ def _and(*notes: str) -> str:
     return "; ".join(filter(None, notes))
 
 
-def _told(found: Estimate | None) -> str:
+def _stated(found: Estimate | None) -> str:
     """Return differences that separate an effect from noise where the interval does not."""
     if found is None or found.difference is None or found.interval is None:
         return ""

@@ -16,7 +16,7 @@ from optsched.problem import (
     Policy,
 )
 from optsched.process import messages
-from optsched.process.loading import import_beside, is_named_in_file, load_from_file, loading
+from optsched.process.loading import import_from_folder, is_named_in_file, load_from_file, loading
 
 MEMBERS = ("name", "information", "knows", "start", "step")
 LONGEST_NAME = 100  # characters of a policy's name
@@ -62,7 +62,7 @@ def _found(name: str) -> Any:
     module, _, attribute = name.partition(":")
     if not attribute.isidentifier():
         raise InputError(f"policy {name!r}: {attribute!r} is no name of a class")
-    found = import_beside(module, f"policy {name!r}")
+    found = import_from_folder(module, f"policy {name!r}")
     if not hasattr(found, attribute):
         raise InputError(
             f"policy {name!r} cannot be loaded: module {module!r} has no {attribute!r}"

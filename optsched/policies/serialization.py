@@ -38,7 +38,7 @@ def typed_wire(public: type[Frozen], event: type[Frozen], decision: type) -> Wir
 
     return Wire(
         public=public,
-        event=lambda told: told.model_dump(mode="json"),
+        event=lambda value: value.model_dump(mode="json"),
         read_event=lambda _public, content: event.model_validate(content),
         decision=lambda decided: answer.dump_python(take(decided), mode="json"),
         read_decision=lambda _public, content: take(content),

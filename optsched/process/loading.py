@@ -23,7 +23,7 @@ def is_named_in_file(name: str) -> bool:
     return name.rpartition(":")[0].endswith(".py")
 
 
-def import_beside(module: str, what: str) -> Any:
+def import_from_folder(module: str, what: str) -> Any:
     """Import a module that is installed, or lies in the folder in which the command is run.
 
     Raises

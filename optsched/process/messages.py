@@ -103,13 +103,13 @@ def long_step(doing: str) -> Iterator[None]:
     """Report what is done as soon as it takes longer than a moment, and then now and again."""
     over, began = threading.Event(), time.monotonic()
 
-    def say_it() -> None:
+    def announce() -> None:
         wait = PATIENCE
         while not over.wait(wait):
             remark(f"{doing} ({time.monotonic() - began:.0f} s)")
             wait = PERIOD
 
-    teller = threading.Thread(target=say_it, daemon=True)
+    teller = threading.Thread(target=announce, daemon=True)
     teller.start()
     try:
         yield
@@ -145,7 +145,7 @@ def printable(text: str, shown: str = "") -> str:
     return "".join(c if c.isprintable() or c in shown else repr(c)[1:-1] for c in text)
 
 
-def say(text: str, shown: str = "") -> None:
+def notify(text: str, shown: str = "") -> None:
     """Print one line on stderr, however quiet: something went wrong, or was cut short."""
     stdout().flush()
     print(f"optsched: {printable(text, shown)}", file=sys.stderr, flush=True)

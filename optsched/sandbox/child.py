@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import IO, Any
 
 
-class Beside:
+class FolderImporter:
     """Finds the modules of some folders, which were looked for before the process was locked."""
 
     def __init__(self, folders: Sequence[str]) -> None:
@@ -63,23 +63,23 @@ def main() -> None:
 
     apart = enclose()
     family = get_family(config["family"])
-    beside = Beside(config["folders"])
+    importer = FolderImporter(config["folders"])
     plugged = importlib.util.find_spec(config["plugged"]) if config["plugged"] else None
     if plugged is not None:
-        beside.found[plugged.name] = plugged
-    sys.meta_path.insert(sys.meta_path.index(PathFinder), beside)
+        importer.found[plugged.name] = plugged
+    sys.meta_path.insert(sys.meta_path.index(PathFinder), importer)
     _compile_without_saving(config["writable"][0])
-    places = [*config["readable"], *beside.places()]
+    places = [*config["readable"], *importer.places()]
     guards = lock(places, config["writable"], config["hidden"], apart=apart)
-    say = partial(_say, answers, os.getpid())
-    say({"guards": guards})
+    send = partial(_send, answers, os.getpid())
+    send({"guards": guards})
     try:
-        _play(family, config["policy"], say)
+        _play(family, config["policy"], send)
     except BaseException as err:
         from optsched.problem import InputError
         from optsched.process.errors import explain
 
-        say({"error": str(err) if isinstance(err, InputError) else explain(err)})
+        send({"error": str(err) if isinstance(err, InputError) else explain(err)})
         sys.exit(1)
 
 
@@ -97,7 +97,7 @@ def _compile_without_saving(folder: str) -> None:
     setattr(numba_config, "CACHE_DIR", folder)  # noqa: B010  (of what the policy compiles itself)
 
 
-def _say(answers: IO[bytes], process: int, content: dict[str, Any]) -> None:
+def _send(answers: IO[bytes], process: int, content: dict[str, Any]) -> None:
     from pydantic_core import to_json  # found only once the path is set
 
     if os.getpid() != process:  # a copy that the policy has forked
@@ -106,7 +106,7 @@ def _say(answers: IO[bytes], process: int, content: dict[str, Any]) -> None:
     answers.flush()
 
 
-def _play(family: Any, name: str, say: Callable[[dict[str, Any]], None]) -> None:
+def _play(family: Any, name: str, send: Callable[[dict[str, Any]], None]) -> None:
     from optsched.numbers.streams import Streams
     from optsched.policies.loader import get_policy
     from optsched.process import messages
@@ -118,14 +118,14 @@ def _play(family: Any, name: str, say: Callable[[dict[str, Any]], None]) -> None
         ((kind, content),) = json.loads(line).items()
         if kind == "hello":
             about = {"name": policy.name, "information": policy.information}
-            say({"policy": about | {"knows": list(policy.knows)}})
+            send({"policy": about | {"knows": list(policy.knows)}})
         elif kind == "start":
             public = wire.public.model_validate(content["public"])
             policy.start(public, content["prior"], Streams(content["seed"]))
-            say({"ready": True})
+            send({"ready": True})
         else:
             decision = policy.step(wire.read_event(public, content))
-            say({"decision": wire.decision(decision)})
+            send({"decision": wire.decision(decision)})
 
 
 if __name__ == "__main__":

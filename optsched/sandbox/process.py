@@ -103,7 +103,7 @@ class SealedPolicy:
         self.guards: tuple[str, ...] = ()
         self.name = policy
         self._place = "start"
-        self._heard = b""
+        self._unread = b""
         self._events = 0
 
     def __enter__(self) -> Self:
@@ -173,13 +173,13 @@ class SealedPolicy:
         """Send what is known beforehand."""
         self._public = public
         content = {"public": public.model_dump(mode="json"), "prior": dict(prior)}
-        self._ask({"start": content | {"seed": streams.seed}}, "ready")
+        self._request({"start": content | {"seed": streams.seed}}, "ready")
 
     def step(self, event: Any) -> Any:
         """Send an event; return the decision."""
         self._place = f"event {self._events}"
         self._events += 1
-        answer = self._ask({"event": self.family.wire.event(event)}, "decision")
+        answer = self._request({"event": self.family.wire.event(event)}, "decision")
         try:
             return self.family.wire.read_decision(self._public, answer)
         except (ValueError, TypeError, RecursionError, OverflowError) as err:
@@ -187,7 +187,9 @@ class SealedPolicy:
 
     def _greet(self) -> None:
         self.guards = tuple(self._listen(time.monotonic() + self.limit, "guards"))
-        answer = self._ask({"hello": {"protocol": PROTOCOL, "family": self.family.name}}, "policy")
+        answer = self._request(
+            {"hello": {"protocol": PROTOCOL, "family": self.family.name}}, "policy"
+        )
         if not isinstance(answer, dict) or not isinstance(answer.get("name"), str):
             raise self._wrong(f'states {answer!r:.80}, expected an object with a "name"')
         self.name = answer["name"]
@@ -201,11 +203,11 @@ class SealedPolicy:
     def _wrong(self, what: str) -> PolicyError:
         return PolicyError(f"policy {self.name}: {self._place}: {what}")
 
-    def _ask(self, message: Mapping[str, Any], expected: str) -> Any:
+    def _request(self, message: Mapping[str, Any], expected: str) -> Any:
         """Send a line; return what the answer holds under ``expected``."""
-        if self._heard or self._says_more():
+        if self._unread or self._says_more():
             self._own_error()
-            raise self._wrong(f"answers without a request: {_shown(self._heard)}")
+            raise self._wrong(f"answers without a request: {_shown(self._unread)}")
         until = time.monotonic() + self.limit
         line = to_json(message) + b"\n"
         self._send(line, until)
@@ -213,14 +215,14 @@ class SealedPolicy:
 
     def _own_error(self) -> None:
         """Raise what the child itself states has gone wrong, if its line is there."""
-        line, end, _ = self._heard.partition(b"\n")
+        line, end, _ = self._unread.partition(b"\n")
         if end and line.startswith(b'{"error"'):
             self._content(line, "error")
 
     def _says_more(self) -> bool:
         if self._ears.select(0):
-            self._heard = os.read(self._ear, 1 << 16)
-        return bool(self._heard)
+            self._unread = os.read(self._ear, 1 << 16)
+        return bool(self._unread)
 
     def _send(self, line: bytes, until: float) -> None:
         rest, pipe = memoryview(line), self._mouth
@@ -245,17 +247,17 @@ class SealedPolicy:
 
     def _listen(self, until: float, expected: str) -> Any:
         """Return what the next line holds under ``expected``."""
-        heard, piece = bytearray(self._heard), self._heard
+        printed, piece = bytearray(self._unread), self._unread
         while b"\n" not in piece:
             self._wait(self._ears, until)
             piece = os.read(self._ear, 1 << 16)
-            heard += piece
+            printed += piece
             if not piece:
-                raise self._ended(bytes(heard))
-            if len(heard) > LONGEST_ANSWER:
+                raise self._ended(bytes(printed))
+            if len(printed) > LONGEST_ANSWER:
                 raise self._wrong(f"answers with more than {LONGEST_ANSWER} bytes")
-        line, _, rest = heard.partition(b"\n")
-        self._heard = bytes(rest)
+        line, _, rest = printed.partition(b"\n")
+        self._unread = bytes(rest)
         return self._content(bytes(line), expected)
 
     def _content(self, line: bytes, expected: str) -> Any:
@@ -273,13 +275,13 @@ class SealedPolicy:
             )
         return content[expected]
 
-    def _ended(self, heard: bytes) -> PolicyError:
+    def _ended(self, printed: bytes) -> PolicyError:
         self._echo.join(FAREWELL)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(FAREWELL)
         status = self._end()
         how = f"exit status {status}" if status >= 0 else signal.Signals(-status).name
-        answer = f", after printing {_shown(heard)}" if heard.strip() else ""
+        answer = f", after printing {_shown(printed)}" if printed.strip() else ""
         return self._wrong(f"its process has ended ({how}){answer}")
 
     def _pass_through(self) -> None:
@@ -296,7 +298,7 @@ class SealedPolicy:
                 left -= len(line)
                 sys.stderr.write(line)
                 if left <= 0:
-                    messages.say(
+                    messages.notify(
                         f"policy {self.name}: writes more than 1 MB to stderr, cut off here"
                     )
 

@@ -271,8 +271,10 @@ def misfit(job: Any, workers: Sequence[MachineClass], ps: Sequence[MachineClass]
         ("a parameter server", job.ps_demand, ps),
     ):
         if not any(units_that_fit(c.capacity, demand, 1) for c in machines):
-            asks = ", ".join(f"{d:g} {r}" for r, d in zip(inst.resources, demand, strict=True) if d)
-            return f"{what} fits on no machine, it requests {asks}"
+            demand_text = ", ".join(
+                f"{d:g} {r}" for r, d in zip(inst.resources, demand, strict=True) if d
+            )
+            return f"{what} fits on no machine, it requests {demand_text}"
     return "not even one worker finds the parameter servers that it needs"
 
 

@@ -19,11 +19,11 @@ from matplotlib.ticker import PercentFormatter
 from optsched.drawing import (
     COLOURS,
     HINDSIGHT,
-    beside,
     colours_of,
     curve_labels,
     finish,
     heading,
+    label_at,
     legend,
     new_figure,
     short,
@@ -288,7 +288,7 @@ def _marks(
             continue
         axis.plot(end + 1, row, ".", color="black", markersize=min(4, pitch), clip_on=False)
         if pitch >= LABELLED:
-            beside(axis, short(panel.labels[i]), (end + 1, row), 3, 6)
+            label_at(axis, short(panel.labels[i]), (end + 1, row), 3, 6)
 
 
 def capacity_use(by_name: Mapping[str, Mapping[str, Floats]]) -> Figure:
@@ -328,7 +328,7 @@ def capacity_use(by_name: Mapping[str, Mapping[str, Floats]]) -> Figure:
         axis.set_xlim(0, last)
         axis.set_yticks(range(len(use)), names.values(), fontsize=8)
         for row, shares in enumerate(use):
-            beside(axis, f"{shares.mean():.0%}", (1, row), 3, 7, on=axis.get_yaxis_transform())
+            label_at(axis, f"{shares.mean():.0%}", (1, row), 3, 7, on=axis.get_yaxis_transform())
     for axis in axes.flat[len(kept) :]:
         axis.set_visible(False)
         axes[-2, -1].tick_params(labelbottom=True)

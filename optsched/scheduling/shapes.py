@@ -65,7 +65,7 @@ class Shapes:
         The shape is scaled down until it fits on some machine. It has as many GPUs as the worker
         if there is one such. Memory goes with the cores, where these are known.
         """
-        requested = [_gaps_told(window[name]) for name in ("gpu", "cpu", "memory_gb")]
+        requested = [_with_gaps(window[name]) for name in ("gpu", "cpu", "memory_gb")]
         pools = {gpu: self._shapes(math.nan if gpu is None else gpu) for gpu in set(requested[0])}
         last = np.array([len(pools[gpu]) - 1 for gpu in requested[0]], dtype=np.int64)
         picked = self.streams.wholes("worker_demand", range(len(window)), 0, last).tolist()
@@ -117,7 +117,7 @@ def drawn_demands(window: pd.DataFrame) -> list[str]:
     ]
 
 
-def _gaps_told(column: pd.Series[Any]) -> list[float | None]:
+def _with_gaps(column: pd.Series[Any]) -> list[float | None]:
     """Return the numbers of a column, None where there is none: unlike NaN, it equals itself."""
     return [None if math.isnan(x) else x for x in column.to_numpy(dtype=np.float64).tolist()]
 

@@ -482,8 +482,8 @@ def solve_mip(
         status = _status(h.getModelStatus(), x)
         bound = objective if status == "optimal" else None  # of a linear program
         if mip:
-            told = info.mip_dual_bound * scale
-            bound = told if math.isfinite(told) else None
+            dual_bound = info.mip_dual_bound * scale
+            bound = dual_bound if math.isfinite(dual_bound) else None
         return MipResult(status, x, objective, bound, time.perf_counter() - began)
 
     def strayed() -> bool:

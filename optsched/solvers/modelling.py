@@ -200,8 +200,8 @@ def _pyomo_by_name(
         return PyomoOutcome("unbounded", None, None)
     (objective,) = model.component_data_objects(pyo.Objective, active=True)
     least = objective.sense == pyo.minimize
-    told = results.problem.lower_bound if least else results.problem.upper_bound
-    bound = float(told) if isinstance(told, int | float) and math.isfinite(told) else None
+    limit = results.problem.lower_bound if least else results.problem.upper_bound
+    bound = float(limit) if isinstance(limit, int | float) and math.isfinite(limit) else None
     if len(results.solution) == 0:
         return PyomoOutcome("unknown", None, bound)
     model.solutions.load_from(results)

@@ -160,7 +160,7 @@ class Columns:
         self.refuse(name, bad.to_numpy(), "seconds, or a date such as 2017-10-09 07:01:55")
         return dates
 
-    def tell_unread(self, kind: str, known: Sequence[str] = ()) -> None:
+    def warn_unread(self, kind: str, known: Sequence[str] = ()) -> None:
         """Report columns that nobody has read, but for ``known``, which contain nothing new.
 
         Decimal commas are reported too: 1,200 might be meant as 1200.

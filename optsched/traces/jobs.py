@@ -104,7 +104,7 @@ def read_jobs(path: Path | str) -> pd.DataFrame:
         return _finished(path, "Batsim workload", batsim.read_workload(path), None)
     form, columns = _opened(path)
     table, start = _listed(form, columns)
-    columns.tell_unread(form.name, form.implied)
+    columns.warn_unread(form.name, form.implied)
     return _finished(path, form.name, table, start)
 
 

@@ -77,7 +77,7 @@ def read_machines(path: Path | str) -> pd.DataFrame:
     columns = read_columns(path, names)
     table = form.table(columns, RULES)
     table.setdefault("name", columns.names())
-    columns.tell_unread(form.name, form.implied)
+    columns.warn_unread(form.name, form.implied)
     return _finished(path, form.name, table)
 
 

@@ -19,7 +19,7 @@ from optsched.process.garbage import no_garbage
 from optsched.scheduling.shapes import MACHINES
 from optsched.traces.jobs import read_jobs
 from optsched.traces.machines import read_machines
-from optsched.traces.windows import must_reach, sensible, take_window, tell_scaling
+from optsched.traces.windows import must_reach, report_scaling, sensible, take_window
 
 Made = TypeVar("Made", bound=Any)
 
@@ -78,7 +78,7 @@ class Tables:
         some = take_window(self.jobs, chosen["jobs"], chosen["start"], chosen["min_tasks"])
         with no_garbage():
             inst = sensible(some, chosen["slots"], length, made, requested=requested)
-        tell_scaling(some, inst, f"{machines_of(inst)} in place of {self.listed['count'].sum()}")
+        report_scaling(some, inst, f"{machines_of(inst)} in place of {self.listed['count'].sum()}")
         return inst
 
 

@@ -65,7 +65,7 @@ def _tree(path: Path) -> RecordedPlatform:
     speed = table.numbers("speed_flops_per_host", FLOPS)
     inner = table.numbers("host_link_bandwidth_Bps", BYTES)
     width = table.numbers("uplink_bandwidth_Bps", BYTES)
-    table.tell_unread("tree", ("kind",))
+    table.warn_unread("tree", ("kind",))
     place: dict[str, int] = {}
     labels = list(node)
     counts = [int(h) for h in hosts]

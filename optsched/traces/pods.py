@@ -113,7 +113,7 @@ def _counted(path: Path, columns: Columns) -> pd.DataFrame:
     if start is not None:
         start += pd.Timedelta(seconds=float(seconds.min()))
     table.attrs = {"format": COUNTED, "start": start}
-    columns.tell_unread(COUNTED)
+    columns.warn_unread(COUNTED)
     return table
 
 
@@ -158,5 +158,5 @@ def read_pods(path: Path | str) -> pd.DataFrame:
         }
     ).sort_values("submit_seconds", kind="stable", ignore_index=True)
     pods.attrs = {"format": NAME, "start": None}
-    columns.tell_unread(NAME)
+    columns.warn_unread(NAME)
     return pods

@@ -58,7 +58,7 @@ def read_profiles(path: Path | str) -> pd.DataFrame:
         without = columns.numbers("worker_gpu_slots", Number("GPUs")) == 0
         skipped += [f"{name}: without a GPU" for name in table["model"][without]]
         table = table[~without]
-    columns.tell_unread("models" if own else "DL2 models")
+    columns.warn_unread("models" if own else "DL2 models")
     slower = table["inner_gbps"] < table["outer_gbps"]
     skipped += [f"{name}: inner bandwidth below the outer one" for name in table["model"][slower]]
     table = table[~slower].reset_index(drop=True)

@@ -224,7 +224,7 @@ def must_reach(load: float, reached: Mapping[str, float], made: Instance, slots:
     )
 
 
-def tell_scaling(window: pd.DataFrame, platform: SlottedPlatform, machines: str) -> None:
+def report_scaling(window: pd.DataFrame, platform: SlottedPlatform, machines: str) -> None:
     """Report what became of the times and of the machines."""
     submit = window["submit_seconds"].to_numpy(dtype=np.float64)
     span, wanted = float(submit[-1] - submit[0]), platform.horizon * platform.slot_seconds

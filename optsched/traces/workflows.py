@@ -68,7 +68,7 @@ def _list(path: Path) -> list[Bag]:
     rule = Number("weight", above_low=True)
     weight = table.numbers("weight", rule) if "weight" in table else one
     labels = table.text("name")
-    table.tell_unread("list of applications")
+    table.warn_unread("list of applications")
     return [
         Bag(name, float(flop[i]), None, float(sent[i]), float(back[i]), float(weight[i]), None)
         for i, name in enumerate(labels)

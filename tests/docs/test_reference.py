@@ -36,7 +36,7 @@ def test_every_command_has_a_section():
 @pytest.mark.parametrize("path", LEAVES)
 def test_a_section_names_all_options(path):
     command, context = LEAVES[path]
-    text = "\n".join(commands.told(command, context))
+    text = "\n".join(commands.described(command, context))
     assert text.startswith(f"## {path.removeprefix('optsched ')}\n")
     for parameter in command.params:
         names = parameter.opts if parameter.param_type_name == "option" else [parameter.metavar]

@@ -92,7 +92,7 @@ def test_load_over_time(own):
 def test_what_the_cluster_did(own, family):
     window = as_is(own)
     inst = open_input(own[0], family, window)
-    schedule, told = get_family(family).recorded(own[0], window, inst)
+    schedule, summary = get_family(family).recorded(own[0], window, inst)
     verdict = get_family(family).verify(inst, schedule, unfinished=True)
     assert verdict.feasible
     assert verdict.completion == (1, 2, 2, None, 7)
@@ -103,7 +103,7 @@ def test_what_the_cluster_did(own, family):
         4,
         2,
     ]
-    assert told == [
+    assert summary == [
         "what your cluster did: 4 of 5 jobs run as recorded",
         "what your cluster did: left out, 1 of 5 jobs have no recorded start",
     ]
@@ -155,7 +155,7 @@ def test_what_does_not_fit_is_told():
     found = replay([0, 0, 0, 3], [2, 1, 1, 2], [1, 1, 1, 1], one, one[:1], 4)
     # the first holds the only machine in slots 0 and 1, so slot 1 is no way out for the others
     assert found.jobs == [[(0, 0, 1), (1, 0, 1)], None, None, None]
-    assert found.told() == [
+    assert found.summary() == [
         "what your cluster did: 1 of 4 jobs run as recorded",
         "what your cluster did: left out, 1 of 4 jobs ended after the horizon",
         "what your cluster did: left out, 2 of 4 jobs need more than the machines have left in "
@@ -163,7 +163,7 @@ def test_what_does_not_fit_is_told():
     ]
     found = replay([0, 0], [1, 1], [1, 1], one, one[:1], 4)
     assert found.jobs == [[(0, 0, 1)], [(1, 0, 1)]]
-    assert found.told()[0].endswith("2 of 2 jobs run as recorded, 1 of them a slot later, "
+    assert found.summary()[0].endswith("2 of 2 jobs run as recorded, 1 of them a slot later, "
                                     "where there was room")  # fmt: skip
 
 

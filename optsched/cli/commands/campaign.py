@@ -143,14 +143,14 @@ def _run(
 
             def tell(progress: Progress) -> None:
                 ending = "ending after the cells in flight; " if progress.ended else ""
-                ticker.say(ending + str(progress))
+                ticker.show(ending + str(progress))
 
             made = campaign(plan, store, tell=tell, **how)
     number = interrupts.received()
     if number is not None:
         trusted = " --trust" if any(":" in block.name for block in plan.policies) else ""
         further = f"; `optsched campaign resume {store}{trusted}` goes on" if kept else ""
-        messages.say(f"ended: {made.progress}{further}")
+        messages.notify(f"ended: {made.progress}{further}")
         crash_state.publish(reported=True)
         raise typer.Exit(128 + number)
     _show(made, as_json)
@@ -207,7 +207,7 @@ def verify(
 
     plan = _resolved(store, trust or policy or False)
     with ending_well(), Ticker(f"verifying {store}") as ticker:
-        found = look(store, plan, sample=sample, seed=seed, workers=workers, tell=ticker.say)
+        found = look(store, plan, sample=sample, seed=seed, workers=workers, tell=ticker.show)
     report(found.summary(), None, as_json)
     if not as_json:
         for line in found.lines():

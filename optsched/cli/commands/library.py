@@ -142,7 +142,7 @@ def verify(
     chosen = None if family is None else tuple(family)
     with ending_well(), Ticker("verifying the library") as ticker:
         how: dict[str, Any] = {"workers": workers, "sample": sample, "seed": seed}
-        checked = look(found, families=chosen, **how, tell=ticker.say)
+        checked = look(found, families=chosen, **how, tell=ticker.show)
     if as_json:
         report(checked.summary(), None, as_json)
     else:

@@ -84,9 +84,9 @@ def _show(found: "MostWeight", jobs: int) -> None:
 
     from optsched.cli.console import out
 
-    whose = "CP-SAT's claim" if found.bound_by == "cp-sat" else "by prices"
+    origin = "CP-SAT's claim" if found.bound_by == "cp-sat" else "by prices"
     word = "is the most (claimed)" if found.optimal else f"found; at most {found.bound:.6g}"
-    out().print(f"weight {found.value:.6g} {word}, {whose}; {len(found.schedule)} of {jobs} jobs")
+    out().print(f"weight {found.value:.6g} {word}, {origin}; {len(found.schedule)} of {jobs} jobs")
     table = Table("method", "weight", "ratio")
     for name, x in found.by_method.items():
         ends = f"{found.value / x:.4g} .. {found.ratio(name):.4g}" if x else "inf"

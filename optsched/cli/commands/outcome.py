@@ -43,7 +43,7 @@ def ending_well() -> Iterator[None]:
             yield
         except KeyboardInterrupt:
             if not crash_state.is_watched():
-                messages.say("interrupted")
+                messages.notify("interrupted")
             raise typer.Exit(_status(interrupts.received())) from None
 
 
@@ -51,7 +51,7 @@ def leave(*, found: bool) -> None:
     """End with the exit status that states how it went."""
     number = interrupts.received()
     if number is not None:
-        messages.say("interrupted; this is the best so far")
+        messages.notify("interrupted; this is the best so far")
         crash_state.publish(reported=True)
         raise typer.Exit(_status(number))
     raise typer.Exit(0 if found else 1)

@@ -66,7 +66,7 @@ def reproduce(
                 workers=workers,
                 keep_rows=ignore_code_version,
                 command=command,
-                tell=ticker.say,
+                tell=ticker.show,
             )
     if as_json:
         report(result.summary(), None, as_json)

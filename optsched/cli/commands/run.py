@@ -48,7 +48,7 @@ def run(
         with Ticker(f"running {policy}") as ticker:
 
             def progress(events: int) -> None:
-                ticker.say(f"{events} events")
+                ticker.show(f"{events} events")
 
             how: dict[str, Any] = {"sealed": sandbox, "decision_limit": decision_limit}
             found = simulate(instance, policy, seed=seed, progress=progress, **how)

@@ -42,6 +42,6 @@ def trace(
         if is_stdout(output):
             messages.remark("what your cluster did is not written, expected -o FILE for that")
             continue
-        beside = output.with_name(f"{output.name.partition('.')[0]}-recorded.json")
-        save_schedule(writable(beside), instance, schedule)
-        messages.remark(f"{beside} written: what your cluster did, for `ratio --schedule`")
+        target = output.with_name(f"{output.name.partition('.')[0]}-recorded.json")
+        save_schedule(writable(target), instance, schedule)
+        messages.remark(f"{target} written: what your cluster did, for `ratio --schedule`")

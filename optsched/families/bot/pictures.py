@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 from optsched.drawing import (
     COLOURS,
     GRID,
-    beside,
     colours_of,
     curve_labels,
     finish,
     ink,
+    label_at,
     legend,
     new_figure,
     short,
@@ -157,7 +157,7 @@ def _rates_of_applications(inst: BotInstance, schedules: Mapping[str, BotSchedul
             markersize=6, clip_on=False, zorder=3,
         )  # fmt: skip
         for y in at[rates <= 0]:
-            beside(axis, "0", (low, y), 6, 7)
+            label_at(axis, "0", (low, y), 6, 7)
     axis.hlines(np.arange(1, len(labels)) - 0.5, low, high, color=COLOURS[6], linewidth=0.8)
     axis.set_yticks(range(len(labels)), labels.values(), fontsize=8)
     axis.set_ylim(len(labels) - 0.5, -0.5)

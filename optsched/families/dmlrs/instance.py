@@ -187,10 +187,10 @@ class DmlrsInstance(TrainingInstance, Platform):
         ] = {}  # jobs of a trace are much alike
         found = []
         for job, needs in zip(self.jobs, self.needs, strict=True):
-            asks = (job.worker_demand, job.ps_demand, job.chunks, needs.ps_inner, needs.ps_outer)
-            if asks not in known:
-                known[asks] = crews(self, job, needs)
-            found.append(pace_of(known[asks], needs))
+            key = (job.worker_demand, job.ps_demand, job.chunks, needs.ps_inner, needs.ps_outer)
+            if key not in known:
+                known[key] = max_workers_of(self, job, needs)
+            found.append(pace_of(known[key], needs))
         return tuple(found)
 
     @cached_property
@@ -352,7 +352,7 @@ class MaxWorkers(NamedTuple):
 
 def fastest_pace(platform: Platform, job: DmlrsJob, needs: Needs) -> SlotRate:
     """Return the fastest way to run ``job`` in one slot on the empty machines: (3.2)-(3.5)."""
-    return pace_of(crews(platform, job, needs), needs)
+    return pace_of(max_workers_of(platform, job, needs), needs)
 
 
 def pace_of(most: tuple[MaxWorkers, MaxWorkers], needs: Needs) -> SlotRate:
@@ -362,7 +362,9 @@ def pace_of(most: tuple[MaxWorkers, MaxWorkers], needs: Needs) -> SlotRate:
     return SlotRate(n, m, inner) if inner >= outer else SlotRate(n_outer, m_outer, outer)
 
 
-def crews(platform: Platform, job: DmlrsJob, needs: Needs) -> tuple[MaxWorkers, MaxWorkers]:
+def max_workers_of(
+    platform: Platform, job: DmlrsJob, needs: Needs
+) -> tuple[MaxWorkers, MaxWorkers]:
     """Return the largest crews that empty machines hold, at the inner and at the outer rate.
 
     Outer placements are bounded from above: workers and parameter servers (PS) each alone.
@@ -404,14 +406,14 @@ def linked_work(platform: Platform, job: DmlrsJob, needs: Needs) -> int:
     every = sum(c.count * n for c, n in zip(platform.machines, alone, strict=True))
     best = 0
     for c, most in zip(platform.machines, alone, strict=True):
-        for beside in range(most, -1, -1):
-            servers = usable_ps(c.capacity, job, beside, job.chunks)
-            for elsewhere in range(min(job.chunks - beside, every - most), -1, -1):
-                work = beside * needs.inner + elsewhere * needs.outer
+        for colocated in range(most, -1, -1):
+            servers = usable_ps(c.capacity, job, colocated, job.chunks)
+            for elsewhere in range(min(job.chunks - colocated, every - most), -1, -1):
+                work = colocated * needs.inner + elsewhere * needs.outer
                 if work <= best:
                     break
-                needed = max(1, ceil_ratio(beside * a + elsewhere * b, one))
-                if needed <= min(servers, beside + elsewhere):
+                needed = max(1, ceil_ratio(colocated * a + elsewhere * b, one))
+                if needed <= min(servers, colocated + elsewhere):
                     best = work
                     break
     return best

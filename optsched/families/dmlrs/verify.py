@@ -87,9 +87,9 @@ class _Judge(PlacementJudge):
             near = n if len(workers.keys() | ps.keys()) == 1 else 0
             flow = near * b_in + (n - near) * b_ex
         else:  # a link for every worker and machine with PS
-            beside = sum(w for h, w in workers.items() if h in ps)
-            near = beside if len(ps) == 1 else 0
-            flow = beside * b_in + (n * len(ps) - beside) * b_ex
+            inner = sum(w for h, w in workers.items() if h in ps)
+            near = inner if len(ps) == 1 else 0
+            flow = inner * b_in + (n * len(ps) - inner) * b_ex
         needed = flow / exact(job.ps_bandwidth)
         if m and needed > m + slack(needed):
             self.broken(

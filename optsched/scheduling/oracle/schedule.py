@@ -221,13 +221,17 @@ def best_schedule(
 
 
 @kernel(nogil=True)
-def _best(told: tuple[Any, ...]) -> tuple[float, int, float]:
-    """Do what `best_schedule` states; ``told`` is all of its input, in one plain tuple.
+def _best(arguments: tuple[Any, ...]) -> tuple[float, int, float]:
+    """Do what `best_schedule` states; ``arguments`` is all of its input, in one plain tuple.
 
     Numba looks at one plain tuple in less than half the time that five others take.
     """
-    job, workers, ps = Request(*told[:7]), PricedMachines(*told[7:11]), PricedMachines(*told[11:15])
-    cutoff, scratch = told[15], Scratch(*told[16:])
+    job, workers, ps = (
+        Request(*arguments[:7]),
+        PricedMachines(*arguments[7:11]),
+        PricedMachines(*arguments[11:15]),
+    )
+    cutoff, scratch = arguments[15], Scratch(*arguments[16:])
     arrival, work, units, utility = job.arrival, job.work, job.units, job.utility
     table, cost, most, amount = scratch.table, scratch.cost, scratch.most, scratch.amount
     slopes, lengths, promise = scratch.slopes, scratch.lengths, scratch.promise

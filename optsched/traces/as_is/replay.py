@@ -35,7 +35,7 @@ class Replay:
     unknown: int = 0
     placed: int = field(default=0)
 
-    def told(self) -> list[str]:
+    def summary(self) -> list[str]:
         """Return what fits the model, and what does not, one line each."""
         number = len(self.jobs)
         lines = [f"what your cluster did: {self.placed} of {number} jobs run as recorded"]
@@ -89,10 +89,10 @@ def recorded(
     found = replay(start, work, tasks, *amounts, inst.horizon)
     jobs = []
     for placed in found.jobs:
-        beside = {t: h if server is None else server for t, h, _ in placed or ()}
-        ps = tuple((t, h, 1) for t, h in sorted(beside.items()))
+        servers = {t: h if server is None else server for t, h, _ in placed or ()}
+        ps = tuple((t, h, 1) for t, h in sorted(servers.items()))
         jobs.append(None if placed is None else kind(workers=tuple(placed), ps=ps))
-    return jobs, found.told()
+    return jobs, found.summary()
 
 
 def replay(

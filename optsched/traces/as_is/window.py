@@ -32,7 +32,7 @@ USUAL = 100  # jobs of a window
 class AsItIs:
     """A window with its own times and machines; what the trace does not name is not requested."""
 
-    told: str
+    description: str
     seed: int  # of what no trace records
     jobs: pd.DataFrame
     slot_seconds: float
@@ -54,7 +54,7 @@ class AsItIs:
             "resources": self.resources,
             "units": self.units,
             "drawn": ("utility",),
-            "source": self.told,
+            "source": self.description,
         }
 
     def job(self, i: int) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def as_it_is(
             )
     ends = np.maximum(arrival, np.nan_to_num(recorded)) + -(-np.array(work) // tasks)
     return AsItIs(
-        told=(
+        description=(
             f"{table.attrs.get('format', 'table')}, as it is: {len(window)} jobs from "
             f"{window['name'].iloc[0]} on, at least {min_tasks} tasks each, seed {seed}"
         ),

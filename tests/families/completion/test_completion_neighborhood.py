@@ -45,7 +45,7 @@ def area(request):
 def test_the_arrays_of_a_state_are_freed():
     area = filled()
     free = weakref.ref(area.servers.free)
-    state = area.tables, area.servers, area.notes
+    state = area.tables, area.servers, area.workspace
     heat, drawn = 1.0, np.ones(1, np.uint64)
     anneal(*state, Copies(area.plans, area.snapshot(), area.snapshot()), 0.0, 0.0, heat, 9, drawn)
     adopt(*state, area.plans, area.snapshot())
@@ -96,7 +96,7 @@ def test_a_job_ends_by_the_latest_slot_or_stays_out(area):
         assert area.insert(i, DEAR)
         later += area.ends(area.plans)[i] > soonest
         area.remove(i)
-        state = area.tables, area.servers, area.plans, area.notes, i
+        state = area.tables, area.servers, area.plans, area.workspace, i
         assert not insert(*state, DEAR, soonest - 1)
         assert same(arrays(area), gone)
         assert insert(*state, DEAR, soonest)
@@ -166,7 +166,7 @@ def test_fine_decimals_have_many_units():
         made = JobTables(some)
         area = Neighborhood(made, np.zeros((SLOTS, *made.class_capacity.shape)), SLOTS)
         area.construct(list(range(12)), 0.0)
-        assert area.servers.free.dtype == area.notes.left.dtype == unit
+        assert area.servers.free.dtype == area.workspace.left.dtype == unit
         assert verify(some, schedule_of(area.pieces(area.plans))).feasible
         assert same(arrays(area), recomputed(area))
 

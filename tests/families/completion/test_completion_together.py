@@ -173,7 +173,7 @@ def test_prices_are_improved_beside_the_search():
     assert search.begin()
     search.generate(16, 5.0)
     bound, value = search.bound, monitor.value
-    search.generate_beside((4, 1), 2.0)
+    search.generate_in_parallel((4, 1), 2.0)
     assert search.bound > bound
     assert monitor.bound == search.bound
     assert (

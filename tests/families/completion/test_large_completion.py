@@ -18,7 +18,7 @@ from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.optimum import cpsat, large
 from optsched.families.completion.optimum.relaxations.offers import joined, offers_of_job, tables_of
-from optsched.families.completion.optimum.relaxations.piecewise_prices import BlockwisePrices
+from optsched.families.completion.optimum.relaxations.piecewise_prices import PiecewisePrices
 from optsched.families.completion.optimum.search.orders import Orders
 from optsched.families.completion.oracle.schedule import best_schedule
 from optsched.families.completion.oracle.servers import PricedServers
@@ -44,13 +44,13 @@ def parts(inst: CompletionInstance):
     return types, joined([offers_of_job(tables, inst.durations(job)) for job in inst.jobs])
 
 
-def blockwise(inst: CompletionInstance, seed: int) -> BlockwisePrices:
+def blockwise(inst: CompletionInstance, seed: int) -> PiecewisePrices:
     """Draw prices of a few blocks of time; some are 0."""
     draw = np.random.default_rng([seed, 5])
     edges = np.cumsum([0, *draw.integers(1, 7, size=int(draw.integers(1, 6)))])
     prices = draw.random((edges.size - 1, len(inst.resources))) * draw.choice([0.01, 0.3, 5.0])
     prices *= (draw.random(prices.shape) < 0.8) / inst.arrays.scale
-    return BlockwisePrices(inst, *parts(inst), edges, prices)
+    return PiecewisePrices(inst, *parts(inst), edges, prices)
 
 
 # --- the checker looks at few starts ---

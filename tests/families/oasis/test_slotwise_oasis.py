@@ -21,7 +21,7 @@ from optsched.families.oasis.optimum.configuration_lp.packing import (
     _State,
     empty_machines,
     fill,
-    new_desk,
+    new_workspace,
     refill,
 )
 from optsched.families.oasis.optimum.configuration_lp.program import MARGIN, SlotProgram
@@ -80,23 +80,23 @@ def test_an_empty_machine_hosts_what_pays_most(seed):
     draw = np.random.default_rng(seed)
     jobs = 5
     side = side_of(draw, jobs, 4)
-    machines, desk = empty_machines(side, np.arange(jobs)), new_desk(jobs, 2)
+    machines, workspace = empty_machines(side, np.arange(jobs)), new_workspace(jobs, 2)
     capacity = side.kinds[side.kind]
-    desk.offered[:] = draw.integers(0, 4, jobs) * draw.random(jobs)
-    desk.most[:] = draw.integers(0, 6, jobs)
+    workspace.offered[:] = draw.integers(0, 4, jobs) * draw.random(jobs)
+    workspace.most[:] = draw.integers(0, 6, jobs)
     hosted = np.zeros((len(capacity), jobs), np.int16)
     total = np.zeros(jobs, np.int64)
     for h in range(len(capacity)):
-        fill(machines, h, desk, 100_000, hosted, total)
-    assert (hosted <= desk.most).all()
+        fill(machines, h, workspace, 100_000, hosted, total)
+    assert (hosted <= workspace.most).all()
     assert (hosted @ side.demand <= capacity).all()
     assert (total == hosted.sum(axis=0)).all()
     many = np.ones((len(capacity), 1))
     best, pattern = np.empty(len(many)), np.empty(hosted.shape, np.int64)
-    limits = np.zeros(hosted.shape, np.int64), np.tile(desk.most, (len(many), 1))
-    asked = Knapsacks(many * desk.offered, side.demand, capacity, *limits)
+    limits = np.zeros(hosted.shape, np.int64), np.tile(workspace.most, (len(many), 1))
+    asked = Knapsacks(many * workspace.offered, side.demand, capacity, *limits)
     best_patterns(asked, best, pattern, 100_000, 0)
-    assert hosted @ desk.offered == pytest.approx(best, abs=1e-12)
+    assert hosted @ workspace.offered == pytest.approx(best, abs=1e-12)
 
 
 def refilled(draw, sides, value, want, ratio, moves):

@@ -249,9 +249,9 @@ class Enclosed:
         beta = np.maximum(0.0, neighbours(a.beta)[0])
         self._shape = (a.copies, a.resources)
         self._rows = RowArrays(a.start, a.port, a.kind, alpha, beta, upper, capacity)
-        whose = a.port * a.resources + a.row % a.resources
-        sizes = np.bincount(whose, minlength=a.copies * a.resources)
-        order = np.argsort(whose, kind="stable"), np.concatenate([[0], np.cumsum(sizes)])
+        owners = a.port * a.resources + a.row % a.resources
+        sizes = np.bincount(owners, minlength=a.copies * a.resources)
+        order = np.argsort(owners, kind="stable"), np.concatenate([[0], np.cumsum(sizes)])
         self._sums = order if a.summed else None
 
     def bounds(self, n: Ints, share: Floats, nu: Floats) -> tuple[float, Floats]:

@@ -78,8 +78,8 @@ class Solver:
             n_l >= 0: counts, or the jobs of one slot.
         gap : float
         """
-        told, iteration = np.array([0, NEVER]), self._iteration(weight)
-        return self._solved(weight, self._maximized(weight, gap, told, iteration))
+        flag, iteration = np.array([0, NEVER]), self._iteration(weight)
+        return self._solved(weight, self._maximized(weight, gap, flag, iteration))
 
     def try_to_solve(
         self, weight: NDArray[Any], gap: float, stop: Callable[[], bool], units: float = np.inf
@@ -96,7 +96,7 @@ class Solver:
             found = self._maximized(weight, gap, np.array([0, most]), iteration)
         else:
             found = supervised(
-                lambda told: self._maximized(weight, gap, told, iteration), stop, most=most
+                lambda flag: self._maximized(weight, gap, flag, iteration), stop, most=most
             )
             self._compiled = found is not None
         if found is None or not (math.isfinite(found[3]) and math.isfinite(found[4])):

@@ -59,8 +59,8 @@ def most_gains(inst: BipartiteInstance) -> Floats:
     a = inst.arrays
     y = np.minimum(a.upper, a.capacity[a.row])
     if a.summed:
-        whose = a.port * a.resources + a.row % a.resources
-        sums = np.bincount(whose, y, minlength=a.copies * a.resources).astype(np.float64)
+        owners = a.port * a.resources + a.row % a.resources
+        sums = np.bincount(owners, y, minlength=a.copies * a.resources).astype(np.float64)
         each: Floats = gains_of(*a.of_sum, sums.reshape(a.copies, -1))
         return np.asarray(each.sum(axis=1), dtype=np.float64)
     gains = gains_of(a.kind[a.row], a.alpha[a.row], y)

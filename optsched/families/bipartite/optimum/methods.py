@@ -189,8 +189,8 @@ class _PerSlot:
     def _certificate(self, numbers: Ints, digest: str) -> BipartiteCertificate:
         needed, assigned = np.unique(numbers, return_inverse=True)
         sets = [(self._found[k].share, self._found[k].nu) for k in needed]
-        whose = assigned.ravel().tolist()
-        return BipartiteCertificate.of(self._inst, "slots", sets, whose, digest=digest)
+        owners = assigned.ravel().tolist()
+        return BipartiteCertificate.of(self._inst, "slots", sets, owners, digest=digest)
 
 
 def _sparse(y: Floats) -> tuple[float, ...]:

@@ -103,9 +103,9 @@ def _solved(build: Callable[[], Any], progress: Progress, threads: int) -> Any:
     """
     limits = progress.limits()
 
-    def work(told: Ints) -> Any:
+    def work(flag: Ints) -> Any:
         problem = build()
-        outcome = solve_cvxpy(problem, threads=threads, stop=lambda: bool(told[0]), **limits)
+        outcome = solve_cvxpy(problem, threads=threads, stop=lambda: bool(flag[0]), **limits)
         return None if outcome.value is None else problem
 
     return supervised(work, progress.called_off, patience=PATIENCE)

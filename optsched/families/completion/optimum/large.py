@@ -25,7 +25,7 @@ from optsched.families.completion.optimum.relaxations.offers import (
     offers_of_job,
     tables_of,
 )
-from optsched.families.completion.optimum.relaxations.piecewise_prices import BlockwisePrices
+from optsched.families.completion.optimum.relaxations.piecewise_prices import PiecewisePrices
 from optsched.families.completion.optimum.relaxations.priced_search import certify
 from optsched.families.completion.optimum.search.orders import Dispatched, Orders
 from optsched.numbers.arrays import Floats, Ints
@@ -139,7 +139,7 @@ class Dispatching:
             return  # more prices than the checker reads
         start = np.full(prices.shape, ELSEWHERE)
         start[:, scarce] = 1.0
-        blocks = BlockwisePrices(self.inst, self.types, self.offers, edges, prices)
+        blocks = PiecewisePrices(self.inst, self.types, self.offers, edges, prices)
         placed = self.best.placed
         blocks.answers.way[:], blocks.answers.start[:] = placed.way, placed.start
         found = self._ascend(blocks, start.ravel(), (BLOCKS, BLOCKS // 8, 1))
@@ -147,7 +147,7 @@ class Dispatching:
             blocks = blocks.halved(found)
             found = self._ascend(blocks, np.ones(blocks.rhs.size), (1,))
 
-    def _ascend(self, blocks: BlockwisePrices, start: Floats, levels: tuple[int, ...]) -> Floats:
+    def _ascend(self, blocks: PiecewisePrices, start: Floats, levels: tuple[int, ...]) -> Floats:
         """Improve prices, first with this many blocks of time alike; return the best."""
 
         def prove(bound: float, prices: Floats) -> None:

@@ -37,7 +37,7 @@ SMALL = 1200  # job-slots up to which one grid of single slots is solved at once
 SPANS = (32, 16, 4)  # slots whose prices have one shape, one after the other
 SPAN_SHARE = (0.05, 0.08, 0.15)  # of the time for each
 FINER = (16, 8, 4, 2, 1)  # after the first, where other threads search
-BESIDE_SHARE = 0.12  # of the time for all of them
+PARALLEL_SHARE = 0.12  # of the time for all of them
 FIRST_PRICES = 0.08  # of the time may have passed when prices of a dispatched schedule are found
 FEW = 2000  # pairs of a mode and a start: CP-SAT has looked at them in a blink
 FEW_SECONDS = 1.0  # a blink at most
@@ -100,7 +100,7 @@ def auto(inst: CompletionInstance, progress: Progress, *, threads: int, seed: in
     _dispatch(search)
     search.generate(SPANS[0], SPAN_SHARE[0] * whole)
     if threads > 1:
-        search.generate_beside(FINER, BESIDE_SHARE * whole)
+        search.generate_in_parallel(FINER, PARALLEL_SHARE * whole)
     else:
         search.generate(SPANS[1], SPAN_SHARE[1] * whole)
         if whole > 2 * RESTART_SECONDS:

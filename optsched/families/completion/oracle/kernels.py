@@ -129,24 +129,24 @@ def _printed(
 
 
 @kernel
-def _least_bound(modes: Modes, ask: Request, ending: int, least: Floats) -> float:
+def _least_bound(modes: Modes, request: Request, ending: int, least: Floats) -> float:
     """Return the least value that any mode and completion may have: all workers the cheapest.
 
     ``least`` (M, L + 1) is the cost of one worker of each type, summed over the slots up to each.
     """
     slots, best = least.shape[1] - 1, np.inf
-    for c in range(ask.arrival + modes.duration[0], ending + 1):
-        if ask.weight * c >= best:
+    for c in range(request.arrival + modes.duration[0], ending + 1):
+        if request.weight * c >= best:
             break
         b = min(c, slots)
         for k in range(modes.duration.size):
             t = c - modes.duration[k]
-            if t < ask.arrival:
+            if t < request.arrival:
                 break
-            if ask.first.size and (t < ask.first[k] or t > ask.last[k]):
+            if request.first.size and (t < request.first[k] or t > request.last[k]):
                 continue
             m = modes.worker_type[k]
-            value = ask.weight * c + modes.workers[k] * (least[m, b] - least[m, min(t, slots)])
+            value = request.weight * c + modes.workers[k] * (least[m, b] - least[m, min(t, slots)])
             if value < best:
                 best = value
     return best
@@ -154,7 +154,7 @@ def _least_bound(modes: Modes, ask: Request, ending: int, least: Floats) -> floa
 
 @kernel
 def cheapest(
-    types: Plain, modes: Plain, servers: Plain, ask: Plain, printed: bool | None
+    types: Plain, modes: Plain, servers: Plain, request: Plain, printed: bool | None
 ) -> tuple[float, float, Ints]:
     """Return (value, cost, [mode, PS type, start, host, workers on the host]); mode -1: none.
 
@@ -166,7 +166,7 @@ def cheapest(
     e, z, needed, ring = types
     worker_type, together, workers, duration, mask = modes
     worker_cost, ps_cost, least, free, max_units, total, top, count = servers
-    arrival, weight, deadline, cutoff, first, last = ask
+    arrival, weight, deadline, cutoff, first, last = request
     kinds, slots = max(1, z.shape[0]), worker_cost.shape[1] - 1
     number, classes = duration.size, count.size
     ending = min(deadline, max(arrival, slots) + duration[number - 1])
@@ -179,7 +179,7 @@ def cheapest(
             ending = max(ending, min(deadline, max(first[k], slots) + duration[k]))
     bound = 0.0
     if weight > 0.0:  # without weight the bound takes longer than it saves
-        bound = _least_bound(Modes(*modes), Request(*ask), ending, least)
+        bound = _least_bound(Modes(*modes), Request(*request), ending, least)
     constant = free.shape[1] == 1
     left_units, capped = np.empty(classes, np.int64), np.empty(classes, np.int64)
     ahead, order, length = np.empty(classes, np.int64), np.empty(classes, np.int64), 0

@@ -86,8 +86,8 @@ def best_schedule(
         return None
     end = NO_DEADLINE if deadline is None else deadline
     first, last = starts or (NOBODY, NOBODY)
-    ask = Request(arrival, weight, end, cutoff, first, last)
-    value, cost, where = cheapest(types[:], modes[:], servers[:], ask[:], printed or None)
+    request = Request(arrival, weight, end, cutoff, first, last)
+    value, cost, where = cheapest(types[:], modes[:], servers[:], request[:], printed or None)
     k, p, start, host, at_host = (int(x) for x in where)
     if k < 0:
         return None

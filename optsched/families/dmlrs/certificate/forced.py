@@ -64,14 +64,14 @@ class _Search:
         return False
 
     def placements(
-        self, residuals: tuple[Residual, ...], wish: Forced
+        self, residuals: tuple[Residual, ...], item: Forced
     ) -> Iterator[tuple[Residual, ...]]:
         """Yield what is left of the machines, sorted, after every placement of one job."""
-        needs, n = self.inst.needs[wish.job], wish.workers
-        alpha = tuple(self.inst.arrays.worker_demand[wish.job].tolist())
-        beta = tuple(self.inst.arrays.ps_demand[wish.job].tolist())
+        needs, n = self.inst.needs[item.job], item.workers
+        alpha = tuple(self.inst.arrays.worker_demand[item.job].tolist())
+        beta = tuple(self.inst.arrays.ps_demand[item.job].tolist())
         m = needs.ps_inner[n]
-        if wish.mode != OUTER_ONLY and m != IMPOSSIBLE:
+        if item.mode != OUTER_ONLY and m != IMPOSSIBLE:
             for h, residual in enumerate(residuals):
                 if h and residuals[h - 1] == residual:
                     continue
@@ -80,7 +80,7 @@ class _Search:
                     self.count()
                     yield tuple(sorted((*residuals[:h], left, *residuals[h + 1 :])))
         m = needs.ps_outer[n]
-        if wish.mode != INNER_ONLY and m != IMPOSSIBLE:
+        if item.mode != INNER_ONLY and m != IMPOSSIBLE:
             for after in self.spread(residuals, 0, n, m, alpha, beta, (n, m), None):
                 yield tuple(sorted(after))
 

@@ -91,12 +91,12 @@ class Vectors:
         self,
         inst: DmlrsInstance,
         choices: Sequence[Sequence[Choice]],
-        ask: Callable[[], None],
+        check_stop: Callable[[], None],
     ) -> None:
         self.choices = choices
         combined = math.prod(len(mine) + 1 for mine in choices)
         Magnitude("vectors of choices", combined).fits(MOST_COMBINED)
-        self.every = _with_outer(inst, choices, _inner(inst, choices, ask))
+        self.every = _with_outer(inst, choices, _inner(inst, choices, check_stop))
 
     def holding(self, conflict: Conflict) -> Flags:
         """Return which vectors hold a conflict: as many workers or more, in the same modes."""
@@ -113,7 +113,7 @@ class Vectors:
 
 
 def _inner(
-    inst: DmlrsInstance, choices: Sequence[Sequence[Choice]], ask: Callable[[], None]
+    inst: DmlrsInstance, choices: Sequence[Sequence[Choice]], check_stop: Callable[[], None]
 ) -> Ints:
     """Return the vectors of inner choices that find a place, each on a single machine."""
     empty: tuple[Residual, ...] = tuple(sorted(tuple(row) for row in inst.arrays.capacity.tolist()))
@@ -122,7 +122,7 @@ def _inner(
     for mine in choices:
         grown = {}
         for vector, ways in level.items():
-            ask()
+            check_stop()
             grown[*vector, 0] = ways
             for k, choice in enumerate(mine, 1):
                 if choice.mode == INNER_ONLY:

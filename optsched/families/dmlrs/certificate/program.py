@@ -83,7 +83,7 @@ class SlotProgram:
         Values are counted in units of 2**-grid_bits.
     prices : shape (T, C, R)
         Of a unit of capacity, for classes of equal machines; at least 0.
-    ask : callable
+    check_stop : callable
         Called regularly: it may raise an error when no time is left.
 
     Raises
@@ -97,9 +97,9 @@ class SlotProgram:
         inst: DmlrsInstance,
         grid_bits: int,
         prices: Ints,
-        ask: Callable[[], None] = lambda: None,
+        check_stop: Callable[[], None] = lambda: None,
     ) -> None:
-        self.inst, self.ask = inst, ask
+        self.inst, self.check_stop = inst, check_stop
         self.choices = choices_of(inst)
         self.arrival = [job.arrival for job in inst.jobs]
         rewards = [self._rewards(i, grid_bits) for i in range(len(inst.jobs))]
@@ -107,7 +107,7 @@ class SlotProgram:
         most = max((len(mine) for mine in self.choices), default=0)
         chunks = max((job.chunks for job in inst.jobs), default=0)
         richest.total(2 * (inst.horizon + most + chunks + 2)).fits(LARGEST)
-        self.vectors = Vectors(inst, self.choices, ask)
+        self.vectors = Vectors(inst, self.choices, check_stop)
         self.jobs = [self._tables(i, mine, prices) for i, mine in enumerate(rewards)]
         self._renew()
 
@@ -195,7 +195,7 @@ class SlotProgram:
         found, made = [], 0
         step = max(1, CHUNK // len(vectors))
         for first in range(0, len(states), step):
-            self.ask()
+            self.check_stop()
             here = states[first : first + step]
             bound = (earned[first : first + step] + self.paid[t + 1])[:, None]
             for i, gain in enumerate(gains):

@@ -134,7 +134,7 @@ class CpSatProgram(UtilityProgram):
     def _linked_slot(self, i: int, t: int) -> tuple[Any, Any]:
         """Make what job i has in slot t; return its workers with its PS, and elsewhere."""
         model, job = self.model, self.inst.jobs[i]
-        hosts, beside, elsewhere, servers = [], [], [], []
+        hosts, inner, elsewhere, servers = [], [], [], []
         for h, c in enumerate(self.inst.capacity):
             workers = units_that_fit(c, job.worker_demand, job.chunks)
             near, far = (model.new_int_var(0, workers, "") for _ in range(2))
@@ -144,14 +144,14 @@ class CpSatProgram(UtilityProgram):
             model.add(m == 0).only_enforce_if(~host)
             model.add(far == 0).only_enforce_if(host)
             hosts.append(host)
-            beside.append(near)
+            inner.append(near)
             elsewhere.append(far)
             servers.append(m)
             self.workers[i, t, h], self.ps[i, t, h] = (near, far), (m,)
         model.add_at_most_one(hosts)
         most = job.chunks
         near, far, needed = (model.new_int_var(0, n, "") for n in (most, most, most + 1))
-        model.add(near == sum(beside))
+        model.add(near == sum(inner))
         model.add(far == sum(elsewhere))
         model.add(near + far <= most)
         table = [most + 1 if m == IMPOSSIBLE else m for row in linked_table(job) for m in row]

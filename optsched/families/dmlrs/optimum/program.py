@@ -32,7 +32,7 @@ from optsched.families.dmlrs.certificate.program import (
 )
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, Entry, JobSchedule
 from optsched.families.dmlrs.optimum.relaxations.at_nodes import OUTER_ONLY
-from optsched.families.dmlrs.optimum.tree.placing import Wish, pack
+from optsched.families.dmlrs.optimum.tree.placing import PlacementRequest, pack
 from optsched.families.dmlrs.verify import verify
 from optsched.numbers.arrays import Floats
 from optsched.numbers.overflow import TooLargeError
@@ -85,11 +85,11 @@ class _Prover:
         bits = int(np.clip(largest + BITS - 6, BITS, BITS + 6))  # a unit may be tiny
         self.bits, self.prices = bits - exponent, to_grid(prices, bits)
         work_units.spend(BUILT)
-        self.program = SlotProgram(inst, self.bits, self.prices, self._ask)
+        self.program = SlotProgram(inst, self.bits, self.prices, self._check_stop)
         self.conflicts: list[Conflict] = []
         self.known: dict[Conflict, bool] = {}  # whether they are refuted
 
-    def _ask(self) -> None:
+    def _check_stop(self) -> None:
         if self.progress.stop() or self.span.over():
             raise _StoppedError
 
@@ -109,15 +109,15 @@ class _Prover:
             if layers is None:
                 del ahead[0]
                 continue
-            wishes = self._wishes(layers)
-            new = {self._smallest(w) for w in wishes if self._refuted(w)}
+            requests = self._requests(layers)
+            new = {self._smallest(w) for w in requests if self._refuted(w)}
             if len(self.conflicts) + len(new) > MOST_CONFLICTS:
                 return
             if new:
                 self.conflicts += sorted(new)
                 self.program.forbid(sorted(new))
                 continue
-            schedule = self._placed(wishes)
+            schedule = self._placed(requests)
             utility = 0 if schedule is None else self._value(schedule)
             if schedule is None or utility <= value:
                 return  # it is not known whether they find a place
@@ -145,7 +145,7 @@ class _Prover:
             if c is not None
         )
 
-    def _wishes(self, layers: Sequence[Layer]) -> list[Conflict]:
+    def _requests(self, layers: Sequence[Layer]) -> list[Conflict]:
         """Return what runs in every slot on the way to the state that earned the most.
 
         Of the jobs that complete, no more workers than lead to the same state.
@@ -155,7 +155,7 @@ class _Prover:
         found: list[Conflict] = []
         for t in reversed(range(len(layers))):
             now, vector, k = layers[t].states[k], layers[t].vector[k], int(layers[t].before[k])
-            wish = []
+            conflict = []
             for i in np.flatnonzero(done & (vector > 0)).tolist():
                 job, choices = self.program.jobs[i], self.program.choices[i]
                 was = job.rests.size - 1 if t == 0 else int(layers[t - 1].states[k][i])
@@ -166,37 +166,40 @@ class _Prover:
                         for n, c in enumerate(choices, 1)
                         if c.mode == mode and job.after[was, n] == now[i]
                     )
-                    wish.append((i, mode, min(enough)))
-            found.append(tuple(wish))
+                    conflict.append((i, mode, min(enough)))
+            found.append(tuple(conflict))
         return found[::-1]
 
-    def _refuted(self, wish: Conflict) -> bool:
+    def _refuted(self, conflict: Conflict) -> bool:
         """Whether it is certain that a wish finds no place."""
-        if wish not in self.known:
-            self._ask()
+        if conflict not in self.known:
+            self._check_stop()
             work_units.spend(REFUTED)
-            self.known[wish] = refuted(self.inst, wish) is True
-        return self.known[wish]
+            self.known[conflict] = refuted(self.inst, conflict) is True
+        return self.known[conflict]
 
-    def _smallest(self, wish: Conflict) -> Conflict:
+    def _smallest(self, conflict: Conflict) -> Conflict:
         """Return a part of a refuted wish that is refuted as well, and has none that is."""
-        for entry in wish:
-            less = tuple(other for other in wish if other != entry)
+        for entry in conflict:
+            less = tuple(other for other in conflict if other != entry)
             if less and self._refuted(less):
                 return self._smallest(less)
-        for k, (job, mode, workers) in enumerate(wish):
-            less = (*wish[:k], (job, mode, workers - 1), *wish[k + 1 :])
+        for k, (job, mode, workers) in enumerate(conflict):
+            less = (*conflict[:k], (job, mode, workers - 1), *conflict[k + 1 :])
             if workers > 1 and self._refuted(less):
                 return self._smallest(less)
-        return wish
+        return conflict
 
-    def _placed(self, wishes: Sequence[Conflict]) -> DmlrsSchedule | None:
+    def _placed(self, requests: Sequence[Conflict]) -> DmlrsSchedule | None:
         """Return the schedule that has these workers; None if no place was found for them."""
         jobs = range(len(self.inst.jobs))
         placed: list[tuple[list[Entry], list[Entry]]] = [([], []) for _ in jobs]
-        for t, wish in enumerate(wishes):
-            self._ask()
-            wanted = [Wish(job, workers, mode == OUTER_ONLY) for job, mode, workers in wish]
+        for t, conflict in enumerate(requests):
+            self._check_stop()
+            wanted = [
+                PlacementRequest(job, workers, mode == OUTER_ONLY)
+                for job, mode, workers in conflict
+            ]
             found = pack(self.inst, wanted, self.progress.limits(PACKING_SECONDS))
             if found is None:
                 return None

@@ -59,18 +59,18 @@ def open_slots(
 
 
 @kernel(error_model="numpy")
-def _open_slots(told: tuple[Any, ...]) -> tuple[int, float]:
-    """Do what `open_slots` states; ``told`` is all of its input, in one plain tuple.
+def _open_slots(arguments: tuple[Any, ...]) -> tuple[int, float]:
+    """Do what `open_slots` states; ``arguments`` is all of its input, in one plain tuple.
 
     Numba looks at one plain tuple in less than half the time that it takes for each apart.
     """
     job, machines, window = (
-        Request(*told[:12]),
-        PricedMachines(*told[12:16]),
-        CompletionWindow(*told[16:21]),
+        Request(*arguments[:12]),
+        PricedMachines(*arguments[12:16]),
+        CompletionWindow(*arguments[16:21]),
     )
-    cutoff, amount, entries = told[21:24]
-    offers, scratch = Offers(*told[24:32]), Scratch(*told[32:])
+    cutoff, amount, entries = arguments[21:24]
+    offers, scratch = Offers(*arguments[24:32]), Scratch(*arguments[32:])
     limits, most_together = window.limits, window.most_together
     parts, numbers = scratch.parts, scratch.numbers
     limited, placing = limits.shape[1] > 0, entries.shape[0] > 0

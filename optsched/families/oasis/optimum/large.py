@@ -89,7 +89,7 @@ class Filling:
     ) -> None:
         self.inst, self.progress, self.part = inst, progress, part
         self.reserve, self.until = Reserve(progress, MOST_KEPT), 1.0  # share of time that may pass
-        self.told = -np.inf  # the greatest value that the judge has heard of
+        self.reported = -np.inf  # the greatest value that the judge has heard of
         self.blocks = RelaxedBlocks(inst)
         self.ascent = Ascent(self.blocks, Streams(seed)("ascent"), self.stop, self.prove)
         self.board = GreedySchedule(self.blocks, self.ascent.prices)
@@ -181,8 +181,8 @@ class Filling:
 
     def report(self, plans: dict[int, JobPlan], value: float) -> None:
         """Hand a schedule to the judge, if it is better than the last one."""
-        if value <= self.told:
+        if value <= self.reported:
             return
-        self.told = value
+        self.reported = value
         jobs = planned_jobs(len(self.inst.jobs), plans, JobSchedule)
         self.progress.incumbent(value, OasisSchedule(jobs=jobs))

@@ -91,7 +91,7 @@ def auto(
         return
     if seconds > params.soon * progress.left():
         search.fill()
-    with search.beside(search.restart, share) as report:
+    with search.in_parallel(search.restart, share) as report:
         search.tighten(share, report)
     if not progress.stop():
         progress.confirm()
@@ -108,7 +108,7 @@ def _branch(search: Portfolio) -> None:
     spent = searched = 0.0
     turn, longest = params.pattern_seconds
     tried: set[tuple[tuple[int, int], ...]] = set()
-    beside = max(1, search.threads - 1)
+    in_parallel = max(1, search.threads - 1)
 
     def target() -> float:
         return -np.inf if progress.value is None else progress.value * (1 + progress.gap_limit)
@@ -142,16 +142,16 @@ def _branch(search: Portfolio) -> None:
         program = PatternProgram(problem, tree.master.columns, completions if tried else None)
         tried.add(key)
         progress.offer(
-            program.solve(limits=progress.limits(turn), threads=beside, seed=search.seed)
+            program.solve(limits=progress.limits(turn), threads=in_parallel, seed=search.seed)
         )
         spent += progress.seconds() - began
         turn = min(2 * turn, longest)
 
     tree = BranchAndPrice(
-        problem, target=target, stop=stop, proved=proved, relaxed=relaxed, threads=beside
+        problem, target=target, stop=stop, proved=proved, relaxed=relaxed, threads=in_parallel
     )
     repairs = FixAndOptimize(
-        problem, progress, target, seed=search.seed, beside=search.threads > 1, params=params
+        problem, progress, target, seed=search.seed, in_parallel=search.threads > 1, params=params
     )
     with repairs:
         tree.run()

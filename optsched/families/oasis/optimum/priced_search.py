@@ -96,14 +96,14 @@ class Portfolio:
     def speed_bound(self) -> None:
         """Bound by the compact program and how fast jobs can run: prices on capacity."""
         stop = self.progress.stop
-        tightening = CutLoop(self.capacity, threads=self.threads, packing=False, stop=stop)
+        cut_loop = CutLoop(self.capacity, threads=self.threads, packing=False, stop=stop)
         rounds, span = _Rounds(), self.progress.span()
         least = np.inf
-        while not tightening.done and rounds.pay(span.left()) and not stop():
+        while not cut_loop.done and rounds.pay(span.left()) and not stop():
             began = span.passed()
-            tightening.round(span)
-            rounds.add(tightening.bound, span.passed() - began)
-            prices = tightening.capacity_prices
+            cut_loop.round(span)
+            rounds.add(cut_loop.bound, span.passed() - began)
+            prices = cut_loop.capacity_prices
             if prices is None:
                 break
             best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
@@ -121,33 +121,33 @@ class Portfolio:
         """
         proved, stop = self.progress.proved, self.progress.stop
         span = self.progress.span(seconds)
-        tightening = CutLoop(self.capacity, threads=1, stop=stop)
+        cut_loop = CutLoop(self.capacity, threads=1, stop=stop)
         rounds = _Rounds()
-        while not tightening.done and rounds.pay(span.left()) and not stop():
+        while not cut_loop.done and rounds.pay(span.left()) and not stop():
             began = span.passed()
-            tightening.round(self.progress.span())
-            rounds.add(tightening.bound, span.passed() - began)
-            prices = tightening.capacity_prices
+            cut_loop.round(self.progress.span())
+            rounds.add(cut_loop.bound, span.passed() - began)
+            prices = cut_loop.capacity_prices
             if prices is not None and len(rounds.bounds) == 1:
                 best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
                 bound = lagrangian(self.capacity, prices, best)
                 if bound < self.bound:
                     self.prove(bound, prices)
-            self.guide = tightening.guide
+            self.guide = cut_loop.guide
             if self.guide is not None:
-                proved(tightening.bound, partial(certify_slots, self.inst, self.guide.prices))
+                proved(cut_loop.bound, partial(certify_slots, self.inst, self.guide.prices))
             report()
         if self.prices is None:  # no job can finish
             self.compact_bound()
         rest = self.progress.span(span.left())
-        if tightening.guide is not None and rest.whole > 2 * FEWEST_SPLITS * rounds.seconds:
-            tree = CompletionTree(tightening, rounds.seconds)
+        if cut_loop.guide is not None and rest.whole > 2 * FEWEST_SPLITS * rounds.seconds:
+            tree = CompletionTree(cut_loop, rounds.seconds)
             for bound in tree.grow(rest, stop):
                 proved(bound, lambda: certify_parts(self.inst, tree.root))
                 report()
 
     @contextmanager
-    def beside(self, task: Task, seconds: float) -> Iterator[Callable[[], None]]:
+    def in_parallel(self, task: Task, seconds: float) -> Iterator[Callable[[], None]]:
         """Run a task in all threads but this one, which does something else.
 
         What was found is reported in the end, and whenever the function that is yielded is called.
@@ -180,7 +180,7 @@ class Portfolio:
     def together(self, task: Task, seconds: float) -> None:
         """Run a task in all threads; a closed gap ends it."""
         span = self.progress.span(seconds)
-        with self.beside(task, span.whole):
+        with self.in_parallel(task, span.whole):
             start, self.starts = self.starts, self.starts + 1
             task(start, self.progress, lambda: 1.0 if self.progress.closed() else span.share())
 

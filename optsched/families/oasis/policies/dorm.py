@@ -78,11 +78,11 @@ class Dorm(Baseline):
         order = sorted(self.backlog)
         data = self._data(order)
         new = resize(data, self.theta1, self.theta2, self.gap)
-        stays = {i: self.held[i] for j, i in enumerate(order) if not new.changed[j]}
+        unchanged = {i: self.held[i] for j, i in enumerate(order) if not new.changed[j]}
         self.cluster.clear()
-        for i, held in stays.items():
+        for i, held in unchanged.items():
             self.cluster.take(self.tasks[i], held)
-        self.held = stays
+        self.held = unchanged
         for j in np.lexsort((np.array(order), -data.share)):
             if new.changed[j]:
                 i = order[j]

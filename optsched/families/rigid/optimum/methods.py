@@ -90,15 +90,15 @@ class Portfolio:
     def play(self, policy: Policy) -> None:
         """Keep the schedule of a policy that knows run times, if it is the best."""
         policy.start(self.inst.platform(), {RUN_TIMES: run_times(self.inst)}, Streams(0))
-        told, played = events(self.inst), []
-        event = next(told, None)
+        revealed, played = events(self.inst), []
+        event = next(revealed, None)
         while event is not None:
             if self.progress.stop():
                 return
             played.append((event, policy.step(event)))
             work_units.spend(PLAYED)
             try:
-                event = told.send(played[-1][1])
+                event = revealed.send(played[-1][1])
             except StopIteration:
                 event = None
         made = assemble(self.inst, played)

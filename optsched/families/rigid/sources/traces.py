@@ -104,7 +104,7 @@ def recorded(
     if taken["start_seconds"].isna().any():
         return None
     starts = _starts(taken, inst.jobs)
-    told = [f"what your cluster did: {len(starts)} of {len(starts)} jobs run as recorded"]
+    lines = [f"what your cluster did: {len(starts)} of {len(starts)} jobs run as recorded"]
     most = _most_used(inst.jobs, starts)
     if any(used > there for used, there in zip(most.capacity, inst.total, strict=True)):
         used = ", ".join(f"{u} {n}" for u, n in zip(most.capacity, inst.resources, strict=True))
@@ -112,7 +112,7 @@ def recorded(
             f"the recorded schedule used {used} at once, more than the list of machines has "
             f"({', '.join(map(str, inst.total))}); expected the machines that it ran on"
         )
-    return RigidSchedule(start=tuple(starts)), told
+    return RigidSchedule(start=tuple(starts)), lines
 
 
 def _starts(taken: pd.DataFrame, jobs: Sequence[RigidJob]) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.families.completion.optimum.board.plans import Tables
-from optsched.families.completion.optimum.board.scratch import Notes
+from optsched.families.completion.optimum.board.scratch import BoardWorkspace
 from optsched.families.completion.optimum.board.servers import Servers
 from optsched.families.completion.optimum.board.windows import find_left, fits, price_of
 from optsched.numbers.kernels import kernel
@@ -20,7 +20,7 @@ from optsched.scheduling.oracle.slots import plain_int
 def on_one(
     tables: Tables,
     servers: Servers,
-    notes: Notes,
+    workspace: BoardWorkspace,
     k: int,
     end: int,
     first: int,
@@ -32,12 +32,17 @@ def on_one(
     """Find the cheapest server for a whole job; return its cost, ``limit`` if that is not less.
 
     The window of the job's mode k ends before slot ``end``, and has segments ``first`` to ``last``;
-    the notes hold the capacities in it. What is found goes into ``notes.spots`` and ``notes.outs``,
-    into row ``tried``.
+    ``workspace`` holds the capacities in it. The servers found are written to row ``tried`` of
+    ``workspace.spots`` and ``workspace.outs``.
     """
     m, n = tables.type_of[k], tables.workers[k]
     begin = end - tables.duration[k]
-    window_units, left, spots, outs = notes.window_units, notes.left, notes.spots, notes.outs
+    window_units, left, spots, outs = (
+        workspace.window_units,
+        workspace.left,
+        workspace.spots,
+        workspace.outs,
+    )
     best, chosen, known = limit, plain_int(-1), False
     for h in range(window_units.size):
         outs[tried, h] = 0
@@ -53,7 +58,7 @@ def on_one(
             spots[tried, 0], spots[tried, 1], spots[tried, 2] = -1, 0, 0
             continue
         if not known:
-            find_left(servers, first, last, notes)
+            find_left(servers, first, last, workspace)
             known = True
         for p in range(tables.z.shape[0]):
             if not (tables.mask[k] >> p) & 1:
@@ -69,19 +74,21 @@ def on_one(
 
 
 @kernel(nogil=True, counted=False, forceinline=True)
-def _fill(tables: Tables, notes: Notes, n: int, most: int, skip: int, limit: float) -> float:
+def _fill(
+    tables: Tables, workspace: BoardWorkspace, n: int, most: int, skip: int, limit: float
+) -> float:
     """Put n workers on servers with room, on cheap classes first, at most ``most`` on each.
 
-    Return their cost, infinity if they do not fit, or if it is not below ``limit``; ``notes.fill``
-    are the workers on each server.
+    Return their cost, infinity if they do not fit, or if it is not below ``limit``.
+    ``workspace.fill`` receives the workers on each server.
     """
-    window_units, ranks, fill = notes.window_units, notes.ranks, notes.fill
+    window_units, ranks, fill = workspace.window_units, workspace.ranks, workspace.fill
     by_class, bounds = tables.by_class, tables.bounds
     cost = 0.0
     for h in range(fill.size):
         fill[h] = 0
     for g in ranks:
-        if cost + n * notes.unit[g] >= limit:
+        if cost + n * workspace.unit[g] >= limit:
             break  # the others are not cheaper
         before = n
         for y in range(bounds[g], bounds[g + 1]):
@@ -93,16 +100,16 @@ def _fill(tables: Tables, notes: Notes, n: int, most: int, skip: int, limit: flo
             n -= take
             if n == 0:
                 break
-        cost += (before - n) * notes.unit[g]
+        cost += (before - n) * workspace.unit[g]
         if n == 0:
             return float(cost)
     return float(np.inf)
 
 
 @kernel(nogil=True, counted=False, forceinline=True)
-def _find_most(notes: Notes) -> None:
-    """Let ``notes.most`` be the most that is left of each resource, not always on one server."""
-    left, most = notes.left, notes.most
+def _find_most(workspace: BoardWorkspace) -> None:
+    """Set ``workspace.most`` to the most that is left of each resource, not always on one server."""
+    left, most = workspace.left, workspace.most
     for r in range(most.size):
         there = left[r]
         for y in range(r, left.size, most.size):
@@ -111,11 +118,11 @@ def _find_most(notes: Notes) -> None:
 
 
 @kernel(nogil=True, counted=False)
-def _somewhere(tables: Tables, notes: Notes, p: int, s: int) -> bool:
+def _somewhere(tables: Tables, workspace: BoardWorkspace, p: int, s: int) -> bool:
     """Whether enough of every resource is left for s PS, not always on the same server."""
     enough = True
-    for r in range(notes.most.size):
-        enough &= s * tables.z[p, r] <= notes.most[r]
+    for r in range(workspace.most.size):
+        enough &= s * tables.z[p, r] <= workspace.most[r]
     return enough
 
 
@@ -123,7 +130,7 @@ def _somewhere(tables: Tables, notes: Notes, p: int, s: int) -> bool:
 def on_many(
     tables: Tables,
     servers: Servers,
-    notes: Notes,
+    workspace: BoardWorkspace,
     k: int,
     end: int,
     first: int,
@@ -138,9 +145,14 @@ def on_many(
     """
     m, n, kinds = tables.type_of[k], tables.workers[k], tables.z.shape[0]
     begin, mask = end - tables.duration[k], tables.mask[k]
-    classes, count = tables.worker_cost.shape[2], notes.window_units.size
-    window_units, left, spots, outs = notes.window_units, notes.left, notes.spots, notes.outs
-    unit, ranks, price, fill = notes.unit, notes.ranks, notes.rent, notes.fill
+    classes, count = tables.worker_cost.shape[2], workspace.window_units.size
+    window_units, left, spots, outs = (
+        workspace.window_units,
+        workspace.left,
+        workspace.spots,
+        workspace.outs,
+    )
+    unit, ranks, price, fill = workspace.unit, workspace.ranks, workspace.rent, workspace.fill
     of = tables.class_of
     for g in range(classes):
         unit[g] = factor * price_of(tables.worker_cost, m, begin, end, g)
@@ -150,7 +162,7 @@ def on_many(
             x -= 1
         ranks[x] = g
     # the literal has a kernel of its own, without the server to skip: a tenth of the time in rings
-    cost = _fill(tables, notes, n, n - 1 if tables.ring else n, -1, limit)
+    cost = _fill(tables, workspace, n, n - 1 if tables.ring else n, -1, limit)
     if cost >= limit:
         return limit
     for h in range(count):
@@ -161,7 +173,7 @@ def on_many(
     for g in range(classes):
         for p in range(kinds):
             price[g, p] = factor * price_of(tables.ps_cost, p, begin, end, g)
-    find_left(servers, first, last, notes)
+    find_left(servers, first, last, workspace)
     best = limit
     for h in range(count):  # hosts of workers need the fewest PS
         here, g = fill[h], of[h]
@@ -173,12 +185,12 @@ def on_many(
             if (mask >> p) & 1 and full < best and fits(tables, m, here, p, s, left, h):
                 best = full
                 spots[tried, 0], spots[tried, 1], spots[tried, 2] = h, p, s
-    _find_most(notes)
+    _find_most(workspace)
     for p in range(kinds):
         if best <= cost:
             break
         s = tables.needed[m, p, n]
-        if not (mask >> p) & 1 or not _somewhere(tables, notes, p, s):
+        if not (mask >> p) & 1 or not _somewhere(tables, workspace, p, s):
             continue
         for h in range(count):
             full = cost + s * price[of[h], p]
@@ -207,7 +219,7 @@ def on_many(
                 if not fits(tables, m, here, p, s, left, h):
                     continue
                 rest = here * unit[of[h]] + ps
-                full = _fill(tables, notes, n - here, n, h, best - rest) + rest
+                full = _fill(tables, workspace, n - here, n, h, best - rest) + rest
                 if full < best:
                     best = full
                     fill[h] = here

@@ -11,7 +11,7 @@ import numpy as np
 
 from optsched.families.completion.optimum.board.find_servers import on_many, on_one
 from optsched.families.completion.optimum.board.plans import Plans, Tables
-from optsched.families.completion.optimum.board.scratch import Notes
+from optsched.families.completion.optimum.board.scratch import BoardWorkspace
 from optsched.families.completion.optimum.board.servers import TAKE, Servers, occupy
 from optsched.families.completion.optimum.board.windows import open_window, widen
 from optsched.numbers.kernels import kernel
@@ -27,7 +27,7 @@ def insert(
     tables: Tables,
     servers: Servers,
     plans: Plans,
-    notes: Notes,
+    workspace: BoardWorkspace,
     i: int,
     factor: float,
     latest: int,
@@ -38,12 +38,12 @@ def insert(
     Of placements the cheapest workers are tried with every host of PS; other numbers of workers on
     the host only if none of these fits.
     """
-    count, price_end = notes.window_units.size, tables.worker_cost.shape[1] - 1
+    count, price_end = workspace.window_units.size, tables.worker_cost.shape[1] - 1
     begin, rows, total, least = servers.begin, servers.rows, servers.total, tables.least
     weight, base = tables.weight[i], tables.first[i, 0]
     best, best_k, end, tried = np.inf, plain_int(-1), plain_int(0), plain_int(0)
-    due, clear, line, after = notes.due, notes.clear, notes.line, notes.after
-    _line_up_all(tables, notes, i, latest)
+    due, clear, line, after = workspace.due, workspace.clear, workspace.line, workspace.after
+    _line_up_all(tables, workspace, i, latest)
     last = plain_int(0)  # the segment with which the windows end
     for c in range(tables.soonest[i], latest + 1):
         here, b = weight * c, min(c, price_end)
@@ -58,14 +58,14 @@ def insert(
         while y >= 0:
             x, k, y = y, base + y, after[y]
             if due[x] > c:
-                _line_up(notes, x, latest)
+                _line_up(workspace, x, latest)
                 continue
             if tables.type_of[k] != m:
                 m, opened, first = tables.type_of[k], False, last
             n, start = tables.workers[k], c - tables.duration[k]
             if here + factor * n * (least[m, b] - least[m, min(start, price_end)]) >= best:
                 due[x] = _cheap_at(tables, k, c + 1, weight, factor, best, latest)
-                _line_up(notes, x, latest)
+                _line_up(workspace, x, latest)
                 continue
             since, clear[x] = max(start, clear[x]), c
             s = last
@@ -73,12 +73,12 @@ def insert(
                 s -= 1
             if s >= 0 and begin[s + 1] > since:  # no window of this mode may contain a part
                 due[x] = begin[s + 1] + tables.duration[k]
-                _line_up(notes, x, latest)
+                _line_up(workspace, x, latest)
                 continue
             if not opened:
-                open_window(servers, m, last, notes)
+                open_window(servers, m, last, workspace)
                 opened = True
-            first, there, whole = widen(servers, m, first, start, notes)
+            first, there, whole = widen(servers, m, first, start, workspace)
             together = tables.together[k] == 1
             if there < n or (together and whole < n):
                 # neither has any window room that this one, or a part of its ends, is part of
@@ -86,23 +86,23 @@ def insert(
                     most = whole if tables.together[base + z] == 1 else there
                     if tables.workers[base + z] > most:
                         due[z] = max(due[z], begin[first + 1] + tables.duration[base + z])
-                _line_up(notes, x, latest)
+                _line_up(workspace, x, latest)
                 continue
             due[x] = c + 1
-            _line_up(notes, x, latest)
+            _line_up(workspace, x, latest)
             limit = (best - here) * (1 - LEAST_GAIN)
             place = (k, c, first, last, factor, limit, tried)
             if together:
-                cost = on_one(tables, servers, notes, *place)
+                cost = on_one(tables, servers, workspace, *place)
             else:
-                cost = on_many(tables, servers, notes, *place)
+                cost = on_many(tables, servers, workspace, *place)
             if cost < limit:
                 best, best_k, end = here + cost, k, c
                 tried = 1 - tried
     if best_k < 0:
         return False
     chosen = 1 - tried
-    spots, outs = notes.spots, notes.outs
+    spots, outs = workspace.spots, workspace.outs
     plans.mode[i], plans.start[i] = best_k, end - tables.duration[best_k]
     plans.host[i], plans.kind[i] = spots[chosen, 0], spots[chosen, 1]
     plans.ps[i] = spots[chosen, 2]
@@ -112,26 +112,29 @@ def insert(
             plans.where[i, parts], plans.number[i, parts] = h, outs[chosen, h]
             parts += 1
     plans.parts[i] = parts
-    occupy(tables, servers, plans, notes, i, TAKE)
+    occupy(tables, servers, plans, workspace, i, TAKE)
     return True
 
 
 @kernel(nogil=True, counted=False, forceinline=True)
-def _line_up_all(tables: Tables, notes: Notes, i: int, latest: int) -> None:
+def _line_up_all(tables: Tables, workspace: BoardWorkspace, i: int, latest: int) -> None:
     """Line up the modes of job i where they may end first."""
-    line, base = notes.line, tables.first[i, 0]
+    line, base = workspace.line, tables.first[i, 0]
     for c in range(latest + 1):
         line[c] = -1
     for k in range(tables.first[i, -1] - 1, base - 1, -1):
         x = k - base
-        notes.due[x], notes.clear[x] = tables.arrival[i] + tables.duration[k], tables.arrival[i]
-        _line_up(notes, x, latest)
+        workspace.due[x], workspace.clear[x] = (
+            tables.arrival[i] + tables.duration[k],
+            tables.arrival[i],
+        )
+        _line_up(workspace, x, latest)
 
 
 @kernel(nogil=True, counted=False, forceinline=True)
-def _line_up(notes: Notes, x: int, latest: int) -> None:
+def _line_up(workspace: BoardWorkspace, x: int, latest: int) -> None:
     """Line up mode x in the slot in which it may end next, after those of smaller number."""
-    line, after, c = notes.line, notes.after, notes.due[x]
+    line, after, c = workspace.line, workspace.after, workspace.due[x]
     if c > latest:
         return
     y = line[c]

@@ -10,7 +10,7 @@ from optsched.families.completion.optimum.board.plans import Tables
 from optsched.numbers.arrays import Floats, Ints, Small, Units
 
 
-class Notes(NamedTuple):
+class BoardWorkspace(NamedTuple):
     """Arrays that a move writes to, made once: of J jobs on H servers of C classes."""
 
     window_units: Small  # (H,) workers of a type that fit in all slots of a window
@@ -36,7 +36,7 @@ class Notes(NamedTuple):
     keys: Floats  # (J,) by which it sorts them
 
 
-def notes_of(tables: Tables, unit: type[np.signedinteger], slots: int) -> Notes:
+def new_workspace(tables: Tables, unit: type[np.signedinteger], slots: int) -> BoardWorkspace:
     """Return room for what moves note down."""
     servers, classes = tables.class_of.size, tables.worker_cost.shape[2]
     (types, resources), kinds, jobs = tables.e.shape, len(tables.z), tables.arrival.size
@@ -46,7 +46,7 @@ def notes_of(tables: Tables, unit: type[np.signedinteger], slots: int) -> Notes:
     def whole(*shape: int) -> Ints:
         return np.zeros(shape, np.int64)
 
-    return Notes(
+    return BoardWorkspace(
         window_units=np.zeros(servers, np.int16),
         left=np.zeros(servers * resources, unit),
         load=whole(resources),

@@ -13,7 +13,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from optsched.families.completion.optimum.board.plans import Plans, Tables
-from optsched.families.completion.optimum.board.scratch import Notes
+from optsched.families.completion.optimum.board.scratch import BoardWorkspace
 from optsched.families.completion.optimum.relaxations.capacity import JobTables
 from optsched.families.completion.oracle.servers import MOST_UNITS, units_that_fit
 from optsched.numbers.arrays import Ints, Small, Units
@@ -211,9 +211,9 @@ def _mend(servers: Servers, x: int) -> None:
 
 
 @kernel(nogil=True, counted=False, forceinline=True)
-def _note_loads(tables: Tables, plans: Plans, notes: Notes, i: int, sign: int) -> int:
-    """Let ``notes.loads`` be what job i takes of the servers ``notes.at``; return how many."""
-    parts, host, at, loads = plans.parts[i], plans.host[i], notes.at, notes.loads
+def _note_loads(tables: Tables, plans: Plans, workspace: BoardWorkspace, i: int, sign: int) -> int:
+    """Write what job i takes of servers to ``workspace.loads`` and ``.at``; return how many."""
+    parts, host, at, loads = plans.parts[i], plans.host[i], workspace.at, workspace.loads
     m, resources = tables.type_of[plans.mode[i]], loads.shape[1]
     count, there = parts, parts
     for x in range(parts):
@@ -238,14 +238,14 @@ def _note_loads(tables: Tables, plans: Plans, notes: Notes, i: int, sign: int) -
 
 @kernel(nogil=True, counted=False, forceinline=True)
 def _change(
-    tables: Tables, servers: Servers, notes: Notes, count: int, row: int, last: int
+    tables: Tables, servers: Servers, workspace: BoardWorkspace, count: int, row: int, last: int
 ) -> bool:
-    """Take the first ``count`` of ``notes.loads`` from a row; return whether so much was free.
+    """Take the first ``count`` of ``workspace.loads`` from a row; return whether so much was free.
 
     ``last`` is the row where they were taken before, -1 if there is none.
     """
     free, max_units, total, each = servers.free, servers.max_units, servers.total, tables.each
-    at, loads, held, change = notes.at, notes.loads, notes.held, notes.change
+    at, loads, held, change = workspace.at, workspace.loads, workspace.held, workspace.change
     types, resources = tables.e.shape
     enough, known, before = True, last >= 0, max(last, 0)
     for x in range(count):
@@ -270,7 +270,9 @@ def _change(
 
 
 @kernel(nogil=True, counted=False, forceinline=True)
-def occupy(tables: Tables, servers: Servers, plans: Plans, notes: Notes, i: int, sign: int) -> bool:
+def occupy(
+    tables: Tables, servers: Servers, plans: Plans, workspace: BoardWorkspace, i: int, sign: int
+) -> bool:
     """Take from the servers what job i uses by its plan: ``sign`` is TAKE; or GIVE it back.
 
     Return whether so much was free.
@@ -283,10 +285,10 @@ def occupy(tables: Tables, servers: Servers, plans: Plans, notes: Notes, i: int,
     else:
         first = segment(servers, start)
         behind = segment(servers, end) if end < servers.cuts.size - 1 else int(servers.number[0])
-    count, enough, last = _note_loads(tables, plans, notes, i, sign), True, -1
+    count, enough, last = _note_loads(tables, plans, workspace, i, sign), True, -1
     for x in range(first, behind):
         row = _own(servers, x)
-        enough &= _change(tables, servers, notes, count, row, last)
+        enough &= _change(tables, servers, workspace, count, row, last)
         last = row
     if sign < 0:
         _mend(servers, behind)

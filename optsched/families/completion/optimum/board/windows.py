@@ -6,28 +6,30 @@ A job fits where the minimum of the profile over its window suffices (Mualem and
 from __future__ import annotations
 
 from optsched.families.completion.optimum.board.plans import Tables
-from optsched.families.completion.optimum.board.scratch import Notes
+from optsched.families.completion.optimum.board.scratch import BoardWorkspace
 from optsched.families.completion.optimum.board.servers import Servers
 from optsched.numbers.arrays import Floats, Units
 from optsched.numbers.kernels import kernel
 
 
 @kernel(nogil=True, counted=False, forceinline=True)
-def open_window(servers: Servers, m: int, x: int, notes: Notes) -> None:
-    """Let ``notes.window_units`` be the workers of type m that servers hold in segment x."""
-    window_units, max_units, row = notes.window_units, servers.max_units, servers.rows[x]
+def open_window(servers: Servers, m: int, x: int, workspace: BoardWorkspace) -> None:
+    """Let ``workspace.window_units`` be the workers of type m that servers hold in segment x."""
+    window_units, max_units, row = workspace.window_units, servers.max_units, servers.rows[x]
     for h in range(window_units.size):
         window_units[h] = max_units[row, m, h]
 
 
 @kernel(nogil=True, counted=False, forceinline=True)
-def widen(servers: Servers, m: int, x: int, start: int, notes: Notes) -> tuple[int, int, int]:
+def widen(
+    servers: Servers, m: int, x: int, start: int, workspace: BoardWorkspace
+) -> tuple[int, int, int]:
     """Lower the capacities, from segment x on, to what fits from slot ``start`` on as well.
 
     Return the segment with that slot, the sum of the capacities, and the largest.
     """
     window_units, max_units, begin, rows = (
-        notes.window_units,
+        workspace.window_units,
         servers.max_units,
         servers.begin,
         servers.rows,
@@ -46,9 +48,9 @@ def widen(servers: Servers, m: int, x: int, start: int, notes: Notes) -> tuple[i
 
 
 @kernel(nogil=True, counted=False, forceinline=True)
-def find_left(servers: Servers, first: int, last: int, notes: Notes) -> None:
-    """Let ``notes.left`` be what is free on the servers in all segments from first to last."""
-    free, rows, left = servers.free, servers.rows, notes.left
+def find_left(servers: Servers, first: int, last: int, workspace: BoardWorkspace) -> None:
+    """Let ``workspace.left`` be what is free on the servers in all segments from first to last."""
+    free, rows, left = servers.free, servers.rows, workspace.left
     row = rows[last]
     for y in range(left.size):
         left[y] = free[row, y]

@@ -205,7 +205,7 @@ def sweep(
     return total
 
 
-class BlockwisePrices:
+class PiecewisePrices:
     """The jobs as blocks of `engine.ascent`; rows are capacities by block of time and resource.
 
     The engine maximizes, so a job's payoff is the negative of what it costs. Its prices are
@@ -277,12 +277,12 @@ class BlockwisePrices:
             found += [up_to, slot]
         return Costs(*found)
 
-    def halved(self, prices: Floats) -> BlockwisePrices:
+    def halved(self, prices: Floats) -> PiecewisePrices:
         """Return the same with halves of the blocks, whose prices are multiples of these."""
         edge = self.times.edge
         edges = np.unique(np.concatenate([edge, (edge[:-1] + edge[1:]) // 2]))
         shape = (prices.reshape(self.unit.shape) * self.unit)[self.times.block[edges[:-1]]]
-        finer = BlockwisePrices(self.inst, self.types, self.offers, edges, shape)
+        finer = PiecewisePrices(self.inst, self.types, self.offers, edges, shape)
         finer.answers.way[:], finer.answers.start[:] = self.answers
         return finer
 

@@ -144,7 +144,7 @@ class Portfolio:
         self.order = mean_starts(relaxation, len(self.jobs.modes))
         return relaxation.converged
 
-    def generate_beside(self, spans: Sequence[int], seconds: float) -> None:
+    def generate_in_parallel(self, spans: Sequence[int], seconds: float) -> None:
         """Improve prices on grids in one thread; search in the others, and in all of them then.
 
         ``seconds`` are those of the prices at most.

@@ -21,7 +21,7 @@ from optsched.families.completion.optimum.board.plans import (
     most_value,
     value_of,
 )
-from optsched.families.completion.optimum.board.scratch import Notes
+from optsched.families.completion.optimum.board.scratch import BoardWorkspace
 from optsched.families.completion.optimum.board.servers import (
     GIVE,
     Servers,
@@ -57,7 +57,7 @@ def draw(state: State) -> float:
 def anneal(
     tables: Tables,
     servers: Servers,
-    notes: Notes,
+    workspace: BoardWorkspace,
     copies: Copies,
     value: float,
     best_value: float,
@@ -70,12 +70,12 @@ def anneal(
     ``state`` (1,) is that of the random numbers.
     """
     plans, best, spare = copies
-    factors, out = tables.factors, notes.out
+    factors, out = tables.factors, workspace.out
     jobs, slots = plans.mode.size, servers.cuts.size - 1
     for _ in range(moves):
         before = value
         need = before + heat * math.log(max(draw(state), 1e-300))  # to be kept
-        number = _choose(tables, plans, notes, state)
+        number = _choose(tables, plans, workspace, state)
         begin_move(servers)
         hope = 0.0  # what jobs that are out may earn at most
         for x in range(number):
@@ -84,9 +84,9 @@ def anneal(
             hope += most_value(tables, i, slots)
             if plans.mode[i] >= 0:
                 value -= value_of(tables, plans, i, slots)
-                occupy(tables, servers, plans, notes, i, GIVE)
+                occupy(tables, servers, plans, workspace, i, GIVE)
                 plans.mode[i] = -1
-        _sort(tables, spare, notes, number, state)
+        _sort(tables, spare, workspace, number, state)
         common = int(draw(state) * factors.size)
         for x in range(number):
             f = common if draw(state) < COMMON else int(draw(state) * factors.size)
@@ -94,7 +94,7 @@ def anneal(
             hope -= most_value(tables, i, slots)
             # a job that ends later makes the move too bad, whatever the others earn
             latest = slots - math.ceil(max(0.0, need - value - hope) / tables.weight[i] - ROUNDING)
-            if insert(tables, servers, plans, notes, i, factors[f], latest):
+            if insert(tables, servers, plans, workspace, i, factors[f], latest):
                 value += value_of(tables, plans, i, slots)
             elif value + hope < need:
                 break
@@ -117,17 +117,17 @@ def anneal(
 
 
 @kernel(nogil=True)
-def _choose(tables: Tables, plans: Plans, notes: Notes, state: State) -> int:
-    """Fill ``notes.out`` with jobs to take out, and all that are not in; return how many."""
+def _choose(tables: Tables, plans: Plans, workspace: BoardWorkspace, state: State) -> int:
+    """Fill ``workspace.out`` with jobs to take out, and all that are not in; return how many."""
     jobs, found = plans.mode.size, 0
-    out, near = notes.out, notes.near
+    out, near = workspace.out, workspace.near
     size, pivot = 1 + int(draw(state) * MOST_OUT), int(draw(state) * jobs)
     other = int(draw(state) * jobs)
     both = plans.mode[pivot] >= 0 and plans.mode[other] >= 0
     if both and plans.start[other] < plans.start[pivot]:
         pivot = other  # the earlier of two: what starts early decides on more, and is moved sooner
     kind = draw(state)
-    anywhere, beside = kind < ANYWHERE or plans.mode[pivot] < 0, kind >= 1 - PLACE
+    anywhere, nearby = kind < ANYWHERE or plans.mode[pivot] < 0, kind >= 1 - PLACE
     start, end = 0, 0
     if not anywhere:
         start = plans.start[pivot]
@@ -139,7 +139,7 @@ def _choose(tables: Tables, plans: Plans, notes: Notes, state: State) -> int:
         if not anywhere:
             if plans.start[i] > end or plans.start[i] + tables.duration[k] < start:
                 continue
-            if beside and not _meet(plans, i, pivot):
+            if nearby and not _meet(plans, i, pivot):
                 continue
         near[found] = i
         found += 1
@@ -168,9 +168,11 @@ def _meet(plans: Plans, i: int, j: int) -> bool:
 
 
 @kernel(nogil=True)
-def _sort(tables: Tables, spare: Plans, notes: Notes, number: int, state: State) -> None:
+def _sort(
+    tables: Tables, spare: Plans, workspace: BoardWorkspace, number: int, state: State
+) -> None:
     """Sort the jobs that are out at random, roughly by density, or roughly as they started."""
-    out, keys, kind = notes.out, notes.keys, int(draw(state) * 3)
+    out, keys, kind = workspace.out, workspace.keys, int(draw(state) * 3)
     for x in range(number):
         i, noise, key = out[x], draw(state), 0.0
         if kind == 0:

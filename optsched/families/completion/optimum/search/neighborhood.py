@@ -22,7 +22,7 @@ from optsched.families.completion.optimum.board.plans import (
     tables_of,
     value_of,
 )
-from optsched.families.completion.optimum.board.scratch import notes_of
+from optsched.families.completion.optimum.board.scratch import new_workspace
 from optsched.families.completion.optimum.board.servers import (
     GIVE,
     TAKE,
@@ -57,7 +57,7 @@ class Neighborhood:
         self.tables = tables_of(jobs, prices)
         self.servers = empty_servers(jobs, slots)
         self.plans = no_plans(self.tables)
-        self.notes = notes_of(self.tables, unit_of(jobs.capacity), slots)
+        self.workspace = new_workspace(self.tables, unit_of(jobs.capacity), slots)
         self.value = 0.0
         modes = self.tables.duration.size / max(1, len(jobs.modes))
         self.steps = SERVER_STEPS * len(jobs.capacity) + MODE_STEPS * modes
@@ -72,13 +72,13 @@ class Neighborhood:
 
     def _insert(self, i: int, factor: float) -> bool:
         interrupts.leave_if_abandoned()
-        state = self.tables, self.servers, self.plans, self.notes
+        state = self.tables, self.servers, self.plans, self.workspace
         return bool(insert(*state, i, factor, self.slots))
 
     def remove(self, i: int) -> None:
         """Take job i out."""
         self.value -= value_of(self.tables, self.plans, i, self.slots)
-        occupy(self.tables, self.servers, self.plans, self.notes, i, GIVE)
+        occupy(self.tables, self.servers, self.plans, self.workspace, i, GIVE)
         self.plans.mode[i] = -1
 
     def construct(self, order: Sequence[int], factor: float) -> None:
@@ -97,7 +97,7 @@ class Neighborhood:
         for mine, other in zip(self.plans, plans, strict=True):
             mine[there] = other[there]
         for i in np.flatnonzero(there).tolist():
-            occupy(self.tables, self.servers, self.plans, self.notes, i, TAKE)
+            occupy(self.tables, self.servers, self.plans, self.workspace, i, TAKE)
         self.value = sum(self._earned().tolist(), 0.0)
 
     def _earned(self) -> Floats:

@@ -22,7 +22,7 @@ from optsched.families.completion.optimum.board.plans import (
     copy_plan,
     no_plans,
 )
-from optsched.families.completion.optimum.board.scratch import Notes
+from optsched.families.completion.optimum.board.scratch import BoardWorkspace
 from optsched.families.completion.optimum.board.servers import GIVE, TAKE, Servers, occupy
 from optsched.families.completion.optimum.search.annealing import anneal
 from optsched.families.completion.optimum.search.neighborhood import Neighborhood
@@ -79,12 +79,12 @@ class Chain:
         self.best = -np.inf  # what the best plans of this thread earn
         self.copies = Copies(area.plans, no_plans(area.tables), no_plans(area.tables))
         self.drawn = Streams(seed)("neighbourhood", start).integers(2**63, size=1, dtype=np.uint64)
-        self.met, self.heard = 0, 0  # numbers of meeting and state that it has seen
+        self.met, self.seen = 0, 0  # numbers of meeting and state that it has seen
 
     def move(self, heat: float) -> None:
         """Make some moves at one temperature."""
         area = self.area
-        state = area.tables, area.servers, area.notes, self.copies
+        state = area.tables, area.servers, area.workspace, self.copies
         area.value, self.best = anneal(*state, area.value, self.best, heat, MOVES, self.drawn)
         if self.best > self.common.most:
             self.common.keep(self.copies.best, self.best)
@@ -92,18 +92,18 @@ class Chain:
     def join(self, other: Chain) -> None:
         """Go on from the state of another chain, and from what it has received."""
         self._go_on_from(other.area.plans, other.area.value)
-        self.met, self.heard = other.met, other.heard
+        self.met, self.seen = other.met, other.seen
 
     def _go_on_from(self, plans: Plans, value: float) -> None:
         """Replace the state by one that earns so much."""
         area = self.area
-        adopt(area.tables, area.servers, area.notes, area.plans, plans)
+        adopt(area.tables, area.servers, area.workspace, area.plans, plans)
         area.value = value
 
     def meet(self, number: int) -> None:
         """Take part in the meeting of this number; go on from the best state of those who did."""
         common, area = self.common, self.area
-        if self.met == number and self.heard == common.news:
+        if self.met == number and self.seen == common.news:
             return
         with common.lock:
             if self.met < number:
@@ -112,8 +112,8 @@ class Chain:
                     _copy(area.plans, common.state)
                     common.value, common.meeting = area.value, number
                     common.news += 1
-            if self.heard < common.news:
-                self.heard = common.news
+            if self.seen < common.news:
+                self.seen = common.news
                 if common.value > area.value:
                     self._go_on_from(common.state, common.value)
 
@@ -207,7 +207,9 @@ def differ(a: Plans, b: Plans, i: int) -> bool:
 
 
 @kernel(nogil=True)
-def adopt(tables: Tables, servers: Servers, notes: Notes, plans: Plans, other: Plans) -> None:
+def adopt(
+    tables: Tables, servers: Servers, workspace: BoardWorkspace, plans: Plans, other: Plans
+) -> None:
     """Let all jobs run as in ``other``, which is feasible."""
     jobs = plans.mode.size
     changed, number = np.empty(jobs, np.int64), 0
@@ -216,8 +218,8 @@ def adopt(tables: Tables, servers: Servers, notes: Notes, plans: Plans, other: P
             changed[number] = i
             number += 1
             if plans.mode[i] >= 0:
-                occupy(tables, servers, plans, notes, i, GIVE)
+                occupy(tables, servers, plans, workspace, i, GIVE)
             copy_plan(other, plans, i)
     for x in range(number):
         if plans.mode[changed[x]] >= 0:
-            occupy(tables, servers, plans, notes, changed[x], TAKE)
+            occupy(tables, servers, plans, workspace, changed[x], TAKE)

@@ -28,7 +28,7 @@ from optsched.families.dmlrs.optimum.relaxations.at_nodes import (
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.relaxations.slots import SlotBlocks
 from optsched.families.dmlrs.optimum.relaxations.unit_price import UnitPriceDecomposition
-from optsched.families.dmlrs.optimum.tree.placing import Placed, Wish, pack
+from optsched.families.dmlrs.optimum.tree.placing import Placed, PlacementRequest, pack
 from optsched.numbers.arrays import Ints
 from optsched.scheduling.board import placed_jobs
 
@@ -46,13 +46,13 @@ class Branching(SlotBranching, NodeBlocks):
     ) -> None:
         super().__init__(capacity)
         self.limits = limits or Budget().limits
-        self.packed: dict[tuple[Wish, ...], Placed | None] = {}
+        self.packed: dict[tuple[PlacementRequest, ...], Placed | None] = {}
 
-    def pack(self, wishes: tuple[Wish, ...]) -> Placed | None:
+    def pack(self, requests: tuple[PlacementRequest, ...]) -> Placed | None:
         """Place wishes on single machines; None if no way was found."""
-        if wishes not in self.packed:
-            self.packed[wishes] = pack(self.inst, wishes, self.limits(PACKING_SECONDS))
-        return self.packed[wishes]
+        if requests not in self.packed:
+            self.packed[requests] = pack(self.inst, requests, self.limits(PACKING_SECONDS))
+        return self.packed[requests]
 
     def number_of(self, amount: Ints) -> Ints:
         """Return the workers of what a schedule runs by slot: its kinds, see `Request`."""
@@ -65,7 +65,7 @@ class Branching(SlotBranching, NodeBlocks):
             return None
         placed: list[tuple[list[Entry], list[Entry]]] = [([], []) for _ in range(self.jobs)]
         for t in range(self.slots):
-            found = self.pack(self.wishes(used, t))
+            found = self.pack(self.requests(used, t))
             if found is None:
                 return None
             for i, spots in found.items():
@@ -74,10 +74,14 @@ class Branching(SlotBranching, NodeBlocks):
         runs = {i for i, _, _, _ in used}
         return DmlrsSchedule(jobs=placed_jobs(placed, runs, JobSchedule))
 
-    def wishes(self, used: Used, t: int) -> tuple[Wish, ...]:
+    def requests(self, used: Used, t: int) -> tuple[PlacementRequest, ...]:
         """Return what the jobs want in slot ``t``, where all schedules of a job agree."""
         kinds = {i: int(amount[t]) for i, _, amount, _ in used}
-        return tuple(Wish(i, kind // 2, kind % 2 == 1) for i, kind in sorted(kinds.items()) if kind)
+        return tuple(
+            PlacementRequest(i, kind // 2, kind % 2 == 1)
+            for i, kind in sorted(kinds.items())
+            if kind
+        )
 
     def splits(self, relaxation: Relaxation) -> list[Split]:
         """Return splits of completion slots, else of modes, else of numbers of workers."""
@@ -114,10 +118,10 @@ class Branching(SlotBranching, NodeBlocks):
         A wish whose mode is open is settled first, for what fits one way may not fit the other.
         """
         for t in range(self.slots):
-            wishes = self.wishes(used, t)
-            if self.pack(wishes) is not None:
+            requests = self.requests(used, t)
+            if self.pack(requests) is not None:
                 continue
-            for i, number, _ in sorted(wishes, key=lambda w: -w.workers):
+            for i, number, _ in sorted(requests, key=lambda w: -w.workers):
                 if self.node.mode[i, t] == ANY:
                     return [self._mode(i, t)]
                 if self.node.lower[i, t] < number:

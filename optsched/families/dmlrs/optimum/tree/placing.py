@@ -17,7 +17,7 @@ from optsched.engine.budget import Limits
 from optsched.families.dmlrs.instance import DmlrsInstance
 
 
-class Wish(NamedTuple):
+class PlacementRequest(NamedTuple):
     """What a job wants in a slot."""
 
     job: int
@@ -29,9 +29,11 @@ Placed = dict[int, list[tuple[int, int, int]]]
 """Job -> rows (machine, workers, PS)."""
 
 
-def pack(inst: DmlrsInstance, wishes: Sequence[Wish], limits: Limits) -> Placed | None:
-    """Place all ``wishes`` at once on the empty machines; None if no way was found."""
-    if not wishes:
+def pack(
+    inst: DmlrsInstance, requests: Sequence[PlacementRequest], limits: Limits
+) -> Placed | None:
+    """Place all ``requests`` at once on the empty machines; None if no way was found."""
+    if not requests:
         return {}
     a, h = inst.arrays, len(inst.capacity)
     scale = np.maximum(a.capacity.max(axis=0), 1)
@@ -50,19 +52,19 @@ def pack(inst: DmlrsInstance, wishes: Sequence[Wish], limits: Limits) -> Placed 
     rows = h * a.capacity.shape[1]
     lower += [-np.inf] * rows
     upper += (a.capacity / scale).ravel().tolist()
-    for k, wish in enumerate(wishes):
-        alpha, beta = a.worker_demand[wish.job], a.ps_demand[wish.job]
-        needs = inst.needs[wish.job]
-        if not wish.outer:
-            load = wish.workers * alpha + needs.ps_inner[wish.workers] * beta
+    for k, request in enumerate(requests):
+        alpha, beta = a.worker_demand[request.job], a.ps_demand[request.job]
+        needs = inst.needs[request.job]
+        if not request.outer:
+            load = request.workers * alpha + needs.ps_inner[request.workers] * beta
             for p in range(h):
                 column((k, p, 2), 1.0, load)
             entries += [(len(lower), columns[k, p, 2], 1.0) for p in range(h)]
             lower.append(1.0)
             upper.append(1.0)
             continue
-        servers = needs.ps_outer[wish.workers]
-        for side, (demand, number) in enumerate(((alpha, wish.workers), (beta, servers))):
+        servers = needs.ps_outer[request.workers]
+        for side, (demand, number) in enumerate(((alpha, request.workers), (beta, servers))):
             for p in range(h):
                 column((k, p, side), number, demand)
             entries += [(len(lower), columns[k, p, side], 1.0) for p in range(h)]
@@ -71,13 +73,13 @@ def pack(inst: DmlrsInstance, wishes: Sequence[Wish], limits: Limits) -> Placed 
         for p in range(h):  # something sits elsewhere
             entries += [(len(lower), columns[k, p, side], 1.0) for side in (0, 1)]
             lower.append(-np.inf)
-            upper.append(wish.workers + servers - 1)
+            upper.append(request.workers + servers - 1)
     index = np.array([(r, c) for r, c, _ in entries]).T
     matrix = coo_array(
         (np.array([v for _, _, v in entries]), (index[0], index[1])), shape=(len(lower), len(most))
     )
     result = solvers.solve_mip(
-        np.array([p / (h * max(1, wishes[k].workers)) for k, p, _ in columns]),
+        np.array([p / (h * max(1, requests[k].workers)) for k, p, _ in columns]),
         matrix.tocsc(),
         np.array(lower),
         np.array(upper),
@@ -89,15 +91,15 @@ def pack(inst: DmlrsInstance, wishes: Sequence[Wish], limits: Limits) -> Placed 
     )
     if result.x is None:
         return None
-    placed: dict[int, dict[int, list[int]]] = {w.job: {} for w in wishes}
+    placed: dict[int, dict[int, list[int]]] = {w.job: {} for w in requests}
     for (k, p, what), c in columns.items():
         number = int(result.x[c])
         if not number:
             continue
-        wish = wishes[k]
-        spot = placed[wish.job].setdefault(p, [0, 0])
+        request = requests[k]
+        spot = placed[request.job].setdefault(p, [0, 0])
         if what == 2:
-            spot[:] = [wish.workers, inst.needs[wish.job].ps_inner[wish.workers]]
+            spot[:] = [request.workers, inst.needs[request.job].ps_inner[request.workers]]
         else:
             spot[what] += number
     return {i: [(p, w, s) for p, (w, s) in spots.items()] for i, spots in placed.items()}

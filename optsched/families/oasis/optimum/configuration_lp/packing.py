@@ -184,14 +184,14 @@ def empty_machines(side: PackingSide, jobs: Ints) -> EmptyMachines:
 
 
 @kernel(nogil=True)
-def new_desk(n: int, resources: int) -> Workspace:
+def new_workspace(n: int, resources: int) -> Workspace:
     """Return a desk for n jobs."""
     return Workspace(np.empty(n), np.empty(n, np.int64), new_items(n), new_levels(n, resources))
 
 
 @kernel(nogil=True, counted=False)
 def fill(
-    machines: EmptyMachines, h: int, desk: Workspace, nodes: int, hosted: Small, total: Ints
+    machines: EmptyMachines, h: int, workspace: Workspace, nodes: int, hosted: Small, total: Ints
 ) -> None:
     """Let the empty machine h host what pays most of what the desk requests.
 
@@ -199,7 +199,7 @@ def fill(
     ----------
     machines : EmptyMachines
     h : int
-    desk : Workspace
+    workspace : Workspace
         The offers, and the numbers of workers.
     nodes : int
         How many the search may visit.
@@ -208,8 +208,8 @@ def fill(
     total : shape (n,)
         Of all machines; the pattern is added.
     """
-    c, items, levels = machines.kind[h], desk.items, desk.levels
-    n = _rank(machines, c, desk)
+    c, items, levels = machines.kind[h], workspace.items, workspace.levels
+    n = _rank(machines, c, workspace)
     for r in range(machines.free.shape[1]):
         levels.free[0, r] = machines.free[c, r]
     depth_first(items, machines.demand, n, nodes, levels)
@@ -219,16 +219,16 @@ def fill(
 
 
 @kernel(nogil=True, counted=False)
-def _rank(machines: EmptyMachines, c: int, desk: Workspace) -> int:
+def _rank(machines: EmptyMachines, c: int, workspace: Workspace) -> int:
     """Write down the items for a machine of class c, the densest first; return their number."""
-    job, value, size, density, most = desk.items
+    job, value, size, density, most = workspace.items
     n = 0
-    for i in range(desk.offered.size):
-        limit = min(desk.most[i], machines.fits[c, i])
-        if desk.offered[i] <= 0.0 or limit <= 0:
+    for i in range(workspace.offered.size):
+        limit = min(workspace.most[i], machines.fits[c, i])
+        if workspace.offered[i] <= 0.0 or limit <= 0:
             continue
         here = machines.size[c, i]
-        dense = desk.offered[i] / here if here > 0.0 else math.inf
+        dense = workspace.offered[i] / here if here > 0.0 else math.inf
         k = n
         while k > 0 and density[k - 1] < dense:
             density[k], job[k] = density[k - 1], job[k - 1]
@@ -237,8 +237,8 @@ def _rank(machines: EmptyMachines, c: int, desk: Workspace) -> int:
         n += 1
     for k in range(n):
         i = job[k]
-        value[k], size[k] = desk.offered[i], machines.size[c, i]
-        most[k] = min(desk.most[i], machines.fits[c, i])
+        value[k], size[k] = workspace.offered[i], machines.size[c, i]
+        most[k] = min(workspace.most[i], machines.fits[c, i])
     return n
 
 
@@ -273,13 +273,13 @@ def refill(
     emptied = _Emptied(
         np.empty(most, np.bool_), np.empty(most, np.int64), np.empty((most, n), np.int16)
     )
-    desk = new_desk(n, machines[0].demand.shape[1])
+    workspace = new_workspace(n, machines[0].demand.shape[1])
     count = state.worker.shape[0], state.ps.shape[0]
     for h in range(max(count) if new else 0):
         if h < count[0]:
-            _fill_workers(jobs, machines[0], h, FOLLOWS, desk, rng, state)
+            _fill_workers(jobs, machines[0], h, FOLLOWS, workspace, rng, state)
         if h < count[1]:
-            _fill_servers(jobs, machines[1], h, FOLLOWS, desk, rng, state)
+            _fill_servers(jobs, machines[1], h, FOLLOWS, workspace, rng, state)
     best = _paid(jobs, state)
     for _ in range(moves):
         draw = rng.random()
@@ -291,11 +291,11 @@ def refill(
             if emptied.of_workers[k]:
                 left_workers -= 1
                 follows = FOLLOWS if left_servers > 0 else NEVER
-                _fill_workers(jobs, machines[0], emptied.machine[k], follows, desk, rng, state)
+                _fill_workers(jobs, machines[0], emptied.machine[k], follows, workspace, rng, state)
             else:
                 left_servers -= 1
                 follows = FOLLOWS if left_workers > 0 else NEVER
-                _fill_servers(jobs, machines[1], emptied.machine[k], follows, desk, rng, state)
+                _fill_servers(jobs, machines[1], emptied.machine[k], follows, workspace, rng, state)
         paid = _paid(jobs, state)
         if paid >= best * (1.0 - EQUAL):
             best = paid
@@ -357,7 +357,7 @@ def _fill_workers(
     machines: EmptyMachines,
     h: int,
     follows: float,
-    desk: Workspace,
+    workspace: Workspace,
     rng: Generator,
     state: _State,
 ) -> None:
@@ -369,11 +369,11 @@ def _fill_workers(
             paired += 1
         pays = jobs.value[i] * (1.0 + NOISE * (rng.random() - 0.5))
         if paired > there[i]:
-            desk.offered[i], desk.most[i] = pays, paired - there[i]
+            workspace.offered[i], workspace.most[i] = pays, paired - there[i]
         else:
-            desk.offered[i] = pays * jobs.part[0, i] * follows
-            desk.most[i] = max(0, jobs.want[i] - there[i])
-    fill(machines, h, desk, NODES, state.worker, there)
+            workspace.offered[i] = pays * jobs.part[0, i] * follows
+            workspace.most[i] = max(0, jobs.want[i] - there[i])
+    fill(machines, h, workspace, NODES, state.worker, there)
 
 
 @kernel(nogil=True, counted=False)
@@ -382,7 +382,7 @@ def _fill_servers(
     machines: EmptyMachines,
     h: int,
     follows: float,
-    desk: Workspace,
+    workspace: Workspace,
     rng: Generator,
     state: _State,
 ) -> None:
@@ -393,11 +393,11 @@ def _fill_servers(
         lacking = jobs.needed[i, min(jobs.want[i], there[i])] - served[i]
         pays = jobs.value[i] * jobs.want[i] / max(1, whole) * (1.0 + NOISE * (rng.random() - 0.5))
         if lacking > 0:
-            desk.offered[i], desk.most[i] = pays, lacking
+            workspace.offered[i], workspace.most[i] = pays, lacking
         else:
-            desk.offered[i] = pays * jobs.part[1, i] * follows
-            desk.most[i] = max(0, whole - served[i])
-    fill(machines, h, desk, NODES, state.ps, served)
+            workspace.offered[i] = pays * jobs.part[1, i] * follows
+            workspace.most[i] = max(0, whole - served[i])
+    fill(machines, h, workspace, NODES, state.ps, served)
 
 
 @kernel(nogil=True, counted=False)

@@ -99,8 +99,8 @@ class SlotProgram:
         for i, c in self.options.items():
             for k, row in enumerate(self.row[i].tolist()):
                 rows = np.array([row, self.of_job[i]], np.int32)
-                asks = np.array([1.0 + MARGIN, 1.0])
-                self.h.addCol(-float(utility[i, c[k]]), 0.0, 1.0, rows.size, rows, asks)
+                amounts = np.array([1.0 + MARGIN, 1.0])
+                self.h.addCol(-float(utility[i, c[k]]), 0.0, 1.0, rows.size, rows, amounts)
                 assert self.h.getNumCol() == row + 1
         for i in self.options:
             dear = DEAR * float(utility[i].max())

@@ -173,7 +173,7 @@ class SlotSearch:
         if not self.jobs:
             return
         program, params, began = self.program, self.params, left()
-        told = found({})
+        reported = found({})
         best = program.improve(params.again)
         rounds, longest = params.settling
         self.ending = min(rounds * (began - left()) / params.again, longest * left())
@@ -187,8 +187,8 @@ class SlotSearch:
                 self._back(*before)
             else:
                 best = point
-                if best.value > told * (1 + params.report):
-                    began, told = left(), best.value
+                if best.value > reported * (1 + params.report):
+                    began, reported = left(), best.value
                     found(self.plans(best))
                     self.ending = began - left()  # the first rounds may have been far slower
             if len(program.packings) > params.most:

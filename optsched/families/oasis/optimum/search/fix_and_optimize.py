@@ -33,7 +33,7 @@ class FixAndOptimize:
     target : callable
         What a schedule must earn more than.
     seed : int
-    beside : bool
+    parallel : bool
         Whether they run all the time in a thread of their own, while the context is open, and not
         only when `work` is called.
     params : AutoParams
@@ -46,7 +46,7 @@ class FixAndOptimize:
         target: Callable[[], float],
         *,
         seed: int,
-        beside: bool,
+        parallel: bool,
         params: AutoParams = DEFAULT,
     ) -> None:
         self.params = params
@@ -55,9 +55,9 @@ class FixAndOptimize:
         self.known: set[tuple[tuple[int, int], ...]] = set()
         self.open: list[_Repair] = []
         self.spent = 0.0
-        self.lock, self.news, self.ended = Lock(), Event(), Event()
+        self.lock, self.changed, self.ended = Lock(), Event(), Event()
         self.schedules: SimpleQueue[OasisSchedule] = SimpleQueue()
-        self.pool = ThreadPoolExecutor(1) if beside else None
+        self.pool = ThreadPoolExecutor(1) if parallel else None
         self.thread: Future[None] | None = None
 
     def __enter__(self) -> FixAndOptimize:
@@ -69,7 +69,7 @@ class FixAndOptimize:
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         """End the thread, and raise what it raised."""
         self.ended.set()
-        self.news.set()
+        self.changed.set()
         if self.pool is not None and self.thread is not None:
             self.pool.shutdown()
             if kind is None:
@@ -83,7 +83,7 @@ class FixAndOptimize:
             rng = Streams(self.seed)("repair", len(self.known))
             with self.lock:
                 self.open.append(_Repair(SlotRepair(self.problem, completions, rng)))
-            self.news.set()
+            self.changed.set()
 
     def work(self) -> None:
         """Work until the share of the time is used up, if no thread does."""
@@ -103,9 +103,9 @@ class FixAndOptimize:
 
     def _run(self) -> None:
         while not self._ended():
-            self.news.clear()
+            self.changed.clear()
             if not self._step(self.progress.span(TURN)) and not self.ended.is_set():
-                self.news.wait(WAIT)
+                self.changed.wait(WAIT)
 
     def _step(self, span: Span) -> bool:
         """Go on with what earns the most; return whether there was any."""

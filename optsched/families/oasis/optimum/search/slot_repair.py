@@ -105,11 +105,11 @@ class SlotRepair:
         """
         utility = self.problem.arrays.utility
         missing, out = self.missing(), dict(self.due)
-        beside = [self.active[t] for t in self.slots if any(missing[i] > 0 for i in self.active[t])]
+        lists = [self.active[t] for t in self.slots if any(missing[i] > 0 for i in self.active[t])]
         loss = {
             i: utility[i, self.due[i]]
             - (utility[i, self.due[i] + 1] if self.due[i] + 1 < self.problem.slots else 0.0)
-            for i in sorted({i for jobs in beside for i in jobs})
+            for i in sorted({i for jobs in lists for i in jobs})
         }
         if loss:
             i = min(loss, key=lambda i: loss[i])

@@ -52,7 +52,7 @@ class CompletionTree:
 
     Parameters
     ----------
-    tightening : CutLoop
+    cut_loop : CutLoop
         After a round at least.
     seconds : float
         What solving a relaxation takes.
@@ -62,15 +62,15 @@ class CompletionTree:
     root : CompletionNode
     """
 
-    def __init__(self, tightening: CutLoop, seconds: float = 0.0) -> None:
-        assert tightening.guide is not None
-        self.tightening, self.seconds = tightening, seconds
-        guide, whole = tightening.guide, tightening.whole
-        self.root = CompletionNode(whole, tightening.bound, guide.prices, tightening.completed)
+    def __init__(self, cut_loop: CutLoop, seconds: float = 0.0) -> None:
+        assert cut_loop.guide is not None
+        self.cut_loop, self.seconds = cut_loop, seconds
+        guide, whole = cut_loop.guide, cut_loop.whole
+        self.root = CompletionNode(whole, cut_loop.bound, guide.prices, cut_loop.completed)
         self.gain: dict[int, float] = {}  # of the last split of a job, relative to its value
         # where a job does not take part in the programs, bounds are valid, if weaker
-        lacks = -tightening.evaluate(guide.prices, whole)[1]
-        near = lacks < REACH * tightening.blocks.arrays.utility.max(axis=1, initial=0.0)
+        lacks = -cut_loop.evaluate(guide.prices, whole)[1]
+        near = lacks < REACH * cut_loop.blocks.arrays.utility.max(axis=1, initial=0.0)
         part = near | (guide.share > TAKES_PART)
         self.jobs = set(np.flatnonzero(part).tolist())
 
@@ -112,7 +112,7 @@ class CompletionTree:
         A split is worth what a part may lose: the share of the job that completes early earns more
         than the rest, and more than what the next slot earns.
         """
-        utility = self.tightening.blocks.arrays.utility
+        utility = self.cut_loop.blocks.arrays.utility
         completed = np.clip(part.completed, 0.0, 1.0)
         early = completed.cumsum(axis=1)
         earned = (completed * utility).cumsum(axis=1)
@@ -139,14 +139,14 @@ class CompletionTree:
     def _part(self, above: CompletionNode, node: Node, span: Span) -> CompletionNode:
         """Bound a part; where its own prices make no better bound, by the prices above."""
         began = span.passed()
-        tightening = self.tightening
-        found = tightening.relax(node, span.limits(), self.jobs)
+        cut_loop = self.cut_loop
+        found = cut_loop.relax(node, span.limits(), self.jobs)
         completed = np.zeros_like(above.completed) if found is None else found.completed
         if found is not None and found.bound <= above.bound:
             bound, prices = found.bound, found.prices
         else:
-            prices = tightening.within(above.prices, node)
+            prices = cut_loop.within(above.prices, node)
             # cut-off searches for the dearest loads may make it greater, by next to nothing
-            bound = min(above.bound, tightening.evaluate(prices, node)[0])
+            bound = min(above.bound, cut_loop.evaluate(prices, node)[0])
         self.seconds = max(self.seconds, span.passed() - began)
         return CompletionNode(node, bound, prices, completed)
