@@ -35,7 +35,7 @@ from optsched.core import solve
 from optsched.drawing import save
 from optsched.files.format import load_instance, save_instance
 from optsched.problem import get_family
-from optsched.process import clock
+from optsched.process import timing
 from optsched.results.load import load_run
 from optsched.results.result import save_result
 
@@ -179,7 +179,7 @@ def solved(path: Path, how: Row, result: Path | None) -> Row:
         "first_priced": next((s for s, bound in bounds if bound != free), None),
         "seconds": found.seconds,
         "wall": wall,
-        "compiling": clock.stopped(),
+        "compiling": timing.stopped(),
         "cpu": cpu,
     }
 

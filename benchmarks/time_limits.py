@@ -24,7 +24,7 @@ from bench import Benchmark, Row, Summary, Target, parse, parser
 
 import optsched
 from optsched.problem import Instance, family_names
-from optsched.process import clock
+from optsched.process import timing
 
 LIMITS = (0.5, 2.0, 10.0)
 ORDERS = 6
@@ -180,13 +180,13 @@ def solve_one(cell: Row) -> Row:
     methods = optsched.get_family(cell["family"]).methods
     method = "auto" if rng.random() < 0.5 else rng.choice(sorted(methods))
     threads = set(threading.enumerate())
-    began, compiled = time.perf_counter(), clock.stopped()
+    began, compiled = time.perf_counter(), timing.stopped()
     row: Row = {"sizes": sizes, "method": method}
     try:
         found = optsched.solve(instance, method=method, time_limit=cell["limit"])
     except optsched.InputError as err:  # the method is not for such an instance
         return row | {"refused": str(err), "seconds": 0.0, "overshoot": 0.0, "linger": 0.0}
-    seconds = time.perf_counter() - began - (clock.stopped() - compiled)
+    seconds = time.perf_counter() - began - (timing.stopped() - compiled)
     row |= found.summary() | {"seconds": seconds, "reported": found.seconds}
     began = time.perf_counter()
     for thread in set(threading.enumerate()) - threads:

@@ -167,7 +167,7 @@ def test_who_searches_does_not_ask_the_clock():
         name
         for name, path in MODULES.items()
         if room(name) in {"engine", "solvers", "scheduling"} or "optimum" in name.split("/")[2:3]
-        if {"clock", "time", "datetime"} & {x.split(".")[-1] for x in imported(path)}
+        if {"timing", "time", "datetime"} & {x.split(".")[-1] for x in imported(path)}
     }
     assert asking == CLOCKS
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from optsched.numbers.kernels import kernel
-from optsched.process import clock
+from optsched.process import timing
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +20,7 @@ COLD = """
 import threading, time
 from optsched import get_family, solve
 from optsched.numbers import kernels
-from optsched.process import clock
+from optsched.process import timing
 
 said = set()
 def listen():
@@ -33,8 +33,8 @@ began = time.perf_counter()
 found = solve(get_family("bot").generate("small", seed=1), time_limit=5.0)
 took = time.perf_counter() - began
 assert found.certified_bound is not None and found.schedule is not None
-assert clock.stopped() > 0.5 * took, (clock.stopped(), took)
-assert found.seconds <= took - clock.stopped() + 0.1, (found.seconds, took, clock.stopped())
+assert timing.stopped() > 0.5 * took, (timing.stopped(), took)
+assert found.seconds <= took - timing.stopped() + 0.1, (found.seconds, took, timing.stopped())
 assert any(line.startswith("compiling, once: ") for line in said), said
 assert kernels.compiling() == ""
 print(kernels.unstored())
@@ -42,16 +42,16 @@ print(kernels.unstored())
 
 
 def test_the_clock_stands_still_and_goes_on():
-    before, still = clock.now(), clock.stopped()
-    clock.stop()
-    clock.stop()
+    before, still = timing.now(), timing.stopped()
+    timing.stop()
+    timing.stop()
     time.sleep(0.05)
-    clock.go_on()
-    assert clock.now() == pytest.approx(before, abs=0.04)
+    timing.go_on()
+    assert timing.now() == pytest.approx(before, abs=0.04)
     time.sleep(0.05)
-    clock.go_on()
-    assert clock.stopped() - still >= 0.1
-    assert clock.now() - before < clock.stopped() - still
+    timing.go_on()
+    assert timing.stopped() - still >= 0.1
+    assert timing.now() - before < timing.stopped() - still
 
 
 def test_compiling_is_on_no_clock_and_is_said(tmp_path):

@@ -11,7 +11,7 @@ from patience import LONG
 from optsched.engine.progress import Progress
 from optsched.engine.reserve import STEPS, Pace, Reserve, busy
 from optsched.families.completion import FAMILY
-from optsched.process import clock, work_units
+from optsched.process import timing, work_units
 
 
 def progress(**limits):
@@ -40,7 +40,7 @@ def test_the_time_is_over_when_only_what_is_kept_is_left():
 def test_work_takes_as_long_as_the_work_before(monkeypatch):
     """Seconds of a processor take three of the clock: so much more is kept."""
     now = [0.0, 0.0]
-    monkeypatch.setattr(clock, "now", lambda: now[0])
+    monkeypatch.setattr(timing, "now", lambda: now[0])
     monkeypatch.setattr(time, "thread_time", lambda: now[1])
     reserve = Reserve(progress(time_limit=LONG), 0.5)
     reserve.work = 1.0
@@ -69,7 +69,7 @@ def test_nothing_is_kept_under_effort():
 
 def test_no_step_begins_that_would_not_end_in_time(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(clock, "now", lambda: now[0])
+    monkeypatch.setattr(timing, "now", lambda: now[0])
     pace = Pace(progress(time_limit=11.0))
     for took, short in ((3.0, False), (0.1, False), (3.8, False), (0.4, True)):
         now[0] += took

@@ -34,7 +34,7 @@ from optsched.problem import (
     family_of,
     get_family,
 )
-from optsched.process import clock, interrupts, messages
+from optsched.process import interrupts, messages, timing
 from optsched.process.errors import Explained
 from optsched.process.limit import checked_limit, limited
 from optsched.sandbox.process import SEAL, SealedPolicy, is_program
@@ -257,9 +257,9 @@ def _run(
         interrupts.raise_if_interrupted()
         place = f"policy {name}: event {done}"
         with Explained(place, passed, limit=limit), limited(limit):
-            began = clock.now()
+            began = timing.now()
             decision = policy.step(event)
-            took = clock.now() - began
+            took = timing.now() - began
         seconds, slowest = seconds + took, max(slowest, took)
         try:
             taken = decision if sealed else family.wire.take(decision)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import TypedDict
 
-from optsched.process import clock, interrupts, work_units
+from optsched.process import interrupts, timing, work_units
 
 AFTER_LIMIT = 0.7  # seconds for the exact check of a bound, and for what looks seldom at the clock
 AFTER_SIGNAL = 0.5  # seconds, of the 1.2 in which a command must have ended
@@ -45,7 +45,7 @@ class Budget:
         ended: Callable[[], bool] = lambda: interrupts.received() is not None,
     ) -> None:
         self.units, self.ended = units, ended
-        self.began = clock.now()
+        self.began = timing.now()
         self._deadline = self.began + time_limit
         self._signaled: float | None = None  # when a signal was first seen
         self._count = work_units.count()
@@ -53,7 +53,7 @@ class Budget:
 
     def elapsed(self) -> float:
         """Return seconds on the clock since the start: to be shown, never to decide by."""
-        return clock.now() - self.began
+        return timing.now() - self.began
 
     def spent(self) -> float:
         """Return the units of effort since the start."""
@@ -65,7 +65,7 @@ class Budget:
 
     def late(self, soon: float = 0.0) -> bool:
         """Whether the time limit is over, or will be within this many seconds."""
-        return clock.now() + soon >= self._deadline
+        return timing.now() + soon >= self._deadline
 
     def overdue(self) -> bool:
         """Whether a limit or a signal was long enough ago that nobody waits for the solve any more.
@@ -84,7 +84,7 @@ class Budget:
         if self.ended():
             return 0.0
         if self.units is None:
-            return max(0.0, self._deadline - clock.now())
+            return max(0.0, self._deadline - timing.now())
         return 0.0 if self.late() else max(0.0, (self.units - self.spent()) * work_units.UNIT)
 
     def span(self, seconds: float = math.inf) -> Span:
@@ -96,7 +96,7 @@ class Budget:
         seconds = min(seconds, self.left())
         if self.units is None:
             return Limits(time_limit=seconds, effort=math.inf)
-        on_clock = max(0.0, self._deadline - clock.now())
+        on_clock = max(0.0, self._deadline - timing.now())
         return Limits(time_limit=on_clock, effort=seconds / work_units.UNIT)
 
 

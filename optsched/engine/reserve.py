@@ -6,7 +6,7 @@ import time
 from collections import deque
 
 from optsched.engine.progress import Progress
-from optsched.process import clock
+from optsched.process import timing
 
 WINDOW = 1.0  # seconds, at least, over which it is looked how long work takes
 STEPS = 8  # of a loop: as long as one of the last ones the next may take
@@ -39,13 +39,13 @@ class Reserve:
         self.progress, self.most = progress, most * progress.left()
         self.counts = progress.budget.units is None
         self.began, self.work, self.pace = progress.seconds(), 0.0, 1.0
-        self._mark = clock.now(), busy()
+        self._mark = timing.now(), busy()
 
     def seconds(self) -> float:
         """Return how many seconds are kept."""
         if not self.counts:
             return 0.0
-        now, had = clock.now(), busy()
+        now, had = timing.now(), busy()
         passed, worked = now - self._mark[0], had - self._mark[1]
         if passed >= WINDOW:
             self.pace = max(1.0, (self.pace + passed / max(worked, passed / 100)) / 2)

@@ -2,7 +2,7 @@
 
 A kernel is compiled by numba when it is first called, and stored next to its source (or in the
 folder that NUMBA_CACHE_DIR names), so that this happens once on a machine. No clock runs meanwhile
-(see :mod:`optsched.process.clock`). What is stored holds all kernels that it calls, and the numbers
+(see :mod:`optsched.process.timing`). What is stored holds all kernels that it calls, and the numbers
 that it reads, and counts only while these are the same as well: numba itself looks at the one file.
 """
 
@@ -18,7 +18,7 @@ from numba import njit
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
-from optsched.process import clock
+from optsched.process import timing
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -138,10 +138,10 @@ class _Clock(event.Listener):
     """Stops the clock while numba compiles, or reads what it has compiled."""
 
     def on_start(self, _event: Any) -> None:
-        clock.stop()
+        timing.stop()
 
     def on_end(self, _event: Any) -> None:
-        clock.go_on()
+        timing.go_on()
 
 
 class _Count(event.Listener):

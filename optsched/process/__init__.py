@@ -1,1 +1,1 @@
-"""The process at work: its clock, its signals, its last words, how much it prints."""
+"""The process: timing, signals, the state left by a crash, messages, and work units."""

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from optsched.problem import Implementation
-from optsched.process import clock, work_units
+from optsched.process import timing, work_units
 from optsched.process.background import supervised
 from optsched.solvers import (
     Interrupted,
@@ -131,9 +131,9 @@ def unless_stopped(build: Callable[[], Program], progress: Any) -> Program | Non
     done in a thread. If nobody wants the program any more, the thread is left alone: ``build`` ends
     by itself, where it looks whether it should (`interrupts.raise_if_interrupted`).
     """
-    began = clock.now()
+    began = timing.now()
     built = supervised(lambda _stopped: build(), progress.called_off, patience=0.0)
-    return None if progress.budget.late(READING * (clock.now() - began)) else built
+    return None if progress.budget.late(READING * (timing.now() - began)) else built
 
 
 def rounded(variable: Any) -> int:

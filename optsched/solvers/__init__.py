@@ -26,7 +26,6 @@ Solvers are imported when they are needed, so that importing the package stays q
 
 from __future__ import annotations
 
-from optsched.solvers.common import Interrupted, Status
 from optsched.solvers.constraint import cp_bound, cp_domain, cp_program, cp_solver, run_cp
 from optsched.solvers.convex import Conic, ConvexOutcome, solve_cones, solve_cvxpy
 from optsched.solvers.linear import (
@@ -50,6 +49,7 @@ from optsched.solvers.modelling import (
     solve_written,
     written,
 )
+from optsched.solvers.status import Interrupted, Status
 
 __all__ = [
     "Conic",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from optsched.process.work_units import DETERMINISTIC_SECOND, HANDLED, spend
-from optsched.solvers.common import Status, interruptible
+from optsched.solvers.status import Status, interruptible
 
 WRITING = 500  # numbers that Python handles for a constraint, from its making to CP-SAT
 

@@ -19,7 +19,7 @@ from scipy.sparse import csc_array, eye_array, triu, vstack
 
 from optsched.numbers.arrays import Floats
 from optsched.process.work_units import HANDLED, INTERIOR_ITERATION, spend
-from optsched.solvers.common import Status
+from optsched.solvers.status import Status
 
 REDUCING = 20.0  # units in which CVXPY makes a small program one with cones
 

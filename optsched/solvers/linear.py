@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from optsched.numbers.arrays import Flags, Floats
 from optsched.process.work_units import INTERIOR_ITERATION, MIP_LOOK, SIMPLEX_ITERATION, spend
-from optsched.solvers.common import TOLERANCE, Interrupted, Status, interruptible
+from optsched.solvers.status import TOLERANCE, Interrupted, Status, interruptible
 
 if TYPE_CHECKING:
     import highspy

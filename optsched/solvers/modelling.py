@@ -18,8 +18,8 @@ import numpy as np
 from optsched.numbers.arrays import Flags, Floats
 from optsched.problem import InputError
 from optsched.process.work_units import HANDLED, spend
-from optsched.solvers.common import TOLERANCE, Interrupted, Status
 from optsched.solvers.linear import HighsOptions, MipLimits, MipResult, floats, solve_mip
+from optsched.solvers.status import TOLERANCE, Interrupted, Status
 
 # what Pyomo's solvers call a time limit, a relative gap and threads
 OPTIONS: dict[str, tuple[str, str, str | None]] = {

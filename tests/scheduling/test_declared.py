@@ -12,7 +12,7 @@ from patience import LONG
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.process import clock, interrupts
+from optsched.process import interrupts, timing
 from optsched.scheduling.declared import READING, affordable, unless_stopped
 
 
@@ -23,7 +23,7 @@ def progress(**limits):
 @pytest.mark.parametrize(("took", "read"), [(1.0, True), (9.0, False), (11.0, False)])
 def test_a_solver_must_have_the_time_to_read_it(monkeypatch, took, read):
     now = [0.0]
-    monkeypatch.setattr(clock, "now", lambda: now[0])
+    monkeypatch.setattr(timing, "now", lambda: now[0])
     monitor = progress(time_limit=10.0)
 
     def build():

@@ -22,7 +22,7 @@ from optsched.families.completion.oracle.schedule import best_schedule, placemen
 from optsched.families.completion.policies.max_weight import jain, max_weight
 from optsched.numbers.arrays import Floats
 from optsched.papers.completion.weight_optimum import BestWeight, best_weight, weight_of
-from optsched.process import clock
+from optsched.process import timing
 
 NO_PRICES_TO_SPEAK_OF = 2.0  # lambda at which hardly anybody is rejected
 ROUNDING = 1e-9  # relative: of the floats that make up the bound
@@ -116,11 +116,11 @@ def most_weight(
     values = {name: weight_of(inst, tau, made) for name, made in found.items()}
     best = max(values, key=lambda name: values[name])
     problem = WeightBlocks(jobs, tau, min(span, tau))
-    until = clock.now() + seconds
+    until = timing.now() + seconds
 
     def stop(relaxation: Relaxation) -> bool:
         near = relaxation.bound <= values[best] * (1 + ROUNDING)
-        return near or clock.now() > until
+        return near or timing.now() > until
 
     relaxation = generate_columns(
         problem, InteriorMaster(problem), stop=stop, tolerance=lambda _: 1e-4

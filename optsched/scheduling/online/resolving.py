@@ -17,7 +17,7 @@ from optsched.problem import Family, Information, InputError, PolicyError, Prior
 from optsched.scheduling.jobs import Arrivals, ChunkedJob
 from optsched.scheduling.placement import Placement
 from optsched.solvers import silent_pyomo, solve_mip, written
-from optsched.solvers.common import TOLERANCE
+from optsched.solvers.status import TOLERANCE
 
 
 class ReSolve(ABC):
