@@ -2,8 +2,8 @@
 
 A kernel is compiled by numba when it is first called, and stored next to its source (or in the
 folder that NUMBA_CACHE_DIR names), so that this happens once on a machine. No clock runs meanwhile
-(see :mod:`optsched.process.timing`). What is stored holds all kernels that it calls, and the numbers
-that it reads, and counts only while these are the same as well: numba itself looks at the one file.
+(see :mod:`optsched.process.timing`). What is stored holds all kernels that it calls, and the
+numbers that it reads, and counts only while these are the same: numba itself looks at one file.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def _fill(
 
 @kernel(nogil=True, counted=False, forceinline=True)
 def _find_most(workspace: BoardWorkspace) -> None:
-    """Set ``workspace.most`` to the most that is left of each resource, maybe on several servers."""
+    """Set ``workspace.most`` to the most that is left of each resource, even on several servers."""
     left, most = workspace.left, workspace.most
     for r in range(most.size):
         there = left[r]
