@@ -26,7 +26,7 @@ from optsched.core import simulate
 from optsched.families.bipartite.policies import BinPacking, Fairness, Spreading
 from optsched.families.completion.policies import baselines as completion
 from optsched.families.dmlrs.policies import baselines as dmlrs
-from optsched.papers.estimate import Estimate
+from optsched.papers.estimate import MeanEstimate
 from optsched.problem import get_family
 
 FIRST = 900  # seed
@@ -110,7 +110,7 @@ def summarize(rows: list[Row]) -> Summary:
         tried, part = settings(key), scores(mine, less=family in LESS_IS_BETTER)
         mean = part.mean(axis=1)
         best, usual = int(np.argmax(mean)), tried.index(dict(DEFAULTS[key]))
-        apart = Estimate.of((part[best] - part[usual]).tolist(), nothing=None)
+        apart = MeanEstimate.of((part[best] - part[usual]).tolist(), nothing=None)
         low, high = apart.interval or (apart.mean, apart.mean)
         lines.append(
             [family, policy, len(tried), _words(tried[usual]), f"{mean[usual]:.3f}",

@@ -21,7 +21,11 @@ from optsched.core import simulate
 from optsched.families.dmlrs.oracle.request import NOTHING_KEPT, Scratch, requests
 from optsched.families.dmlrs.oracle.slot_placements import open_slot
 from optsched.families.dmlrs.policies.paper import PdOrs
-from optsched.families.dmlrs.policies.rounding import Relaxation, SlotProblem, round_until_feasible
+from optsched.families.dmlrs.policies.rounding import (
+    PlacementRelaxation,
+    SlotProblem,
+    round_until_feasible,
+)
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.scheduling.oracle.schedule import PricedMachines
 
@@ -68,7 +72,7 @@ def measure(cell: Row) -> Row:
         if i < 5:
             began = time.perf_counter()
             problem = SlotProblem.of(q, price, free)
-            relaxation = Relaxation(problem)
+            relaxation = PlacementRelaxation(problem)
             for n in range(1, q.most_outer + 1):
                 found = relaxation.solve(n)
                 if found is not None:

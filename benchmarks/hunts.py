@@ -22,7 +22,7 @@ from numpy.random import Generator
 from planted import WORST
 from pydantic import ValidationError
 
-from optsched.adversarial.evaluation import Evaluation, Judge, Terms
+from optsched.adversarial.evaluation import Evaluation, Evaluator, Terms
 from optsched.adversarial.moves import PLAIN, MoveContext
 from optsched.adversarial.search import EvolutionarySearch
 from optsched.numbers.parameter_space import Data, ParameterSpace, copied
@@ -81,7 +81,7 @@ def baseline(method: str, terms: Terms, seed: int, number: int) -> Iterator[floa
     """Yield the ratio of every instance that a baseline tries; below 1: it does not count."""
     family = get_family(terms.family)
     assert family.box is not None  # all families here declare one
-    box, judge = family.box(terms.preset, **terms.sizes), Judge(family, terms)
+    box, judge = family.box(terms.preset, **terms.sizes), Evaluator(family, terms)
     rng = np.random.default_rng([seed, 0xBA5E])
     at: Data | None = None
     fitness = 0.0
@@ -100,7 +100,7 @@ def hunted(terms: Terms, seed: int, number: int) -> Iterator[float]:
     """Yield the ratio of every instance that the hunt tries; below 1: it does not count."""
     family = get_family(terms.family)
     assert family.box is not None  # all families here declare one
-    judge, box = Judge(family, terms), family.box(terms.preset, **terms.sizes)
+    judge, box = Evaluator(family, terms), family.box(terms.preset, **terms.sizes)
     search = EvolutionarySearch(family, box, terms, seed, lambda instance, _data: judge(instance))
     for _, known in zip(range(number), search.steps(), strict=False):
         yield ratio_of(known.found, terms)

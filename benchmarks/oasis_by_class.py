@@ -15,7 +15,7 @@ from bench import Row, finite
 from optsched.engine.interval import CLOSED
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.relaxations.capacity import SIDES
-from optsched.families.oasis.optimum.search.restricted_master_heuristic import RestrictedMaster
+from optsched.families.oasis.optimum.search.restricted_master_heuristic import MasterProgram
 from optsched.families.oasis.optimum.tree.branching import UnitTree, pack
 from optsched.numbers.arrays import Floats
 from optsched.scheduling.board import placed_jobs
@@ -40,7 +40,7 @@ def measure(inst: OasisInstance, *, time_limit: float, threads: int) -> Row:
     }
 
 
-class ByClass(RestrictedMaster):
+class ByClass(MasterProgram):
     """Variables: v[i, t] completes, n[i, t] workers, m[i, t] PS, y[i, t, c] and z[i, t, c] of them.
 
     Parameters

@@ -11,7 +11,7 @@ from optsched import simulate
 from optsched.drawing import HINDSIGHT
 from optsched.families.bipartite.pictures import PANELS
 from optsched.problem import get_family
-from optsched.scheduling.jobs import Demand
+from optsched.scheduling.jobs import LoadProfile
 from optsched.scheduling.pictures import (
     CELLS,
     NEARLY,
@@ -140,7 +140,9 @@ def test_grey_is_explained_where_it_is_used():
 
 
 def test_what_happens_over_time_worked_by_hand():
-    demand = Demand("gpu", arrival=[0, 0, 2], slots=[1.5, 8.0, 1.0], amount=[2, 1, 40], whole=4)
+    demand = LoadProfile(
+        "gpu", arrival=[0, 0, 2], slots=[1.5, 8.0, 1.0], amount=[2, 1, 40], whole=4
+    )
     arrival, worth = [0, 0, 2], [5.0, 3.0, 2.0]
     use = {"gpu": np.array([0.75, 0.5, 0.25, 0.0])}
     courses = {

@@ -15,7 +15,7 @@ from optsched.families.oasis.instance import OasisInstance
 from optsched.papers import PAPERS, experiments, oasis
 from optsched.papers.bot import mean_share
 from optsched.papers.digest import code_digest
-from optsched.papers.estimate import Estimate, apart, lead
+from optsched.papers.estimate import MeanEstimate, apart, lead
 from optsched.papers.experiment import FEWEST, Experiment, Setting
 from optsched.papers.oasis import ESTIMATED, LITERAL, OTHERS, PRESETS, SCHEMES, past
 from optsched.papers.reproduce import reproduce
@@ -159,15 +159,15 @@ def test_every_experiment_names_its_settings_and_has_ten_instances():
 
 
 def test_an_effect_must_stand_out_from_noise():
-    clear, noisy = Estimate.of([1.0, 1.2, 1.1]), Estimate.of([1.0, -0.9, 0.2])
+    clear, noisy = MeanEstimate.of([1.0, 1.2, 1.1]), MeanEstimate.of([1.0, -0.9, 0.2])
     assert effect("more", clear).verdict is Support.HOLDS
     assert effect("less", clear, sign=-1).verdict is Support.FAILS
     found = effect("more", noisy)
     assert (found.verdict, found.note) == (Support.UNKNOWN, NOISE)
     assert found.judged == "cannot tell (n = 3)"
-    same = effect("more", Estimate.of([0.0, 0.0, 0.0]))
+    same = effect("more", MeanEstimate.of([0.0, 0.0, 0.0]))
     assert (same.verdict, same.note) == (Support.UNKNOWN, SAME)
-    assert effect("more", Estimate.of([1.0])).judged == "cannot tell (n = 1)"
+    assert effect("more", MeanEstimate.of([1.0])).judged == "cannot tell (n = 1)"
     assert effect("more", None).judged == "cannot tell (n = 0)"
 
 
@@ -185,9 +185,9 @@ def test_an_effect_must_stand_out_from_noise():
     ],
 )
 def test_a_size_is_within_a_factor_of_two(paper, at_least, verdict):
-    found = Estimate.of([1.0, 1.2, 1.1])
+    found = MeanEstimate.of([1.0, 1.2, 1.1])
     assert effect("more", found, paper=paper, at_least=at_least).verdict is verdict
-    less = Estimate.of([-1.0, -1.2, -1.1])
+    less = MeanEstimate.of([-1.0, -1.2, -1.1])
     other = tuple(-x for x in paper) if isinstance(paper, tuple) else -paper
     assert effect("less", less, sign=-1, paper=other, at_least=at_least).verdict is verdict
 
@@ -195,24 +195,24 @@ def test_a_size_is_within_a_factor_of_two(paper, at_least, verdict):
 @pytest.mark.parametrize("paper", [None, 1.0, 2.0])
 @pytest.mark.parametrize("at_least", [False, True])
 def test_an_interval_wider_than_a_factor_of_four_never_holds(paper, at_least):
-    wide = Estimate(2.1, (0.9, 3.7), 10)
-    for found in (wide, Estimate(2.1, (-1.0, 30.0), 10, difference=(1.0, 9.0))):
+    wide = MeanEstimate(2.1, (0.9, 3.7), 10)
+    for found in (wide, MeanEstimate(2.1, (-1.0, 30.0), 10, difference=(1.0, 9.0))):
         said = effect("more", found, paper=paper, at_least=at_least)
         assert (said.verdict, said.note.split(";")[0]) == (Support.DIRECTION, WIDE)
-    exact = Estimate(2.1, (1.0, 3.7), 10)
+    exact = MeanEstimate(2.1, (1.0, 3.7), 10)
     assert effect("more", exact, paper=paper, at_least=at_least).verdict is Support.HOLDS
     assert about("so much", wide, 2.0).verdict is Support.DIRECTION
     assert within("at most", wide, high=4.0).verdict is Support.DIRECTION
 
 
 def test_limits_ranges_and_counts():
-    found = Estimate.of([1.0, 1.2, 1.1], nothing=None)
+    found = MeanEstimate.of([1.0, 1.2, 1.1], nothing=None)
     assert within("at most", found, high=1.5).verdict is Support.HOLDS
     assert within("at most", found, high=1.2).verdict is Support.UNKNOWN  # it is in our interval
     assert within("at most", found, high=0.5).verdict is Support.FAILS
     assert within("at most", None, high=0.5).verdict is Support.UNKNOWN
     assert within("between", found, low=0.5, high=1.5).paper == (0.5, 1.5)
-    vacuous = within("at most", Estimate.of([1.0, 1.0], nothing=1.0), high=1.0025)
+    vacuous = within("at most", MeanEstimate.of([1.0, 1.0], nothing=1.0), high=1.0025)
     assert (vacuous.verdict, vacuous.note) == (Support.UNKNOWN, SAME)
     for sample, paper, verdict in (
         ([26.0, 27.0, 26.5], 50, Support.HOLDS),
@@ -222,9 +222,11 @@ def test_limits_ranges_and_counts():
         ([900.0, 901.0, 902.0], (373, 531), Support.HOLDS),  # within a factor of two
         ([1900.0, 1901.0, 1902.0], (373, 531), Support.FAILS),
     ):
-        assert about("mean", Estimate.of(sample, nothing=None), paper).verdict is verdict, sample
+        assert about("mean", MeanEstimate.of(sample, nothing=None), paper).verdict is verdict, (
+            sample
+        )
     assert about("50", None, 50).verdict is Support.UNKNOWN
-    assert about("50", Estimate.median([45.0, 50.0, 40.0, 44.0, 46.0, 49.0]), 50).ours == 45.5
+    assert about("50", MeanEstimate.median([45.0, 50.0, 40.0, 44.0, 46.0, 49.0]), 50).ours == 45.5
     assert counted("28", 30, 30, 28, 30).verdict is Support.HOLDS
     assert counted("20", 30, 30, 20, 30).verdict is Support.DIRECTION
     assert counted("20", 0, 30, 20, 30).verdict is Support.FAILS
@@ -233,16 +235,16 @@ def test_limits_ranges_and_counts():
 
 
 def test_what_cannot_be_tested_is_shown_and_not_counted():
-    found = untestable("more", Estimate.of([1.0, 1.2, 1.1]), "units are not printed", unit="%")
+    found = untestable("more", MeanEstimate.of([1.0, 1.2, 1.1]), "units are not printed", unit="%")
     assert (found.judged, found.note) == ("not testable", "units are not printed")
     outcome = Outcome((found, stated("b", holds=True), effect("more", None)))
     assert outcome.score == "1 of 2 statements hold (cannot tell 1; not testable 1)"
 
 
 def test_shares_by_hand():
-    assert Estimate.share(15, 30).interval == pytest.approx((0.3130, 0.6870), abs=1e-4)
-    assert Estimate.share(30, 30).interval == pytest.approx((0.8843, 1), abs=1e-4)
-    assert mean_share([1.0, 0.0, 1.0]) == Estimate.share(2, 3).interval
+    assert MeanEstimate.share(15, 30).interval == pytest.approx((0.3130, 0.6870), abs=1e-4)
+    assert MeanEstimate.share(30, 30).interval == pytest.approx((0.8843, 1), abs=1e-4)
+    assert mean_share([1.0, 0.0, 1.0]) == MeanEstimate.share(2, 3).interval
     low, high = mean_share([0.1, 0.2, 0.3, 0.1, 0.2, 0.9])  # of platforms with several runs each
     assert 0 <= low < 0.3 < high <= 1
 
@@ -274,7 +276,7 @@ def test_an_interval_ends_where_nothing_can_be():
 
 
 def test_differences_that_tell_are_said_where_the_interval_says_otherwise():
-    found = Estimate(0.4, (-0.1, 1.0), 10, difference=(1.0, 5.0))
+    found = MeanEstimate(0.4, (-0.1, 1.0), 10, difference=(1.0, 5.0))
     assert effect("one leads", found).note.endswith("the paired differences, 1 to 5, decide")
     assert effect("one leads", replace(found, interval=(0.3, 1.0))).note == ""
 
@@ -453,7 +455,7 @@ def test_fig6_verdict(low, agrees):
 
 def test_means_by_hand():
     # three numbers go by Student's table
-    found = Estimate.of([1.0, 2.0, 3.0])
+    found = MeanEstimate.of([1.0, 2.0, 3.0])
     assert (found.mean, found.count) == (2.0, 3)
     assert found.interval == pytest.approx([2 - 4.302652730 / 3**0.5, 2 + 4.302652730 / 3**0.5])
-    assert Estimate.of([4.0]).interval is None
+    assert MeanEstimate.of([4.0]).interval is None

@@ -111,7 +111,7 @@ class WorstInstance:
 
 
 @dataclass
-class Judge:
+class Evaluator:
     """Evaluates instances of one hunt; ``last`` is what it has evaluated last."""
 
     family: Family

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Known:
+class Evaluated:
     """An instance, and what came of it."""
 
     data: Data
@@ -46,7 +46,7 @@ class MoveContext:
 
     box: ParameterSpace
     rng: Generator
-    others: Sequence[Known] = ()  # the best instances so far
+    others: Sequence[Evaluated] = ()  # the best instances so far
 
     def one(self, values: Sequence[T]) -> T:
         """Return any of some values."""

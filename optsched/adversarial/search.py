@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from optsched.adversarial.evaluation import Evaluation, Terms
-from optsched.adversarial.moves import PLAIN, STRUCTURAL, Known, Move, MoveContext
+from optsched.adversarial.moves import PLAIN, STRUCTURAL, Evaluated, Move, MoveContext
 from optsched.adversarial.targeted_moves import AIMED
 from optsched.numbers.parameter_space import Data, ParameterSpace, copied
 from optsched.problem import Family, InputError, Instance
@@ -43,18 +43,18 @@ class EvolutionarySearch:
     terms: Terms
     seed: int
     evaluate: Evaluate
-    best: Known | None = None
+    best: Evaluated | None = None
     count: int = 0
     _seen: set[str] = field(default_factory=set)
-    _elite: list[Known] = field(default_factory=list)
-    _starving: list[Known] = field(default_factory=list)
+    _elite: list[Evaluated] = field(default_factory=list)
+    _starving: list[Evaluated] = field(default_factory=list)
     _moves: tuple[Move, ...] = (*PLAIN, *STRUCTURAL, *AIMED)
 
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng([self.seed, 0x40B7])
         self._weights = np.array([NEW_AIMED if move in AIMED else NEW for move in self._moves])
 
-    def steps(self) -> Iterator[Known]:
+    def steps(self) -> Iterator[Evaluated]:
         """Yield every instance that is evaluated, without end."""
         while True:
             self._elite, self._starving = [], []
@@ -97,7 +97,7 @@ class EvolutionarySearch:
         self._seen.add(digest)
         return settled, instance
 
-    def _child(self) -> Known:
+    def _child(self) -> Evaluated:
         for _ in range(TRIES):
             parent = self._parent()
             hand = MoveContext(self.box, self._rng, self._elite)
@@ -120,7 +120,7 @@ class EvolutionarySearch:
             chosen.append(int(self._rng.choice(len(self._moves), p=chances)))
         return sorted(chosen, key=lambda move: self._moves[move] not in AIMED)
 
-    def _parent(self) -> Known:
+    def _parent(self) -> Evaluated:
         """Return an instance that is to have a child: the better, the more often."""
         if self._starving and self._rng.random() < 0.15:
             return self._starving[int(self._rng.integers(len(self._starving)))]
@@ -129,10 +129,15 @@ class EvolutionarySearch:
         return self._elite[int(self._rng.integers(len(self._elite)))]
 
     def _take(
-        self, data: Data, instance: Instance, *, parent: Known | None, used: list[int] | None = None
-    ) -> Known:
+        self,
+        data: Data,
+        instance: Instance,
+        *,
+        parent: Evaluated | None,
+        used: list[int] | None = None,
+    ) -> Evaluated:
         found = self.evaluate(instance, data)
-        known = Known(data, found, found.fitness(self.terms))
+        known = Evaluated(data, found, found.fitness(self.terms))
         self.count += 1
         if parent is not None:
             won = known.fitness > parent.fitness + 1e-3
@@ -149,7 +154,7 @@ class EvolutionarySearch:
             self.best = known
         return known
 
-    def _keep(self, kept: list[Known], known: Known, fitness: float, most: int) -> None:
+    def _keep(self, kept: list[Evaluated], known: Evaluated, fitness: float, most: int) -> None:
         if math.isinf(fitness):
             return
         kept.insert(0, known)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from optsched.adversarial.evaluation import Judge, WorstInstance
+from optsched.adversarial.evaluation import Evaluator, WorstInstance
 from optsched.numbers.parameter_space import Data, ParameterSpace, copied
 from optsched.problem import PolicyError
 from optsched.process import interrupts
@@ -17,7 +17,7 @@ EFFORT = 1000.0  # of the search for each optimum
 
 
 def shrink(
-    judge: Judge,
+    judge: Evaluator,
     box: ParameterSpace,
     worst: WorstInstance,
     tell: Callable[[str], None] | None = None,
@@ -67,7 +67,7 @@ def lighter(box: ParameterSpace, data: Data) -> Iterator[Data]:
                 yield smaller
 
 
-def _look(judge: Judge, box: ParameterSpace, data: Data) -> WorstInstance | None:
+def _look(judge: Evaluator, box: ParameterSpace, data: Data) -> WorstInstance | None:
     """Return what an instance is, its optimum looked for with more effort than in the search."""
     settled = box.settle(data)
     if settled is None:

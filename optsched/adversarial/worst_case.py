@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from optsched.adversarial.checkpoint import KEY, Checkpoint
-from optsched.adversarial.evaluation import Evaluation, Judge, Terms, TheoremError, WorstInstance
+from optsched.adversarial.evaluation import (
+    Evaluation,
+    Evaluator,
+    Terms,
+    TheoremError,
+    WorstInstance,
+)
 from optsched.adversarial.search import EvolutionarySearch
 from optsched.adversarial.shrink import shrink
 from optsched.core import Judged, RatioReport, compare
@@ -180,7 +186,7 @@ class _Hunting:
         report_progress: Callable[[str], None],
     ) -> None:
         self.box, self.report_progress = box, report_progress
-        self.judge, self.checkpoint = Judge(family, checkpoint.terms), checkpoint
+        self.judge, self.checkpoint = Evaluator(family, checkpoint.terms), checkpoint
         self.best: WorstInstance | None = None
         self.done = self.when = 0
         self._low = -math.inf  # of the worst instance

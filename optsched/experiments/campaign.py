@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from optsched.experiments.cell_keys import Reference, contender_of, source_of
 from optsched.experiments.plan import Plan, difference, make_plan, read_plan, stored_plan
 from optsched.experiments.ratios_by_policy import COLUMNS, Cells, Sample, cells, samples
-from optsched.experiments.run import Progress, agree, duration, run
+from optsched.experiments.run import CampaignProgress, agree, duration, run
 from optsched.experiments.statistics import Statistics, statistics
 from optsched.experiments.store import LEVELS, CellState, Store
 from optsched.files.atomic_io import writing
@@ -38,7 +38,7 @@ def campaign(
     shard: tuple[int, int] | None = None,
     retry_errors: bool = False,
     trust: bool | Collection[str] = False,
-    tell: Callable[[Progress], None] | None = None,
+    tell: Callable[[CampaignProgress], None] | None = None,
 ) -> Campaign:
     """Run the cells of a plan that the store does not hold yet.
 
@@ -98,7 +98,7 @@ class Campaign:
     """What is in a store."""
 
     path: Path
-    progress: Progress | None = None  # of the run that has just ended
+    progress: CampaignProgress | None = None  # of the run that has just ended
 
     def plan(self) -> Plan:
         """Return the plan that is stored.
@@ -135,7 +135,7 @@ class Campaign:
 
         return DataFrame(cells(self.path), columns=COLUMNS)
 
-    def status(self) -> Status:
+    def status(self) -> CampaignStatus:
         """Return how much is done."""
         return status(self.path)
 
@@ -155,7 +155,7 @@ class Campaign:
 
 
 @dataclass(frozen=True)
-class Status:
+class CampaignStatus:
     """How much of a campaign is done."""
 
     cells: int  # of the plan
@@ -214,7 +214,7 @@ class Status:
         }
 
 
-def status(path: Path) -> Status:
+def status(path: Path) -> CampaignStatus:
     """Return how much of the campaign in a store is done.
 
     Raises
@@ -237,7 +237,7 @@ def status(path: Path) -> Status:
             "SELECT count(*) FROM optimum WHERE status = ? AND value IS NOT NULL AND level <> ?",
             (CellState.DONE, LEVELS.index(Level.CERTIFIED)),
         )
-        return Status(
+        return CampaignStatus(
             cells=int(store.facts().get("cells", 0)),
             by_source=dict(sorted(by_source.items())),
             limits=tuple(sorted({Reference(**json.loads(text)).limit for (text,) in references})),

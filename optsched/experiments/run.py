@@ -33,7 +33,7 @@ MOST_SOLVED = 5000  # optima that are sent along, in case that an instance comes
 
 
 @dataclass(frozen=True)
-class Progress:
+class CampaignProgress:
     """How far a campaign is."""
 
     done: int  # cells that are stored
@@ -78,8 +78,8 @@ def run(
     cluster: str | None = None,
     shard: tuple[int, int] | None = None,
     retry_errors: bool = False,
-    tell: Callable[[Progress], None] | None = None,
-) -> Progress:
+    tell: Callable[[CampaignProgress], None] | None = None,
+) -> CampaignProgress:
     """Compute the cells of ``plan`` that the store ``path`` does not hold; see `campaign`.
 
     Raises
@@ -323,15 +323,15 @@ class _Work:
         usual = sum(known) / len(known) if known else AIM
         return sum(n * self._seconds.get(kind, usual) for kind, n in self._left.items())
 
-    def progress(self, size: int, *, ended: bool) -> Progress:
+    def progress(self, size: int, *, ended: bool) -> CampaignProgress:
         """Return how far it is."""
         left = self._left_seconds() / size if self._seconds else None
-        return Progress(self.done, self.cells, self.errors, left, ended)
+        return CampaignProgress(self.done, self.cells, self.errors, left, ended)
 
 
 def steer(
-    work: _Work, pool: ProcessPool | Futures, tell: Callable[[Progress], None] | None
-) -> Progress:
+    work: _Work, pool: ProcessPool | Futures, tell: Callable[[CampaignProgress], None] | None
+) -> CampaignProgress:
     """Hand out chunks and take in what comes back, until all is done or an end is requested.
 
     When an end is requested, it waits for the tasks in flight. ``tell`` is called twice a second.

@@ -59,7 +59,7 @@ class History:
 
 
 @dataclass
-class Part:
+class GamePart:
     """A partial sum of a history that follows: where it comes from, and what it may be."""
 
     source: int  # its place in the state before; -1: it begins now
@@ -294,12 +294,12 @@ class GameTree:
         index: dict[int, int],
         place: dict[str, int],
         members: Sequence[int],
-    ) -> tuple[list[tuple[int, Part]], list[Part]]:
+    ) -> tuple[list[tuple[int, GamePart]], list[GamePart]]:
         """Return the sums that a state keeps for some instances, and what is only checked.
 
         The latter are sums without entries, and those that no undecided column changes.
         """
-        found: dict[int, Part] = {}
+        found: dict[int, GamePart] = {}
         users: dict[int, list[tuple[int, int]]] = {}
         for i in members:
             for r, row in rows[i].matter():
@@ -312,7 +312,7 @@ class GameTree:
                         before, entries = row.sum, ()
                     assert before == 0 or before in index
                     added = [(place[name], a) for name, a in entries]
-                    found[row.sum] = Part(index.get(before, -1), added, allowed, free)
+                    found[row.sum] = GamePart(index.get(before, -1), added, allowed, free)
                 else:
                     part.allowed = _both(part.allowed, allowed)
                     part.free = _both(part.free, free)
@@ -331,7 +331,7 @@ class GameTree:
         self,
         history: History,
         states: dict[State, int],
-        ways: Sequence[tuple[list[tuple[int, Part]], list[Part]]],
+        ways: Sequence[tuple[list[tuple[int, GamePart]], list[GamePart]]],
         following: Sequence[dict[State, int]],
     ) -> None:
         """Find the states that follow those of a history.
@@ -440,7 +440,7 @@ Step: TypeAlias = tuple[int, int, float, float, float, float]
 
 
 def _plan(
-    way: tuple[list[tuple[int, Part]], list[Part]], values: tuple[int, ...]
+    way: tuple[list[tuple[int, GamePart]], list[GamePart]], values: tuple[int, ...]
 ) -> tuple[list[int | None], list[Step], list[Step]] | None:
     """Return how a decision changes states; None if it violates a row in all of them."""
     kept, checked = way

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from optsched.core import meaning
-from optsched.experiments.campaign import AS_STORED, Campaign, Status
+from optsched.experiments.campaign import AS_STORED, Campaign, CampaignStatus
 from optsched.experiments.cell_keys import canonical, contender_of, digest_of
 from optsched.experiments.plan import Plan
 from optsched.experiments.ratios_by_policy import Sample, group_of
@@ -52,7 +52,7 @@ class Reading:
 
     path: Path
     plan: Plan
-    status: Status
+    status: CampaignStatus
     samples: Sequence[Sample]
     statistics: Statistics
 

@@ -28,7 +28,7 @@ from optsched.families.bipartite.policies.packing import BinPacking, Spreading
 from optsched.families.bipartite.policies.paper import KNOWLEDGE, OgaSched, regret_guarantee
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
-from optsched.papers.estimate import Estimate, differences, lead
+from optsched.papers.estimate import MeanEstimate, differences, lead
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -183,14 +183,14 @@ def earned(rows: Rows, name: str) -> list[float]:
     return rows.values("rewards", name)
 
 
-def over(rows: Rows, baseline: str, *, ours: str = OURS) -> Estimate | None:
+def over(rows: Rows, baseline: str, *, ours: str = OURS) -> MeanEstimate | None:
     """Return the lead of OGASched over a baseline, relatively."""
     return lead(earned(rows, ours), earned(rows, baseline))
 
 
-def more(one: Rows, other: Rows, name: str = OURS, than: str | None = None) -> Estimate:
+def more(one: Rows, other: Rows, name: str = OURS, than: str | None = None) -> MeanEstimate:
     """Return by how much a reward in one setting is above that in another, paired by seed."""
-    return Estimate.of(differences(earned(one, name), earned(other, than or name)))
+    return MeanEstimate.of(differences(earned(one, name), earned(other, than or name)))
 
 
 def flagged(rows: Rows) -> str:
@@ -289,11 +289,11 @@ def findings_2(rows: Rows) -> Findings:
     horizon = first[0]["changes"]["slots"]
     half, early = np.searchsorted(curve([0.0] * horizon)[0], (horizon / 2, horizon * EARLY))
     ours = first.values("curves", OURS)
-    grows = Estimate.of([each[-1] - each[half] for each in ours])
+    grows = MeanEstimate.of([each[-1] - each[half] for each in ours])
     yield effect("average reward at T less that at T / 2", grows, unit="reward")
     for name in BEGIN:
         pairs = zip(first.values("curves", name), ours, strict=True)
-        edge = Estimate.of([theirs[early] - mine[early] for theirs, mine in pairs])
+        edge = MeanEstimate.of([theirs[early] - mine[early] for theirs, mine in pairs])
         claim = f"in the beginning, up to slot {horizon * EARLY:g}, {LABELS[name]} is ahead"
         yield effect(claim, edge, unit="reward")
     yield from readings(first, "scale 1")
@@ -365,8 +365,8 @@ def findings_3(rows: Rows) -> Findings:
         pairs = zip(earned(part, OURS), earned(part, "fairness"), strict=True)
         return [a / b - 1 for a, b in pairs]
 
-    def grows(one: Rows, other: Rows) -> Estimate:
-        return Estimate.of(differences(leads(other), leads(one)))
+    def grows(one: Rows, other: Rows) -> MeanEstimate:
+        return MeanEstimate.of(differences(leads(other), leads(one)))
 
     def exponents(panel: str, one: float, two: float) -> list[float]:
         pairs = zip(*(earned(points[panel, x], OURS) for x in (one, two)), strict=True)
@@ -381,7 +381,7 @@ def findings_3(rows: Rows) -> Findings:
         yield effect(claim, more(machines[512], machines[32], name), unit="per slot")
     weaker = differences(exponents("ports", 5, 20), exponents("machines", 32, 512))
     yield effect("ports matter less than machines: exponent of the reward in either, their "
-                 "difference", Estimate.of(weaker), sign=-1, unit="")  # fmt: skip
+                 "difference", MeanEstimate.of(weaker), sign=-1, unit="")  # fmt: skip
     for claim, found, unit in (
         ("reward grows from contention 0.1 to 1", more(peak, calm), "per slot"),
         ("and falls from 1 to 20", more(fierce, peak), "per slot"),
@@ -484,7 +484,7 @@ def findings_4(rows: Rows) -> Findings:
             (f"the best decay from 0.995 to 0.9999 ({inside}) earns more than any other "
              f"({outside})", inside, outside),
         ):  # fmt: skip
-            less = Estimate.of(differences(*(part.values("decay", key) for key in (one, two))))
+            less = MeanEstimate.of(differences(*(part.values("decay", key) for key in (one, two))))
             if name == first:
                 yield effect(claim, less)
             else:
@@ -495,10 +495,10 @@ def findings_4(rows: Rows) -> Findings:
         for what in ("eta", "decay"):
             worst = min(part[0][what], key=lambda key: part.mean(what, key).mean)
             claim = f"{name}: reward with the worst {what} ({worst}), {of_best}"
-            yield shown(claim, Estimate.of(part.values(what, worst)), unit="%")
+            yield shown(claim, MeanEstimate.of(part.values(what, worst)), unit="%")
         for rule in part[0]["theory"]:
             claim = f"{name}: reward with the step {rule}, {of_best}"
-            yield shown(claim, Estimate.of(part.values("theory", rule)), unit="%")
+            yield shown(claim, MeanEstimate.of(part.values("theory", rule)), unit="%")
 
 
 def draw_4(rows: Rows) -> Figure:
@@ -614,13 +614,13 @@ def findings_6(rows: Rows) -> Findings:
     (low, first), *_, (high, last) = levels.items()
     times = math.log(high / low)
     each = [math.log(b[1] / a[1]) / times for a, b in zip(first, last, strict=True)]
-    power = Estimate.of(each)
+    power = MeanEstimate.of(each)
     yield effect(f"the overhead grows from contention {low} to {high}: exponent of the contention",
                  power, unit="")  # fmt: skip
     yield within("slowly, which is less than in proportion: the same exponent", power, high=1.0)
     for level, parts in levels.items():
         for k, name in enumerate(("gain", "overhead")):
-            found = Estimate.of([of[k] for of in parts])
+            found = MeanEstimate.of([of[k] for of in parts])
             yield shown(f"contention {level}: {name} of OGASched per slot", found)
 
 
@@ -634,7 +634,7 @@ def draw_6(rows: Rows) -> Figure:
         bars(axis, [SHORT[name] for name in names], gains, overheads)
         for row, name in enumerate(names):
             for part, shift in enumerate((-0.2, 0.2)):
-                each = Estimate.of([parts[part] for parts in of.values("parts", name)])
+                each = MeanEstimate.of([parts[part] for parts in of.values("parts", name)])
                 if each.interval is not None:
                     axis.hlines(row + shift, *each.interval, color="black", linewidth=1)
         if axis is not axes[0]:
@@ -676,7 +676,7 @@ def findings_7(rows: Rows) -> Findings:
     for kind in KINDS:
         claim = f"all {kind}, published order: reward less that of Fairness"
         yield shown(claim, more(by[kind], by[kind], PUBLISHED, "fairness"), unit="per slot")
-        best = Estimate.of(earned(by[kind], "stationary"))
+        best = MeanEstimate.of(earned(by[kind], "stationary"))
         yield shown(f"all {kind}: best stationary decision", best, unit="per slot")
     yield same_packing(rows)
 
@@ -766,7 +766,7 @@ def draw_tab3(rows: Rows) -> Figure:
     points = rows.by("panel", "label")
     ours = [[points[at].mean("rewards", name) for at in COLUMNS] for name in PAPER]
 
-    def text(paper: float, mean: Estimate) -> str:
+    def text(paper: float, mean: MeanEstimate) -> str:
         ends = mean.interval
         half = f" ± {(ends[1] - ends[0]) / 2:.0f}" if ends else ""
         return f"{paper:.0f}\n{mean.mean:.0f}{half}"
@@ -869,9 +869,9 @@ def findings_regret(rows: Rows) -> Findings:
         claim, found = f"{what}: exponent of {of_what}", exponents(part, THEORY)
         known = [e for e in found if e is not None]
         if name == "machines":  # on which the paper is silent
-            yield shown(claim, Estimate.of(known))
+            yield shown(claim, MeanEstimate.of(known))
         else:  # "the regret grows sublinearly with the number of job types"
-            all_ = Estimate.of(known, nothing=None) if len(known) == len(found) else None
+            all_ = MeanEstimate.of(known, nothing=None) if len(known) == len(found) else None
             yield within(claim, all_, high=SQUARE_ROOT)
         limits = bounds(part)
         if name in SIZES:
@@ -885,7 +885,7 @@ def findings_regret(rows: Rows) -> Findings:
         other = [e for e in exponents(part, OURS) if e is not None]
         if other:
             claim = f"{what}, step of Table II: exponent of T"
-            yield shown(claim, Estimate.of(other))
+            yield shown(claim, MeanEstimate.of(other))
 
 
 def draw_regret(rows: Rows) -> Figure:

@@ -21,7 +21,7 @@ from optsched.families.bot.policies.negotiation import Negotiation, Steps, witho
 from optsched.families.bot.policies.tuning import FACTORS, search_steps
 from optsched.families.bot.sources.presets import generate
 from optsched.numbers.arrays import Floats
-from optsched.papers.estimate import Estimate, apart
+from optsched.papers.estimate import MeanEstimate, apart
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -186,9 +186,9 @@ class BestSteps:
         return max(found, key=lambda best: (len(best.times), -sum(best.times)))
 
     @property
-    def share(self) -> Estimate:
+    def share(self) -> MeanEstimate:
         """The share of platforms that converge."""
-        return Estimate.share(len(self.times), len(self.converged))
+        return MeanEstimate.share(len(self.times), len(self.converged))
 
     def __str__(self) -> str:
         steps = ", ".join(f"{f} {x:g}" for f, x in self.steps.items())
@@ -229,7 +229,7 @@ def mean_share(sample: Sequence[float]) -> tuple[float, float] | None:
 
 
 def draw_shares(
-    groups: Mapping[str, Sequence[Estimate | None]], ticks: Sequence[str], y: str, x: str = "",
+    groups: Mapping[str, Sequence[MeanEstimate | None]], ticks: Sequence[str], y: str, x: str = "",
     title: str = "",
 ) -> Figure:  # fmt: skip
     """Draw groups of bars, a colour per name; with their intervals where all of a name have one."""
@@ -282,8 +282,8 @@ def table(
         known = {
             at: BestSteps.of(of).share for at, of in rows.by("units", "nodes", "degree").items()
         }
-        groups: dict[str, list[Estimate | None]]
-        groups = {"paper": [Estimate.share(count, PLATFORMS) for count in paper.values()]}
+        groups: dict[str, list[MeanEstimate | None]]
+        groups = {"paper": [MeanEstimate.share(count, PLATFORMS) for count in paper.values()]}
         for units in UNITS:
             groups[UNIT_NAMES[units]] = [known.get((units, *size)) for size in paper]
         sizes = [f"{nodes}, {degree}" for nodes, degree in paper]
@@ -344,7 +344,7 @@ def findings_hopeless(rows: Rows) -> Findings:
         converged = sum(sets.values("converged"))
         yield counted(f"{where}: runs that converge", converged, runs, 0, RUNS)
         least, claim = least_variation(sets), f"{where}: least mean |c_v| of a combination"
-        seen = Estimate.of(least, nothing=None) if least else None
+        seen = MeanEstimate.of(least, nothing=None) if least else None
         note = f"{sum(c is not None for c in sets.values('variation'))} of {runs} runs have a c_v"
         if (units, grid) != (UNITS[0], next(iter(GRIDS))):
             yield shown(claim, seen, note=note)
@@ -421,10 +421,10 @@ class Analysis:
         x = np.where(sizes == sizes.max(axis=0), 1.0, -1.0)
         return cls(np.abs(y) if response == ABSOLUTE else y, x)
 
-    def means(self, f: str) -> list[Estimate]:
+    def means(self, f: str) -> list[MeanEstimate]:
         """Return the mean at the low and at the high level: runs on a platform are no sample."""
         level = self.x[:, FACTORS.index(f)]
-        return [Estimate.of(self.y[:, level == at].mean(axis=1).tolist()) for at in (-1, 1)]
+        return [MeanEstimate.of(self.y[:, level == at].mean(axis=1).tolist()) for at in (-1, 1)]
 
     def effects(self, f: str) -> list[float]:
         """Return what the high level adds to the mean of a platform, platform by platform."""
@@ -482,13 +482,13 @@ def findings_4(rows: Rows) -> Findings:
     by = first.significance()
     rival = max((f for f in FACTORS if f != "rho"), key=lambda f: by[f][0] or 0.0)
     ours, theirs = first.effects("rho"), first.effects(rival)
-    squares = Estimate.of([a * a - b * b for a, b in zip(ours, theirs, strict=True)])
+    squares = MeanEstimate.of([a * a - b * b for a, b in zip(ours, theirs, strict=True)])
     low, high = first.means("rho")
     yield effect(f"rho matters most: its squared effect on c_v less that of {rival}, by platform",
                  squares, unit="", note=_ranked(by))  # fmt: skip
     yield _p("p of rho", by["rho"], CLAIMED, below=True)
-    yield effect("c_v is lower at the low level of rho: what the high one adds", Estimate.of(ours),
-                 unit="", note=f"{low.mean:.4g} at the low level, {high.mean:.4g} at the high one"
+    yield effect("c_v is lower at the low level of rho: what the high one adds",
+                 MeanEstimate.of(ours), unit="", note=f"{low.mean:.4g} at the low level, {high.mean:.4g} at the high one"
                  )  # fmt: skip
     for name in ("lam", "mu"):
         yield _p(f"{name} has limited impact, so that its p is not small", by[name], SIGNIFICANT)
@@ -595,7 +595,7 @@ def findings_5(rows: Rows) -> Findings:
     }
     for units, factor in product(UNITS, PROJECTIONS[1:]):
         pairs = zip(late[units, ZERO], late[units, factor], strict=True)
-        less = Estimate.of([a - b for a, b in pairs])
+        less = MeanEstimate.of([a - b for a, b in pairs])
         claim = (
             f"{units}: share of iterations above {LATE} out of the tube, prices set to zero less "
             f"geometric projection with {factor:g}"
@@ -605,7 +605,7 @@ def findings_5(rows: Rows) -> Findings:
         yield found if judged else shown(claim, less, unit="%")
     for (units, factor), part in lines.items():
         claim = f"{units}, factor {factor:g}: share of platforms that converge"
-        yield shown(claim, Estimate.share(sum(part.values("converged")), len(part)))
+        yield shown(claim, MeanEstimate.share(sum(part.values("converged")), len(part)))
 
 
 def draw_5(rows: Rows) -> Figure:
@@ -616,7 +616,7 @@ def draw_5(rows: Rows) -> Figure:
     for axis, units in zip(axes, UNITS, strict=True):
         for k, (factor, part) in enumerate(rows.where(units=units).by("factor").items()):
             label = f"factor {factor:g}" if factor else "set to zero"
-            means = [Estimate.of(each) for each in zip(*part.values("outside"), strict=True)]
+            means = [MeanEstimate.of(each) for each in zip(*part.values("outside"), strict=True)]
             line(axis, at, means, COLOURS[k], label, "-")
         axis.set_title(UNIT_NAMES[units], fontsize=9)
         axis.set_xlabel("iteration")
@@ -680,7 +680,7 @@ def findings_without(rows: Rows) -> Findings:
             continue
         pairs = zip(whole.converged, best.converged, strict=True)
         claim = f"{units}: share converged with all three less that without {name}"
-        found = effect(claim, Estimate.of([a - b for a, b in pairs]), note=note)
+        found = effect(claim, MeanEstimate.of([a - b for a, b in pairs]), note=note)
         yield found if units == UNITS[0] else replace(found, verdict=None)
 
 
@@ -765,12 +765,12 @@ COUNT = ("converged", "of")
 def draw_counts(rows: Rows) -> Figure:
     """Draw the shares, the paper's next to ours."""
 
-    def share(part: Rows) -> Estimate:
+    def share(part: Rows) -> MeanEstimate:
         count, of = map(sum, map(part.values, COUNT))
         each = mean_share([row["converged"] / row["of"] for row in part])
-        return Estimate(count / of, each, of)
+        return MeanEstimate(count / of, each, of)
 
-    paper = [Estimate(count / of, None, of) for count, of in COUNTS.values()]
+    paper = [MeanEstimate(count / of, None, of) for count, of in COUNTS.values()]
     groups = {"paper (no interval: runs by platform are not printed)": paper} | {
         UNIT_NAMES[units]: [share(rows.where(kind=kind, units=units)) for kind in COUNTS]
         for units in UNITS
@@ -845,7 +845,7 @@ def findings_order(rows: Rows) -> Findings:
 
 def draw_order(rows: Rows) -> Figure:
     """Draw the shares by size, a bar per reading."""
-    groups = {"paper": [Estimate.share(TABLE2[size], PLATFORMS) for size in ORDERED]}
+    groups = {"paper": [MeanEstimate.share(TABLE2[size], PLATFORMS) for size in ORDERED]}
     for name, sizes in _by_reading(rows).items():
         groups[f"here, {name}"] = [BestSteps.of(part).share for part in sizes.values()]
     ticks = [f"{nodes}, {degree}" for nodes, degree in ORDERED]
@@ -907,7 +907,7 @@ def findings_7(rows: Rows) -> Findings:
         for n in (sizes[0], sizes[-1])
     )
     yield about("adaptive, heterogeneous, 500 nodes: mean iteration",
-                Estimate.of(largest, nothing=None) if largest else None, MEAN_500)  # fmt: skip
+                MeanEstimate.of(largest, nothing=None) if largest else None, MEAN_500)  # fmt: skip
     yield effect("adaptive, heterogeneous: iterations at 500 nodes less those at 20",
                  apart(largest, smallest), unit="iterations")  # fmt: skip
     for n in sizes:
@@ -922,7 +922,7 @@ def findings_7(rows: Rows) -> Findings:
     adaptive = rows.where(algorithm="adaptive")
     for (units, mix, n), part in adaptive.by("units", "mix", "nodes").items():
         done = times(part)
-        mean = Estimate.of(done, nothing=None) if done else None
+        mean = MeanEstimate.of(done, nothing=None) if done else None
         found = shown(f"{units}, adaptive, {mix}, {n} nodes: mean iteration", mean,
                       note=f"{len(done)} of {len(part)} converge")  # fmt: skip
         yield replace(found, count=len(done))
@@ -1041,18 +1041,23 @@ def findings_8(rows: Rows) -> Findings:
     for (leave, units), part in rows.by("leave", "units").items():
         where, runs = f"{units}, they leave at {leave}", len(part)
         back = sorted(x for x in part.values("back") if x is not None)
-        share = Estimate.of([x / NODES for x in part.values("computing")], nothing=None)
+        share = MeanEstimate.of([x / NODES for x in part.values("computing")], nothing=None)
         note = f"{len(back)} of {runs} come back"
-        claims: list[tuple[str, Estimate | None, float, str]] = [
+        claims: list[tuple[str, MeanEstimate | None, float, str]] = [
             (f"{where}: share of the nodes that compute", share, COMPUTE, ""),
-            (f"{where}: median iteration at which it is back", Estimate.median(back), BACK, note),
+            (
+                f"{where}: median iteration at which it is back",
+                MeanEstimate.median(back),
+                BACK,
+                note,
+            ),
         ]
         if (leave, units) != (LEAVE, UNITS[0]):
             others += [shown(claim, x, note=why) for claim, x, _, why in claims]
             continue
         for claim, x, paper, why in claims:
             yield about(claim, x, paper, note=why)
-        falls = Estimate.of([after - before for before, after in part.values("optima")])
+        falls = MeanEstimate.of([after - before for before, after in part.values("optima")])
         there = sum(part.values("was_there"))
         yield effect(f"{where}: the optimum falls", falls, sign=-1, unit="")
         yield counted(f"{where}: had converged when they left", there, runs, 1, 1)
@@ -1169,7 +1174,7 @@ def findings_search(rows: Rows) -> Findings:
             f"searched {count} of {runs} with {steps} ({row['tried']} sets tried), printed "
             f"{len(printed)} of {runs}; median iterations {' and '.join(middle)}"
         )
-        yield shown(claim, Estimate.share(count, runs), note=note)
+        yield shown(claim, MeanEstimate.share(count, runs), note=note)
     yield "an experiment of ours, on which the paper is silent: not judged"
 
 

@@ -14,10 +14,14 @@ from optsched.core import simulate, solve
 from optsched.drawing import COLOURS, finish, new_figure
 from optsched.families.dmlrs.oracle.request import requests
 from optsched.families.dmlrs.oracle.schedule import Oracle
-from optsched.families.dmlrs.policies.rounding import Relaxation, SlotProblem, round_until_feasible
+from optsched.families.dmlrs.policies.rounding import (
+    PlacementRelaxation,
+    SlotProblem,
+    round_until_feasible,
+)
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.numbers.streams import Streams
-from optsched.papers.estimate import Estimate, differences, lead
+from optsched.papers.estimate import MeanEstimate, differences, lead
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -182,11 +186,11 @@ def findings_12(rows: Rows) -> Findings:
 
     unit = "per unit of the ratio"
     before, after = slope("outer", 1, 30), slope("outer", 30, 60)
-    less = Estimate.of(differences(after, before))
-    yield effect("utility rises up to a ratio of 30", Estimate.of(before), unit=unit)
-    yield effect("and from 30 to 60", Estimate.of(after), unit=unit)
+    less = MeanEstimate.of(differences(after, before))
+    yield effect("utility rises up to a ratio of 30", MeanEstimate.of(before), unit=unit)
+    yield effect("and from 30 to 60", MeanEstimate.of(after), unit=unit)
     yield effect("by less above 30 than below", less, sign=-1, unit=unit)
-    yield shown("inner rate held: slope from 1 to 60", Estimate.of(slope("inner", 1, 60)))
+    yield shown("inner rate held: slope from 1 to 60", MeanEstimate.of(slope("inner", 1, 60)))
     yield "with the inner rate held a larger ratio means slower links, and utility falls"
 
 
@@ -259,7 +263,7 @@ def run_13(cell: Cell, _time_limit: float) -> Row:
         worker, ps = (price[0].T @ d for d in (request.worker_demand, request.ps_demand))
         demands = request.worker_demand, request.ps_demand
         problem = SlotProblem(worker, ps, free[0], *demands, request.ps_inner, request.ps_outer)
-        relaxation = Relaxation(problem)
+        relaxation = PlacementRelaxation(problem)
         most = inst.jobs[i].chunks
         for n in sorted({max(1, most // 3), most}):
             exact = _cost(oracle.slot(request, cluster, 0, 2 * n + 1), worker, ps)
@@ -295,10 +299,10 @@ JUDGED = 0.5  # the load of the verdict
 CAPPED = f"at most {MOST_ROUNDS}"
 
 
-def success(part: Rows) -> Estimate:
+def success(part: Rows) -> MeanEstimate:
     """Return the share of queries that are ever rounded."""
     each = [1 - row["failed"] / max(row["asked"], 1) for row in part]
-    return Estimate.of(each)
+    return MeanEstimate.of(each)
 
 
 def mean_rounds(part: Rows) -> list[float]:
@@ -311,15 +315,17 @@ def findings_13(rows: Rows) -> Findings:
     at = {gain: mean_rounds(part) for gain, part in rows.where(load=JUDGED).by("gain").items()}
     worst = max((g for g in at if g <= MOST_GAIN), key=lambda g: sum(at[g]))
 
-    def more(one: float, two: float) -> Estimate:
-        return Estimate.of(differences(at[two], at[one]))
+    def more(one: float, two: float) -> MeanEstimate:
+        return MeanEstimate.of(differences(at[two], at[one]))
 
     unit = "roundings"
     yield effect("fewer roundings at G = 1.006 than at 1", more(1.0, BEST_GAIN), sign=-1, unit=unit)
     yield effect("more at 1.01 than at 1.006", more(BEST_GAIN, MOST_GAIN), unit=unit)
-    yield about("mean at G = 1.006", Estimate.of(at[BEST_GAIN], nothing=None), FEWEST, unit=unit)
-    yield within(f"mean at the worst G up to 1.01, {worst:g}", Estimate.of(at[worst], nothing=None),
-                 high=MOST, unit=unit)  # fmt: skip
+    yield about(
+        "mean at G = 1.006", MeanEstimate.of(at[BEST_GAIN], nothing=None), FEWEST, unit=unit
+    )
+    yield within(f"mean at the worst G up to 1.01, {worst:g}",
+                 MeanEstimate.of(at[worst], nothing=None), high=MOST, unit=unit)  # fmt: skip
     for (load, gain), part in rows.by("load", "gain").items():
         if gain in (BEST_GAIN, 1.5):
             all_ = [r for of in part.values("rounds") for r in of]
@@ -343,7 +349,7 @@ def draw_13(rows: Rows) -> Figure:
         gains, name = rows.where(load=load).by("gain"), f"machines in use up to {load:.0%}"
         x = [*map(str, gains)]
         line(left, x, [success(part) for part in gains.values()], COLOURS[k], name)
-        rounds = [Estimate.of(mean_rounds(part)) for part in gains.values()]
+        rounds = [MeanEstimate.of(mean_rounds(part)) for part in gains.values()]
         line(right, x, rounds, COLOURS[k], name)
     right.axhline(FEWEST, color="black", linestyle=":", label="the thesis: 570 at G = 1.006")
     for axis in (left, right):
@@ -376,8 +382,8 @@ def findings_14(rows: Rows) -> Findings:
         }
         if not each:
             continue
-        gain = max(each, key=lambda g: Estimate.of(each[g]).mean)
-        mean = Estimate.of(each[gain], nothing=1.0)
+        gain = max(each, key=lambda g: MeanEstimate.of(each[g]).mean)
+        mean = MeanEstimate.of(each[gain], nothing=1.0)
         worst = max(r for of in rows.where(load=load, gain=gain).values(kind) for r in of)
         claim = f"{name}, in use up to {load:.0%}: mean ratio at the worst G, {gain:g}"
         note = f"worst query {worst:.3f}"
@@ -399,7 +405,7 @@ def draw_14(rows: Rows) -> Figure:
     for axis, (kind, title) in zip(figure.subplots(1, len(KINDS)), KINDS.items(), strict=True):
         for k, load in enumerate(LOADS):
             each = {
-                str(gain): Estimate.of([float(np.mean(x)) for x in part.values(kind) if x])
+                str(gain): MeanEstimate.of([float(np.mean(x)) for x in part.values(kind) if x])
                 for gain, part in rows.where(load=load).by("gain").items()
                 if any(part.values(kind))
             }

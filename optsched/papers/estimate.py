@@ -14,7 +14,7 @@ WIDEST = 4.0  # factor between the ends of an interval from which on nothing hol
 
 
 @dataclass(frozen=True)
-class Estimate:
+class MeanEstimate:
     """A mean over instances."""
 
     mean: float
@@ -25,7 +25,7 @@ class Estimate:
     least: float | None = None  # nothing below it can be; its interval may be
 
     @classmethod
-    def of(cls, sample: Sequence[float], *, nothing: float | None = 0.0) -> Estimate:
+    def of(cls, sample: Sequence[float], *, nothing: float | None = 0.0) -> MeanEstimate:
         """Return the mean of ``sample``; ``nothing`` is what no effect would give."""
         interval = None
         if len(sample) > 1 and all(map(math.isfinite, sample)):
@@ -35,7 +35,7 @@ class Estimate:
         return cls(sum(sample) / len(sample), interval, len(sample), same)
 
     @classmethod
-    def median(cls, sample: Sequence[float]) -> Estimate | None:
+    def median(cls, sample: Sequence[float]) -> MeanEstimate | None:
         """Return the median of ``sample`` with its exact interval; None of nothing."""
         if not sample:
             return None
@@ -43,7 +43,7 @@ class Estimate:
         return cls(float(np.median(x)), median_interval(x, x), len(sample))
 
     @classmethod
-    def share(cls, count: int, of: int) -> Estimate:
+    def share(cls, count: int, of: int) -> MeanEstimate:
         """Return a share with its exact interval."""
         return cls(count / of, clopper_pearson(count, of), of)
 
@@ -56,7 +56,7 @@ class Estimate:
         return min(self.interval) < 0 < max(self.interval) or high > WIDEST * low
 
 
-def lead(ours: Sequence[float], theirs: Sequence[float]) -> Estimate | None:
+def lead(ours: Sequence[float], theirs: Sequence[float]) -> MeanEstimate | None:
     """Return by how much the mean of ``ours`` is above that of ``theirs``, relatively.
 
     The numbers are paired: of the same instances, in the same order. The interval is that of a
@@ -72,10 +72,10 @@ def lead(ours: Sequence[float], theirs: Sequence[float]) -> Estimate | None:
     if not b.mean() > 0:
         return None
     ratio = float(a.mean() / b.mean())
-    found = Estimate.of((ratio - 1 + (a - ratio * b) / b.mean()).tolist(), nothing=None)
-    apart = Estimate.of((a - b).tolist(), nothing=None).interval
+    found = MeanEstimate.of((ratio - 1 + (a - ratio * b) / b.mean()).tolist(), nothing=None)
+    apart = MeanEstimate.of((a - b).tolist(), nothing=None).interval
     least = -1.0 if (a >= 0).all() else None
-    return Estimate(ratio - 1, found.interval, len(a), bool((a == b).all()), apart, least)
+    return MeanEstimate(ratio - 1, found.interval, len(a), bool((a == b).all()), apart, least)
 
 
 def differences(ours: Sequence[float | None], theirs: Sequence[float | None]) -> list[float]:
@@ -99,17 +99,17 @@ def fewer(pairs: Sequence[float], of: Sequence[object], why: str) -> str:
     return "" if len(pairs) == len(of) else f"{len(pairs)} of {len(of)} instances: {why}"
 
 
-def apart(ours: Sequence[float], theirs: Sequence[float]) -> Estimate | None:
+def apart(ours: Sequence[float], theirs: Sequence[float]) -> MeanEstimate | None:
     """Return how far the mean of ``ours`` is above that of ``theirs``, which are not paired.
 
     None where one has no numbers.
     """
     if not ours or not theirs:
         return None
-    both = [Estimate.of(x, nothing=None) for x in (ours, theirs)]
+    both = [MeanEstimate.of(x, nothing=None) for x in (ours, theirs)]
     mean, ends = both[0].mean - both[1].mean, None
     halves = [(e.interval[1] - e.interval[0]) / 2 for e in both if e.interval is not None]
     if len(halves) == len(both):
         half = math.hypot(*halves)
         ends = mean - half, mean + half
-    return Estimate(mean, ends, min(e.count for e in both), False)
+    return MeanEstimate(mean, ends, min(e.count for e in both), False)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from optsched.papers.estimate import Estimate
+from optsched.papers.estimate import MeanEstimate
 from optsched.papers.verdict import Finding, Outcome
 
 Cell: TypeAlias = dict[str, Any]
@@ -55,9 +55,9 @@ class Rows(list[Row]):
             found = [x[name] for x in found]
         return found
 
-    def mean(self, *path: str) -> Estimate:
+    def mean(self, *path: str) -> MeanEstimate:
         """Return the mean of a number over the rows, with its interval."""
-        return Estimate.of(self.values(*path), nothing=None)
+        return MeanEstimate.of(self.values(*path), nothing=None)
 
 
 class Setting(NamedTuple):
@@ -118,7 +118,7 @@ def fresh(seeds: int) -> range:
 def line(
     axis: Axes,
     x: Sequence[Any],
-    points: Sequence[Estimate],
+    points: Sequence[MeanEstimate],
     colour: str,
     label: str,
     style: str = "o-",
@@ -139,7 +139,7 @@ def curve(
     line(axis, [*points], [part.mean(y) for part in points.values()], colour, label, style)
 
 
-def whisker(axis: Axes, x: float, point: Estimate) -> None:
+def whisker(axis: Axes, x: float, point: MeanEstimate) -> None:
     """Draw the interval of a mean as a line, if it has one."""
     if point.interval:
         axis.vlines(x, *point.interval, color="black", linewidth=1)

@@ -23,7 +23,7 @@ from optsched.families.oasis.policies.paper import Oasis
 from optsched.families.oasis.sources.presets import RESOURCES, UNITS, draw_utility
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Streams, draw_whole
-from optsched.papers.estimate import Estimate, differences, fewer, lead
+from optsched.papers.estimate import MeanEstimate, differences, fewer, lead
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -121,7 +121,7 @@ def best_other(rows: Rows) -> str:
     return max(means, key=means.__getitem__)
 
 
-def utility(rows: Rows, ours: str, theirs: str) -> Estimate | None:
+def utility(rows: Rows, ours: str, theirs: str) -> MeanEstimate | None:
     """Return the lead in utility of one scheme over another."""
     return lead(*(rows.where(scheme=s).values("value") for s in (ours, theirs)))
 
@@ -163,7 +163,7 @@ def smaller(claim: str, ours: Sequence[Any], theirs: Sequence[Any], why: str) ->
     """Judge whether ours are smaller, where both have a number."""
     less = differences(ours, theirs)
     note = fewer(less, ours, why)
-    return effect(claim, Estimate.of(less) if less else None, sign=-1, unit="slots", note=note)
+    return effect(claim, MeanEstimate.of(less) if less else None, sign=-1, unit="slots", note=note)
 
 
 # Fig. 3
@@ -215,7 +215,7 @@ def findings3(rows: Rows) -> Findings:
     yield from (ahead(first, ESTIMATED, n) for n in counts)
     few, many = (margins(settings[first, n]) for n in (counts[0], counts[-1]))
     claim = f"its lead in utility at {counts[-1]} jobs less that at {counts[0]}"
-    yield effect(claim, Estimate.of(differences(many, few)), unit="utility")
+    yield effect(claim, MeanEstimate.of(differences(many, few)), unit="utility")
     extra = [(first, LITERAL), *product(others, (ESTIMATED, LITERAL))]
     for (preset, scheme), n in product(extra, counts):
         yield replace(ahead(preset, scheme, n), verdict=None)
@@ -413,7 +413,7 @@ def closed(rows: Rows) -> int:
     return sum(status == Status.OPTIMAL for status in rows.values("status"))
 
 
-def _trend(rows: Rows, name: str) -> Estimate | None:
+def _trend(rows: Rows, name: str) -> MeanEstimate | None:
     """Return Spearman's rank correlation of the ratio with a parameter; None if nothing varies."""
     from scipy.stats import spearmanr  # here, since it takes a while to import
 
@@ -423,7 +423,7 @@ def _trend(rows: Rows, name: str) -> Estimate | None:
         return None
     rank, half = float(spearmanr(values, ratios).statistic), NORMAL / sqrt(len(rows) - 3)
     ends = tanh(atanh(rank) - half), tanh(atanh(rank) + half)  # Fisher's transformation
-    return Estimate(rank, ends, len(rows))
+    return MeanEstimate(rank, ends, len(rows))
 
 
 def findings5(rows: Rows) -> Findings:
@@ -434,7 +434,7 @@ def findings5(rows: Rows) -> Findings:
     ends = mean.interval and (mean.interval[0] - 1, mean.interval[1] - 1)
     yield effect(
         "OASiS: how far the optimum is ahead, the mean ratio less 1",
-        Estimate(mean.low - 1, ends, mean.count),
+        MeanEstimate(mean.low - 1, ends, mean.count),
         paper=(AROUND[0] - 1, AROUND[1] - 1),
         note=f"mean ratio {between}; {mean.infinite} of {mean.count} earn nothing",
     )
@@ -524,7 +524,7 @@ def findings6(rows: Rows) -> Findings:
             np.mean([x for p, x in earned.items() if (p - 100) * side > 0], axis=0).tolist()
             for side in (-1, 1)
         )
-        more, true = lead(low, high), Estimate.of(earned[100]).mean
+        more, true = lead(low, high), MeanEstimate.of(earned[100]).mean
         claim = f"{PRESETS[preset]}, {LABELS[scheme]}, {n} jobs: too low over too high"
         note = (
             f"{np.mean(low):.4g} when too low, {true:.4g} at 100 %, {np.mean(high):.4g} when too "

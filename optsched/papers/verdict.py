@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Literal
 
-from optsched.papers.estimate import Estimate
+from optsched.papers.estimate import MeanEstimate
 
 SAME_SIZE = 2.0  # a number within this factor of the paper's has its size
 LARGE = 1000.0  # per cent, which are printed whole
@@ -185,7 +185,7 @@ ANYWHERE: Region = (-math.inf, math.inf)
 
 
 def decide(
-    found: Estimate | None,
+    found: MeanEstimate | None,
     *,
     region: Region = ANYWHERE,
     printed: Region | None = None,
@@ -239,7 +239,7 @@ def decide(
 
 def effect(
     claim: str,
-    found: Estimate | None,
+    found: MeanEstimate | None,
     *,
     sign: int = 1,
     paper: Number = None,
@@ -286,7 +286,7 @@ def _and(*notes: str) -> str:
     return "; ".join(filter(None, notes))
 
 
-def _stated(found: Estimate | None) -> str:
+def _stated(found: MeanEstimate | None) -> str:
     """Return differences that separate an effect from noise where the interval does not."""
     if found is None or found.difference is None or found.interval is None:
         return ""
@@ -298,7 +298,7 @@ def _stated(found: Estimate | None) -> str:
 
 def within(
     claim: str,
-    found: Estimate | None,
+    found: MeanEstimate | None,
     *,
     low: float | None = None,
     high: float | None = None,
@@ -318,7 +318,7 @@ def within(
 
 
 def about(
-    claim: str, found: Estimate | None, paper: float | Region, *, unit: str = "", note: str = ""
+    claim: str, found: MeanEstimate | None, paper: float | Region, *, unit: str = "", note: str = ""
 ) -> Finding:
     """Judge a number, or an interval, that the paper prints and that is not a difference."""
     low, high = paper if isinstance(paper, tuple) else (paper, paper)
@@ -336,10 +336,10 @@ def counted(
     """
     from scipy.stats import fisher_exact  # here, since it takes a while to import
 
-    found = Estimate.share(ours, of)
+    found = MeanEstimate.share(ours, of)
     both = [[ours, of - ours], [paper, paper_of - paper]]
     if fisher_exact(both).pvalue >= LEVEL:
-        share = min(found, Estimate.share(of - ours, of), key=lambda e: e.wide)
+        share = min(found, MeanEstimate.share(of - ours, of), key=lambda e: e.wide)
         verdict, why = decide(share)
     else:
         sign = 1 if 2 * paper > paper_of else -1
@@ -363,7 +363,7 @@ def stated(
     return Finding(claim, paper, ours, verdict, bound=bound, note=note)
 
 
-def untestable(claim: str, found: Estimate | None, why: str, **shown_as: Any) -> Finding:
+def untestable(claim: str, found: MeanEstimate | None, why: str, **shown_as: Any) -> Finding:
     """Return a statement of which the paper does not print what it takes to repeat it."""
     made = shown(claim, found, note=why, **shown_as)
     return replace(made, verdict=Support.UNTESTABLE)
@@ -371,14 +371,14 @@ def untestable(claim: str, found: Estimate | None, why: str, **shown_as: Any) ->
 
 def shown(
     claim: str,
-    found: Estimate | float | None,
+    found: MeanEstimate | float | None,
     *,
     paper: Number = None,
     unit: str = "",
     note: str = "",
 ) -> Finding:
     """Return what is shown in addition, and not judged: another reading, or a number of ours."""
-    if not isinstance(found, Estimate):
+    if not isinstance(found, MeanEstimate):
         return Finding(claim, paper, found, None, unit=unit, note=note)
     return Finding(
         claim, paper, found.mean, None, found.interval, found.count, unit, "", note, found.least

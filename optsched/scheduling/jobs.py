@@ -145,7 +145,7 @@ PARTS = 10  # of the horizon, whose loads are told
 
 
 @dataclass(frozen=True)
-class Demand:
+class LoadProfile:
     """What jobs request of a resource, if all of them run at once.
 
     Attributes

@@ -31,7 +31,7 @@ from optsched.drawing import (
 )
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import Verdict
-from optsched.scheduling.jobs import Demand
+from optsched.scheduling.jobs import LoadProfile
 
 ROWS = 400  # most rows of a Gantt chart; of more jobs, curves over time are drawn
 STEPS = 60  # most steps of the use of capacity over time: curves of several cross
@@ -94,7 +94,7 @@ def pictures_of(
     shortest: tuple[str, Callable[[], Sequence[int | None]]],
     verify: Callable[..., Verdict],
     usage: Callable[[Any, Any], dict[str, Floats]],
-    load: Callable[[Any], tuple[str, Demand]],
+    load: Callable[[Any], tuple[str, LoadProfile]],
 ) -> dict[str, Figure]:
     """Return what there is to draw of jobs that have workers and a utility.
 
@@ -351,7 +351,7 @@ def over_time(
     slots: int,
     utilities: str,
     resource: str,
-    load: Demand,
+    load: LoadProfile,
 ) -> Figure:
     """Draw what is in use, which jobs wait and what is earned over time, a curve per schedule.
 
@@ -424,7 +424,7 @@ def _so_far(when: Sequence[int | None], amount: Sequence[float] | Floats, edges:
     return together
 
 
-def _draw_load(axis: Axes, load: Demand, edges: Ints) -> str:
+def _draw_load(axis: Axes, load: LoadProfile, edges: Ints) -> str:
     """Draw what jobs request of a resource; return what is stated of it."""
     axis.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     if not load.whole:

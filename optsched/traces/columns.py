@@ -12,7 +12,7 @@ import pandas as pd
 from optsched.numbers.arrays import Flags, Floats
 from optsched.problem import InputError
 from optsched.process import messages
-from optsched.traces.lines import MOST_ROWS, Line, is_number, read_csv, separator
+from optsched.traces.lines import MOST_ROWS, TextLine, is_number, read_csv, separator
 
 SECONDS = 1e11  # above any date in Unix time
 AMOUNT = 1e9
@@ -63,7 +63,7 @@ class Columns:
     """
 
     def __init__(
-        self, path: Path, names: Sequence[str], rows: Iterable[Line], *, comma: bool = False
+        self, path: Path, names: Sequence[str], rows: Iterable[TextLine], *, comma: bool = False
     ) -> None:
         self.path = path
         self.comma = comma  # decimal commas are allowed

@@ -39,7 +39,7 @@ from optsched.traces.columns import (
     read_columns,
 )
 from optsched.traces.formats import batsim, inventories, philly, slurm, swf, training
-from optsched.traces.formats.declared import Format, Table, recognized
+from optsched.traces.formats.declared import Table, TraceFormat, recognized
 from optsched.traces.lines import begins, first_row
 
 COLUMNS = (
@@ -58,7 +58,7 @@ RULES = {
     "memory_gb": DEMAND,
     "steps": Number("mini-batches", low=1, high=1e15, whole=True),
 }
-OWN = Format(
+OWN = TraceFormat(
     "own jobs",
     needed=("submit_seconds", "run_seconds", "tasks"),
     columns={name: name for name in COLUMNS},
@@ -113,7 +113,7 @@ def has_columns(path: Path) -> bool:
     return not swf.is_swf(path) and begins(path) not in (b"[", b"{")
 
 
-def _opened(path: Path) -> tuple[Format, Columns]:
+def _opened(path: Path) -> tuple[TraceFormat, Columns]:
     """Return the format of a list, and what it holds."""
     first = first_row(path).fields
     for form in FORMATS:
@@ -128,7 +128,7 @@ def _opened(path: Path) -> tuple[Format, Columns]:
     return form, read_columns(path, names, skip=form.skip)
 
 
-def _listed(form: Format, columns: Columns) -> tuple[Table, pd.Timestamp | None]:
+def _listed(form: TraceFormat, columns: Columns) -> tuple[Table, pd.Timestamp | None]:
     """Return the table of a list, and the date at which its clock is 0, if it has dates."""
     start, table = None, form.table(columns, RULES)
     known = {to: form.columns[to] for to in TIMES if form.columns.get(to) in columns.cells}

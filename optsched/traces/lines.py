@@ -27,7 +27,7 @@ UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # a terminal 
 
 
 @dataclass(frozen=True)
-class Line:
+class TextLine:
     """The fields of one line, and the line's number, counted from 1."""
 
     line: int
@@ -162,7 +162,7 @@ def _text(path: Path, number: int, line: bytes) -> str:
 
 def read_fields(
     path: Path, split: Callable[[str], list[str]], least: int, expected: str
-) -> Iterator[Line]:
+) -> Iterator[TextLine]:
     """Yield the fields of every line that has some, and is no comment, which begins with ";".
 
     Raises
@@ -178,7 +178,7 @@ def read_fields(
             raise InputError(
                 f"{path}, line {number}: has {len(fields)} fields, expected {expected}"
             )
-        yield Line(number, fields)
+        yield TextLine(number, fields)
 
 
 SEPARATORS = ",\t;|"
@@ -191,7 +191,7 @@ def separator(path: Path) -> str:
     return max(SEPARATORS, key=first.count)
 
 
-def read_csv(path: Path) -> Iterator[Line]:
+def read_csv(path: Path) -> Iterator[TextLine]:
     """Yield the rows of a table in text, the header first; empty lines are left out.
 
     Raises
@@ -214,14 +214,14 @@ def read_csv(path: Path) -> Iterator[Line]:
                     f"{path}, line {reader.line_num}: has {len(fields)} fields, expected {width} "
                     "as in the header"
                 )
-            yield Line(reader.line_num, fields)
+            yield TextLine(reader.line_num, fields)
     except csv.Error as err:
         raise InputError(
             f"{path}, line {reader.line_num}: {err}, expected comma-separated values"
         ) from err
 
 
-def first_row(path: Path) -> Line:
+def first_row(path: Path) -> TextLine:
     """Return the first row of a table in text.
 
     Raises

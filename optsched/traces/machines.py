@@ -24,10 +24,10 @@ import pandas as pd
 from optsched.problem import InputError
 from optsched.traces.columns import Columns, Number, read_columns
 from optsched.traces.formats import inventories, philly
-from optsched.traces.formats.declared import Format, Table, recognized
+from optsched.traces.formats.declared import Table, TraceFormat, recognized
 from optsched.traces.jobs import FORMATS as JOBS
 from optsched.traces.jobs import has_columns
-from optsched.traces.lines import Line, first_row, read_fields
+from optsched.traces.lines import TextLine, first_row, read_fields
 
 COLUMNS = ("name", "count", "gpu", "cpu", "memory_gb", "storage_gb", "nic_gbps", "model")
 MISSING = {"count": 1, "model": ""}
@@ -122,7 +122,7 @@ def _clusters(path: Path) -> Table:
     rows = read_fields(
         path, lambda line: [f.strip() for f in line.split("\t")], len(CLUSTER), expected
     )
-    columns = Columns(path, CLUSTER, (Line(r.line, r.fields[: len(CLUSTER)]) for r in rows))
+    columns = Columns(path, CLUSTER, (TextLine(r.line, r.fields[: len(CLUSTER)]) for r in rows))
     return {
         "name": columns.text("name"),
         "count": columns.numbers("nodes", COUNT),
@@ -134,15 +134,15 @@ def _clusters(path: Path) -> Table:
 
 
 FORMATS = (
-    Format(
+    TraceFormat(
         "Alibaba GPU v2023 nodes",
         needed=("sn", "cpu_milli", "memory_mib", "gpu"),
         implied=("sn",),
         more=_nodes,
     ),
-    Format("Philly machines", philly.NODES, implied=("machineId",), more=philly.nodes),
+    TraceFormat("Philly machines", philly.NODES, implied=("machineId",), more=philly.nodes),
     *inventories.FORMATS,
-    Format(
+    TraceFormat(
         "own machines",
         needed=("gpu", "cpu", "memory_gb"),
         columns={name: name for name in COLUMNS},

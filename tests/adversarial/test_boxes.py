@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from optsched.adversarial.evaluation import Evaluation
-from optsched.adversarial.moves import PLAIN, STRUCTURAL, Known, MoveContext
+from optsched.adversarial.moves import PLAIN, STRUCTURAL, Evaluated, MoveContext
 from optsched.adversarial.targeted_moves import AIMED, block
 from optsched.numbers.parameter_space import (
     Either,
@@ -72,7 +72,7 @@ def test_moves_stay_in_the_box(name):
         jobs = len(data[box.jobs.name])
         ends = tuple(int(end) for end in rng.integers(3, size=2 * jobs))
         found = Evaluation(low=2, share=1, earned=0.5, mine=ends[:jobs], best=ends[jobs:])
-        hand = MoveContext(box, rng, [Known(other, found, 1.0)])
+        hand = MoveContext(box, rng, [Evaluated(other, found, 1.0)])
         before = copied(data)
         moved = move(hand, copied(data), found)
         assert data == before, "expected a move to change its own copy alone"

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from optsched import problem
-from optsched.adversarial.evaluation import Evaluation, Judge, Terms, TheoremError
+from optsched.adversarial.evaluation import Evaluation, Evaluator, Terms, TheoremError
 from optsched.adversarial.search import EvolutionarySearch
 from optsched.adversarial.shrink import LOSS, lighter
 from optsched.adversarial.worst_case import checkpoint_path, find_worst_case
@@ -163,7 +163,7 @@ def test_ctrl_c_keeps_the_best(tmp_path):
 def test_no_job_can_be_left_out(terms):
     found = find_worst_case(terms, evaluations=30)
     family = get_family(terms.family)
-    box, judge = family.box(terms.preset, **terms.sizes), Judge(family, terms)
+    box, judge = family.box(terms.preset, **terms.sizes), Evaluator(family, terms)
     data = found.worst.instance.model_dump(mode="json")
     for smaller in lighter(box, data):
         settled = box.settle(smaller)

@@ -17,7 +17,7 @@ from poison import numbers, small
 
 from optsched import campaign
 from optsched.experiments.executors import must_be_alike
-from optsched.experiments.run import Progress
+from optsched.experiments.run import CampaignProgress
 from optsched.files.provenance import all_versions
 from optsched.problem import InputError
 
@@ -124,7 +124,7 @@ def test_a_dask_cluster_computes_the_same_though_a_worker_is_killed(cluster, tmp
     address, processes = cluster
     with Client(address, timeout=60, set_as_default=False) as client:
         client.wait_for_workers(2, timeout=60)
-    seen: list[Progress] = []
+    seen: list[CampaignProgress] = []
     killed = threading.Event()
 
     def tell(progress):

@@ -19,7 +19,7 @@ from optsched.families.completion.instance import (
     PsType,
     WorkerType,
 )
-from optsched.families.completion.optimum.exact import Exact
+from optsched.families.completion.optimum.exact import ExactSearch
 from optsched.families.completion.optimum.relaxations.priced_search import Portfolio
 from optsched.families.completion.optimum.timeline.prover import Prover
 from optsched.numbers.resources import MachineClass
@@ -44,7 +44,7 @@ def forced(inst: CompletionInstance, seconds: float = 60.0) -> Forced:
     search = Portfolio(inst, progress, 1, 0)
     if search.begin():
         search.generate(1, seconds / 4)
-        Prover(search, Exact(search).problem()).everything()
+        Prover(search, ExactSearch(search).problem()).everything()
     return progress
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched.scheduling.jobs import Demand
+from optsched.scheduling.jobs import LoadProfile
 
 
 def test_loads_of_tenths_are_never_negative():
     draw = np.random.default_rng(0)
     for _ in range(300):
         n = int(draw.integers(5, 60))
-        demand = Demand(
+        demand = LoadProfile(
             "bandwidth",
             draw.integers(0, 8, n).tolist(),
             draw.uniform(0.1, 3, n).tolist(),

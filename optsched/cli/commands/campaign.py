@@ -135,13 +135,13 @@ def _run(
     """Run a campaign and show what came of it; ``kept``: the store stays."""
     from optsched.cli.progress_display import Ticker
     from optsched.experiments.campaign import campaign
-    from optsched.experiments.run import Progress
+    from optsched.experiments.run import CampaignProgress
 
     with ending_well():
         crash_state.finish_what_is_begun()
         with Ticker(f"campaign {plan.name}") as ticker:
 
-            def tell(progress: Progress) -> None:
+            def tell(progress: CampaignProgress) -> None:
                 ending = "ending after the cells in flight; " if progress.ended else ""
                 ticker.show(ending + str(progress))
 

@@ -14,7 +14,7 @@ from optsched.families.completion.instance import CompletionInstance, Completion
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.verify import verify
 from optsched.numbers.arrays import Floats
-from optsched.scheduling.jobs import Demand
+from optsched.scheduling.jobs import LoadProfile
 from optsched.scheduling.pictures import ROWS, Course, Panel, capacity_use, gantt, over_time
 
 SHADE = "workers / most workers of the job"
@@ -62,7 +62,7 @@ def _over_time(
     return found | ({"capacity": capacity_use(used)} if courses else {})
 
 
-def _load(inst: CompletionInstance) -> tuple[str, Demand]:
+def _load(inst: CompletionInstance) -> tuple[str, LoadProfile]:
     """Return the scarcest resource, and what jobs request of it, each in its shortest mode."""
     loads, cluster = offered_load(inst), Cluster(inst)
     name = max(loads, key=lambda resource: loads[resource])
@@ -74,7 +74,7 @@ def _load(inst: CompletionInstance) -> tuple[str, Demand]:
         kind = inst.worker_types[modes.worker_type[0]] if modes.size else None
         amount.append(0.0 if kind is None else float(modes.workers[0] * kind.demand[r]))
     whole = float(sum(machine[r] for machine in inst.capacity))
-    return name, Demand(name, [job.arrival for job in inst.jobs], slots, amount, whole)
+    return name, LoadProfile(name, [job.arrival for job in inst.jobs], slots, amount, whole)
 
 
 def _shown(inst: CompletionInstance, ends: Sequence[int]) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.scheduling.jobs import (
     EARNS,
-    Demand,
+    LoadProfile,
     abridged,
     classes_of,
     load_of,
@@ -28,12 +28,12 @@ def offered_load(inst: DmlrsInstance) -> dict[str, float]:
     return load_of(inst.total_demand, inst.machines, inst)
 
 
-def demand_of(inst: DmlrsInstance) -> Demand:
+def load_profile(inst: DmlrsInstance) -> LoadProfile:
     """Return what the jobs request of the scarcest resource, each at its fastest."""
     loads = offered_load(inst)
     name = max(loads, key=lambda resource: loads[resource])
     r = inst.resources.index(name)
-    return Demand(
+    return LoadProfile(
         resource=name,
         arrival=[job.arrival for job in inst.jobs],
         slots=[
@@ -51,7 +51,7 @@ def demand_of(inst: DmlrsInstance) -> Demand:
 def describe(inst: DmlrsInstance) -> dict[str, Any]:
     """Return the facts that `optsched show` prints, by their names."""
     units = inst.units or ("",) * len(inst.resources)
-    ends, paces, most = inst.earliest, inst.paces, demand_of(inst)
+    ends, paces, most = inst.earliest, inst.paces, load_profile(inst)
     return {
         "source": inst.source,
         "jobs": len(inst.jobs),

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from optsched.families.dmlrs.facts import demand_of
+from optsched.families.dmlrs.facts import load_profile
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
 from optsched.families.dmlrs.verify import verify
 from optsched.numbers.arrays import Floats
-from optsched.scheduling.jobs import Demand
+from optsched.scheduling.jobs import LoadProfile
 from optsched.scheduling.pictures import pictures_of, shares_used
 
 
@@ -28,7 +28,7 @@ def usage(inst: DmlrsInstance, schedule: DmlrsSchedule) -> dict[str, Floats]:
     return shares_used(inst, schedule, {"": (inst.capacity, ("workers", "ps"))})
 
 
-def _load(inst: DmlrsInstance) -> tuple[str, Demand]:
+def _load(inst: DmlrsInstance) -> tuple[str, LoadProfile]:
     """Return the scarcest resource, as `usage` calls it, and what jobs request of it."""
-    found = demand_of(inst)
+    found = load_profile(inst)
     return found.resource, found

@@ -7,7 +7,7 @@ from typing import Any
 from optsched.families.oasis.instance import OasisInstance
 from optsched.scheduling.jobs import (
     EARNS,
-    Demand,
+    LoadProfile,
     abridged,
     classes_of,
     load_of,
@@ -43,12 +43,12 @@ def offered_load(inst: OasisInstance) -> dict[str, dict[str, float]]:
     return {"worker": worker, "ps": ps}
 
 
-def demand_of(inst: OasisInstance) -> Demand:
+def load_profile(inst: OasisInstance) -> LoadProfile:
     """Return what the jobs request of the workers' scarcest resource, at full speed."""
     loads = offered_load(inst)["worker"]
     name = max(loads, key=lambda resource: loads[resource])
     r = inst.resources.index(name)
-    return Demand(
+    return LoadProfile(
         resource=name,
         arrival=[job.arrival for job in inst.jobs],
         slots=[
@@ -63,7 +63,7 @@ def demand_of(inst: OasisInstance) -> Demand:
 def describe(inst: OasisInstance) -> dict[str, Any]:
     """Return the facts that `optsched show` prints, by their names."""
     units = inst.units or ("",) * len(inst.resources)
-    need, most = fastest(inst), demand_of(inst)
+    need, most = fastest(inst), load_profile(inst)
     can_finish = [
         d is not None and job.arrival + d <= inst.horizon
         for d, job in zip(need, inst.jobs, strict=True)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from optsched.families.oasis.facts import demand_of
+from optsched.families.oasis.facts import load_profile
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.verify import verify
 from optsched.numbers.arrays import Floats
-from optsched.scheduling.jobs import Demand
+from optsched.scheduling.jobs import LoadProfile
 from optsched.scheduling.pictures import pictures_of, shares_used
 
 
@@ -32,7 +32,7 @@ def usage(inst: OasisInstance, schedule: OasisSchedule) -> dict[str, Floats]:
     return shares_used(inst, schedule, sides)
 
 
-def _load(inst: OasisInstance) -> tuple[str, Demand]:
+def _load(inst: OasisInstance) -> tuple[str, LoadProfile]:
     """Return the scarcest resource, as `usage` calls it, and what jobs request of it."""
-    found = demand_of(inst)
+    found = load_profile(inst)
     return f"worker machines: {found.resource}", found

@@ -19,7 +19,7 @@ from optsched.families.completion.policies.paper import AOnline, price_base, wei
 from optsched.families.completion.sources.presets import generate
 from optsched.numbers.resources import MachineClass
 from optsched.papers.completion.weight_bound import most_weight
-from optsched.papers.estimate import Estimate, apart, lead
+from optsched.papers.estimate import MeanEstimate, apart, lead
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -154,12 +154,12 @@ def pooled(rows: Rows, policy: str, y: str) -> list[float]:
     return [math.fsum(of.values(y)) for of in rows.where(policy=policy).by("seed").values()]
 
 
-def over(rows: Rows, ours: str, theirs: str, y: str) -> Estimate | None:
+def over(rows: Rows, ours: str, theirs: str, y: str) -> MeanEstimate | None:
     """Return by how much one policy's sums over all swept values are above another's."""
     return lead(pooled(rows, ours, y), pooled(rows, theirs, y))
 
 
-def last_over_first(rows: Rows, policy: str, x: str, y: str) -> Estimate | None:
+def last_over_first(rows: Rows, policy: str, x: str, y: str) -> MeanEstimate | None:
     """Return by how much y at the last value of x is above that at the first, relatively."""
     first, *_, last = rows.where(policy=policy).by(x).values()
     return lead(last.values(y), first.values(y))
@@ -340,7 +340,7 @@ def quick(rows: Rows) -> Findings:
     """Judge whether running times grow with the jobs, and stay below two minutes."""
     for policy, part in rows.by("policy").items():
         first, *_, last = (of.values("seconds") for of in part.by("jobs").values())
-        claim, most = f"{named(policy)}: seconds with 150 jobs", Estimate.of(last, nothing=None)
+        claim, most = f"{named(policy)}: seconds with 150 jobs", MeanEstimate.of(last, nothing=None)
         yield effect(f"{claim} less those with 50", apart(last, first), unit="s")
         yield within(claim, most, high=MOST_SECONDS, unit="s")
 

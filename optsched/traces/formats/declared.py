@@ -22,7 +22,7 @@ TEXTS = ("name", "user", "model")  # columns of a table that are no numbers
 
 
 @dataclass(frozen=True)
-class Format:
+class TraceFormat:
     """A list that is known by its columns.
 
     Attributes
@@ -85,7 +85,7 @@ class Format:
         return found | (self.more(columns) if self.more else {})
 
 
-def recognized(path: Path, formats: Sequence[Format]) -> tuple[Format, tuple[str, ...]]:
+def recognized(path: Path, formats: Sequence[TraceFormat]) -> tuple[TraceFormat, tuple[str, ...]]:
     """Return the format of a file, and its columns.
 
     Raises

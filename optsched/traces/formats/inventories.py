@@ -11,7 +11,7 @@ import numpy as np
 
 from optsched.numbers.arrays import Floats
 from optsched.traces.columns import Columns, Number
-from optsched.traces.formats.declared import Format, Table
+from optsched.traces.formats.declared import Table, TraceFormat
 
 PAI = ("machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu")
 SPOT = ("gpu_model", "gpu_capacity_num", "cpu_num", "node_name")
@@ -60,7 +60,7 @@ def _table(
 
 
 FORMATS = (
-    Format("Alibaba GPU v2020 machines", PAI, implied=("machine",), more=_pai),
-    Format("Alibaba spot GPU v2026 nodes", SPOT, implied=("node_name",), more=_spot),
-    Format("Tiresias clusters", CLUSTER, more=_clusters),
+    TraceFormat("Alibaba GPU v2020 machines", PAI, implied=("machine",), more=_pai),
+    TraceFormat("Alibaba spot GPU v2026 nodes", SPOT, implied=("node_name",), more=_spot),
+    TraceFormat("Tiresias clusters", CLUSTER, more=_clusters),
 )

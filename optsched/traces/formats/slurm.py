@@ -12,7 +12,7 @@ import numpy as np
 
 from optsched.numbers.arrays import Floats
 from optsched.traces.columns import TASKS, UNKNOWN, Columns, Number
-from optsched.traces.formats.declared import Format, Table
+from optsched.traces.formats.declared import Table, TraceFormat
 
 ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
 GPUS = re.compile(r"gres/gpu(:[^=,]+)?=(\d+)")  # with a model, or all of them
@@ -79,7 +79,7 @@ def _memory(columns: Columns, cores: Floats) -> Floats | None:
     )
 
 
-FORMAT = Format(
+FORMAT = TraceFormat(
     "Slurm jobs",
     needed=("JobID", "Submit", "Elapsed", "NCPUS"),
     columns={

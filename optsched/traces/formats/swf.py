@@ -18,7 +18,7 @@ import numpy as np
 
 from optsched.process import messages
 from optsched.traces.columns import SECONDS, SUBMIT, TASKS, Columns, Number
-from optsched.traces.lines import Line, is_number, read_fields
+from optsched.traces.lines import TextLine, is_number, read_fields
 
 FIELDS = 18
 READ = {
@@ -48,7 +48,7 @@ def read_swf(path: Path) -> Table:
     """
     extended, parts, in_parts = False, 0, set[str]()
 
-    def rows() -> Iterator[Line]:
+    def rows() -> Iterator[TextLine]:
         nonlocal extended, parts
         expected = f"the {FIELDS} of the Standard Workload Format"
         split = methodcaller("split", maxsplit=FIELDS)
@@ -60,7 +60,7 @@ def read_swf(path: Path) -> Table:
                 parts += 1
                 in_parts.add(row.fields[0])
                 continue
-            yield Line(row.line, [row.fields[k - 1] for k in READ])
+            yield TextLine(row.line, [row.fields[k - 1] for k in READ])
 
     columns = Columns(path, list(READ.values()), rows())
     run, wait = columns.numbers("run time", TIME), columns.numbers("wait", TIME)

@@ -14,7 +14,7 @@ import numpy as np
 from optsched.numbers.arrays import Flags
 from optsched.process import messages
 from optsched.traces.columns import BEGIN, Columns, Number, missing_columns
-from optsched.traces.formats.declared import Format, Table
+from optsched.traces.formats.declared import Table, TraceFormat
 
 PODS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 POD_TIMES = ("creation_time", "deletion_time", "scheduled_time")
@@ -63,7 +63,7 @@ UNNAMED = {
     **{"needs data": "[01]", "total_steps": NUMBER, "scale_factor": NUMBER},
 }
 WEIGHTS = {"priority_weight": NUMBER, "slo": NUMBER}
-GAVEL = Format(
+GAVEL = TraceFormat(
     "Gavel jobs",
     needed=("job_type", "total_steps", "scale_factor", "arrival_time_s"),
     columns={
@@ -89,7 +89,7 @@ SHOCKWAVE = replace(
     | {"duration_s": NUMBER, "arrival_time_s": NUMBER},
 )
 FORMATS = (
-    Format(
+    TraceFormat(
         "Philly jobs",
         needed=("timestamp", "duration", "num_gpus"),
         columns={
@@ -101,7 +101,7 @@ FORMATS = (
         constant=ONE_GPU,
         implied=("gpu_time",),
     ),
-    Format(
+    TraceFormat(
         POD_NAME,
         needed=PODS,
         columns={
@@ -122,7 +122,7 @@ FORMATS = (
     ),
     GAVEL,
     SHOCKWAVE,
-    Format(
+    TraceFormat(
         "Pollux jobs",
         needed=("time", "application", "num_replicas"),
         columns={
@@ -134,7 +134,7 @@ FORMATS = (
         constant=ONE_GPU,
         lists=("set", "workload"),
     ),
-    Format(
+    TraceFormat(
         "Tiresias jobs",
         needed=("job_id", "num_gpu", "submit_time", "duration"),
         columns={
@@ -149,7 +149,7 @@ FORMATS = (
         constant=ONE_GPU,
         implied=("interval",),
     ),
-    Format(
+    TraceFormat(
         "Alibaba GPU v2020 simulator jobs",
         needed=("job_id", "num_inst", "num_gpu", "submit_time", "duration"),
         columns={
@@ -162,7 +162,7 @@ FORMATS = (
             "user": "user",
         },
     ),
-    Format(
+    TraceFormat(
         "Alibaba GPU v2025 instances",
         needed=(
             *("instance_sn", "cpu_request", "gpu_request", "memory_request"),
@@ -181,7 +181,7 @@ FORMATS = (
         rules={"submit_seconds": BEGIN, "gpu": AMOUNT, "cpu": AMOUNT, "memory_gb": AMOUNT},
         constant={"tasks": 1},
     ),
-    Format(
+    TraceFormat(
         "Alibaba GenAI requests",
         needed=("gmt_create", "exec_time_seconds", "groupId"),
         columns={
@@ -192,7 +192,7 @@ FORMATS = (
         },
         constant={"tasks": 1, **ONE_GPU},  # which the list does not state
     ),
-    Format(
+    TraceFormat(
         "Helios or Acme jobs",
         needed=("job_id", "gpu_num", "cpu_num", "node_num", "submit_time", "duration"),
         columns={

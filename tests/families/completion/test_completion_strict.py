@@ -14,7 +14,7 @@ from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
 from optsched.families.completion.certificate.format import check
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
-from optsched.families.completion.optimum.exact import Exact
+from optsched.families.completion.optimum.exact import ExactSearch
 from optsched.families.completion.optimum.horizon import greedy
 from optsched.families.completion.optimum.initial_bounds import one_by_one, opening
 from optsched.families.completion.optimum.relaxations.capacity import JobTables
@@ -286,7 +286,7 @@ def test_the_tree_goes_on_where_it_has_rested():
     assert search.begin()
     search.generate(1, 2.0)
     search.improve(0.2)
-    exact = Exact(search)
+    exact = ExactSearch(search)
     exact.branch(0.0)
     nodes = len(exact.branching.tree.nodes)
     exact.branch(5.0)
@@ -300,7 +300,7 @@ def test_a_certificate_is_never_larger_than_it_may_be():
     search = Portfolio(inst, monitor, 1, 0)
     assert search.begin()
     search.generate(1, 2.0)
-    exact = Exact(search)
+    exact = ExactSearch(search)
     exact.branch(2.0)
     problem, tree = exact.branching.problem, exact.branching.tree
     whole = certify_tree(problem, tree)

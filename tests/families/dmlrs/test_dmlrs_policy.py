@@ -16,7 +16,11 @@ from optsched.families.dmlrs.policies.common import ArrivedJob
 from optsched.families.dmlrs.policies.common import SharedMachines as Pool
 from optsched.families.dmlrs.policies.paper import PdOrs, PdOrsRandomized
 from optsched.families.dmlrs.policies.prior import theorem_gain
-from optsched.families.dmlrs.policies.rounding import Relaxation, SlotProblem, round_until_feasible
+from optsched.families.dmlrs.policies.rounding import (
+    PlacementRelaxation,
+    SlotProblem,
+    round_until_feasible,
+)
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Streams
@@ -121,7 +125,7 @@ def test_rounding_keeps_the_rules():
         np.array([0, 1, 2, 3, 4]),
         np.array([0, 1, 1, 2, 2]),
     )
-    relaxation = Relaxation(problem)
+    relaxation = PlacementRelaxation(problem)
     for n in (1, 2, 3, 4):
         fractional = relaxation.solve(n)
         assert fractional is not None
@@ -134,7 +138,7 @@ def test_rounding_keeps_the_rules():
         assert (2 * w + s <= free[0]).all()
         assert w.sum() >= n
         assert problem.ps_outer[n] <= s.sum() <= w.sum()
-    assert Relaxation(replace(problem, free=free / 4)).solve(4) is None
+    assert PlacementRelaxation(replace(problem, free=free / 4)).solve(4) is None
 
 
 def test_baselines_differ(contended):

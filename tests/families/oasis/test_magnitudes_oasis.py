@@ -21,7 +21,7 @@ from optsched.families.oasis.certificate.format import (
     leaf_bounds,
 )
 from optsched.families.oasis.certificate.kernels import NONE, slot_costs
-from optsched.families.oasis.certificate.limits import Range
+from optsched.families.oasis.certificate.limits import GridRange
 from optsched.families.oasis.instance import (
     LARGEST_UTILITY,
     MOST_CHUNKS,
@@ -77,7 +77,7 @@ def test_sums_over_resources_do_not_wrap(resources):
 def test_the_dearest_worker_and_a_dearer_one(seed, beyond):
     inst = tiny_instance(seed)
     richest = max(job.utility.upper(0) for job in inst.jobs)
-    dearest = Range.of(inst, 20, richest).dearest
+    dearest = GridRange.of(inst, 20, richest).dearest
     entries = [
         (side, i, t, dearest + beyond)
         for side, (i, job), t in product((0, 1), enumerate(inst.jobs), range(inst.horizon))

@@ -24,9 +24,9 @@ from optsched.families.oasis.optimum.configuration_lp.packing import (
     new_workspace,
     refill,
 )
-from optsched.families.oasis.optimum.configuration_lp.program import MARGIN, SlotProgram
+from optsched.families.oasis.optimum.configuration_lp.program import MARGIN, ConfigurationLp
 from optsched.families.oasis.optimum.configuration_lp.search import SlotSearch
-from optsched.families.oasis.optimum.configuration_lp.slots import Slots
+from optsched.families.oasis.optimum.configuration_lp.slots import SlotPricing
 from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.cutting_planes import CutLoop
 from optsched.families.oasis.optimum.search.neighborhood import Neighborhood, flat_prices
@@ -161,7 +161,7 @@ def numbers(packing, jobs):
 def test_a_known_packing_is_where_the_next_one_begins(tightened, monkeypatch):
     monkeypatch.setattr(whole_slots, "MOVES", 0)
     tightening, schedule = tightened
-    slots = Slots(tightening.blocks, tightening.guide.prices, np.random.default_rng(0))
+    slots = SlotPricing(tightening.blocks, tightening.guide.prices, np.random.default_rng(0))
     jobs = tightening.problem.jobs
     price = np.where(slots.most > 0, 1.0, 0.0)
     last = np.full(jobs, tightening.problem.slots - 1)
@@ -191,10 +191,10 @@ def test_the_slots_of_a_schedule_give_it_back(tightened):
 def test_the_program_knows_the_schedule_and_stays_below_the_bound(tightened):
     tightening, schedule = tightened
     inst = tightening.problem.inst
-    slots = Slots(tightening.blocks, tightening.guide.prices, np.random.default_rng(0))
+    slots = SlotPricing(tightening.blocks, tightening.guide.prices, np.random.default_rng(0))
     ends = configuration_lp._completions(schedule)
     options = {i: np.array([c]) for i, c in ends.items()}
-    program = SlotProgram(slots, options)
+    program = ConfigurationLp(slots, options)
     program.add(slots.of(schedule))
     whole = value_of(schedule, inst)
     before = program.solve()[0].value
@@ -214,10 +214,10 @@ def test_the_program_knows_the_schedule_and_stays_below_the_bound(tightened):
 
 def test_completions_are_put_off_where_an_option_is_closed(tightened):
     tightening, schedule = tightened
-    slots = Slots(tightening.blocks, tightening.guide.prices, np.random.default_rng(0))
+    slots = SlotPricing(tightening.blocks, tightening.guide.prices, np.random.default_rng(0))
     i, c = next(iter(configuration_lp._completions(schedule).items()))
     later = min(c + 2, tightening.problem.slots - 1)
-    program = SlotProgram(slots, {i: np.unique([c, later])})
+    program = ConfigurationLp(slots, {i: np.unique([c, later])})
     program.add(slots.of(schedule))
     program.open(i, program.row[i].size - 1)
     x = program.improve(2).x

@@ -21,8 +21,8 @@ import numpy as np
 
 from optsched.families.bipartite.instance import Platform, Slot
 from optsched.families.bipartite.policies.projection import (
-    Ascent,
     Live,
+    ProjectedAscent,
     ascend,
     ascend_long,
     gradient_norm,
@@ -90,7 +90,7 @@ class OgaSched:
         self._channels = plain(self._live.channels)
         self._y = first[self._live.where]
         self._after = self._y.copy()  # the two take turns
-        self._ascent = Ascent(
+        self._ascent = ProjectedAscent(
             totals=np.zeros((a.resources, a.copies)),
             chosen=np.zeros(a.copies, np.int64),
             step=np.zeros(a.copies),

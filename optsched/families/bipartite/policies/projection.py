@@ -47,7 +47,7 @@ class Channels(NamedTuple):
     sum_alpha: Floats  # (K,), (0,)
 
 
-class Ascent(NamedTuple):
+class ProjectedAscent(NamedTuple):
     """What gradient ascent knows of its last decision, and works with."""
 
     totals: Floats  # (K, C) S_lk, units of each resource
@@ -245,7 +245,7 @@ def multiplier(
 def dominant(totals: Floats, beta: Floats, chosen: Ints) -> None:
     """Write k* (27) of each copy: the lowest k whose overhead is within 1e-9 of the largest.
 
-    ``totals`` (K, C) and ``chosen`` (C,) as in `Ascent`; ``beta`` (K,) is the overhead of a unit.
+    ``totals`` (K, C), ``chosen`` (C,): see `ProjectedAscent`; ``beta`` (K,) is the overhead of a unit.
     """
     for p in range(totals.shape[1]):
         worst = 0.0
@@ -284,7 +284,7 @@ class Live:
         self.rest = np.zeros((3, a.resources, a.copies))
         still = np.delete(np.arange(a.channels), alive)
         there = (rows[still] % a.resources, a.port[still])
-        # where f is of the sum, it is part of `Ascent.price`: rows have none of their own
+        # where f is of the sum, it is part of `ProjectedAscent.price`: rows have none of their own
         kind, alpha = (a.kind * 0, a.alpha * 0.0) if a.summed else (a.kind, a.alpha)
         steepness = np.zeros(len(still)) if a.summed else steepest(kind, alpha)[rows[still]]
         for sums, amount in zip(
@@ -340,7 +340,7 @@ def gradient_norm(
 ) -> float:
     """Return the Euclidean norm of the gradient (30) at ``y`` (n,) for ``jobs`` (C,).
 
-    ``rest`` is as in `Live`, ``totals`` (K, C) as in `Ascent`; into ``chosen`` (C,) k* of each copy
+    ``rest``: see `Live`; ``totals`` (K, C): see `ProjectedAscent`; into ``chosen`` (C,) k* of each copy
     is written.
     """
     start, port, resource, kind, alpha, beta, _, _, sum_kind, sum_alpha = channels
@@ -369,7 +369,7 @@ def gradient_norm(
 
 @kernel(error_model="numpy")
 def ascend(
-    y: Floats, out: Floats, jobs: Flags, eta: float, ascent: Ascent, channels: Channels
+    y: Floats, out: Floats, jobs: Flags, eta: float, ascent: ProjectedAscent, channels: Channels
 ) -> None:
     """Write into ``out`` (n,) the next decision (31) after ``y`` (n,) and ``jobs`` (C,).
 
@@ -415,7 +415,7 @@ def ascend(
 
 
 @kernel(error_model="numpy")
-def ascend_long(y: Floats, out: Floats, ascent: Ascent, channels: Channels) -> None:
+def ascend_long(y: Floats, out: Floats, ascent: ProjectedAscent, channels: Channels) -> None:
     """Do the same for the rows that are long, after `ascend`; rho is replaced as well.
 
     ``y`` and ``out`` (N,) are the amounts before and after.

@@ -19,7 +19,7 @@ import numpy as np
 from optsched.families.completion.certificate.kernels import (
     FAR,
     Costs,
-    PlatformArrays,
+    KernelPlatform,
     least_value,
     placeable,
 )
@@ -59,7 +59,7 @@ class BoundEvaluator:
     def __init__(self, inst: CompletionInstance, latest_split: int = 0) -> None:
         self.inst = inst
         a = inst.arrays
-        self.platform = PlatformArrays(
+        self.platform = KernelPlatform(
             capacity=a.capacity[[c[0] for c in a.classes]],
             servers=int64s("servers", [len(c) for c in a.classes]),
             e=a.worker_demand,
@@ -207,7 +207,7 @@ class JobModes(Sequence[Ints]):
         Least duration of each job; None where no mode finds room.
     """
 
-    def __init__(self, inst: CompletionInstance, platform: PlatformArrays) -> None:
+    def __init__(self, inst: CompletionInstance, platform: KernelPlatform) -> None:
         self.inst = inst
         self.possible = _possible(platform, max((job.chunks for job in inst.jobs), default=1))
         self.kept: dict[int, Ints] = {}
@@ -243,7 +243,7 @@ class JobModes(Sequence[Ints]):
         return self.kept[j]
 
 
-def _possible(platform: PlatformArrays, most: int) -> Flags:
+def _possible(platform: KernelPlatform, most: int) -> Flags:
     """Return in which ways 1..most workers find room on empty servers, shape (M, P, 2, most)."""
     shape = (len(platform.e), 1 if platform.ring else len(platform.z), 2, most)
     m, p, q, n = (index.ravel() for index in np.indices(shape))

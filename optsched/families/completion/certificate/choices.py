@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from optsched.families.completion.certificate.bound import BoundEvaluator
-from optsched.families.completion.certificate.kernels import PlatformArrays, placeable
+from optsched.families.completion.certificate.kernels import KernelPlatform, placeable
 from optsched.families.completion.instance import CompletionInstance
 from optsched.numbers.arrays import Flags, Ints
 from optsched.numbers.overflow import Magnitude, TooLargeError
@@ -54,7 +54,7 @@ class Comparison:
         Workers of a job.
     """
 
-    def __init__(self, platform: PlatformArrays, most: int) -> None:
+    def __init__(self, platform: KernelPlatform, most: int) -> None:
         e = platform.e
         self.worker: Flags = np.asarray((e[:, None] <= e[None]).all(axis=2))  # (M, M)
         self.ring, kinds = platform.ring, len(e)
@@ -166,7 +166,7 @@ def _fits(evaluation: BoundEvaluator, rows: Ints) -> Flags:
     return np.asarray(placeable(evaluation.platform, rows))
 
 
-def _menu(inst: CompletionInstance, platform: PlatformArrays, modes: Sequence[Ints]) -> Menu:
+def _menu(inst: CompletionInstance, platform: KernelPlatform, modes: Sequence[Ints]) -> Menu:
     known: dict[tuple[int, ...], int] = {}
     first, chosen = [0], []
     for rows in modes:
@@ -196,7 +196,7 @@ def _item(rows: Ints) -> tuple[int, int, int, int]:
     return out[0], out[1], out[2], out[3]
 
 
-def _least_use(platform: PlatformArrays, item: Sequence[int], whole: Sequence[int]) -> list[int]:
+def _least_use(platform: KernelPlatform, item: Sequence[int], whole: Sequence[int]) -> list[int]:
     """Return what an item uses of the cluster (R,) at least, and no more than one unit too much."""
     m, least = item[TYPE], [most + 1 for most in whole]
     for number, mask, alone in ((APART, APART_PS, False), (TOGETHER, TOGETHER_PS, True)):

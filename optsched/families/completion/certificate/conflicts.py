@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.completion.certificate.kernels import PlatformArrays
+from optsched.families.completion.certificate.kernels import KernelPlatform
 from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
 
@@ -54,7 +54,7 @@ def layers_of(runs: Ints) -> tuple[Ints, Ints]:
 
 
 def share(
-    platform: PlatformArrays, c: int, runs: Ints, given: Ints, nodes: Ints, least: int = 0
+    platform: KernelPlatform, c: int, runs: Ints, given: Ints, nodes: Ints, least: int = 0
 ) -> tuple[int, Ints]:
     """Return the most credits (E, 2) of runs on a server of class c, and what it holds (E, 3).
 
@@ -68,7 +68,7 @@ def share(
     return int(best_share(options, capacity, layers, len(slots), held, nodes, least)), held
 
 
-def refuted(platform: PlatformArrays, runs: Ints, given: Ints, nodes: Ints) -> bool | None:
+def refuted(platform: KernelPlatform, runs: Ints, given: Ints, nodes: Ints) -> bool | None:
     """Return whether credits (E, 2) show that runs (E, 7) cannot stand together.
 
     None where finding out takes too long, see `share`.
@@ -120,7 +120,7 @@ def _add(options: Options, at: int, n: int, credit: int, load: Ints, what: Ints)
 
 @kernel
 def options_of(
-    platform: PlatformArrays,
+    platform: KernelPlatform,
     capacity: Ints,
     runs: Ints,
     given: Ints,

@@ -18,7 +18,7 @@ FAR = 2**62  # beyond all slots
 ALIKE = 4  # durations that differ by less than 2**-3 of themselves are looked at together
 
 
-class PlatformArrays(NamedTuple):
+class KernelPlatform(NamedTuple):
     """C classes of equal servers with R resources, M types of workers, P of PS; in units."""
 
     capacity: Ints  # (C, R) of one server
@@ -52,7 +52,7 @@ class WorkerPlan(NamedTuple):
 
 @kernel
 def least_value(
-    modes: Ints, limits: Ints, arrival: int, weight: int, platform: PlatformArrays, costs: Costs
+    modes: Ints, limits: Ints, arrival: int, weight: int, platform: KernelPlatform, costs: Costs
 ) -> int:
     """Return the least weight * completion + cost within the limits; -1 if there is no schedule.
 
@@ -118,7 +118,7 @@ def least_value(
 
 
 @kernel
-def _fits_somewhere(platform: PlatformArrays, mode: Ints, max_units: Ints) -> bool:
+def _fits_somewhere(platform: KernelPlatform, mode: Ints, max_units: Ints) -> bool:
     """Whether a mode (5,) fits on empty servers; writes to ``max_units`` (C,)."""
     m, p, q, n = mode[1], mode[2], mode[3], mode[4]
     _units_that_fit(platform, m, n, max_units)
@@ -167,7 +167,7 @@ def _next(costs: Costs, a: int, b: int, d: int) -> int:
 
 @kernel
 def _floors(
-    modes: Ints, first: int, weight: int, platform: PlatformArrays, costs: Costs
+    modes: Ints, first: int, weight: int, platform: KernelPlatform, costs: Costs
 ) -> tuple[Ints, Ints]:
     """Return where runs of modes (G, 5) of about one duration begin, and what they cost at least.
 
@@ -209,7 +209,7 @@ def _floors(
 
 
 @kernel
-def _fits(platform: PlatformArrays, plan: WorkerPlan, c: int, n: int, s: int) -> bool:
+def _fits(platform: KernelPlatform, plan: WorkerPlan, c: int, n: int, s: int) -> bool:
     """Whether n workers and s PS fit on one server of class c."""
     fits = True
     for r in range(platform.e.shape[1]):
@@ -243,7 +243,7 @@ def _cheapest(n: int, plan: WorkerPlan, count: Ints, skip: int, most: int) -> in
 
 
 @kernel
-def _together(plan: WorkerPlan, platform: PlatformArrays, costs: Costs) -> int:
+def _together(plan: WorkerPlan, platform: KernelPlatform, costs: Costs) -> int:
     """Return the least cost of all workers and PS on one server, -1 if there is no room."""
     best, n, p = NONE, plan.n, plan.p
     for c in range(plan.unit.size):
@@ -261,7 +261,7 @@ def _together(plan: WorkerPlan, platform: PlatformArrays, costs: Costs) -> int:
 
 
 @kernel
-def _apart(plan: WorkerPlan, platform: PlatformArrays, costs: Costs, low: int, limit: int) -> int:
+def _apart(plan: WorkerPlan, platform: KernelPlatform, costs: Costs, low: int, limit: int) -> int:
     """Return the least cost of workers on several servers, all PS on one, -1 if there is none.
 
     ``low`` is the least cost of a worker that fits; costs from ``limit`` on are no use,
@@ -286,7 +286,7 @@ def _apart(plan: WorkerPlan, platform: PlatformArrays, costs: Costs, low: int, l
 
 @kernel
 def placed(
-    platform: PlatformArrays, costs: Costs, plan: WorkerPlan, together: int, limit: int
+    platform: KernelPlatform, costs: Costs, plan: WorkerPlan, together: int, limit: int
 ) -> int:
     """Return the least cost of a placement from a slot to another, -1 if there is none.
 
@@ -308,7 +308,7 @@ def placed(
 
 
 @kernel
-def _units_that_fit(platform: PlatformArrays, m: int, n: int, max_units: Ints) -> None:
+def _units_that_fit(platform: KernelPlatform, m: int, n: int, max_units: Ints) -> None:
     """Write to ``max_units`` (C,) how many of n workers of type m a server of each class holds."""
     for c in range(max_units.size):
         max_units[c] = n
@@ -318,7 +318,7 @@ def _units_that_fit(platform: PlatformArrays, m: int, n: int, max_units: Ints) -
 
 
 @kernel
-def placeable(platform: PlatformArrays, modes: Ints) -> Flags:
+def placeable(platform: KernelPlatform, modes: Ints) -> Flags:
     """Return which modes (G, 5), as in `least_value`, fit on the empty servers."""
     out, max_units = np.empty(modes.shape[0], np.bool_), np.empty(platform.servers.size, np.int64)
     for k in range(out.size):
@@ -327,7 +327,7 @@ def placeable(platform: PlatformArrays, modes: Ints) -> Flags:
 
 
 @kernel
-def rents(platform: PlatformArrays, costs: Costs, items: Ints, longest: Ints) -> Ints:
+def rents(platform: KernelPlatform, costs: Costs, items: Ints, longest: Ints) -> Ints:
     """Return the least cost of items (I, 5) from a slot to another, shape (I, L + 1, L + 1).
 
     ``longest`` (I,) is that of an item: longer times are left at 0.

@@ -31,7 +31,7 @@ MOST_NODES = 20_000
 SCARCE = 1e-3  # of all prices: a resource with less of them is free of charge
 
 
-class Exact:
+class ExactSearch:
     """What is left open between the bound and the best schedule of a search."""
 
     def __init__(self, search: Portfolio, *, known: bool = False) -> None:

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from optsched.engine.progress import Progress
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.optimum.cpsat import CpSatProgram, all_choices, cpsat
-from optsched.families.completion.optimum.exact import Exact
+from optsched.families.completion.optimum.exact import ExactSearch
 from optsched.families.completion.optimum.horizon import ends_below
 from optsched.families.completion.optimum.large import Dispatching, large, solve_large, whole
 from optsched.families.completion.optimum.monolithic_mip import compact
@@ -75,7 +75,7 @@ def branch_and_price(
     if search.begin():
         search.generate(1, progress.left() / 4)
         search.improve(min(search.short, progress.left() / 4))
-        Exact(search).branch(progress.left())
+        ExactSearch(search).branch(progress.left())
 
 
 def auto(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
@@ -87,7 +87,7 @@ def auto(inst: CompletionInstance, progress: Progress, *, threads: int, seed: in
     whole = progress.left()
     if known:
         search.generate(1, whole / 4)
-        Exact(search, known=True).run()
+        ExactSearch(search, known=True).run()
         return
     if len(inst.jobs) * search.slots <= SMALL:
         search.generate(1, whole / 4)
@@ -95,7 +95,7 @@ def auto(inst: CompletionInstance, progress: Progress, *, threads: int, seed: in
             search.improve(min(search.short, FIRST_SEARCH * whole))
             if progress.stop():
                 return
-        Exact(search).run()
+        ExactSearch(search).run()
         return
     _dispatch(search)
     search.generate(SPANS[0], SPAN_SHARE[0] * whole)

@@ -10,7 +10,7 @@ from optsched.families.dmlrs.oracle.schedule import Best, Oracle
 from optsched.families.dmlrs.oracle.slot_placements import open_slot
 from optsched.families.dmlrs.oracle.work_over_slots import join_hull, possible_ends, slot_options
 from optsched.families.dmlrs.policies.rounding import (
-    Relaxation,
+    PlacementRelaxation,
     SlotProblem,
     Tally,
     round_until_feasible,
@@ -75,13 +75,13 @@ class RandomizedOracle(Oracle):
             if np.isfinite(cost[0, n])
         }
         problem = SlotProblem.of(job, machines.price[t], machines.free[t])
-        relaxation: Relaxation | None = None
+        relaxation: PlacementRelaxation | None = None
         for n in range(1, job.most_outer + 1):
             least = n * problem.worker.min() + job.ps_outer[n] * problem.ps.min()
             enough = -(-min(job.work, n * job.outer) // job.inner)
             if enough <= inner_last and cost[0, enough] <= least:
                 continue  # whatever is found outside, the same work costs no more on one machine
-            relaxation = relaxation or Relaxation(problem)
+            relaxation = relaxation or PlacementRelaxation(problem)
             found = self._round(job, problem, relaxation, machines, t, n, rng)
             if found is None:
                 break
@@ -94,7 +94,7 @@ class RandomizedOracle(Oracle):
         self,
         job: Request,
         problem: SlotProblem,
-        relaxation: Relaxation,
+        relaxation: PlacementRelaxation,
         machines: PricedMachines,
         t: int,
         n: int,

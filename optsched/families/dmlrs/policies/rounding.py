@@ -65,7 +65,7 @@ class SlotProblem:
         return float(w @ self.worker + s @ self.ps)
 
 
-class Relaxation:
+class PlacementRelaxation:
     """(3.22)-(3.25) without integrality, solved for one number of workers after the other."""
 
     def __init__(self, problem: SlotProblem) -> None:

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from optsched.families.oasis.certificate.kernels import NONE, cheapest, slot_costs, useful_slots
-from optsched.families.oasis.certificate.limits import CELLS, Range, cells, richest_end
+from optsched.families.oasis.certificate.limits import CELLS, GridRange, cells, richest_end
 from optsched.families.oasis.certificate.relaxed import best_payoff, least_costs
 from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
 from optsched.numbers.arrays import Ints
@@ -83,7 +83,7 @@ class LeafBounds:
 
     Prices are integers, in value units times 2**grid_bits. Costs of schedules and loads of machines
     are added up on a grid that is coarser if need be, so that no int64 overflows (see
-    `limits.Range`). That is valid as well: prices of slots become other prices, and the costs of
+    `limits.GridRange`). That is valid as well: prices of slots become other prices, and costs of
     prices of capacity only fall.
     """
 
@@ -94,7 +94,7 @@ class LeafBounds:
         self.ps_needed = [np.array(inst.ps_needed(i), np.int64) for i in jobs]
         self.cap = np.array([self._most(i) for i in jobs], np.int64)
         self.richest = richest_end(inst)
-        units = Range.of(inst, grid_bits, self.richest)
+        units = GridRange.of(inst, grid_bits, self.richest)
         self.grid, self.shift, self.dearest = units.grid, units.shift, units.dearest
         self._unit = Fraction(2) ** self.grid
         self.last, self.late = self._useful_completions()

@@ -30,7 +30,7 @@ def large(inst: OasisInstance) -> bool:
 
 
 @dataclass(frozen=True)
-class Range:
+class GridRange:
     """The kernels' grid: one unit is the utility times 2**-grid, a price is at most `dearest`."""
 
     grid: int

@@ -24,7 +24,7 @@ from optsched.families.oasis.certificate.format import (
     WorkersSplit,
     to_fine_grid,
 )
-from optsched.families.oasis.certificate.limits import Range, richest_end
+from optsched.families.oasis.certificate.limits import GridRange, richest_end
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
@@ -65,7 +65,7 @@ def certify_slots(inst: OasisInstance, prices: tuple[Floats, Floats]) -> OasisCe
 
 def _slot_bits(inst: OasisInstance, dearest: float) -> int:
     """Return a grid on which the checker counts such prices as they are."""
-    most = Range.of(inst, SLOT_BITS, richest_end(inst)).dearest
+    most = GridRange.of(inst, SLOT_BITS, richest_end(inst)).dearest
     return min(SLOT_BITS, math.frexp(most)[1] - 1 - math.frexp(max(dearest, 2.0**-60))[1])
 
 

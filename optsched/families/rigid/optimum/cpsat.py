@@ -16,7 +16,7 @@ import numpy as np
 
 from optsched.engine.progress import Progress
 from optsched.families.rigid.instance import Cost, RigidInstance
-from optsched.families.rigid.optimum.problem import Problem
+from optsched.families.rigid.optimum.problem import RigidProblem
 from optsched.problem import Implementation
 from optsched.proofs.grid import float_below
 from optsched.scheduling.declared import affordable
@@ -28,7 +28,7 @@ MOST = 2**58  # of the sum, which CP-SAT counts in 64 bits
 
 def cpsat(inst: RigidInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Solve the definition with CP-SAT; report every schedule that is found, and the bound."""
-    problem = Problem(inst)
+    problem = RigidProblem(inst)
     if not problem.n:
         progress.offer(problem.schedule(np.zeros(0, np.int64), np.zeros((0, 1), np.int64)))
         return

@@ -20,7 +20,7 @@ from optsched.families.rigid.instance import RigidInstance
 from optsched.families.rigid.online import assemble, events
 from optsched.families.rigid.optimum.cpsat import cpsat
 from optsched.families.rigid.optimum.prices import ascend
-from optsched.families.rigid.optimum.problem import SLICE, Problem, grid_bits, written
+from optsched.families.rigid.optimum.problem import SLICE, RigidProblem, grid_bits, written
 from optsched.families.rigid.optimum.relaxation import relaxation
 from optsched.families.rigid.optimum.search import DRAWS, Walk, shake, total
 from optsched.families.rigid.optimum.tree import StartTree
@@ -54,7 +54,7 @@ class Portfolio:
 
     def __init__(self, inst: RigidInstance, progress: Progress, seed: int) -> None:
         self.inst, self.progress = inst, progress
-        self.problem = problem = Problem(inst)
+        self.problem = problem = RigidProblem(inst)
         self.rng = Streams(seed)("search")
         starts, allocation = (
             np.zeros(problem.n, np.int64),

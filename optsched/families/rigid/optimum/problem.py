@@ -22,7 +22,7 @@ SLICE = 2_000_000  # elementary steps of a turn: some milliseconds
 MOST_BITS = 40
 
 
-class Problem:
+class RigidProblem:
     """Arrays of an instance, and what is needed again and again."""
 
     def __init__(self, inst: RigidInstance) -> None:
@@ -83,7 +83,7 @@ class Problem:
         return self.jobs._replace(low=low, high=high)
 
 
-def grid_bits(problem: Problem, times: Ints, price: Floats) -> int:
+def grid_bits(problem: RigidProblem, times: Ints, price: Floats) -> int:
     """Return how fine prices are written: as fine as a checker can count in 64 bits, or finer.
 
     The largest price has ten bits, even if the checker then counts in Python's integers.

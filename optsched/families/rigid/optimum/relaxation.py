@@ -14,7 +14,7 @@ from optsched.engine.progress import Progress
 from optsched.families.rigid.certificate.format import RigidCertificate
 from optsched.families.rigid.instance import RigidInstance
 from optsched.families.rigid.optimum.prices import cheapest
-from optsched.families.rigid.optimum.problem import Problem, grid_bits, written
+from optsched.families.rigid.optimum.problem import RigidProblem, grid_bits, written
 from optsched.numbers.arrays import Floats
 from optsched.process import work_units
 
@@ -25,7 +25,7 @@ CONVERGED = 1e-9
 class _Starts:
     """The decomposition: one block per job, one row per second and resource."""
 
-    def __init__(self, problem: Problem, first: int, end: int) -> None:
+    def __init__(self, problem: RigidProblem, first: int, end: int) -> None:
         self.problem, self.times = problem, np.arange(first, end + 1)
         self.kinds, self.seconds = len(problem.capacity), end - first
         self.rhs = np.repeat(problem.capacity, self.seconds)
@@ -66,7 +66,7 @@ def relaxation(inst: RigidInstance, progress: Progress, *, threads: int, seed: i
     """Solve the linear relaxation; report its value once it is reached."""
     if inst.packed or inst.objective == "makespan":
         return
-    problem = Problem(inst)
+    problem = RigidProblem(inst)
     first = int(problem.jobs.arrival.min(initial=0))
     # from the last arrival on, any schedule can be done one job after the other
     end = int(problem.jobs.arrival.max(initial=0) + problem.jobs.run.sum())

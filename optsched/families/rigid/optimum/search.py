@@ -34,7 +34,7 @@ class Load(NamedTuple):
     bins: Ints  # (H, K) capacity of each node, or of the pool
 
 
-class Queue(NamedTuple):
+class ListQueue(NamedTuple):
     """How far list scheduling has come."""
 
     arriving: Ints  # (n,) jobs in order of arrival
@@ -46,7 +46,7 @@ class Queue(NamedTuple):
     number: Ints  # (3,) jobs that have arrived, that wait, that run
 
 
-def queue(order: Ints, jobs: Priced, load: Load) -> Queue:
+def queue(order: Ints, jobs: Priced, load: Load) -> ListQueue:
     """Return the queue before anything has arrived; ``order`` has shape (n,), jobs by priority."""
     n = order.size
     rank = np.empty(n, np.int64)
@@ -54,11 +54,13 @@ def queue(order: Ints, jobs: Priced, load: Load) -> Queue:
     waiting, running, ends = np.empty((3, n), np.int64)
     arriving = np.argsort(jobs.low, kind="stable")
     free, number = load.bins.copy(), np.zeros(3, np.int64)
-    return Queue(arriving, rank, waiting, running, ends, free, number)
+    return ListQueue(arriving, rank, waiting, running, ends, free, number)
 
 
 @kernel
-def listed(line: Queue, jobs: Priced, load: Load, most: int, start: Ints, allocation: Ints) -> int:
+def listed(
+    line: ListQueue, jobs: Priced, load: Load, most: int, start: Ints, allocation: Ints
+) -> int:
     """Start jobs by priority whenever something ends or arrives: list scheduling.
 
     Of a long queue, the first DEPTH jobs are tried, as batch systems limit backfilling.

@@ -20,7 +20,7 @@ from optsched.numbers.kernels import kernel
 END = -1  # after the last node
 
 
-class Timeline(NamedTuple):
+class NodeTimeline(NamedTuple):
     """Nodes in order of time; those of jobs that are out are not linked."""
 
     when: Ints  # (1 + 3 n,) seconds
@@ -30,7 +30,7 @@ class Timeline(NamedTuple):
 
 
 @kernel
-def opened(low: Ints, bins: Ints) -> Timeline:
+def opened(low: Ints, bins: Ints) -> NodeTimeline:
     """Return the timeline of no jobs.
 
     Parameters
@@ -41,7 +41,7 @@ def opened(low: Ints, bins: Ints) -> Timeline:
         Units of each resource on each node.
     """
     size = 1 + 3 * low.size
-    line = Timeline(
+    line = NodeTimeline(
         np.zeros(size, np.int64),
         np.full(size, END, np.int64),
         np.full(size, END, np.int64),
@@ -55,7 +55,7 @@ def opened(low: Ints, bins: Ints) -> Timeline:
 
 
 @kernel
-def link(line: Timeline, node: int, when: int, near: int) -> int:
+def link(line: NodeTimeline, node: int, when: int, near: int) -> int:
     """Put a node into the list behind all others of its time; search from ``near`` on."""
     at = near
     while line.when[at] > when:
@@ -74,7 +74,7 @@ def link(line: Timeline, node: int, when: int, near: int) -> int:
 
 
 @kernel
-def unlink(line: Timeline, node: int) -> None:
+def unlink(line: NodeTimeline, node: int) -> None:
     """Take a node out of the list."""
     at, later = line.before[node], line.after[node]
     line.after[at] = later
@@ -84,7 +84,7 @@ def unlink(line: Timeline, node: int) -> None:
 
 @kernel
 def insert(
-    line: Timeline, i: int, start: int, run: int, need: Ints, tasks_on: Ints, near: int
+    line: NodeTimeline, i: int, start: int, run: int, need: Ints, tasks_on: Ints, near: int
 ) -> int:
     """Start job ``i``; return the number of nodes that changed.
 
@@ -97,7 +97,7 @@ def insert(
 
 
 @kernel
-def remove(line: Timeline, i: int, need: Ints, tasks_on: Ints) -> int:
+def remove(line: NodeTimeline, i: int, need: Ints, tasks_on: Ints) -> int:
     """Take job ``i`` out; arguments and result as in `insert`.
 
     The node before its start stays in ``line.before``.
@@ -110,7 +110,7 @@ def remove(line: Timeline, i: int, need: Ints, tasks_on: Ints) -> int:
 
 
 @kernel
-def add(line: Timeline, first: int, last: int, need: Ints, tasks_on: Ints, sign: int) -> int:
+def add(line: NodeTimeline, first: int, last: int, need: Ints, tasks_on: Ints, sign: int) -> int:
     """Add what a job takes, ``sign`` 1, or subtract it, from one node until another.
 
     ``need`` has shape (K,), units of a task; ``tasks_on`` has shape (H,), its tasks on each node.
@@ -128,7 +128,7 @@ def add(line: Timeline, first: int, last: int, need: Ints, tasks_on: Ints, sign:
 
 @kernel
 def earliest(
-    line: Timeline, i: int, run: int, tasks: int, need: Ints, tasks_on: Ints
+    line: NodeTimeline, i: int, run: int, tasks: int, need: Ints, tasks_on: Ints
 ) -> tuple[int, int, int]:
     """Return the earliest start at which job ``i`` fits all the time that it runs.
 

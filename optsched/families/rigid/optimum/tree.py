@@ -17,7 +17,7 @@ import numpy as np
 from optsched.engine.progress import Progress
 from optsched.families.rigid.certificate.format import Leaf, Node, Prices, RigidCertificate, Split
 from optsched.families.rigid.optimum.prices import ascend
-from optsched.families.rigid.optimum.problem import Problem, grid_bits, written
+from optsched.families.rigid.optimum.problem import RigidProblem, grid_bits, written
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
 
@@ -54,7 +54,7 @@ class StartTree:
     """
 
     def __init__(
-        self, problem: Problem, progress: Progress, target: float, end: int,
+        self, problem: RigidProblem, progress: Progress, target: float, end: int,
         deadline: int | None = None,
     ) -> None:  # fmt: skip
         self.problem, self.progress, self.target = problem, progress, target

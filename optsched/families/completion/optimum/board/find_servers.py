@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.completion.optimum.board.plans import Tables
+from optsched.families.completion.optimum.board.plans import BoardTables
 from optsched.families.completion.optimum.board.scratch import BoardWorkspace
 from optsched.families.completion.optimum.board.servers import Servers
 from optsched.families.completion.optimum.board.windows import find_left, fits, price_of
@@ -18,7 +18,7 @@ from optsched.scheduling.oracle.slots import plain_int
 
 @kernel(nogil=True, counted=False, forceinline=True)
 def on_one(
-    tables: Tables,
+    tables: BoardTables,
     servers: Servers,
     workspace: BoardWorkspace,
     k: int,
@@ -75,7 +75,7 @@ def on_one(
 
 @kernel(nogil=True, counted=False, forceinline=True)
 def _fill(
-    tables: Tables, workspace: BoardWorkspace, n: int, most: int, skip: int, limit: float
+    tables: BoardTables, workspace: BoardWorkspace, n: int, most: int, skip: int, limit: float
 ) -> float:
     """Put n workers on servers with room, on cheap classes first, at most ``most`` on each.
 
@@ -118,7 +118,7 @@ def _find_most(workspace: BoardWorkspace) -> None:
 
 
 @kernel(nogil=True, counted=False)
-def _somewhere(tables: Tables, workspace: BoardWorkspace, p: int, s: int) -> bool:
+def _somewhere(tables: BoardTables, workspace: BoardWorkspace, p: int, s: int) -> bool:
     """Whether enough of every resource is left for s PS, not always on the same server."""
     enough = True
     for r in range(workspace.most.size):
@@ -128,7 +128,7 @@ def _somewhere(tables: Tables, workspace: BoardWorkspace, p: int, s: int) -> boo
 
 @kernel(nogil=True, counted=False, forceinline=True)
 def on_many(
-    tables: Tables,
+    tables: BoardTables,
     servers: Servers,
     workspace: BoardWorkspace,
     k: int,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.families.completion.optimum.board.find_servers import on_many, on_one
-from optsched.families.completion.optimum.board.plans import Plans, Tables
+from optsched.families.completion.optimum.board.plans import BoardTables, Plans
 from optsched.families.completion.optimum.board.scratch import BoardWorkspace
 from optsched.families.completion.optimum.board.servers import TAKE, Servers, occupy
 from optsched.families.completion.optimum.board.windows import open_window, widen
@@ -24,7 +24,7 @@ LEAST_GAIN = 1e-9  # relative: what is not better than that by price comes too l
 
 @kernel(nogil=True, counted=False, forceinline=True)
 def insert(
-    tables: Tables,
+    tables: BoardTables,
     servers: Servers,
     plans: Plans,
     workspace: BoardWorkspace,
@@ -117,7 +117,7 @@ def insert(
 
 
 @kernel(nogil=True, counted=False, forceinline=True)
-def _line_up_all(tables: Tables, workspace: BoardWorkspace, i: int, latest: int) -> None:
+def _line_up_all(tables: BoardTables, workspace: BoardWorkspace, i: int, latest: int) -> None:
     """Line up the modes of job i where they may end first."""
     line, base = workspace.line, tables.first[i, 0]
     for c in range(latest + 1):
@@ -148,7 +148,7 @@ def _line_up(workspace: BoardWorkspace, x: int, latest: int) -> None:
 
 @kernel(nogil=True, counted=False, forceinline=True)
 def _cheap_at(
-    tables: Tables, k: int, c: int, weight: float, factor: float, best: float, latest: int
+    tables: BoardTables, k: int, c: int, weight: float, factor: float, best: float, latest: int
 ) -> int:
     """Return the first completion from c to ``latest`` at which mode k may be below ``best``."""
     least, m, last = tables.least, tables.type_of[k], tables.least.shape[1] - 1

@@ -19,7 +19,7 @@ from optsched.numbers.kernels import kernel
 FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)  # multiples of the prices
 
 
-class Tables(NamedTuple):
+class BoardTables(NamedTuple):
     """What no move changes: jobs, their modes sorted by (worker type, duration), demands, costs."""
 
     arrival: Ints  # (J,)
@@ -93,7 +93,7 @@ class Copies(NamedTuple):
     spare: Plans  # room for those of a move
 
 
-def tables_of(jobs: JobTables, prices: Floats) -> Tables:
+def tables_of(jobs: JobTables, prices: Floats) -> BoardTables:
     """Sort the modes of ``jobs``, and sum up prices of classes of servers (L, C, R)."""
     types, demand = jobs.types, jobs.types.worker_demand.T
     kinds = np.arange(len(types.worker_demand) + 1)
@@ -109,7 +109,7 @@ def tables_of(jobs: JobTables, prices: Floats) -> Tables:
         rows.append(np.array([sorted_types, *(column[order] for column in columns)]))
     worker_cost, ps_cost, least = sums_of(jobs, prices)
     kind, together, workers, duration, mask = np.ascontiguousarray(np.concatenate(rows, axis=1))
-    return Tables(
+    return BoardTables(
         arrival=jobs.arrival,
         soonest=jobs.arrival + np.array([modes.shortest or 0 for modes in jobs.modes], np.int64),
         weight=jobs.weight.astype(np.float64),
@@ -136,12 +136,12 @@ def tables_of(jobs: JobTables, prices: Floats) -> Tables:
 
 
 def sums_of(jobs: JobTables, prices: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return ``worker_cost``, ``ps_cost`` and ``least`` of `Tables` at prices (L, C, R)."""
+    """Return ``worker_cost``, ``ps_cost`` and ``least`` of `BoardTables` at prices (L, C, R)."""
     worker_cost, least = prefix_sums(prices, jobs.types.worker_demand)
     return worker_cost, prefix_sums(prices, jobs.types.ps_demand)[0], least
 
 
-def no_plans(tables: Tables) -> Plans:
+def no_plans(tables: BoardTables) -> Plans:
     """Return plans in which no job is in."""
     jobs = tables.arrival.size
     parts = min(tables.class_of.size, int(tables.workers.max(initial=1)))
@@ -161,7 +161,7 @@ def copy_plan(source: Plans, target: Plans, i: int) -> None:
 
 
 @kernel(nogil=True)
-def value_of(tables: Tables, plans: Plans, i: int, slots: int) -> float:
+def value_of(tables: BoardTables, plans: Plans, i: int, slots: int) -> float:
     """Return what job i earns: its weight times the slots after its end; 0 if it is not in."""
     k = plans.mode[i]
     if k < 0:
@@ -170,6 +170,6 @@ def value_of(tables: Tables, plans: Plans, i: int, slots: int) -> float:
 
 
 @kernel(nogil=True)
-def most_value(tables: Tables, i: int, slots: int) -> float:
+def most_value(tables: BoardTables, i: int, slots: int) -> float:
     """Return what job i earns at most."""
     return float(tables.weight[i] * (slots - tables.soonest[i]))

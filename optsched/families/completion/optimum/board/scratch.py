@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.completion.optimum.board.plans import Tables
+from optsched.families.completion.optimum.board.plans import BoardTables
 from optsched.numbers.arrays import Floats, Ints, Small, Units
 
 
@@ -36,7 +36,7 @@ class BoardWorkspace(NamedTuple):
     keys: Floats  # (J,) by which it sorts them
 
 
-def new_workspace(tables: Tables, unit: type[np.signedinteger], slots: int) -> BoardWorkspace:
+def new_workspace(tables: BoardTables, unit: type[np.signedinteger], slots: int) -> BoardWorkspace:
     """Return room for what moves note down."""
     servers, classes = tables.class_of.size, tables.worker_cost.shape[2]
     (types, resources), kinds, jobs = tables.e.shape, len(tables.z), tables.arrival.size

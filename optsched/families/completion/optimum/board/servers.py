@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from optsched.families.completion.optimum.board.plans import Plans, Tables
+from optsched.families.completion.optimum.board.plans import BoardTables, Plans
 from optsched.families.completion.optimum.board.scratch import BoardWorkspace
 from optsched.families.completion.optimum.relaxations.capacity import JobTables
 from optsched.families.completion.oracle.servers import MOST_UNITS, units_that_fit
@@ -123,7 +123,7 @@ def end_move(servers: Servers, undo: bool) -> None:
 
 
 @kernel(nogil=True, counted=False)
-def cut_again(tables: Tables, servers: Servers, plans: Plans, i: int, number: int) -> None:
+def cut_again(tables: BoardTables, servers: Servers, plans: Plans, i: int, number: int) -> None:
     """Let job i start and end this many times more, where segments are as if it did."""
     start, cuts = plans.start[i], servers.cuts
     end = start + tables.duration[plans.mode[i]]
@@ -211,7 +211,9 @@ def _mend(servers: Servers, x: int) -> None:
 
 
 @kernel(nogil=True, counted=False, forceinline=True)
-def _note_loads(tables: Tables, plans: Plans, workspace: BoardWorkspace, i: int, sign: int) -> int:
+def _note_loads(
+    tables: BoardTables, plans: Plans, workspace: BoardWorkspace, i: int, sign: int
+) -> int:
     """Write what job i takes of servers to ``workspace.loads`` and ``.at``; return how many."""
     parts, host, at, loads = plans.parts[i], plans.host[i], workspace.at, workspace.loads
     m, resources = tables.type_of[plans.mode[i]], loads.shape[1]
@@ -238,7 +240,12 @@ def _note_loads(tables: Tables, plans: Plans, workspace: BoardWorkspace, i: int,
 
 @kernel(nogil=True, counted=False, forceinline=True)
 def _change(
-    tables: Tables, servers: Servers, workspace: BoardWorkspace, count: int, row: int, last: int
+    tables: BoardTables,
+    servers: Servers,
+    workspace: BoardWorkspace,
+    count: int,
+    row: int,
+    last: int,
 ) -> bool:
     """Take the first ``count`` of ``workspace.loads`` from a row; return whether so much was free.
 
@@ -271,7 +278,12 @@ def _change(
 
 @kernel(nogil=True, counted=False, forceinline=True)
 def occupy(
-    tables: Tables, servers: Servers, plans: Plans, workspace: BoardWorkspace, i: int, sign: int
+    tables: BoardTables,
+    servers: Servers,
+    plans: Plans,
+    workspace: BoardWorkspace,
+    i: int,
+    sign: int,
 ) -> bool:
     """Take from the servers what job i uses by its plan: ``sign`` is TAKE; or GIVE it back.
 

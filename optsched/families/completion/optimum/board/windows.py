@@ -5,7 +5,7 @@ A job fits where the minimum of the profile over its window suffices (Mualem and
 
 from __future__ import annotations
 
-from optsched.families.completion.optimum.board.plans import Tables
+from optsched.families.completion.optimum.board.plans import BoardTables
 from optsched.families.completion.optimum.board.scratch import BoardWorkspace
 from optsched.families.completion.optimum.board.servers import Servers
 from optsched.numbers.arrays import Floats, Units
@@ -61,7 +61,7 @@ def find_left(servers: Servers, first: int, last: int, workspace: BoardWorkspace
 
 
 @kernel(nogil=True, counted=False)
-def fits(tables: Tables, m: int, n: int, p: int, s: int, left: Units, h: int) -> bool:
+def fits(tables: BoardTables, m: int, n: int, p: int, s: int, left: Units, h: int) -> bool:
     """Whether n workers and s PS fit into what is ``left`` (H R,) on server h, in units."""
     fits, resources = True, tables.e.shape[1]
     for r in range(resources):

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from optsched.families.completion.optimum.board.insertion import insert
 from optsched.families.completion.optimum.board.plans import (
+    BoardTables,
     Copies,
     Plans,
-    Tables,
     copy_plan,
     most_value,
     value_of,
@@ -55,7 +55,7 @@ def draw(state: State) -> float:
 
 @kernel(nogil=True)
 def anneal(
-    tables: Tables,
+    tables: BoardTables,
     servers: Servers,
     workspace: BoardWorkspace,
     copies: Copies,
@@ -117,7 +117,7 @@ def anneal(
 
 
 @kernel(nogil=True)
-def _choose(tables: Tables, plans: Plans, workspace: BoardWorkspace, state: State) -> int:
+def _choose(tables: BoardTables, plans: Plans, workspace: BoardWorkspace, state: State) -> int:
     """Fill ``workspace.out`` with jobs to take out, and all that are not in; return how many."""
     jobs, found = plans.mode.size, 0
     out, near = workspace.out, workspace.near
@@ -169,7 +169,7 @@ def _meet(plans: Plans, i: int, j: int) -> bool:
 
 @kernel(nogil=True)
 def _sort(
-    tables: Tables, spare: Plans, workspace: BoardWorkspace, number: int, state: State
+    tables: BoardTables, spare: Plans, workspace: BoardWorkspace, number: int, state: State
 ) -> None:
     """Sort the jobs that are out at random, roughly by density, or roughly as they started."""
     out, keys, kind = workspace.out, workspace.keys, int(draw(state) * 3)

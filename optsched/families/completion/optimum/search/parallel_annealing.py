@@ -16,9 +16,9 @@ import numpy as np
 
 from optsched.engine.progress import Progress
 from optsched.families.completion.optimum.board.plans import (
+    BoardTables,
     Copies,
     Plans,
-    Tables,
     copy_plan,
     no_plans,
 )
@@ -208,7 +208,7 @@ def differ(a: Plans, b: Plans, i: int) -> bool:
 
 @kernel(nogil=True)
 def adopt(
-    tables: Tables, servers: Servers, workspace: BoardWorkspace, plans: Plans, other: Plans
+    tables: BoardTables, servers: Servers, workspace: BoardWorkspace, plans: Plans, other: Plans
 ) -> None:
     """Let all jobs run as in ``other``, which is feasible."""
     jobs = plans.mode.size

@@ -22,7 +22,7 @@ from optsched.families.completion.certificate.conflicts import (
     share,
     total_credit,
 )
-from optsched.families.completion.certificate.kernels import PlatformArrays
+from optsched.families.completion.certificate.kernels import KernelPlatform
 from optsched.families.completion.certificate.program import Conflict
 from optsched.families.completion.certificate.timeline import UnfinishedError
 from optsched.numbers.arrays import Flags, Floats, Ints
@@ -42,7 +42,7 @@ def never() -> bool:
     return False
 
 
-def conflict_of(platform: PlatformArrays, runs: Ints, stop: Stop = never) -> Conflict | None:
+def conflict_of(platform: KernelPlatform, runs: Ints, stop: Stop = never) -> Conflict | None:
     """Return why some of the runs (E, 7) do not fit on single servers; None: unknown.
 
     None of these can be left out, and they are no longer than they need be.
@@ -74,7 +74,7 @@ def conflict_of(platform: PlatformArrays, runs: Ints, stop: Stop = never) -> Con
 
 
 def conflict_in_time(
-    platform: PlatformArrays,
+    platform: KernelPlatform,
     runs: Ints,
     stop: Stop = never,
     most: int | None = None,
@@ -112,7 +112,7 @@ class Credits:
         Whether to end, called after each pattern: a search for one takes up to a second.
     """
 
-    def __init__(self, platform: PlatformArrays, runs: Ints, stop: Stop) -> None:
+    def __init__(self, platform: KernelPlatform, runs: Ints, stop: Stop) -> None:
         self.platform, self.runs, self.stop = platform, runs, stop
         apart, classes = runs[:, APART], len(platform.servers)
         self.earned = np.stack([apart, np.ones(len(runs), np.int64)], axis=1)

@@ -8,8 +8,8 @@
 
 x_ic states that job i completes in slot c, one of few, of which b is the one before; s_ic is work
 that is done by then, beyond what is required; z_tp states that the machines host packing p in slot
-t, with n_pi workers of job i. Packings are columns (Gilmore and Gomory, 1961) that `Slots` prices
-at smoothed dual values of work (Wentges, 1997). `settle` is a diving heuristic that fixes packings
+t, with n_pi workers of job i. Packings are columns (Gilmore and Gomory, 1961). `SlotPricing` prices
+them at smoothed dual values of work (Wentges, 1997). `settle` is a diving heuristic that fixes packings
 slot by slot (Sadykov et al., 2019). The right side is slightly more than W_i, since at the end
 every slot has one packing.
 """
@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from optsched import solvers
-from optsched.families.oasis.optimum.configuration_lp.slots import Slot, Slots
+from optsched.families.oasis.optimum.configuration_lp.slots import PackedSlot, SlotPricing
 from optsched.numbers.arrays import Floats, Ints
 
 MARGIN = 0.008  # of a job's work
@@ -45,11 +45,11 @@ class LpPoint(NamedTuple):
     """A solution."""
 
     value: float
-    x: Floats  # (options,) of all jobs, see `SlotProgram.option`
+    x: Floats  # (options,) of all jobs, see `ConfigurationLp.option`
     z: Floats  # (packings,)
 
 
-class SlotProgram:
+class ConfigurationLp:
     """The program; packings come and go, jobs and completions are opened and closed.
 
     Parameters
@@ -59,7 +59,7 @@ class SlotProgram:
         Job -> slots in which it may complete, ascending; other jobs stay out.
     """
 
-    def __init__(self, slots: Slots, options: Mapping[int, Ints]) -> None:
+    def __init__(self, slots: SlotPricing, options: Mapping[int, Ints]) -> None:
         self.slots, self.options = slots, options
         inst, jobs = slots.blocks.inst, slots.blocks.jobs
         self.work = np.array(inst.work, float)
@@ -76,7 +76,7 @@ class SlotProgram:
                 self.place[i, : last + 1] = row
         self.of_job = {i: rows + slots.blocks.slots + k for k, i in enumerate(options)}
         self.every = np.arange(slots.blocks.slots)
-        self.packings: list[Slot] = []
+        self.packings: list[PackedSlot] = []
         self.known: set[tuple[int, bytes, bytes]] = set()
         self.lowest = dict.fromkeys(options, 0)  # the first option that is open; beyond: none is
         self.h = solvers.highs()
@@ -113,7 +113,7 @@ class SlotProgram:
                 self.h.addCol(0.0, 0.0, np.inf, rows.size, rows, np.array([1.0, -1.0]))
         self.first = self.h.getNumCol()
 
-    def add(self, packings: Sequence[Slot]) -> None:
+    def add(self, packings: Sequence[PackedSlot]) -> None:
         """Add packings that are new."""
         index: list[Ints] = []
         value: list[Floats] = []
@@ -166,7 +166,7 @@ class SlotProgram:
             self.add(self.slots.price_some(self.every, price, self.last, self.used(point)))
         return self.solve()[0]
 
-    def used(self, point: LpPoint) -> dict[int, Slot]:
+    def used(self, point: LpPoint) -> dict[int, PackedSlot]:
         """Return the packing of every slot that is used most; none where none is used."""
         order = np.argsort(point.z, kind="stable")
         some = order[point.z[order] > USED]

@@ -1,7 +1,7 @@
 """Large neighborhood search with a diving heuristic on the configuration LP.
 
 The neighborhood (Shaw, 1998) frees the decisions of a few jobs: whether they run, and when they
-complete. A dive re-decides them on the linear program of `SlotProgram`, with column generation
+complete. A dive re-decides them on the linear program of `ConfigurationLp`, with column generation
 after every decision (Sadykov et al., 2019): completions are postponed to where little completes
 later, and jobs that lack most work stay out. The decisions are kept if they earn no less. At the
 end every slot gets one of its packings.
@@ -16,8 +16,8 @@ import numpy as np
 from numpy.random import Generator
 
 from optsched.families.oasis.instance import OasisSchedule
-from optsched.families.oasis.optimum.configuration_lp.program import LpPoint, SlotProgram
-from optsched.families.oasis.optimum.configuration_lp.slots import Slot, Slots
+from optsched.families.oasis.optimum.configuration_lp.program import ConfigurationLp, LpPoint
+from optsched.families.oasis.optimum.configuration_lp.slots import PackedSlot, SlotPricing
 from optsched.families.oasis.optimum.relaxations.cutting_planes import LpGuidance
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
 from optsched.numbers.arrays import Floats, Ints
@@ -112,10 +112,10 @@ class SlotSearch:
         params: DiveParams = DiveParams(),
     ) -> None:
         self.blocks, self.rng, self.params = blocks, rng, params
-        self.slots = Slots(blocks, guide.prices, rng)
+        self.slots = SlotPricing(blocks, guide.prices, rng)
         ends = _completions(schedule)
         options = self._options(guide, ends)
-        self.program = SlotProgram(self.slots, options)
+        self.program = ConfigurationLp(self.slots, options)
         self.jobs = list(options)
         self.decided: set[int] = set()
         self.ending = 0.0  # seconds that settling the slots takes, as far as is known
@@ -287,7 +287,7 @@ class SlotSearch:
         """Give every slot one packing; return where the jobs run whose work is done."""
         return self.of_packings(self.program.used(self.program.settle(point)))
 
-    def of_packings(self, chosen: Mapping[int, Slot]) -> dict[int, JobPlan]:
+    def of_packings(self, chosen: Mapping[int, PackedSlot]) -> dict[int, JobPlan]:
         """Return where the jobs run whose work is done by packings, slot -> packing."""
         rows: dict[int, list[tuple[int, int, int, int]]] = {}
         left, utility = list(self.blocks.inst.work), self.blocks.arrays.utility

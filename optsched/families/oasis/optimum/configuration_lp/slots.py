@@ -33,7 +33,7 @@ LEVEL = 1e-3  # the same: what resources count for where the prices of both side
 
 
 @dataclass(frozen=True, eq=False)
-class Slot:
+class PackedSlot:
     """What all machines host in a slot."""
 
     slot: int
@@ -42,7 +42,7 @@ class Slot:
     hosted: tuple[Small, Small]  # (H, n) workers and (K, n) PS, by machine; more may have room
 
 
-class Slots:
+class SlotPricing:
     """Packs slots at prices of work.
 
     Parameters
@@ -86,8 +86,8 @@ class Slots:
         self.spare: Floats = SPARE * highest * sizes[0]  # (J,)
 
     def price_some(
-        self, slots: Ints, price: Floats, last: Ints, known: Mapping[int, Slot]
-    ) -> list[Slot]:
+        self, slots: Ints, price: Floats, last: Ints, known: Mapping[int, PackedSlot]
+    ) -> list[PackedSlot]:
         """Pack some slots at prices of work (J, T), beginning with what is known, slot -> packing.
 
         ``last`` (J,) are the slots up to which jobs may run.
@@ -116,10 +116,10 @@ class Slots:
             jobs = np.flatnonzero(pricing.may[s])
             if jobs.size:
                 both = hosted.worker[s][:, jobs], hosted.ps[s][:, jobs]
-                out.append(Slot(t, jobs, hosted.number[s, jobs], both))
+                out.append(PackedSlot(t, jobs, hosted.number[s, jobs], both))
         return out
 
-    def of(self, schedule: OasisSchedule) -> list[Slot]:
+    def of(self, schedule: OasisSchedule) -> list[PackedSlot]:
         """Return what the machines host in a schedule."""
         slots = self.blocks.slots
         hosted = [np.zeros((slots, *shape), np.int16) for shape in self.shapes]
@@ -132,5 +132,5 @@ class Slots:
         for t in range(slots):
             run = np.flatnonzero(number[t])
             both = hosted[0][t][:, run], hosted[1][t][:, run]
-            out.append(Slot(t, run, number[t, run], both))
+            out.append(PackedSlot(t, run, number[t, run], both))
         return [slot for slot in out if slot.jobs.size]

@@ -11,10 +11,10 @@ import numpy as np
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.relaxations.capacity import NEGLIGIBLE
 from optsched.families.oasis.optimum.relaxations.convexified_kernels import (
-    JobResults,
     Scratch,
     SideDemand,
     SweepJobs,
+    SweepResults,
     sweep,
 )
 from optsched.numbers.arrays import Floats, Ints
@@ -71,7 +71,7 @@ class RelaxedBlocks:
             SideDemand(demand[0], _units_that_fit(demand[0], capacity[0], count[0], a.chunks)),
             SideDemand(demand[1], _units_that_fit(demand[1], capacity[1], count[1], a.chunks)),
         )
-        self.found = JobResults(
+        self.found = SweepResults(
             np.zeros(self.blocks), np.full(self.blocks, -1, np.int64), np.zeros(self.blocks)
         )
         self.known: dict[bool, Scratch] = {}

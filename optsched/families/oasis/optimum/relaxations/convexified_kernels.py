@@ -57,7 +57,7 @@ class SideDemand(NamedTuple):
     max_units: Floats  # (I, C) how many all machines of a class hold together
 
 
-class JobResults(NamedTuple):
+class SweepResults(NamedTuple):
     """What the kernel finds of each job."""
 
     payoff: Floats  # (I,) at most this, at least 0
@@ -261,7 +261,7 @@ def sweep(
     prices: tuple[Floats, Floats],
     chosen: Ints,
     hulls: bool,
-    found: JobResults,
+    found: SweepResults,
     usage: tuple[Floats, Floats],
     scratch: Scratch,
 ) -> float:

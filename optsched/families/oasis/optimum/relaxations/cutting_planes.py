@@ -69,7 +69,7 @@ class LpGuidance:
 
 
 @dataclass(frozen=True)
-class Relaxed:
+class RelaxationState:
     """A solution of the program, and the bound of its prices."""
 
     program: _Matrix
@@ -183,7 +183,9 @@ class CutLoop:
         self.speeds += speeds
         self.done = not packings and not speeds and near <= known
 
-    def relax(self, node: Node, limits: Limits, jobs: set[int] | None = None) -> Relaxed | None:
+    def relax(
+        self, node: Node, limits: Limits, jobs: set[int] | None = None
+    ) -> RelaxationState | None:
         """Solve the program with all inequalities for the completions that ``node`` allows.
 
         ``jobs`` are those that take part, by default all that can earn something; None if none is
@@ -206,7 +208,7 @@ class CutLoop:
         prices = self.within(self._prices(program, duals, rows), node)
         bound, payoffs = self.evaluate(prices, node)
         completed = self._completed(program, x)
-        return Relaxed(program, rows, duals, completed, x, sound, prices, payoffs, bound)
+        return RelaxationState(program, rows, duals, completed, x, sound, prices, payoffs, bound)
 
     @staticmethod
     def _restrict(program: _Matrix, there: JobColumns, first: int, last: int) -> None:
