@@ -488,7 +488,8 @@ def findings_4(rows: Rows) -> Findings:
                  squares, unit="", note=_ranked(by))  # fmt: skip
     yield _p("p of rho", by["rho"], CLAIMED, below=True)
     yield effect("c_v is lower at the low level of rho: what the high one adds",
-                 MeanEstimate.of(ours), unit="", note=f"{low.mean:.4g} at the low level, {high.mean:.4g} at the high one"
+                 MeanEstimate.of(ours), unit="",
+                 note=f"{low.mean:.4g} at the low level, {high.mean:.4g} at the high one"
                  )  # fmt: skip
     for name in ("lam", "mu"):
         yield _p(f"{name} has limited impact, so that its p is not small", by[name], SIGNIFICANT)

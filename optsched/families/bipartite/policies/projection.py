@@ -245,7 +245,7 @@ def multiplier(
 def dominant(totals: Floats, beta: Floats, chosen: Ints) -> None:
     """Write k* (27) of each copy: the lowest k whose overhead is within 1e-9 of the largest.
 
-    ``totals`` (K, C), ``chosen`` (C,): see `ProjectedAscent`; ``beta`` (K,) is the overhead of a unit.
+    ``totals`` (K, C), ``chosen`` (C,): see `ProjectedAscent`; ``beta`` (K,): overhead of a unit.
     """
     for p in range(totals.shape[1]):
         worst = 0.0
@@ -340,7 +340,7 @@ def gradient_norm(
 ) -> float:
     """Return the Euclidean norm of the gradient (30) at ``y`` (n,) for ``jobs`` (C,).
 
-    ``rest``: see `Live`; ``totals`` (K, C): see `ProjectedAscent`; into ``chosen`` (C,) k* of each copy
+    ``rest``: see `Live`; ``totals`` (K, C): `ProjectedAscent`; into ``chosen`` (C,) k* of each copy
     is written.
     """
     start, port, resource, kind, alpha, beta, _, _, sum_kind, sum_alpha = channels

@@ -9,9 +9,9 @@
 x_ic states that job i completes in slot c, one of few, of which b is the one before; s_ic is work
 that is done by then, beyond what is required; z_tp states that the machines host packing p in slot
 t, with n_pi workers of job i. Packings are columns (Gilmore and Gomory, 1961). `SlotPricing` prices
-them at smoothed dual values of work (Wentges, 1997). `settle` is a diving heuristic that fixes packings
-slot by slot (Sadykov et al., 2019). The right side is slightly more than W_i, since at the end
-every slot has one packing.
+them at smoothed dual values of work (Wentges, 1997). `settle` is a diving heuristic that fixes
+packings slot by slot (Sadykov et al., 2019). The right side is slightly more than W_i, since at the
+end every slot has one packing.
 """
 
 from __future__ import annotations
