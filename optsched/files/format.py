@@ -229,6 +229,9 @@ def _taken_for(content: Any, made: Any) -> str | None:
     else:
         return _guessed(content, made)
     for key, inner, there in pairs:
+        kind = type(inner)
+        if (kind in NUMBERS and type(there) is not bool) or (kind is str and type(there) is str):
+            continue
         found = _taken_for(inner, there)
         if found is not None:
             between = "" if found.startswith(":") else "."
