@@ -56,11 +56,11 @@ def cells(options: Namespace) -> Iterator[Row]:
 def measure(cell: Row) -> Row:
     """Run the command, and the check of what it has written."""
     with TemporaryDirectory() as name:
-        folder = Path(name)
-        words = ["minimax", f"{__file__}:menu_{cell['length']}", "-o", "game.json", "--json"]
+        folder, game = Path(name), Path(name) / "game.json"
+        words = ["minimax", f"{__file__}:menu_{cell['length']}", "-o", str(game), "--json"]
         solved = watched(words, folder)
-        checked = watched(["verify", "game.json"], folder)
-        size = (folder / "game.json").stat().st_size / 2**20
+        checked = watched(["verify", str(game)], folder)
+        size = game.stat().st_size / 2**20
     return {"solve": solved, "check": checked, "file": size}
 
 

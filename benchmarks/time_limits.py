@@ -4,7 +4,7 @@ Every size (jobs, slots, machines, chunks, epochs, ...) is drawn from six orders
 far as the instance can still be built. The method is drawn as well, half of the time `auto`. Each
 solve has a process of its own. Time for compiling kernels does not count, as documented.
 
-    python benchmarks/time_limits.py                 (500 instances, about six hours)
+    python benchmarks/time_limits.py                 (500 instances, about an hour)
     python benchmarks/time_limits.py --seeds 15 --limits 0.5 2
 """
 
@@ -29,6 +29,7 @@ from optsched.process import timing
 LIMITS = (0.5, 2.0, 10.0)
 ORDERS = 6
 LARGEST = 10**5  # jobs, ports, nodes: each is an object
+NODES = 2**16  # the most that family `rigid` takes
 TABLE = 3 * 10**7  # numbers of a table of jobs and slots
 MEMORY = 12 << 30  # bytes of address space of one solve
 LINGER = 15.0  # seconds for which a thread that was left alone is watched
@@ -68,6 +69,11 @@ def drawn(family: str, rng: random.Random) -> tuple[Instance, Row]:
             if sizes["nodes"] * sizes["applications"] <= TABLE:
                 break
         return optsched.get_family(family).generate(seed=0, **sizes), sizes
+    if family == "rigid":
+        sizes = {name: size(rng) for name in ("jobs", "machines", "runs", "span")}
+        sizes = {**sizes, "jobs": min(sizes["jobs"], LARGEST), "machines": size(rng, NODES)}
+        content = _rigid(sizes, rng)
+        return optsched.get_family(family).instance.model_validate(content), sizes
     while True:
         names = ("jobs", "slots", "machines", "chunks", "epochs", "batches")
         sizes = {name: size(rng) for name in names}
@@ -161,6 +167,29 @@ def _completion(sizes: Row, rng: random.Random) -> Row:
         ],
         "ps_types": [{"demand": [1.0, 1.0], "bandwidth": 2.0}],
         "jobs": list(jobs),
+    }
+
+
+def _rigid(sizes: Row, rng: random.Random) -> Row:
+    """Return parallel jobs: run times up to ``runs`` seconds, arrivals within ``span`` seconds."""
+    most = sizes["machines"] if rng.random() < 0.5 else min(sizes["machines"], 8)
+    jobs = [
+        {
+            "arrival": rng.randrange(sizes["span"]),
+            "run": (run := rng.randint(1, sizes["runs"])),
+            "request": run * rng.randint(1, 5),
+            "tasks": min(most, size(rng)),
+            "need": [1],
+            "weight": rng.choice([1, 1, 7]),
+        }
+        for _ in range(sizes["jobs"])
+    ]
+    return {
+        "resources": ["cores"],
+        "packed": rng.random() < 0.3,
+        "objective": rng.choice(["flow", "wait", "slowdown", "makespan"]),
+        "machines": [{"name": "m", "count": sizes["machines"], "capacity": [1]}],
+        "jobs": jobs,
     }
 
 

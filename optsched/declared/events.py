@@ -22,14 +22,13 @@ from optsched.declared.model import (
     Cone,
     ConeKind,
     Declared,
-    Limit,
-    Number,
     Scalar,
     Solution,
     index_of,
     label,
     plain,
 )
+from optsched.numbers.json_float import Signed
 from optsched.numbers.resources import exact, slack
 from optsched.numbers.streams import Streams
 from optsched.policies.serialization import typed_wire
@@ -56,8 +55,8 @@ class NewRow(Frozen):
     """A row that becomes known."""
 
     name: str
-    lower: Limit = -math.inf
-    upper: Limit = math.inf
+    lower: Signed = -math.inf
+    upper: Signed = math.inf
 
 
 class NewCone(Frozen):
@@ -65,7 +64,7 @@ class NewCone(Frozen):
 
     name: str
     kind: ConeKind
-    members: tuple[tuple[Number, tuple[tuple[str, Number], ...]], ...] = Field(
+    members: tuple[tuple[float, tuple[tuple[str, float], ...]], ...] = Field(
         description="constant, and entries: variable, coefficient"
     )
 
@@ -76,7 +75,7 @@ class Event(Frozen):
     time: float
     columns: tuple[Column, ...] = ()
     rows: tuple[NewRow, ...] = ()
-    entries: tuple[tuple[str, str, Number], ...] = Field(
+    entries: tuple[tuple[str, str, float], ...] = Field(
         default=(), description="row, column, coefficient: of new columns, or of new rows"
     )
     decide: tuple[str, ...] = Field(default=(), description="variables to be decided now")
@@ -115,24 +114,18 @@ def events(inst: Declared, information: Information = "after") -> Iterator[Event
     for cone in inst.cones:
         time, new = _new_cone(inst, cone)
         cones.setdefault(time, []).append(new)
-    users: list[list[tuple[int, float]]] = [[] for _ in inst.columns]
-    for i, row in enumerate(inst.rows):
+    known: dict[float, list[tuple[str, str, float]]] = {}  # time -> coefficients of its new rows
+    users: list[list[tuple[str, float]]] = [[] for _ in inst.columns]  # rows that are older
+    for row, time in zip(inst.rows, inst.times, strict=True):
         for j, a in row.entries:
-            users[j].append((i, a))
+            if inst.columns[j].revealed <= time:
+                known.setdefault(time, []).append((row.name, inst.columns[j].name, a))
+            else:
+                users[j].append((row.name, a))
     for time in sorted({*columns, *decide}):
         fresh, named = rows.get(time, []), inst.columns
-        revealed = [
-            (inst.rows[i].name, named[j].name, a)
-            for i in fresh
-            for j, a in inst.rows[i].entries
-            if named[j].revealed <= time
-        ]
-        revealed += [
-            (inst.rows[i].name, named[j].name, a)
-            for j in columns.get(time, [])
-            for i, a in users[j]
-            if inst.times[i] < time
-        ]
+        revealed = known.get(time, [])
+        revealed += [(row, named[j].name, a) for j in columns.get(time, []) for row, a in users[j]]
         yield Event(
             time=time,
             columns=tuple(named[j] for j in columns.get(time, [])),

@@ -30,9 +30,9 @@ INDEX = re.compile(r"(?P<component>[^\[\]]+)\[(?P<index>.*)\]")
 
 
 def _moderate(x: float) -> float:
-    if not math.isfinite(x) or (x != 0 and not SMALLEST <= abs(x) <= LARGEST):
-        raise ValueError(f"{x:g} is out of range, expected 0 or a size from 1e-15 to 1e15")
-    return x
+    if x == 0 or SMALLEST <= abs(x) <= LARGEST:
+        return x
+    raise ValueError(f"{x:g} is out of range, expected 0 or a size from 1e-15 to 1e15")
 
 
 def _limit(x: float) -> float:

@@ -14,9 +14,10 @@ import math
 import re
 import reprlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -217,19 +218,21 @@ def _taken_for(content: Any, made: Any) -> str | None:
 
     Numbers are what the file means them to be: other programs that check it do not guess.
     """
+    pairs: Iterable[tuple[Any, Any, Any]]
     if isinstance(content, dict):
-        pairs = (
-            (k, x, made.get(k) if isinstance(made, Mapping) else getattr(made, str(k), None))
-            for k, x in content.items()
-        )
+        there = made if isinstance(made, dict) else getattr(made, "__dict__", {})
+        pairs = [(k, x, there.get(k)) for k, x in content.items()]
     elif isinstance(content, list) and isinstance(made, list | tuple):
         if NUMBERS.issuperset(map(type, content)) and bool not in map(type, made):
             return None
-        pairs = ((k, *both) for k, both in enumerate(zip(content, made, strict=False)))
+        pairs = zip(count(), content, made, strict=False)
     else:
         return _guessed(content, made)
-    for key, inner, there in pairs:
-        found = _taken_for(inner, there)
+    for key, inner, taken in pairs:
+        kind = type(inner)
+        if (kind in NUMBERS and type(taken) is not bool) or (kind is str and type(taken) is str):
+            continue
+        found = _taken_for(inner, taken)
         if found is not None:
             between = "" if found.startswith(":") else "."
             return f"{key}{between}{found}"

@@ -72,15 +72,16 @@ class Checked:
     standings: Sequence[Standing] = ()
 
 
-def recheck(path: Path) -> list[Recheck]:
-    """Evaluate the certificate of a file again; see `optsched.results.result.recheck`.
+def recheck_content(content: Mapping[str, Any], path: Path) -> list[Recheck]:
+    """Evaluate the certificate of a game again; see `optsched.results.result.recheck`.
 
     Raises
     ------
     InputError
-        The file cannot be read, or is no game.
+        ``content``, of the file at ``path``, is no game.
     """
-    return check_file(path).parts
+    with no_garbage():
+        return _checked(content, path).parts
 
 
 def check_file(path: Path) -> Checked:

@@ -87,20 +87,15 @@ class Sums:
         return self._ids[key]
 
 
-@dataclass
+@dataclass(slots=True)
 class _Row:
     """A row: its limits, the sum of what is decided, and what undecided columns can add."""
 
-    limits: Interval
+    low: float
+    high: float
     sum: int
     least: int
     most: int
-
-    def allowed(self) -> Interval:
-        return self.limits[0] - self.most, self.limits[1] - self.least
-
-    def free(self) -> Interval:
-        return self.limits[0] - self.least, self.limits[1] - self.most
 
 
 class RowBounds:
@@ -112,52 +107,53 @@ class RowBounds:
         program = inst.exact
         self.sums, self.place = sums, {c.name: j for j, c in enumerate(inst.columns)}
         self.bounds = [_range(inst, j) for j in range(len(inst.columns))]
-        self.users: list[list[tuple[int, int]]] = [[] for _ in inst.columns]
+        self.users: list[list[tuple[int, int, int, int]]] = [[] for _ in inst.columns]
         self.undecided = set(self.place)
         self.rows: dict[int, _Row] = {}
         for i, (entries, sides) in enumerate(zip(program.rows, program.sides, strict=True)):
             unit = scale // program.scale[i]
             low, high = sides
-            limits = (
-                -math.inf if low is None else low * unit,
-                math.inf if high is None else high * unit,
-            )
-            if not entries and not limits[0] <= 0 <= limits[1]:
+            lower = -math.inf if low is None else low * unit
+            upper = math.inf if high is None else high * unit
+            if not entries and not lower <= 0 <= upper:
                 raise InputError(f"constraint {inst.rows[i].name} cannot be satisfied")
-            row = _Row(limits, 0, 0, 0)
-            for j, a in entries:
-                least, most = self._ends(j, a * unit)
-                row.least, row.most = row.least + least, row.most + most
-                self.users[j].append((i, a * unit))
-            self.rows[i] = row
-
-    def _ends(self, j: int, a: int) -> tuple[int, int]:
-        low, high = self.bounds[j]
-        return (a * low, a * high) if a > 0 else (a * high, a * low)
+            row = self.rows[i] = _Row(lower, upper, 0, 0, 0)
+            for j, coefficient in entries:
+                a = coefficient * unit
+                least, most = a * self.bounds[j][a < 0], a * self.bounds[j][a > 0]
+                row.least += least
+                row.most += most
+                self.users[j].append((i, a, least, most))
 
     def decide(self, names: Sequence[str]) -> None:
         """Move columns from what is undecided into the sums."""
-        found: dict[int, list[tuple[str, int]]] = {}
+        found: dict[int, tuple[list[tuple[str, int]], list[int], list[int]]] = {}
         self.undecided.difference_update(names)
         for name in names:
-            for i, a in self.users[self.place[name]]:
+            for i, a, least, most in self.users[self.place[name]]:
                 if i in self.rows:
-                    found.setdefault(i, []).append((name, a))
-        for i, entries in found.items():
-            row = self.rows[i]
-            ends = [self._ends(self.place[name], a) for name, a in entries]
-            least, most = sum(e[0] for e in ends), sum(e[1] for e in ends)
-            row.sum = self.sums.extended(row.sum, tuple(entries), least, most)
-            row.least, row.most = row.least - least, row.most - most
+                    entries, lows, highs = found.setdefault(i, ([], [], []))
+                    entries.append((name, a))
+                    lows.append(least)
+                    highs.append(most)
+        for i, (entries, lows, highs) in found.items():
+            row, low, high = self.rows[i], sum(lows), sum(highs)
+            row.sum = self.sums.extended(row.sum, tuple(entries), low, high)
+            row.least -= low
+            row.most -= high
 
-    def matter(self) -> Iterator[tuple[int, _Row]]:
-        """Yield the rows that some values of their sum violate; the others are forgotten."""
+    def matter(self) -> Iterator[tuple[int, int, Interval, Interval]]:
+        """Yield the rows that some values of their sum violate; the others are forgotten.
+
+        With a row its sum, the values that violate no row yet, and those that never will.
+        """
         for i, row in [*self.rows.items()]:
-            (least, most), (low, high) = self.sums.range[row.sum], row.free()
+            least, most = self.sums.range[row.sum]
+            low, high = row.low - row.least, row.high - row.most
             if low <= least and most <= high:
                 del self.rows[i]
             else:
-                yield i, row
+                yield i, row.sum, (row.low - row.most, row.high - row.least), (low, high)
 
 
 def _range(inst: Declared, j: int) -> tuple[int, int]:
@@ -302,17 +298,16 @@ class GameTree:
         found: dict[int, GamePart] = {}
         users: dict[int, list[tuple[int, int]]] = {}
         for i in members:
-            for r, row in rows[i].matter():
-                allowed, free = row.allowed(), row.free()
-                users.setdefault(row.sum, []).append((i, r))
-                part = found.get(row.sum)
+            for r, total, allowed, free in rows[i].matter():
+                users.setdefault(total, []).append((i, r))
+                part = found.get(total)
                 if part is None:
-                    before, entries = self._sums.origin[row.sum]
-                    if row.sum in index:
-                        before, entries = row.sum, ()
+                    before, entries = self._sums.origin[total]
+                    if total in index:
+                        before, entries = total, ()
                     assert before == 0 or before in index
                     added = [(place[name], a) for name, a in entries]
-                    found[row.sum] = GamePart(index.get(before, -1), added, allowed, free)
+                    found[total] = GamePart(index.get(before, -1), added, allowed, free)
                 else:
                     part.allowed = _both(part.allowed, allowed)
                     part.free = _both(part.free, free)

@@ -173,7 +173,11 @@ def _texts(path: Path, draw: random.Random) -> None:
         texts += [("word", "text", text) for (text,) in db.execute("SELECT text FROM word")]
         table, column, text = draw.choice([texts[0], *texts])
         content = json.loads(text)
-        new = damaged(content, draw) if isinstance(content, dict) else draw.choice(("x", "-1"))
+        new = (
+            damaged(content, draw)
+            if isinstance(content, dict) and content
+            else draw.choice(("x", "-1"))
+        )
         with contextlib.suppress(sqlite3.Error, UnicodeError):
             db.execute(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", (new, text))
         db.commit()

@@ -58,7 +58,7 @@ def places(content: Any) -> list[tuple[Any, Any]]:
 def damaged(content: Any, rng: random.Random) -> str:
     """Return the text of ``content`` with a damage or two; ``content`` is changed."""
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        where, key = rng.choice(places(content))
+        where, key = rng.choice(places(content) or [({"x": 1}, "x")])  # nothing may be left
         old = where[key]
         number = isinstance(old, int | float) and abs(old) < 1e300
         kind = rng.random()

@@ -12,7 +12,7 @@ from second_checker import NODE, answers
 from sweeps import sweep
 
 import optsched
-from optsched.minimax.files import recheck
+from optsched.minimax.files import check_file
 from optsched.problem import InputError, PolicyError
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="there is no Node")
@@ -35,7 +35,7 @@ def verdicts(contents, folder):
         files.append(folder / f"{k}.json")
         files[-1].write_text(json.dumps(content))
         try:
-            found = recheck(files[-1])
+            found = check_file(files[-1]).parts
         except InputError:
             found = []
         good = bool(found) and all(part.accepted for part in found)
@@ -179,6 +179,6 @@ def test_a_node_stands_for_one_state(tmp_path):
     other[2][1] = one[2][1]
     path = tmp_path / "forged.json"
     path.write_text(json.dumps(content))
-    ((mine,), (theirs,)) = recheck(path), answers([path], tmp_path)[str(path)]
+    ((mine,), (theirs,)) = check_file(path).parts, answers([path], tmp_path)[str(path)]
     assert "another state" in mine.complaints[0]
     assert "another state" in theirs["complaints"][0]

@@ -41,14 +41,17 @@ def verify(
     """
     from optsched.cli.progress_display import Ticker
     from optsched.files.format import load_instance, read_json
-    from optsched.minimax.files import recheck as recheck_game
+    from optsched.minimax.files import recheck_content as recheck_game
+    from optsched.process.garbage import no_garbage
     from optsched.results.load import load_schedule
-    from optsched.results.result import recheck
+    from optsched.results.result import recheck_content
 
     if output is not None:
         writable(output)  # or else nobody need begin
     known = "instance", "schedule", "run", "result", "minimax"
-    kinds = [read_json(f, *known)["kind"] for f in files]
+    with no_garbage():
+        contents = [read_json(f, *known) for f in files]
+    kinds = [content["kind"] for content in contents]
     if kinds == ["instance", "schedule"]:
         instance = load_instance(files[0])
         schedule = load_schedule(files[1], instance)
@@ -65,9 +68,10 @@ def verify(
             "expected an instance and a schedule, or results"
         )
     accepted, checks = True, []
-    for path, kind in zip(files, kinds, strict=True):
+    for path, kind, content in zip(files, kinds, contents, strict=True):
         with Ticker(f"checking {path}"):
-            derived = recheck_game(path) if kind == "minimax" else recheck(path)
+            again = recheck_game if kind == "minimax" else recheck_content
+            derived = again(content, path)
         for found in derived:
             if not as_json:
                 messages.result(f"{path}: {found}")

@@ -169,3 +169,19 @@ def test_no_jobs():
             found = optsched.solve(empty, method=method, work_limit=1000)
             assert found.bound == 0 or found.bound is None
             assert method == "relaxation" or found.value == 0
+
+
+def test_more_jobs_times_nodes_than_a_schedule_can_hold_are_refused():
+    job = {"arrival": 0, "run": 1, "request": 1, "need": [1]}
+    inst = FAMILY.instance.model_validate(
+        {
+            "resources": ["cores"],
+            "packed": True,
+            "machines": [{"count": 2**16, "capacity": [1]}],
+            "jobs": [job] * 2**12,
+        }
+    )
+    with pytest.raises(
+        optsched.InputError, match="4096 jobs are packed onto 65536 nodes, expected at most"
+    ):
+        optsched.solve(inst, work_limit=10)

@@ -15,11 +15,13 @@ from optsched.families.rigid.instance import Cost, RigidInstance, RigidSchedule
 from optsched.families.rigid.optimum.prices import Priced
 from optsched.families.rigid.optimum.search import Load, listed, queue
 from optsched.numbers.arrays import Floats, Ints
+from optsched.problem import InputError
 from optsched.process import work_units
 
 NEVER = 2**61
 SLICE = 2_000_000  # elementary steps of a turn: some milliseconds
 MOST_BITS = 40
+LARGEST = 2**27  # jobs times nodes: a schedule on the nodes is a table of them, 1 GB
 
 
 class RigidProblem:
@@ -28,6 +30,11 @@ class RigidProblem:
     def __init__(self, inst: RigidInstance) -> None:
         self.inst, a = inst, inst.arrays
         self.n = len(inst.jobs)
+        if self.n * len(a.bins) > LARGEST:
+            raise InputError(
+                f"{self.n} jobs are packed onto {len(a.bins)} nodes, expected at most {LARGEST} "
+                "jobs times nodes; pool the capacity (packed: false), or take a window of the log"
+            )
         costs = [Cost(inst.objective, job) for job in inst.jobs]
         self.jobs = Priced(
             a.arrival,
