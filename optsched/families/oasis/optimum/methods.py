@@ -151,7 +151,7 @@ def _branch(search: Portfolio) -> None:
         problem, target=target, stop=stop, proved=proved, relaxed=relaxed, threads=in_parallel
     )
     repairs = FixAndOptimize(
-        problem, progress, target, seed=search.seed, in_parallel=search.threads > 1, params=params
+        problem, progress, target, seed=search.seed, parallel=search.threads > 1, params=params
     )
     with repairs:
         tree.run()
