@@ -55,7 +55,8 @@ One rule gives all verdicts, with five outcomes:
   does not hold 0), in the paper's direction, and of its size, if it prints any: the paper's number
   is in our interval, or ours is within a factor of {SAME_SIZE:g}. A count is the paper's unless
   Fisher's exact test separates the two (p < 0.05); a limit is kept by the whole interval. If the
-  ends of our interval differ by more than a factor of {WIDEST:g}, nothing *holds*.
+  ends of our interval differ by more than a factor of {WIDEST:g}, nothing *holds*. Significance is
+  judged by the paper's own test on our runs, the analysis of variance of Figs. 4 and 6 of the bags.
 - *{Support.DIRECTION}*: the effect is there, but of another size, or our interval is wider than
   that. Of a theorem: it holds under a condition, or in part.
 - *{Support.UNKNOWN} (n = ...)*: our interval over n instances holds 0, or the limit; or both

@@ -96,6 +96,10 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
               "with one alpha for all rounds; with one per round windows overlap",
               "errata/test_completion.py::test_completion_5_windows_of_an_alpha_per_round_overlap",
               ("COMPLETION-5",)),
+        Claim("Lemma 2: alpha rounds of A_dual schedule at least the optimal weight", DIRECTION,
+              "with the gamma of A_maxweight; for gamma close to 1 one round more may be needed",
+              "errata/test_completion.py::test_completion_16_one_round_more_than_lemma_2",
+              ("COMPLETION-16",)),
         Claim("Theorem 5: A_online is 4 alpha-competitive", HOLDS,
               "no instance beyond it: random ones, and a hunt whose worst ratio is 5.19 where the "
               "theorem has 172",

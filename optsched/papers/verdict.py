@@ -4,13 +4,14 @@ One function, `decide`, judges them all:
 
 1. With no number, a single instance, or no difference on any instance, we *cannot tell*.
 2. An effect is separated from noise by the 95 % interval of its paired differences over instances.
-If
-   that holds 0 we *cannot tell*; if it lies on the other side the statement *does not hold*.
+   If that holds 0 we *cannot tell*; if it lies on the other side the statement *does not hold*.
 3. A statement *holds* if our number is the paper's: it is between half and twice of it, the paper's
    number is in our interval, or the whole interval keeps the paper's limit; and if the interval is
    not wider than a factor of 4. An effect that the paper has too, but of another size or less
    exactly known, *holds in direction*.
 4. A number without a direction, or a limit, *does not hold* where the whole interval states it.
+
+A significance that the paper states is judged by its own test, at its level (`stated`).
 
 Statements whose units or data are not printed are shown, and *not testable*.
 """
@@ -358,7 +359,7 @@ def stated(
     paper: float | None = None,
     bound: Bound = "",
 ) -> Finding:
-    """Judge a statement that is true or not, and about which no noise is possible."""
+    """Judge what is true or not: no noise is possible, or the paper's own test judges it."""
     verdict = Support.HOLDS if holds else Support.FAILS
     return Finding(claim, paper, ours, verdict, bound=bound, note=note)
 

@@ -189,3 +189,19 @@ def test_completion_10_algorithm_7_puts_all_workers_on_one_server():
 def test_completion_13_the_price_of_a_full_server():
     lam = price_base(150)
     assert lam ** (4 / 4) - 1 == lam - 1 == 2 * 150 * 150 * 4
+
+
+def test_completion_16_one_round_more_than_lemma_2():
+    def alpha(total, gamma):  # (6), weights in units of the least
+        return math.floor(math.log(total) / (math.log(gamma) - math.log(gamma - 1))) + 1
+
+    first, second, gamma = 1.5, 1.2, 1.25  # each needs all servers until tau
+    assert alpha((first + second) / second, gamma) == 1
+    assert first / gamma <= second < first  # the second is good enough for the only round
+    for gamma in (5.0, 2 * math.log2(price_base(150))):
+        for best in np.geomspace(1, 1e4, 300).tolist():  # of which another job takes the place
+            missing, rounds = best, 0
+            while missing > 0:
+                missing -= max(missing / gamma, 1.0)
+                rounds += 1
+            assert rounds <= alpha(best + 1, gamma)

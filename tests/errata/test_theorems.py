@@ -46,7 +46,9 @@ def test_theorems_and_lemmas_of_all_papers_are_listed():
     assert numbers("oasis", "Theorem") == {1, 2, 3, 4}
     assert numbers("oasis", "Lemma") == {1, 2, 3}
     assert numbers("dmlrs", "Theorem") == {2, 3}
+    assert numbers("dmlrs", "Lemma") == numbers("dmlrs", "Fact") == {1}
     assert numbers("completion", "Theorem") == set(range(1, 9))
+    assert numbers("completion", "Lemma") == {1, 2}
     assert numbers("bipartite", "Theorem") == numbers("bipartite", "Proposition") == {1}
 
 
