@@ -165,7 +165,7 @@ class Outcome:
 def score(tally: Mapping[Support, int]) -> str:
     """Return how many statements of those that can be tested hold, in direction at least.
 
-    >>> score({Verdict.HOLDS: 3, Verdict.DIRECTION: 1, Verdict.UNKNOWN: 2, Verdict.UNTESTABLE: 5})
+    >>> score({Support.HOLDS: 3, Support.DIRECTION: 1, Support.UNKNOWN: 2, Support.UNTESTABLE: 5})
     '4 of 6 statements hold (1 in direction; cannot tell 2; not testable 5)'
     """
     held = tally.get(Support.HOLDS, 0) + tally.get(Support.DIRECTION, 0)
