@@ -267,6 +267,7 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "lines"),
     [

@@ -143,6 +143,7 @@ def test_auto_grows_a_tree_where_the_instance_is_large(crowded, monkeypatch):
     assert shadow_prices(inst, certificate)  # the root has prices
 
 
+@pytest.mark.slow
 def test_damaged_trees_are_weaker_or_rejected(crowded):
     inst, tree, bounds = crowded
     certificate = certify_parts(inst, tree.root)

@@ -193,6 +193,7 @@ def test_the_judge_hears_of_better_schedules_only(monkeypatch):
         assert all(a < b for a, b in pairwise(heard))
 
 
+@pytest.mark.slow
 def test_schedules_of_many_entries_are_judged_alike():
     inst = generate("small", seed=3, jobs=20, slots=12, machines=12)
     schedule = solve(inst, method="search", time_limit=0.5).schedule
