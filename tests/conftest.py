@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import shutil
 import signal
 import sys
@@ -31,6 +32,36 @@ gc.set_threshold(500_000, 20, 20)  # models and compilers make many objects that
 # a hundred processes are started: they need not compile the package's modules each
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+FAMILIES = ("bipartite", "bot", "completion", "dmlrs", "oasis", "rigid")
+FAMILY = re.compile(rf"(?<![a-z])({'|'.join(FAMILIES)})(?![a-z])")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let each process begin with families of its own, so that no two compile the same kernels.
+
+    xdist hands out equal parts of the list, and moves what is left of them later.
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    parts: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    others = []
+    for item in items:
+        if family := FAMILY.search(item.nodeid):
+            parts[FAMILIES.index(family[1]) * workers // len(FAMILIES)].append(item)
+        else:
+            others.append(item)
+    for part in parts:
+        room = max(0, len(items) // workers - len(part))
+        part += others[:room]
+        del others[:room]
+    items[:] = [item for part in (*parts, others) for item in part]
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over the modules, which stay."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -188,6 +188,7 @@ def test_machines_are_split_where_numbers_do_not_pack():
     assert check(inst, certificate) == pytest.approx(50, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["branch-and-price", "auto"])
 def test_the_answer_is_right_where_numbers_do_not_pack(method):
     inst = never_fits_together()

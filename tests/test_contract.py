@@ -24,7 +24,12 @@ from optsched.scheduling.placement import Placement
 
 EXAMPLE = {"intervals": ("greedy", "posted")}  # of docs/examples
 POLICIES: Mapping[str, tuple[str, ...]] = {f.name: (*f.policies,) for f in families().values()}
-EACH = [(f, policy) for f, named in (POLICIES | EXAMPLE).items() for policy in named]
+SLOW = [("dmlrs", "re-solve")]  # hundreds of programs
+EACH = [
+    pytest.param(f, policy, marks=[pytest.mark.slow] if (f, policy) in SLOW else [])
+    for f, named in (POLICIES | EXAMPLE).items()
+    for policy in named
+]
 TELLING = {"bipartite": "counts", "completion": "mid"}  # presets; in "small" little is to come
 SMALLER = {("completion", "re-solve"): "small"}  # presets; in "mid" it is refused
 AT_ONCE = ("bot",)  # all bags are there from the start: nothing is to come
@@ -103,7 +108,9 @@ def foresees(family: Family, inst: Instance, policy: Policy) -> bool:
     return False
 
 
-@pytest.mark.parametrize(("family", "name"), [each for each in EACH if each[0] not in AT_ONCE])
+@pytest.mark.parametrize(
+    ("family", "name"), [each for each in EACH if each.values[0] not in AT_ONCE]
+)
 def test_what_comes_later_changes_no_decision_before_it(family, name):
     inst = drawn(family, 5, SMALLER.get((family, name), TELLING.get(family, "small")))
     assert not foresees(get_family(family), inst, get_family(family).policies[name]())

@@ -9,6 +9,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from sweeps import sweep
 from terminal import piped
 
 import optsched
@@ -267,6 +268,7 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("what", "lines"),
     [
@@ -346,6 +348,7 @@ def test_what_a_policy_prints_goes_to_stderr(folder, sealed):
             assert way in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["-", "/dev/stdout"])
 def test_a_run_that_is_written_to_stdout_stays_whole(folder, target):
     (folder / "loud.py").write_text(LOUD)
@@ -467,7 +470,7 @@ FOUND = {
 }
 
 
-@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.parametrize("name", sweep(FOUND, quick=2))
 def test_whatever_a_policy_does_is_its_error(folder, name):
     (folder / "rude.py").write_text(RUDE)
     found = piped("run", "small.json", "-p", f"rude:{name}", "-q", folder=folder)

@@ -10,6 +10,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import optsched
@@ -25,34 +26,43 @@ REFERENCE = re.compile(r"\bas\s+in\s+`(\w+)`")  # "arrays as in `cheapest`"
 Definition = ast.FunctionDef | ast.ClassDef
 
 
-def definitions() -> Iterator[tuple[Path, Definition]]:
+@cache
+def by_name() -> dict[str, list[tuple[Path, Definition]]]:
+    found: dict[str, list[tuple[Path, Definition]]] = defaultdict(list)
     for path in sorted(ROOT.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, Definition):
-                yield path, node
+                found[node.name].append((path, node))
+    return found
 
 
-DEFINED = [*definitions()]
-BY_NAME: dict[str, list[tuple[Path, Definition]]] = defaultdict(list)
-for _path, _node in DEFINED:
-    BY_NAME[_node.name].append((_path, _node))
-KERNELS = {
-    f"{path.relative_to(ROOT)}:{node.name}": (path, node)
-    for path, node in DEFINED
-    if isinstance(node, ast.FunctionDef)
-    and any(re.match(r"kernel\b", ast.unparse(d)) for d in node.decorator_list)
-}
-HANDED = {  # the tuples that kernels take
-    name for _, k in KERNELS.values() for a in k.args.args if a.annotation is not None
-    for name in re.findall(r"\w+", ast.unparse(a.annotation))
-}  # fmt: skip
-TUPLES = {
-    f"{path.relative_to(ROOT)}:{node.name}": (path, node)
-    for path, node in DEFINED
-    if isinstance(node, ast.ClassDef)
-    and node.name in HANDED
-    and "NamedTuple" in map(ast.unparse, node.bases)
-}
+@cache
+def kernels() -> dict[str, tuple[Path, ast.FunctionDef]]:
+    return {
+        f"{path.relative_to(ROOT)}:{name}": (path, node)
+        for name, defined in by_name().items()
+        for path, node in defined
+        if isinstance(node, ast.FunctionDef)
+        and any(re.match(r"kernel\b", ast.unparse(d)) for d in node.decorator_list)
+    }
+
+
+@cache
+def tuples() -> dict[str, tuple[Path, ast.ClassDef]]:
+    """Return the named tuples that kernels take."""
+    handed = {
+        name
+        for _, kernel in kernels().values()
+        for a in kernel.args.args
+        if a.annotation is not None
+        for name in re.findall(r"\w+", ast.unparse(a.annotation))
+    }
+    return {
+        f"{path.relative_to(ROOT)}:{name}": (path, node)
+        for name in handed
+        for path, node in by_name().get(name, ())
+        if isinstance(node, ast.ClassDef) and "NamedTuple" in map(ast.unparse, node.bases)
+    }
 
 
 def parts(node: Definition) -> Iterator[tuple[str, str, int]]:
@@ -83,7 +93,7 @@ def said(path: Path, node: Definition, name: str, line: int) -> bool:
     return any(re.search(form, doc) for form in forms) or any(
         said(there, other, name, at)
         for referred in REFERENCE.findall(doc)
-        for there, other in BY_NAME[referred]
+        for there, other in by_name().get(referred, ())
         if other is not node
         for known, _, at in parts(other)
         if known == name
@@ -93,7 +103,7 @@ def said(path: Path, node: Definition, name: str, line: int) -> bool:
 def test_arrays_have_shapes():
     silent = [
         f"{name}: {a}"
-        for name, (path, node) in (KERNELS | TUPLES).items()
+        for name, (path, node) in (kernels() | tuples()).items()
         for a, kind, at in parts(node)
         if ARRAY.search(kind) and not said(path, node, a, at)
     ]
@@ -110,7 +120,7 @@ def told(path: Path, node: Definition) -> str:
     text += [
         told(there, other)
         for referred in REFERENCE.findall(doc)
-        for there, other in BY_NAME[referred]
+        for there, other in by_name().get(referred, ())
         if other is not node
     ]
     return "\n".join(text)
@@ -119,7 +129,7 @@ def told(path: Path, node: Definition) -> str:
 def test_arrays_have_units():
     silent = [
         f"{name}: {a}"
-        for name, (path, node) in (KERNELS | TUPLES).items()
+        for name, (path, node) in (kernels() | tuples()).items()
         for a, kind, _ in parts(node)
         for ending, unit in UNITS.items()
         if ARRAY.search(kind)
@@ -130,5 +140,5 @@ def test_arrays_have_units():
 
 
 def test_kernels_are_found():
-    assert len(KERNELS) > 200
-    assert len(TUPLES) > 40
+    assert len(kernels()) > 200
+    assert len(tuples()) > 40

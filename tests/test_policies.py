@@ -245,6 +245,7 @@ class Accident(Blind):
         return y
 
 
+@pytest.mark.slow
 def test_writing_into_capacities_changes_neither_optimum_nor_judge(bipartite):
     best = compare(bipartite, ["drf"], time_limit=60)
     for policy in (Headroom(), Accident()):

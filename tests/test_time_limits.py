@@ -80,6 +80,7 @@ def training(family, jobs, slots, machines, **more):
     return get_family(family).instance.model_validate(frame | rest | {"jobs": made})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "sizes"),
     [

@@ -96,6 +96,7 @@ def test_a_policy_that_fails_is_told():
     assert found.worst.instance.applications[0].master != 0
 
 
+@pytest.mark.slow
 def test_a_hunt_goes_on(tmp_path):
     path = tmp_path / "worst.json"
     whole = find_worst_case(BAGS, evaluations=50, seed=3)
@@ -132,6 +133,7 @@ def test_what_is_known_is_not_evaluated_again(tmp_path):
     assert find_worst_case(BAGS, evaluations=15, path=path).worst is None
 
 
+@pytest.mark.slow
 def test_several_searches_share_a_notebook(tmp_path):
     path = tmp_path / "worst.json"
     both = find_worst_case(BAGS, evaluations=26, searches=2, path=path)
@@ -196,6 +198,7 @@ def test_what_cannot_be_hunted_is_refused(monkeypatch):
         find_worst_case(BAGS)
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     asked = ["worst-case", "--family", "bot", "--policy", "local-share", "--preset", "small"]

@@ -134,6 +134,7 @@ def test_damage_proves_no_more_than_is_true(seed, damage):
         return
 
 
+@pytest.mark.slow
 def test_a_program_of_another_instance_is_refused():
     inst, _, made = whole(SEEDS[0])
     jobs = [job.model_copy(update={"weight": job.weight + 1}) for job in inst.jobs]
@@ -149,6 +150,7 @@ def test_a_program_of_another_instance_is_refused():
         return
 
 
+@pytest.mark.slow
 def test_a_program_for_fewer_servers_is_refused():
     inst, best, made = whole(SEEDS[1])
     larger = type(inst).model_validate(inst.model_dump() | {"servers": inst.servers * 2})
@@ -160,6 +162,7 @@ def test_a_program_for_fewer_servers_is_refused():
         check(larger, forged)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_conflicts_show_is_needed(seed):
     inst, best, made = whole(seed)

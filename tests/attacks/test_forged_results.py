@@ -8,6 +8,7 @@ from contextlib import suppress
 import pytest
 from forging import look, refused_or_right, worse
 from independent.cases import AXES, case
+from sweeps import sweep
 
 from optsched import simulate, solve
 from optsched.pages.page import report
@@ -68,7 +69,7 @@ def solved():
     return get
 
 
-@pytest.fixture(params=list(AXES))
+@pytest.fixture(params=sweep(sorted(AXES), quick=2))
 def mine(request, solved):
     return solved(request.param)
 

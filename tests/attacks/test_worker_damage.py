@@ -123,6 +123,7 @@ def priced(inst, best, draw):
     return proof.DmlrsCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
 
 
+@pytest.mark.slow
 @both
 def test_undamaged_they_are_true(family):
     facts = get_family(family)
@@ -178,6 +179,7 @@ def damage(raw, draw):
                 part[k], part[-1] = part[-1], part[k]
 
 
+@pytest.mark.slow
 @both
 def test_damaged_certificates_prove_what_is_true_or_nothing(family):
     facts, held = get_family(family), {True: 0, False: 0}
@@ -200,6 +202,7 @@ def test_damaged_certificates_prove_what_is_true_or_nothing(family):
     assert min(held.values()) >= 100, held
 
 
+@pytest.mark.slow
 @both
 def test_no_damaged_schedule_is_worth_more_than_the_optimum(family):
     facts, held = get_family(family), {True: 0, False: 0}
@@ -229,6 +232,7 @@ def told(inst, schedule, **how):
     return verdict
 
 
+@pytest.mark.slow
 @both
 def test_damaged_results_are_refused_or_true(family, tmp_path):
     held = {True: 0, False: 0}

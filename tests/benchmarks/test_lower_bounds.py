@@ -29,6 +29,7 @@ def played(request):
     return bound, game, instances
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(NODE is None, reason="there is no Node")
 def test_both_checkers_accept(tmp_path):
     files = [FOLDER / f"{bound.name}.json" for bound in BOUNDS]

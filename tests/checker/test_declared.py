@@ -101,6 +101,7 @@ def results(tmp_path_factory):
     return made
 
 
+@pytest.mark.slow
 def test_certificates_have_everything(results):
     trees = [json.loads(path.read_text())["optimum"]["certificate"] for path in results]
     trees = [tree for tree in trees if tree]
@@ -111,6 +112,7 @@ def test_certificates_have_everything(results):
     assert any(node.get("cones") for tree in trees for node in tree["nodes"])
 
 
+@pytest.mark.slow
 def test_whole_and_damaged_results(results, tmp_path):
     files = [
         *results,

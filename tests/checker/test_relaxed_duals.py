@@ -68,7 +68,7 @@ def drawn_duals(inst: Instance, certificate: dict[str, Any], draw: random.Random
 
 
 @pytest.mark.parametrize("number", sweep([12, 100], quick=1))
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", sweep(CASES, quick=1))
 def test_any_duals_of_the_relaxation(case, number, tmp_path):
     name, options = CASES[case]
     draw, files, family = random.Random(number), [], optsched.get_family(name)

@@ -69,6 +69,7 @@ def test_other_solvers_find_what_solve_finds(solver, family, seed, tmp_path):
     assert solver(path) == pytest.approx(found.value, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_jobs_may_run_on_after_the_horizon(tmp_path):
     """An export that ended at the horizon would request more than the best."""
     late = 0

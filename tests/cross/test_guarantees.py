@@ -69,6 +69,7 @@ def test_a_job_that_fills_a_machine_breaks_the_theorem_and_nothing_is_promised(f
     assert run.guarantee is None
 
 
+@pytest.mark.slow
 def test_it_holds_where_everything_was_tried():
     for seed in range(150):
         inst = random_instance(seed)
@@ -92,6 +93,7 @@ def contended(family, seed, most=150):
     return one_machine(family, capacity, *jobs), capacity
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", sweep(range(0, 200, 40), 1))
 def test_it_holds_where_demands_are_small_and_where_they_are_not(first):
     kinds = {"theorem": 0, "more": 0}
@@ -106,6 +108,7 @@ def test_it_holds_where_demands_are_small_and_where_they_are_not(first):
     assert min(kinds.values()) >= 4, kinds
 
 
+@pytest.mark.slow
 def test_that_of_pd_ors_holds_where_demands_are_small_and_where_they_are_not():
     promised = []
     for seed in range(100):

@@ -191,6 +191,7 @@ def refuse_or_prove_less(number):
     assert inst.exact.sign * bound <= best + 1e-7 * max(1.0, abs(best))
 
 
+@pytest.mark.slow
 def test_forged_certificates_are_refused_or_prove_less():
     for number in range(2000):
         refuse_or_prove_less(number)

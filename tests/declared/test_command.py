@@ -164,6 +164,7 @@ def test_only_options_that_exist_are_suggested(folder, command):
         run(command, *words, "slots.py:orders", "--jobs", "4", "-o", "w.json")
 
 
+@pytest.mark.slow
 def test_many_seeds_make_a_campaign(folder):
     (folder / "knapsack.py").write_text(FILE.replace('"items": 60', '"items": 12'))
     words = ["ratio", "knapsack.py:knapsack", "--seeds", "3", "-p", "greedy", "--json"]
@@ -287,6 +288,7 @@ def commands(group, before=""):
         yield from commands(command, f"{name} ") if inner else [f"{before}{name}"]
 
 
+@pytest.mark.slow
 def test_no_command_runs_code_that_only_a_file_names(call, folder):
     """Nor does a command that is new: it must be listed above."""
     assert {*commands(get_command(app))} == {*NAMED_BY_FILES} | NAMED_BY_WHO_CALLS
@@ -310,6 +312,7 @@ def test_no_command_runs_code_that_only_a_file_names(call, folder):
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_worst_instances_of_a_problem_are_written_if_it_is_trusted(call, folder):
     campaign("plan.toml", "cells.sqlite", trust=True, workers=1)
     for how in ("--trust", "--policy=knapsack.py:knapsack"):

@@ -127,6 +127,7 @@ def test_a_policy_plays_in_the_sandbox():
     assert sealed["value"] == alone["value"]
 
 
+@pytest.mark.slow
 def test_results_make_a_library(folder):
     instances = [problem("paging")(seed=seed, requests=10) for seed in range(3)]
     pack = Pack(folder / "library" / "declared-min" / "small-drawn.jsonl.xz")

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from sweeps import sweep
 
 from optsched.experiments.campaign import Campaign, campaign
 from optsched.experiments.plan import make_plan
@@ -100,7 +101,7 @@ def test_a_plan_runs_no_code_that_only_it_names(call, folder, name):
     assert not (folder / "imported").exists()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sweep(NAMES, quick=1))
 def test_a_store_runs_no_code_that_only_it_names(call, folder, name):
     assert call("campaign", "run", "plan.toml", "--workers", 1)[0] == 0
     shutil.copy("plan.sqlite", "other.sqlite")

@@ -115,6 +115,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", TEXTS)
 def test_texts_that_no_store_holds_are_refused(call, edit, tmp_path, what):
     table, old, new = TEXTS[what]
@@ -178,6 +179,7 @@ IMPOSSIBLE = {  # whatever the versions
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", IMPOSSIBLE)
 def test_other_versions_excuse_nothing_that_cannot_be(call, edit, what):
     status, out, _ = call("campaign", "verify", edit(f"{OTHER} UPDATE cell {IMPOSSIBLE[what]}"))
@@ -198,12 +200,14 @@ NO_ERROR = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", NO_ERROR)
 def test_errors_are_errors_here_too(call, edit, what):
     status, out, _ = call("campaign", "verify", edit(NO_ERROR[what]))
     assert (status, "reports an error, but there is none here" in out) == (1, True), out
 
 
+@pytest.mark.slow
 def test_other_versions_may_have_had_an_error(call, edit):
     script = f"{OTHER} {NO_ERROR['cells']} WHERE key = (SELECT min(key) FROM cell)"
     status, out, _ = call("campaign", "verify", edit(script))
@@ -230,6 +234,7 @@ class Fails(Fifo):
 """
 
 
+@pytest.mark.slow
 def test_what_fails_again_is_accepted(call, tmp_path, monkeypatch):
     """Also what comes to no end: it has the time that the plan gives it."""
     monkeypatch.chdir(tmp_path)
@@ -331,6 +336,7 @@ def fanned_out(path):
     path.write_bytes(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [0, 1 << 30, 200 << 30])  # bytes that are holes
 def test_a_file_that_seems_large_is_not_read_for_long(edit, size):
     path = edit("")
@@ -343,6 +349,7 @@ def test_a_file_that_seems_large_is_not_read_for_long(edit, size):
     assert time.thread_time() - began < 20
 
 
+@pytest.mark.slow
 def test_exports_and_reports_say_that_nothing_was_run_again(call, whole, tmp_path):
     status, _, err = call("campaign", "export", whole, "--latex", tmp_path / "t.tex")
     assert (status, AS_STORED in err) == (0, True)

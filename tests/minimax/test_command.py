@@ -41,6 +41,7 @@ def folder(tmp_path, monkeypatch):
     sys.path[:] = [place for place in sys.path if place != str(tmp_path)]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_a_menu(call):
     words = ["-p", "greedy", "-o", "game.json", "--save-policy", "best.py"]

@@ -67,6 +67,7 @@ def test_both_checkers_prove_the_same(name, tmp_path):
     assert mine == theirs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", sweep(range(0, 300, 20), quick=1))
 def test_both_checkers_prove_the_same_of_random_games(first, tmp_path):
     games = [g for g in map(draw, range(first, first + 20)) if brute(g) is not None]
@@ -129,6 +130,7 @@ def forged(content, rng):
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "seed"), sweep([(n, s) for s in range(20) for n in GAMES], quick=4)
 )

@@ -29,6 +29,7 @@ def test_bipartite_matching():
     assert game.proof.deterministic == Fraction(1, 2)
 
 
+@pytest.mark.slow
 def test_paging_with_a_page_more_than_fits():
     values, pure = [], []
     for horizon in range(1, 6):

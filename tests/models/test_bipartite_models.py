@@ -77,6 +77,7 @@ def test_interior_point_agrees_on_mixed_instances_with_copies():
         assert conic_optimum(inst, inst.counts).value == pytest.approx(solved.value, rel=AGREED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", sweep(range(0, 2000, 200), 2))
 def test_no_decision_is_better_than_what_the_conic_solver_allows_for(first):
     """In units of amounts from 1e-3 to 1e3, where it was seen to be off by 1e-6."""

@@ -88,6 +88,7 @@ def test_means_are_those_of_the_export(both):
             assert (text[name], exact[name]) == (str(n), [n])
 
 
+@pytest.mark.slow
 def test_pairs_are_those_of_the_export(both):
     store, page = both
     table = page.tables["pairs"]
@@ -173,6 +174,7 @@ def test_closed_optima_are_not(real):
     assert not [attrs for attrs in page.of("i") if attrs.get("class") == "open"]
 
 
+@pytest.mark.slow
 def test_a_hundred_times_the_cells_make_no_larger_page(tmp_path):
     sizes = [
         optsched.report(made_up(tmp_path / str(n), "abcd", n), tmp_path / "page.html").stat()
@@ -181,6 +183,7 @@ def test_a_hundred_times_the_cells_make_no_larger_page(tmp_path):
     assert sizes[1].st_size < 1.05 * sizes[0].st_size
 
 
+@pytest.mark.slow
 def test_a_table_says_how_many_rows_it_leaves_out(tmp_path):
     policies = [f"p{k}" for k in range(30)]  # 435 pairs
     page = Page(optsched.report(made_up(tmp_path / "s", policies, 6), tmp_path / "page.html"))
@@ -212,6 +215,7 @@ def test_a_page_allows_its_own_script_and_nothing_else(real):
     assert all(link.startswith("data:") for link in links)
 
 
+@pytest.mark.slow
 def test_programs_that_a_store_names_are_not_run(tmp_path):
     policy = f"exec:touch {tmp_path / 'pwned'}"
     store = made_up(tmp_path / "s", [policy], 5)

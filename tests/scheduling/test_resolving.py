@@ -25,6 +25,7 @@ def test_it_is_optimal_where_all_jobs_are_there_at_once(family):
     assert run.value == pytest.approx(best.value, rel=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_it_is_a_row_next_to_the_others(family):
     inst = get_family(family).generate("small", seed=SEEDS[family])

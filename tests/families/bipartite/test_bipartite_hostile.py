@@ -140,6 +140,7 @@ def test_damaged_certificates_prove_what_is_true():
     assert refused > 300
 
 
+@pytest.mark.slow
 def test_damaged_certificates_of_those_who_compete():
     rng, narrower = np.random.default_rng(1), 0
     for seed in range(10):
@@ -171,6 +172,7 @@ def damaged_decision(rng, y):
     return tuple(y)
 
 
+@pytest.mark.slow
 def test_damaged_schedules_earn_no_more_than_the_optimum():
     rng, accepted, refused = np.random.default_rng(2), 0, 0
     for seed in range(100):
@@ -195,6 +197,7 @@ def test_damaged_schedules_earn_no_more_than_the_optimum():
     assert refused > 250
 
 
+@pytest.mark.slow
 def test_full_use_of_the_tolerance_stays_within_the_bound():
     for seed in range(60):
         inst, a = separable(seed), separable(seed).arrays

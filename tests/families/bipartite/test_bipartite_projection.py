@@ -67,6 +67,7 @@ def bisected(z, a, c):
     return np.clip(z - high, 0, a)
 
 
+@pytest.mark.slow
 def test_bisection_agrees():
     for z, a, c in list(rows())[:2000]:
         difference = np.abs(project(z, a, c) - bisected(z, a, c)).max()

@@ -178,6 +178,7 @@ def test_ogasched_steps_along_the_gradient_of_the_sum():
     assert inside.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_theorem_1_holds_for_any_concave_gain_of_the_sum(seed):
     inst = generate("sum", seed=seed, slots=200)

@@ -7,6 +7,7 @@ from hostile import attack
 from sweeps import sweep
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sweep(["result", "schedule", "instance", "run"], 2))
 def test_damaged_files(call, tmp_path, kind):
     attack(call, tmp_path, "bot", "naive", kind)

@@ -14,6 +14,7 @@ INSTANCES = 200
 CHUNK = 25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", sweep(range(0, INSTANCES, CHUNK), 1))
 def test_all_methods_agree(first):
     possible = closed = 0

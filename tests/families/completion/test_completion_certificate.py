@@ -62,6 +62,7 @@ def test_no_prices_and_no_tree_bound_too_high(seed):
     assert check(inst, tree) <= best
 
 
+@pytest.mark.slow
 def test_certified_optimum_of_known_instances():
     closed = 0
     for path in FILES:

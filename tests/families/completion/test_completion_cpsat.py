@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from independent.completion import optimum, tiny
 
 from optsched.engine.progress import Progress
@@ -10,6 +11,7 @@ from optsched.families.completion.optimum.cpsat import CpSatProgram, all_choices
 from optsched.families.completion.optimum.relaxations.capacity import JobTables
 
 
+@pytest.mark.slow
 def test_a_gap_that_is_allowed_is_no_proof():
     """Who claims nothing reads from the status that nothing is better: then nothing may be."""
     loose = 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
 from optsched.families.completion.optimum.initial_bounds import one_by_one
@@ -22,6 +24,7 @@ print(found.status, found.certified_bound, *(len(k.overloads) for k in (anneal, 
 """
 
 
+@pytest.mark.slow
 def test_nothing_of_a_search_is_compiled():
     """Neither compiled nor loaded, in a process of its own."""
     ran = subprocess.run(

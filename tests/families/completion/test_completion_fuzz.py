@@ -185,6 +185,7 @@ def results() -> list[tuple[CompletionInstance, Fraction | None, Optimum]]:
     return out
 
 
+@pytest.mark.slow
 def test_verify_derives_nothing_false_of_damaged_results(results, tmp_path):
     path = tmp_path / "result.json"
     derived = 0

@@ -32,6 +32,8 @@ from optsched.families.completion.oracle.servers import PricedServers, WindowSta
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
 
+pytestmark = pytest.mark.slow
+
 DEAR = 50.0  # multiple of the prices at which jobs wait
 
 
@@ -154,7 +156,6 @@ def test_a_move_is_undone_or_kept(architecture, seed, moves):
     assert not area.servers.cuts.any()
 
 
-@pytest.mark.slow
 def test_fine_decimals_have_many_units():
     """More than 32 bits hold: the servers count in long numbers, and lose nothing."""
     inst = generate("mid", seed=3, jobs=12, machines=3)

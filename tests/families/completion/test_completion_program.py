@@ -235,6 +235,7 @@ def test_degenerate_kinds_close(kind, ring):
     assert not accepts(inst, more, np.nextafter(found.value, math.inf))
 
 
+@pytest.mark.slow
 def test_a_ring_and_ps_of_the_same_jobs():
     """In a ring no server is a host: a conflict with credits for one would be too strong."""
     ring = tight(1)
@@ -244,6 +245,7 @@ def test_a_ring_and_ps_of_the_same_jobs():
     assert values[0] < values[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [31, 40])
 def test_auto_certifies_what_a_tree_leaves_open(seed):
     found = solve(generate("small", seed=seed), time_limit=30)

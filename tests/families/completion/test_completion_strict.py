@@ -217,6 +217,7 @@ def test_without_time_there_are_a_schedule_and_a_bound(method):
     assert 0 < found.certified_bound < found.value
 
 
+@pytest.mark.slow
 def test_the_search_starts_from_a_schedule_that_is_known():
     inst = generate("mid", seed=2)
     best = solve(inst, method="search", time_limit=1)
@@ -279,6 +280,7 @@ def test_what_prices_of_classes_do_not_see_is_certified():
     assert found.certificate.program is not None
 
 
+@pytest.mark.slow
 def test_the_tree_goes_on_where_it_has_rested():
     inst = generate("mid", seed=4, jobs=6)
     monitor = Progress(FAMILY, inst, time_limit=20, gap=1e-6)
@@ -294,6 +296,7 @@ def test_the_tree_goes_on_where_it_has_rested():
     assert monitor.bound <= monitor.value
 
 
+@pytest.mark.slow
 def test_a_certificate_is_never_larger_than_it_may_be():
     inst = generate("mid", seed=4, jobs=6)
     monitor = Progress(FAMILY, inst, time_limit=20, gap=1e-6)

@@ -26,6 +26,8 @@ from optsched.families.completion.optimum.search.parallel_annealing import (
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
 
+pytestmark = pytest.mark.slow
+
 
 def changed(base, plans):
     return {i for i in range(base.mode.size) if differ(base, plans, i)}
@@ -165,7 +167,6 @@ def test_all_threads_search_and_meet(architecture, threads, monkeypatch):
         assert {0, len(MEETINGS)} - ({0} if area is areas[-1] else set()) <= met[id(area)]
 
 
-@pytest.mark.slow
 def test_prices_are_improved_beside_the_search():
     inst = generate("mid", seed=4, jobs=15, machines=4)
     monitor = Progress(FAMILY, inst, time_limit=3.0, gap=0.0)

@@ -14,6 +14,7 @@ from optsched.papers.completion.weight_optimum import best_weight, weight_of
 from optsched.solvers import solve_pyomo
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tau", [1, 2, 4])
 def test_three_ways_to_the_optimum(tau):
     some = left_out = 0
@@ -31,6 +32,7 @@ def test_three_ways_to_the_optimum(tau):
     assert left_out > 0 or tau == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["ps", "ring"])
 def test_optimum_between_heuristics_and_prices(architecture):
     inst = generate("mid", seed=3, jobs=10, machines=2, architecture=architecture)
@@ -56,6 +58,7 @@ def test_weights_in_fractions_are_bounded_from_above():
     assert best <= found.bound <= best * (1 + 1e-6)
 
 
+@pytest.mark.slow
 def test_a_limit_leaves_a_bound():
     inst = generate("paper", seed=0, jobs=30, machines=10)
     found = best_weight(inst, 40, seconds=0.0)

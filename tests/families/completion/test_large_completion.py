@@ -155,6 +155,7 @@ def test_halves_of_blocks_begin_with_the_same_prices(seed):
 # --- dispatch ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_dispatched_schedules_are_valid(seed):
     inst = free(seed)
@@ -169,6 +170,7 @@ def test_dispatched_schedules_are_valid(seed):
     assert verify(inst, orders.schedule(better.placed)).value == better.value
 
 
+@pytest.mark.slow
 def test_jobs_wait_until_there_is_room():
     inst = generate("small", seed=1, jobs=30, machines=3)
     orders = Orders(inst, *parts(inst))
@@ -208,6 +210,7 @@ def test_prices_are_read_off_a_schedule(monkeypatch):
     assert found.certified_gap < 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["compact", "cpsat"])
 def test_a_program_of_all_is_written_where_it_fits(method, monkeypatch):
     """Else a dispatched schedule is all there is; where it does, that one comes first."""
@@ -222,6 +225,7 @@ def test_a_program_of_all_is_written_where_it_fits(method, monkeypatch):
     assert beyond.bound == beyond.certified_bound == beyond.history[0].bound
 
 
+@pytest.mark.slow
 def test_a_program_is_given_up_while_it_is_written(monkeypatch):
     """A thread that writes a program ends at its next look, once nobody waits for it."""
     ended = []

@@ -225,6 +225,7 @@ def test_the_first_bound_of_the_most_chunks_link_by_link_has_a_certificate():
     assert check(inst, certificate()) <= bound
 
 
+@pytest.mark.slow
 def test_a_kernel_over_many_machines_returns_once_nobody_waits():
     """In full it would take days: thousands of workers and PS on thousands of machines."""
     one = np.array([1], np.int64)

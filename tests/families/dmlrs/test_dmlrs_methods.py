@@ -21,6 +21,7 @@ HARD = {"015"}  # constant utility: all completions are alike, and the tree is l
 CROWDED = next(f for f in FILES if f.stem == "006")  # no single bound at hand is tight
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_known_optima(file):
     inst, reference = load(file)
@@ -38,6 +39,7 @@ def test_known_optima(file):
             assert (found.bound_level is Level.CLAIMED) == (found.certified_gap > 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", sweep(FILES, 4), ids=lambda f: f.stem)
 def test_known_optima_link_by_link(file):
     inst, reference = load(file, "link")
@@ -53,6 +55,7 @@ def test_known_optima_link_by_link(file):
     assert found.certified_bound == check(inst, found.certificate)
 
 
+@pytest.mark.slow
 def test_two_solvers_cross_check():
     inst, reference = load(CROWDED)
     found = solve(inst, method="compact", check="claimed", time_limit=LONG)
@@ -62,6 +65,7 @@ def test_two_solvers_cross_check():
     assert found.value == pytest.approx(reference["optimum_job"]["value"])
 
 
+@pytest.mark.slow
 def test_prices_and_search_at_some_size():
     inst = generate("contended", seed=0, jobs=15, slots=30, machines=4)
     near = until(lambda p: (p.gap() or math.inf) < 0.19)
@@ -75,6 +79,7 @@ def test_prices_and_search_at_some_size():
     assert 0 < only.value <= found.bound * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_a_search_begins_with_what_earns_most_per_cost():
     inst = generate("contended", seed=0, jobs=100, slots=50, machines=10)
     assert solve(inst, work_limit=500).gap < 0.5  # 0.31; the most valuable jobs first: 0.86
@@ -94,6 +99,7 @@ def test_the_method_that_knows_one_reading_says_so():
         solve(inst, method="branch-and-price", time_limit=1)
 
 
+@pytest.mark.slow
 def test_what_the_tree_does_not_close_goes_to_a_program(monkeypatch):
     """Where branching gets nowhere, the time that is left is not given away."""
     monkeypatch.setattr("optsched.families.dmlrs.optimum.methods.slot_program", lambda *_: None)
@@ -112,6 +118,7 @@ def searched():
     return inst, solve(inst, method="search", time_limit=1, seed=7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["search", "auto"])
 def test_the_search_starts_from_what_is_known(method, searched):
     inst, known = searched
@@ -129,6 +136,7 @@ def monitor(inst, schedule):
     return progress
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("locality", ["job", "link"])
 @pytest.mark.parametrize("method", ["auto", "compact", "cpsat"])
 @pytest.mark.parametrize("factor", [1e-300, 1e-12, 1e12, 1e300])
@@ -154,6 +162,7 @@ def with_utilities(inst, factor):
     return DmlrsInstance.model_validate(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["auto", "compact", "cpsat"])
 @pytest.mark.parametrize(("amounts", "times"), [(1e-6, 1e-12), (1e6, 1e6), (0.1, 1e12)])
 def test_the_units_of_amounts_and_times_do_not_matter(method, amounts, times):

@@ -118,6 +118,7 @@ def test_any_prices_bound_the_optimum(seed, noise, level):
     assert check(inst, split) >= best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(25))
 def test_the_tree_finds_the_optimum_whatever_the_rates(seed):
     inst, schedules = tiny(seed), []
@@ -139,6 +140,7 @@ def test_the_tree_finds_the_optimum_whatever_the_rates(seed):
     assert best * (1 - 1e-12) <= bound <= best * (1 + 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2, 5])
 def test_rates_far_apart(seed):
     inst = generate("paper", seed=seed, jobs=5, slots=6, machines=3, g_unit="Mbit")

@@ -132,6 +132,7 @@ def test_no_possible_vector_pays_more_than_the_greatest():
             assert pays.max() == counted.paid[t] - counted.paid[t + 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [20, 21, 31])
 def test_what_trees_leave_open_is_closed(seed):
     inst = generate("small", seed=seed)

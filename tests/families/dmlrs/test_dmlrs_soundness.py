@@ -16,6 +16,7 @@ from optsched.numbers.utility import Constant
 from optsched.problem import Status
 
 
+@pytest.mark.slow
 def test_nothing_is_wrong_in_other_units(tmp_path):
     assert failures("dmlrs", tmp_path, 1e-9, 1e9) == []
 

@@ -31,6 +31,7 @@ def test_schedules_around_prices_are_those_of_the_oracle():
     assert len(around.columns) >= len(mine)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("preset", "seed"), [("paper", 1), ("earnable", 3)])
 def test_it_converges_to_the_program_of_the_simplex(preset, seed):
     inst = generate(preset, seed=seed, jobs=8, slots=12, machines=4)

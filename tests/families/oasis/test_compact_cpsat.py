@@ -24,6 +24,7 @@ def run(method, inst, **limits):
     return progress
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_both_prove_the_optimum(path):
     inst, reference = load(path)

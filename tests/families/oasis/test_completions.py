@@ -72,6 +72,7 @@ def test_splits_lower_the_bound(crowded):
     assert check(inst, certify_parts(inst, tree.root)) == pytest.approx(bounds[-1], rel=LOADS)
 
 
+@pytest.mark.slow
 def test_every_leaf_does_what_is_decided(crowded):
     inst, tree, _ = crowded
     leaves = list(tree.root.leaves())
@@ -93,6 +94,7 @@ def test_every_leaf_does_what_is_decided(crowded):
     assert 2 * solved > len(leaves)
 
 
+@pytest.mark.slow
 def test_a_tree_is_split_where_it_is_worst(crowded):
     _, tree, _ = crowded
     assert tree.root.split is not None
@@ -101,6 +103,7 @@ def test_a_tree_is_split_where_it_is_worst(crowded):
     assert max(leaf.bound for leaf in tree.root.leaves()) == tree.bound
 
 
+@pytest.mark.slow
 def test_a_tree_ends_with_its_leaves():
     inst = generate("paper", seed=2, jobs=12, slots=20, machines=4)
     tree, bounds = grown(inst, 3, 2 * MOST_LEAVES)
@@ -109,6 +112,7 @@ def test_a_tree_ends_with_its_leaves():
     assert len(bounds) == len(list(tree.root.leaves()))
 
 
+@pytest.mark.slow
 def test_without_time_nothing_is_split(crowded):
     inst, _, _ = crowded
     tightening = CutLoop(CapacityRelaxation(inst), threads=1)
@@ -139,6 +143,7 @@ def test_auto_grows_a_tree_where_the_instance_is_large(crowded, monkeypatch):
     assert shadow_prices(inst, certificate)  # the root has prices
 
 
+@pytest.mark.slow
 def test_damaged_trees_are_weaker_or_rejected(crowded):
     inst, tree, bounds = crowded
     certificate = certify_parts(inst, tree.root)

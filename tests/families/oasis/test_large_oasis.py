@@ -47,6 +47,7 @@ def by_class(exact: CapacityRelaxation, prices):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_relaxed_payoffs_are_never_below_the_exact_ones(seed):
     inst, exact, prices = drawn(seed)
@@ -62,6 +63,7 @@ def test_relaxed_payoffs_are_never_below_the_exact_ones(seed):
     assert np.all(relaxed.found.payoff >= hulls * (1 - 1e-9))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hulls", [True, False])
 def test_what_blocks_use_is_a_subgradient(hulls):
     for seed in SEEDS:
@@ -87,6 +89,7 @@ def certificate(inst, seed: int, bits: int = 20) -> OasisCertificate:
     return OasisCertificate.root(inst, prices, bits)
 
 
+@pytest.mark.slow
 def test_bounds_by_hulls_are_never_below_those_of_the_program(monkeypatch):
     differ = 0
     for seed in SEEDS:
@@ -101,6 +104,7 @@ def test_bounds_by_hulls_are_never_below_those_of_the_program(monkeypatch):
     assert differ  # else nothing was relaxed
 
 
+@pytest.mark.slow
 def test_large_bounds_are_near_those_of_the_program():
     inst = generate("earnable", seed=3, jobs=40, slots=200, machines=20)
     exact = CapacityRelaxation(inst)
@@ -189,6 +193,7 @@ def test_the_judge_hears_of_better_schedules_only(monkeypatch):
         assert all(a < b for a, b in pairwise(heard))
 
 
+@pytest.mark.slow
 def test_schedules_of_many_entries_are_judged_alike():
     inst = generate("small", seed=3, jobs=20, slots=12, machines=12)
     schedule = solve(inst, method="search", time_limit=0.5).schedule
@@ -215,6 +220,7 @@ def test_schedules_of_many_entries_are_judged_alike():
         assert _at_once(inst, changed) is None
 
 
+@pytest.mark.slow
 def test_jobs_go_in_and_out_of_what_is_free():
     inst = generate("paper", seed=0, jobs=10, slots=10, machines=20)
     blocks = RelaxedBlocks(inst)

@@ -11,6 +11,7 @@ from optsched.engine.interval import CLOSED
 from optsched.problem import Status
 
 
+@pytest.mark.slow
 def test_nothing_is_wrong_in_other_units(tmp_path):
     assert failures("oasis", tmp_path, 1e-9, 1e9) == []
 

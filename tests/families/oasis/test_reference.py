@@ -40,6 +40,7 @@ def test_exact_methods_find_the_optimum(path, method):
         assert check(inst, found.certificate) == found.bound
 
 
+@pytest.mark.slow
 @by_file
 def test_two_threads_find_the_optimum(path):
     inst, known = load(path)

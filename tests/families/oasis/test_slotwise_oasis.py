@@ -34,6 +34,8 @@ from optsched.families.oasis.sources.presets import generate
 from optsched.scheduling.board import planned_jobs
 from optsched.scheduling.oracle.patterns import Knapsacks, best_patterns
 
+pytestmark = pytest.mark.slow
+
 SEEDS = st.integers(0, 2**32 - 1)
 
 
@@ -125,7 +127,6 @@ def running(state, jobs):
     )
 
 
-@pytest.mark.slow
 @given(SEEDS)
 @settings(deadline=None)
 def test_machines_filled_anew_fit_and_pay_no_less(seed):
@@ -157,7 +158,6 @@ def numbers(packing, jobs):
     return np.bincount(packing.jobs, packing.number, jobs).tolist()
 
 
-@pytest.mark.slow
 def test_a_known_packing_is_where_the_next_one_begins(tightened, monkeypatch):
     monkeypatch.setattr(whole_slots, "MOVES", 0)
     tightening, schedule = tightened
@@ -282,7 +282,6 @@ def test_nothing_is_put_off_for_a_job_that_may_stay_out(tightened, monkeypatch):
     assert lacked > 0
 
 
-@pytest.mark.slow
 def test_the_search_brings_schedules_that_the_judge_accepts(tightened):
     tightening, schedule = tightened
     inst = tightening.problem.inst
@@ -303,7 +302,6 @@ def test_the_search_brings_schedules_that_the_judge_accepts(tightened):
     assert max(best) > best[0]  # it is not for nothing
 
 
-@pytest.mark.slow
 def test_slow_first_rounds_do_not_end_the_search_early(tightened):
     """What the end needs is measured where it was done, not expected from the first rounds."""
     tightening, schedule = tightened
@@ -328,7 +326,6 @@ def test_slow_first_rounds_do_not_end_the_search_early(tightened):
     assert search.ending < 1.0
 
 
-@pytest.mark.slow
 def test_two_threads_tighten_and_search_side_by_side():
     inst = generate("earnable", seed=3, jobs=60, slots=40, machines=20)
     result = solve(inst, threads=2, time_limit=30.0)

@@ -42,6 +42,7 @@ def test_bounds_are_valid_and_certified(seed):
     assert certified == pytest.approx(tightening.bound, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_inequalities_tighten():
     inst = generate("earnable", seed=3, jobs=15, slots=20, machines=8)
     tightening, bounds = tightened(inst, 6)
