@@ -167,7 +167,7 @@ class _PerSlot:
         judge, enclosed = Judge(inst), Enclosed(inst)
         ones = np.ones(inst.arrays.copies, np.int64)
         bounds = [enclosed.bounds(ones, found.share, found.nu) for found in known]
-        earned = np.array([judge.reward(found.y) for found in known])
+        earned = np.array([judge.rewards_of(found.y) for found in known])
         rents = np.array([rent for rent, _ in bounds])
         gained = np.array([reward for _, reward in bounds])
         step = max(1, BLOCK // len(known))

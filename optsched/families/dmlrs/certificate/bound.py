@@ -111,7 +111,7 @@ class LeafBounds:
             self._utilities[i],
         )
         known += [
-            min(math.ceil(utility.upper(d) * unit), self.scale.max_units)
+            min(math.ceil(utility.upper(d) * unit), self.scale.most_utility)
             for d in range(len(known), slots)
         ]
         return known
@@ -147,7 +147,7 @@ class LeafBounds:
                 return None
             total += payoff
         if isinstance(priced, PackingPriced):
-            packings = self.packings.unit_value(limits, priced)
+            packings = self.packings.value(limits, priced)
             if packings is None:
                 return None
             total += packings
