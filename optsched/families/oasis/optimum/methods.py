@@ -108,7 +108,7 @@ def _branch(search: Portfolio) -> None:
     spent = searched = 0.0
     turn, longest = params.pattern_seconds
     tried: set[tuple[tuple[int, int], ...]] = set()
-    in_parallel = max(1, search.threads - 1)
+    others = max(1, search.threads - 1)
 
     def target() -> float:
         return -np.inf if progress.value is None else progress.value * (1 + progress.gap_limit)
@@ -142,13 +142,13 @@ def _branch(search: Portfolio) -> None:
         program = PatternProgram(problem, tree.master.columns, completions if tried else None)
         tried.add(key)
         progress.offer(
-            program.solve(limits=progress.limits(turn), threads=in_parallel, seed=search.seed)
+            program.solve(limits=progress.limits(turn), threads=others, seed=search.seed)
         )
         spent += progress.seconds() - began
         turn = min(2 * turn, longest)
 
     tree = BranchAndPrice(
-        problem, target=target, stop=stop, proved=proved, relaxed=relaxed, threads=in_parallel
+        problem, target=target, stop=stop, proved=proved, relaxed=relaxed, threads=others
     )
     repairs = FixAndOptimize(
         problem, progress, target, seed=search.seed, parallel=search.threads > 1, params=params

@@ -65,7 +65,7 @@ class Branching(SlotBranching, NodeBlocks):
             return None
         placed: list[tuple[list[Entry], list[Entry]]] = [([], []) for _ in range(self.jobs)]
         for t in range(self.slots):
-            found = self.pack(self.placements(used, t))
+            found = self.pack(self.placement_requests(used, t))
             if found is None:
                 return None
             for i, spots in found.items():
@@ -74,7 +74,7 @@ class Branching(SlotBranching, NodeBlocks):
         runs = {i for i, _, _, _ in used}
         return DmlrsSchedule(jobs=placed_jobs(placed, runs, JobSchedule))
 
-    def placements(self, used: Used, t: int) -> tuple[PlacementRequest, ...]:
+    def placement_requests(self, used: Used, t: int) -> tuple[PlacementRequest, ...]:
         """Return what the jobs want in slot ``t``, where all schedules of a job agree."""
         kinds = {i: int(amount[t]) for i, _, amount, _ in used}
         return tuple(
@@ -118,7 +118,7 @@ class Branching(SlotBranching, NodeBlocks):
         A wish whose mode is open is settled first, for what fits one way may not fit the other.
         """
         for t in range(self.slots):
-            requests = self.placements(used, t)
+            requests = self.placement_requests(used, t)
             if self.pack(requests) is not None:
                 continue
             for i, number, _ in sorted(requests, key=lambda w: -w.workers):
