@@ -109,6 +109,7 @@ def test_processes_of_a_policy_end_with_it(inst, program, end):
     assert not survivors(mark)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["", "os._exit(3)"])
 def test_processes_end_without_namespaces_too(inst, program, tmp_path, end):
     """A subreaper ends them; the table states that the sandbox is not whole."""

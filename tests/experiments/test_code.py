@@ -122,6 +122,7 @@ def test_a_store_runs_no_code_that_only_it_names(call, folder, name):
     assert not (folder / "imported").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [("--trust",), ("--policy", "code_mine:Mine")])
 def test_code_that_is_named_runs(call, folder, how):
     (folder / "plan.toml").write_text(naming("code_mine:Mine"))
@@ -192,6 +193,7 @@ def test_classes_that_declare_their_data_are_policies(capsys):
     assert said == "policy 'code_mine:Mine': importing module code_mine\n"
 
 
+@pytest.mark.slow
 def test_a_policy_that_is_asked_for_brings_no_other_along(call, folder):
     """The best schedule known is reported to be that of code: only `fifo` was requested."""
     assert call("campaign", "run", "plan.toml", "--workers", 1)[0] == 0

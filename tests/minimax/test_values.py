@@ -56,6 +56,7 @@ def test_one_way_trading(prices):
     assert game.bound == pytest.approx(float(1 / ratio), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", sweep(range(400), quick=25))
 def test_random_games(seed):
     instances = draw(seed)

@@ -262,6 +262,7 @@ def test_the_same_store_gives_the_same_page(real, tmp_path):
     assert again.read_text(encoding="utf-8") == page.source
 
 
+@pytest.mark.slow
 def test_a_policy_that_is_asked_for_is_drawn(real, tmp_path):
     store, _ = real
     page = Page(optsched.report(store, tmp_path / "page.html", policies=["local-share"]))

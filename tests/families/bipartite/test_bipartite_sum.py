@@ -71,6 +71,7 @@ def test_a_reward_that_cancels_is_computed_again():
     assert verify(inst, schedule).value == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("kind", KINDS)
 def test_optimum_bound_and_program_agree(kind, seed):
