@@ -213,6 +213,8 @@ def _sound(family: Family, instance: Instance, said: Optimum, scope: str, path: 
         status, level = Status.INFEASIBLE, Level.CERTIFIED
     else:
         status = said.status  # no schedule, or the claim that there is none
+        if status is Status.BOUND_ONLY:
+            level = Level.CLAIMED  # no certificate proves that the relaxation reaches the bound
     certificate = said.certificate
     return said.model_copy(
         update={

@@ -284,6 +284,8 @@ def recheck_optimum(family: Family, instance: Instance, said: Optimum, scope: st
         unchecked.append(f"bound {said.bound:.9g} ({said.bound_level})")
     if said.status.closed and not closed:
         unchecked.append(f"status {said.status}")
+    if said.status is Status.BOUND_ONLY:
+        unchecked.append("that the relaxation reaches the bound")
     best = f"best {said.scope} schedule" if said.scope else "optimum"
     return Recheck(
         family=family.name,
