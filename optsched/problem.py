@@ -76,7 +76,7 @@ class Violation(Frozen):
 
     equation: str = Field(description="number of the equation in the paper, e.g. '4'")
     place: str = Field(description="where: 'worker machine 0, gpu, slot 0'")
-    amount: float = Field(description="by how much, in the constraint's own unit")
+    amount: Signed = Field(description="by how much, in the constraint's own unit")
 
     def __str__(self) -> str:
         return f"({self.equation}) broken by {self.amount:g} at {self.place}"

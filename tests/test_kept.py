@@ -95,3 +95,15 @@ def test_a_claim_is_not_taken_from_the_folder(ratio):
     again, known = ratio()
     assert not known
     assert again["reference"]["bound_level"] == first["reference"]["bound_level"] == "certified"
+
+
+def test_the_value_of_a_relaxation_is_not_kept(tmp_path, monkeypatch):
+    """Its certificate proves one side only, so whoever wrote the file could state another value."""
+    monkeypatch.setenv("OPTSCHED_CACHE", str(tmp_path))
+    instance = get_family("dmlrs").generate("small", seed=5)
+    asked = {"method": "auto", "gap": 1e-6}
+    optimum, relaxed = solve(instance), solve(instance, method="relaxation")
+    optimum_cache.store(instance, asked, optimum, {"relaxation": relaxed})
+    found = optimum_cache.lookup(instance, asked)
+    assert found is not None
+    assert (found[0].value, found[1]) == (optimum.value, {})

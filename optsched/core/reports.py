@@ -282,7 +282,9 @@ class RatioReport(Frozen):
         """The integrality gap, as in a table; 1 states that the relaxation loses nothing."""
         assert self.integrality_gap is not None
         low, high = self.integrality_gap
-        return f"{low:.6g}" if high <= low * (1 + CLOSED) else f"{low:.6g} .. {high:.6g}"
+        said = f"{low:.6g}" if high <= low * (1 + CLOSED) else f"{low:.6g} .. {high:.6g}"
+        level = self.references[RELAXATION].bound_level
+        return said if level is Level.CERTIFIED else f"{said} ({level})"
 
     def summary(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints."""

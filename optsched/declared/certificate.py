@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Annotated, Literal, TypeAlias
 
@@ -36,6 +36,7 @@ from optsched.proofs.tree import check_tree
 Multipliers: TypeAlias = tuple[tuple[int, str], ...]
 Bounds: TypeAlias = "list[Scalar | None]"
 LONGEST = 400  # characters of a multiplier
+WIDEST, WIDEST_OF_CUT = 2**16, 2**12  # bits of a common denominator of multipliers
 CUT_GRID = 2**30  # of the coefficients of a cut whose denominators are larger
 FRACTION = re.compile(r"-?[0-9]+(/[0-9]*[1-9][0-9]*)?")
 
@@ -113,7 +114,10 @@ def check(inst: Declared, tree: Tree) -> float:
             raise ValueError(f"node {k}: a cone is listed twice")
         bound = evaluate(program, lower, upper, multipliers, ray=leaf.ray, cones=cones)
         if bound is None:
-            raise ValueError(f"node {k}: a multiplier or a reduced cost meets an infinite limit")
+            raise ValueError(
+                f"node {k}: a multiplier or a reduced cost meets an infinite limit, or a common "
+                f"denominator has more than {WIDEST} bits"
+            )
         if leaf.ray:
             if bound <= 0 and not empty(lower, upper):
                 raise ValueError(f"node {k}: the ray proves nothing")
@@ -144,7 +148,10 @@ def program_of(inst: Declared, tree: Tree) -> Exact:
         multipliers = [_entry(place, entry, len(program.rows)) for entry in cut.multipliers]
         made = rounded(program, (lower, upper), multipliers, {*cut.complemented})
         if made is None:
-            raise ValueError(f"{place}: an infinite limit takes part, or nothing is rounded")
+            raise ValueError(
+                f"{place}: an infinite limit takes part, nothing is rounded, or a common "
+                f"denominator has more than {WIDEST_OF_CUT} bits"
+            )
         program.cut(*made)
     return program
 
@@ -167,6 +174,8 @@ def rounded(
     Nemhauser and Wolsey: A recursive procedure to generate all cuts for 0-1 mixed integer programs.
     Mathematical Programming 46, 1990. Coefficients are then rounded down to a grid.
     """
+    if _common([y for _, y in multipliers], WIDEST_OF_CUT) is None:
+        return None
     total: dict[int, Fraction] = {}
     right = Fraction(0)
     slacks = []
@@ -304,11 +313,14 @@ def evaluate(
 ) -> Fraction | None:
     """Return what multipliers prove: a lower bound of the minimized objective, with its offset.
 
-    None: an infinite limit takes part, or multipliers of a cone are in no dual cone, so that they
-    prove nothing. Empty bounds of a variable need no special care: they make a valid sum larger.
+    None: an infinite limit takes part, multipliers of a cone are in no dual cone, or a common
+    denominator has more than `WIDEST` bits, so that they prove nothing. Empty bounds of a variable
+    need no special care: they make a valid sum larger.
     """
     weights = [(i, y / program.scale[i]) for i, y in multipliers if y]
-    unit = math.lcm(*{w.denominator for _, w in weights}, 1)
+    unit = _common([w for _, w in weights], WIDEST)
+    if unit is None or _common([z for _, tail in cones for z in tail], WIDEST) is None:
+        return None
     cost_scale = 1 if ray else program.cost_scale
     scale = math.lcm(unit, cost_scale)
     reduced: list[Scalar] = [0] * len(program.cost)
@@ -346,6 +358,16 @@ def evaluate(
         whole = math.ceil((found - program.rounding) / program.step)
         found = whole * program.step - program.rounding
     return found + program.offset
+
+
+def _common(fractions: Iterable[Fraction], most: int) -> int | None:
+    """Return the least common denominator; None: it has more than ``most`` bits."""
+    found = 1
+    for x in fractions:
+        found = math.lcm(found, x.denominator)
+        if found.bit_length() > most:
+            return None
+    return found
 
 
 def in_dual_cone(cone: ExactCone, tail: Sequence[Fraction]) -> list[Fraction] | None:

@@ -10,6 +10,7 @@ from optsched.declared.model import Column, Declared, Scalar, Solution, plain
 from optsched.numbers.resources import exact, slack
 from optsched.problem import InputError, Verdict, Violation
 from optsched.proofs.enclosure import exp_below, root_above
+from optsched.proofs.grid import nearest
 
 
 def verify(inst: Declared, solution: Solution, *, unfinished: bool = False) -> Verdict:  # noqa: ARG001
@@ -35,8 +36,11 @@ def verify(inst: Declared, solution: Solution, *, unfinished: bool = False) -> V
             broken.append(complaint)
     broken += _rows(inst, values)
     broken += _cones(inst, values)
-    reached = None if broken else float(inst.exact.objective(values))
-    return Verdict(violations=tuple(broken), value=reached)
+    reached = nearest(inst.exact.objective(values))
+    if math.isinf(reached):
+        place = "value beyond the largest float, expected smaller values of the variables"
+        broken.append(Violation(equation="objective", place=place, amount=math.inf))
+    return Verdict(violations=tuple(broken), value=None if broken else reached)
 
 
 def settle(column: Column, value: float) -> tuple[Scalar, Violation | None]:
@@ -52,7 +56,7 @@ def settle(column: Column, value: float) -> tuple[Scalar, Violation | None]:
         whole = round(x)
         if abs(x - whole) > slack(x):
             place = f"value {value:.12g}, expected an integer"
-            return x, Violation(equation=column.name, place=place, amount=float(abs(x - whole)))
+            return x, Violation(equation=column.name, place=place, amount=nearest(abs(x - whole)))
         x = Fraction(whole)
     for limit, sign, side in ((column.lower, -1, "lower"), (column.upper, 1, "upper")):
         if math.isinf(limit):
@@ -61,11 +65,11 @@ def settle(column: Column, value: float) -> tuple[Scalar, Violation | None]:
         beyond = sign * (x - bound)
         if beyond > slack(bound):
             place = f"value {value:.12g}, {side} bound {limit:.12g}"
-            return x, Violation(equation=column.name, place=place, amount=float(beyond))
+            return x, Violation(equation=column.name, place=place, amount=nearest(beyond))
         if beyond > 0:
             if column.integer:  # nothing between them is an integer
                 place = f"value {value:.12g}, {side} bound {limit:.12g}"
-                return x, Violation(equation=column.name, place=place, amount=float(beyond))
+                return x, Violation(equation=column.name, place=place, amount=nearest(beyond))
             x = bound
     return plain(x), None
 
@@ -84,8 +88,8 @@ def _rows(inst: Declared, values: list[Scalar]) -> Iterator[Violation]:
                 found = Fraction(activity) / scale
                 yield Violation(
                     equation=row.name,
-                    place=f"activity {float(found):.12g}, {side} limit {written:.12g}",
-                    amount=float(sign * (found - exact(written))),
+                    place=f"activity {nearest(found):.12g}, {side} limit {written:.12g}",
+                    amount=nearest(sign * (found - exact(written))),
                 )
 
 
@@ -100,14 +104,13 @@ def _cones(inst: Declared, values: list[Scalar]) -> Iterator[Violation]:
         else:
             x, y, _ = numbers
             if y < 0 or (y == 0 and x > 0):
-                first = f"second member {float(y):.12g}, expected at least 0"
-                place = first if y < 0 else f"first member {float(x):.12g}, expected at most 0"
-                yield Violation(equation=cone.name, place=place, amount=float(abs(y or x)))
+                first = f"second member {nearest(y):.12g}, expected at least 0"
+                place = first if y < 0 else f"first member {nearest(x):.12g}, expected at most 0"
+                yield Violation(equation=cone.name, place=place, amount=nearest(abs(y or x)))
                 continue
             needed = y * exp_below(x / y) if y else Fraction(0)
         lacking = needed - numbers[cone.head]
         if lacking > program.slack:
-            place = (
-                f"value {float(numbers[cone.head]):.12g}, expected at least {float(needed):.12g}"
-            )
-            yield Violation(equation=cone.name, place=place, amount=float(lacking))
+            found, least = nearest(numbers[cone.head]), nearest(needed)
+            place = f"value {found:.12g}, expected at least {least:.12g}"
+            yield Violation(equation=cone.name, place=place, amount=nearest(lacking))

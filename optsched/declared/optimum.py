@@ -34,6 +34,7 @@ from optsched.engine.progress import Progress
 from optsched.numbers.arrays import Floats
 from optsched.numbers.resources import slack
 from optsched.problem import RELAXATION, Implementation, InputError
+from optsched.proofs.grid import nearest
 from optsched.solvers import (
     cp_bound,
     cp_domain,
@@ -768,7 +769,7 @@ def shadow_prices(inst: Declared, tree: Tree) -> list[dict[str, Any]]:
     if worst is None:
         return []
     prices = [
-        {"constraint": inst.rows[i].name, "price": program.sign * float(Fraction(y))}
+        {"constraint": inst.rows[i].name, "price": program.sign * nearest(Fraction(y))}
         for i, y in worst[1].multipliers
         if i < len(inst.rows)  # others are cuts
     ]

@@ -83,6 +83,7 @@ def parse_json(data: bytes, path: Path, *kinds: str) -> dict[str, Any]:
         content = json.loads(
             data.decode("utf-8"),
             parse_int=lru_cache(REPEATED)(int),
+            parse_float=_finite,
             parse_constant=_no_constant,
             object_pairs_hook=_unique,
         )
@@ -125,6 +126,16 @@ def _no_constant(name: str) -> float:
         f"{name} is no number of JSON, expected a finite number, "
         'or the string "inf" where it is allowed'
     )
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(
+            f"{short(text)} is beyond the largest float, expected a smaller number, or the string "
+            '"inf" where it is allowed'
+        )
+    return number
 
 
 def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -143,6 +143,14 @@ def ceil_log2(x: Fraction) -> int:
     return e
 
 
+def nearest(x: Fraction) -> float:
+    """Return the float that is nearest to ``x``; infinite, if it is beyond all of them."""
+    try:
+        return float(x)
+    except OverflowError:
+        return math.inf if x > 0 else -math.inf
+
+
 def float_above(x: Fraction) -> float:
     """Return the smallest finite float that is not below ``x``.
 
@@ -151,10 +159,7 @@ def float_above(x: Fraction) -> float:
     ValueError
         There is none.
     """
-    try:
-        near = float(x)
-    except OverflowError:
-        near = math.inf if x > 0 else -math.inf
+    near = nearest(x)
     above = near if near >= x else math.nextafter(near, math.inf)
     if above == math.inf:
         raise ValueError("the bound is beyond the largest float, expected other prices")

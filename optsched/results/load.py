@@ -215,6 +215,8 @@ def _sound(family: Family, instance: Instance, stored: Optimum, scope: str, path
         status, level = Status.INFEASIBLE, Level.CERTIFIED
     else:
         status = stored.status  # no schedule, or the claim that there is none
+        if status is Status.BOUND_ONLY:
+            level = Level.CLAIMED  # no certificate proves that the relaxation reaches the bound
     certificate = stored.certificate
     return stored.model_copy(
         update={

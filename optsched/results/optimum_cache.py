@@ -4,6 +4,7 @@ They lie in the user's cache folder (OPTSCHED_CACHE, or optsched in XDG_CACHE_HO
 as result files. What is taken from there is checked like any result file. An optimum that is closed
 serves every comparison of its instance; one that is open serves the same question with the
 same limits, by the same version. What is not certified is not kept: nobody could check it again.
+Nor is the value of a relaxation: no certificate proves that it is reached.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 from optsched.core import Optimum
 from optsched.engine.interval import CLOSED
-from optsched.problem import InputError, Instance, Level, Status
+from optsched.problem import RELAXATION, InputError, Instance, Level
 from optsched.results.load import load_known
 from optsched.results.result import save_result
 
@@ -46,6 +47,7 @@ def lookup(
     for path in _places(instance, spec):
         with contextlib.suppress(InputError, OSError):
             optimum, references = load_known(path, instance)
+            references.pop(RELAXATION, None)
             closed = _is_closed(optimum, references)
             if closed is not None and (closed or path == _places(instance, spec)[-1]):
                 return optimum, references
@@ -59,6 +61,7 @@ def store(
     references: Mapping[str, Optimum],
 ) -> None:
     """Keep an optimum and further references; where nothing can be written, nothing is kept."""
+    references = {name: found for name, found in references.items() if name != RELAXATION}
     closed = _is_closed(optimum, references)
     if optimum.scope or closed is None:
         return
@@ -73,9 +76,9 @@ def _is_closed(optimum: Optimum, references: Mapping[str, Optimum]) -> bool | No
     """Return whether all is closed that was searched for; None: something is not certified."""
     if any(o.bound_level is not Level.CERTIFIED for o in (optimum, *references.values())):
         return None
-    searched = (o for o in references.values() if o.status is not Status.BOUND_ONLY)
     return all(
-        o.certified_gap is not None and o.certified_gap <= CLOSED for o in (optimum, *searched)
+        o.certified_gap is not None and o.certified_gap <= CLOSED
+        for o in (optimum, *references.values())
     )
 
 

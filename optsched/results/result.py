@@ -284,6 +284,8 @@ def recheck_optimum(family: Family, instance: Instance, stored: Optimum, scope: 
         unchecked.append(f"bound {stored.bound:.9g} ({stored.bound_level})")
     if stored.status.closed and not closed:
         unchecked.append(f"status {stored.status}")
+    if stored.status is Status.BOUND_ONLY:
+        unchecked.append("that the relaxation reaches the bound")
     best = f"best {stored.scope} schedule" if stored.scope else "optimum"
     return Recheck(
         family=family.name,

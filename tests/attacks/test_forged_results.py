@@ -10,10 +10,10 @@ from forging import look, refused_or_right, worse
 from independent.cases import AXES, case
 from sweeps import sweep
 
-from optsched import simulate, solve
+from optsched import compare, simulate, solve
 from optsched.pages.page import report
-from optsched.problem import InputError, family_of, get_family
-from optsched.results.load import load_known, load_optimum
+from optsched.problem import InputError, Level, family_of, get_family
+from optsched.results.load import load_known, load_optimum, load_report
 from optsched.results.result import save_result
 
 
@@ -320,3 +320,23 @@ def test_parts_that_are_nested_deeply_are_refused_in_a_line(mine, tmp_path):
     path.write_text(json.dumps(content))
     with suppress(InputError):
         load_optimum(path)
+
+
+def test_a_certificate_of_the_optimum_makes_no_relaxation(tmp_path, call):
+    """The certificate of the integer program proves a bound that the relaxation exceeds."""
+    instance, path = get_family("dmlrs").generate("small", seed=5), tmp_path / "result.json"
+    made = compare(instance, ["fifo"], reference="both", time_limit=60)
+    save_result(path, instance, made.optimum, made.runs, made.references)
+    content = json.loads(path.read_text())
+    optimum, relaxed = content["optimum"], content["references"]["relaxation"]
+    assert optimum["certified_bound"] < relaxed["certified_bound"] - 0.01
+    for name in ("certificate", "certified_bound", "bound"):
+        relaxed[name] = optimum[name]
+    path.write_text(json.dumps(content))
+    read = load_report(path, instance)
+    assert read.references["relaxation"].bound_level is Level.CLAIMED
+    assert read.gap_in_words == "1 (claimed)"
+    status, out, _ = call("verify", path)
+    assert (status, "that the relaxation reaches the bound" in out) == (0, True)
+    status, out, _ = call("show", path)
+    assert (status, "(claimed)" in out, "warning: not checked" in out) == (0, True, True)

@@ -11,7 +11,7 @@ from second_checker import NODE, RESULTS, answers, differences, solved
 from sweeps import sweep
 
 from optsched.core import simulate, solve
-from optsched.problem import InputError
+from optsched.problem import InputError, get_family
 from optsched.results.result import recheck, save_result, save_run
 
 pytestmark = [
@@ -141,3 +141,33 @@ def test_empty_cuts_of_slots_of_earlier_versions(limits, reads, tmp_path):
     found = answers([path], tmp_path)
     assert any(part["accepted"] for part in found[str(path)]) == reads
     assert differences([path], found) == []
+
+
+def test_a_number_that_no_float_holds_is_not_infinite(results, tmp_path):
+    """The text "inf" is the only infinity of a file."""
+    text = results[0].read_text()
+    gap = json.dumps(json.loads(text)["optimum"]["gap"])
+    path = tmp_path / "r.json"
+    path.write_text(text.replace(f'"gap": {gap}', '"gap": 1e400'))
+    assert path.read_text() != text
+    with pytest.raises(InputError, match="beyond the largest float"):
+        recheck(path)
+    assert differences([path], answers([path], tmp_path)) == []
+
+
+def test_a_job_of_family_rigid_that_ends_at_a_second_which_no_float_holds(tmp_path):
+    inst = get_family("rigid").generate("small", seed=1, jobs=1)
+    (job,) = inst.jobs
+    run = simulate(inst, "fcfs")
+    start = 2**53 + 1 - job.run
+    late = run.model_copy(
+        update={
+            "schedule": run.schedule.model_copy(update={"start": (start,)}),
+            "completion": (start + job.run,),
+            "value": float(start + job.run - job.arrival),
+        }
+    )
+    save_run(tmp_path / "run.json", inst, late)
+    found = answers([tmp_path / "run.json"], tmp_path)
+    assert [part["accepted"] for part in found[str(tmp_path / "run.json")]] == [True]
+    assert differences([tmp_path / "run.json"], found) == []

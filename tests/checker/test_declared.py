@@ -12,7 +12,8 @@ from independent.declared import FILES, draw, load
 from second_checker import NODE, answers, differences
 
 from optsched.core import relax, simulate, solve
-from optsched.declared.model import Maximization, Minimization
+from optsched.declared.certificate import Cut, Leaf, Tree
+from optsched.declared.model import Maximization, Minimization, Solution
 from optsched.declared.readers import online
 from optsched.problem import InputError
 from optsched.results.result import recheck, save_result
@@ -120,3 +121,27 @@ def test_whole_and_damaged_results(results, tmp_path):
     ]
     assert all(part.accepted for path in results for part in recheck(path))
     assert differences(files, answers(files, tmp_path)) == []
+
+
+def test_long_common_denominators_and_values_beyond_floats(tmp_path):
+    """Both refuse what would take hours, and a value that is reported as infinite."""
+    rows = [{"name": f"r[{i}]", "lower": 1, "entries": [(0, 1)]} for i in range(1500)]
+    inst = Minimization.model_validate(
+        {"columns": [column("x", cost=1e15, upper=1e15)], "rows": rows}
+    )
+    free = Minimization.model_validate({"columns": [column("x", cost=1e15)], "rows": []})
+    odd = tuple((i, f"1/{10**195 + 2 * i + 1}") for i in range(1500))
+    best, other = solve(inst, time_limit=10), solve(free, time_limit=10)
+    files = []
+    for tree in (
+        Tree(nodes=(Leaf(multipliers=odd),)),
+        Tree(cuts=(Cut(multipliers=odd),), nodes=(Leaf(multipliers=()),)),
+    ):
+        files.append(tmp_path / f"{len(files)}.json")
+        save_result(files[-1], inst, best.model_copy(update={"certificate": tree}))
+    files.append(tmp_path / "far.json")
+    far = {"schedule": Solution(values=(1e300,)), "value": 1e308}
+    save_result(files[-1], free, other.model_copy(update=far))
+    found = answers(files, tmp_path)
+    assert not any(part["accepted"] for parts in found.values() for part in parts)
+    assert differences(files, found) == []

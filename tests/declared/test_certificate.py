@@ -26,7 +26,8 @@ from optsched.declared.certificate import (
     implied,
     rounded,
 )
-from optsched.declared.model import Maximization, Minimization
+from optsched.declared.feasibility import verify
+from optsched.declared.model import Maximization, Minimization, Solution
 from optsched.declared.optimum import shadow_prices
 
 
@@ -288,3 +289,37 @@ def test_costs_that_are_rounded_thirds_have_a_granularity():
     assert found >= 8 / 21
     with pytest.raises(ValueError, match="no granularity"):
         check(KNAPSACK, Tree(denominator=2, nodes=nodes))
+
+
+def test_long_common_denominators_are_refused_at_once():
+    """Sums over thousands of fractions with different long denominators would take hours."""
+    rows = [{"name": f"r[{i}]", "lower": 1, "entries": [(0, 1)]} for i in range(2000)]
+    inst = Minimization.model_validate({"columns": [column("x", cost=1, upper=9)], "rows": rows})
+    odd = [(i, f"1/{10**195 + 2 * i + 1}") for i in range(2000)]
+    made = Tree(nodes=(Leaf(multipliers=tuple(odd)),))
+    with pytest.raises(ValueError, match="denominator"):
+        check(inst, made)
+    check(inst, Tree(nodes=(Leaf(multipliers=tuple(odd[:50])),)))
+    whole = inst.model_copy(
+        update={"columns": (inst.columns[0].model_copy(update={"integer": True}),)}
+    )
+    cut = Cut(multipliers=tuple(odd))
+    with pytest.raises(ValueError, match="denominator"):
+        check(whole, Tree(cuts=(cut,), nodes=(Leaf(multipliers=()),)))
+
+
+def test_numbers_beyond_the_largest_float_are_refused():
+    """Exact sums of values and costs may leave the range of floats, in which they are reported."""
+
+    def made(most, limit):
+        row = {"name": "r", "upper": limit, "entries": [(0, 1e15)]}
+        columns = [column("x", cost=1e15, upper=most)]
+        return Minimization.model_validate({"columns": columns, "rows": [row]})
+
+    verdict = verify(made(math.inf, math.inf), Solution(values=(1e300,)))
+    assert (verdict.value, verdict.violations[0].equation) == (None, "objective")
+    verdict = verify(made(math.inf, 1.0), Solution(values=(1e300,)))
+    assert verdict.violations[0].amount == math.inf
+    assert verify(made(math.inf, math.inf), Solution(values=(1e280,))).value == 1e295
+    dual = Tree(nodes=(Leaf(multipliers=((0, "-1" + "0" * 390),)),))
+    assert shadow_prices(made(4.0, 1.0), dual)[0]["price"] == -math.inf

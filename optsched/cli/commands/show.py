@@ -52,7 +52,8 @@ def show(
         compared, found = _checked(source, kind, instance)
     except InputError as err:
         warnings.append(f"not to be relied on: {err}")
-    if getattr(found, "bound_level", None) is Level.CLAIMED:
+    others = () if compared is None else compared.references.values()
+    if any(getattr(part, "bound_level", None) is Level.CLAIMED for part in (found, *others)):
         warnings.append("not checked: what is called claimed; only a certificate could prove it")
     with messages.long_step(f"looking at {source}"):
         facts = family.describe(instance)

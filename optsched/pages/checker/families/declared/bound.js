@@ -12,6 +12,15 @@ const declaredBound = (() => {
     return lowest({ n: BigInt(n), d: BigInt(d) });
   }
 
+  // Numbers are added on a common denominator: one that is too long would take hours.
+  function narrow(list, most) {
+    let common = 1n;
+    for (const x of list) {
+      common = lcm(common, x.d);
+      need(bits(common) <= most, `a common denominator has more than ${most} bits`);
+    }
+  }
+
   function pairs(list, count) {
     const seen = new Set();
     return list.map(([i, said]) => {
@@ -90,6 +99,7 @@ const declaredBound = (() => {
 
   // A cut by mixed-integer rounding of a sum of rows, with the columns measured from one of their bounds.
   function cut(all, bounds, list, complemented) {
+    narrow(list.map(([, y]) => y), 2 ** 12);
     const found = new Map();
     const slacks = [];
     const at = (j) => bounds[complemented.has(j) ? 1 : 0][j];
@@ -166,8 +176,10 @@ const declaredBound = (() => {
   function evaluate(all, lower, upper, leaf) {
     const parts = []; // of the sum
     const reduced = all.cost.map((c) => (leaf.ray || c === 0n ? [] : [{ n: c, d: all.costScale }]));
-    for (const [i, y] of pairs(leaf.multipliers, all.rows.length)) {
-      if (isZero(y)) continue;
+    const weighted = pairs(leaf.multipliers, all.rows.length).filter(([, y]) => !isZero(y));
+    narrow(weighted.map(([i, y]) => lowest({ n: y.n, d: y.d * all.rows[i].scale })), 2 ** 16);
+    narrow(leaf.cones.flatMap(([, texts]) => texts.map(fraction)), 2 ** 16);
+    for (const [i, y] of weighted) {
       const { entries, scale, low, high } = all.rows[i];
       const side = y.n > 0n ? low : high;
       need(side !== null, "a multiplier meets an infinite limit");

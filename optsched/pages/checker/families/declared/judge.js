@@ -78,7 +78,9 @@ const declaredJudge = (() => {
     });
     if (broken.length) return { violations: broken, value: null };
     const reached = add(over(total(cost.map((c, j) => times(integral(c), x[j]))), integral(costScale)), offset);
-    return { violations: [], value: toFloat(times(integral(sign), reached), 0), completion: [], obeys: true };
+    const value = toFloat(times(integral(sign), reached), 0);
+    if (!Number.isFinite(value)) return { violations: ["(objective) value beyond the largest float"], value: null };
+    return { violations: [], value, completion: [], obeys: true };
   };
 
   const total = (list) => {

@@ -16,7 +16,7 @@ const rigidJudge = (() => {
     else checkLoad(inst, start, jobs.map((one, i) => [i, one.tasks]), inst.total, "the pool", broken);
     const ends = start.map((s, i) => (s === null ? null : s + jobs[i].run));
     const value = broken.length ? null : toFloat(objective(inst, ends), 0);
-    return { violations: broken, value, completion: ends.map((e) => (e === null ? null : Number(e))), obeys: true };
+    return { violations: broken, value, completion: ends, obeys: true };
   }
 
   function objective(inst, ends) {
