@@ -22,7 +22,7 @@ from render import percent
 
 from optsched import solvers
 from optsched.engine.colgen import Master, Relaxation, RestrictedMaster, generate_columns
-from optsched.engine.interior_master import InteriorMaster, Program
+from optsched.engine.interior_master import InteriorMaster, InteriorProgram
 from optsched.families.dmlrs.optimum.methods import SMOOTHING
 from optsched.families.oasis.optimum.priced_search import POINTS
 from optsched.families.oasis.optimum.relaxations.relaxation import compact_prices
@@ -41,7 +41,7 @@ class LibraryMaster(InteriorMaster):
 
     solver = ""
 
-    def _central(self, program: Program, *_start: Ints) -> tuple[Floats, Floats]:
+    def _central(self, program: InteriorProgram, *_start: Ints) -> tuple[Floats, Floats]:
         """Return solution and duals by HiGHS, as accurate as they have to be."""
         value, matrix, limit, equal = program
         h = solvers.highs(threads=self.threads)

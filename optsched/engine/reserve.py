@@ -1,4 +1,4 @@
-"""Time reserved, within a time limit, for the work that follows a search."""
+"""Time reserved for the final check of an anytime algorithm (Zilberstein, 1996)."""
 
 from __future__ import annotations
 

@@ -127,7 +127,9 @@ def test_a_slot_that_no_float_holds(slot, tmp_path):
     found = answers([tmp_path / "run.json"], tmp_path)
     assert differences([tmp_path / "run.json"], found) == []
     ((part,),) = found.values()
-    assert part["complaints"] == ["other jobs are completed, or in other slots, than the file says"]
+    assert part["complaints"] == [
+        "other jobs are completed, or in other slots, than the file states"
+    ]
 
 
 @pytest.mark.parametrize(("limits", "reads"), [([], True), ([[0, 0, "1"]], False)])

@@ -81,7 +81,7 @@ def test_every_leaf_does_what_is_decided(crowded):
     solved = 0
     for leaf in leaves:
         completed, node = leaf.completed, leaf.node
-        found = tree.tightening.relax(node, Budget(60.0).span().limits(), tree.jobs)
+        found = tree.cut_loop.relax(node, Budget(60.0).span().limits(), tree.jobs)
         if not found.sound:  # its jobs cannot all complete: there is nothing to see
             continue
         solved += 1

@@ -52,7 +52,7 @@ def test_slots_are_packed_anew_only_where_they_may_be():
         values = []
         for factor, packs in ((FULL, True), (len(FACTORS) - 1, False), (len(FACTORS) - 1, True)):
             area = Neighborhood(inst, flat_prices(inst), packs=packs)
-            for i in np.argsort(area.worth).tolist():  # the best last: others are in the way
+            for i in np.argsort(area.payoff).tolist():  # the best last: others are in the way
                 area.board.insert(i, factor)
             values.append(area.board.value)
         assert values[0] == values[1]

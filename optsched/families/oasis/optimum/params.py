@@ -1,4 +1,6 @@
-"""Parameters of `auto`: how the time is shared, and from which size on another method is better.
+"""Parameters of `auto`, an algorithm portfolio (Gomes and Selman, 2001).
+
+They share the time among its methods, and choose methods by size.
 
 A share of 0 switches a part off: `benchmarks/ablation.py` measures what each part is good for.
 """

@@ -120,7 +120,7 @@ function openGame(content, name) {
   need(instances.every((inst) => inst.problem === instances[0].problem), "the instances are of several problems");
   const certificate = gameData.certificate.read(content.get("certificate"), "certificate");
   const claim = gameData.claim.read(content.get("claim"), "claim");
-  for (const [field, said] of Object.entries(claim)) need(/^(0|[1-9]\d{0,999})(\/[1-9]\d{0,999})?$/.test(said), `claim.${field}: is ${shown(said)}, expected a fraction`);
+  for (const [field, stated] of Object.entries(claim)) need(/^(0|[1-9]\d{0,999})(\/[1-9]\d{0,999})?$/.test(stated), `claim.${field}: is ${shown(stated)}, expected a fraction`);
   const played = content.has("played") ? gameData.played.read(content.get("played"), "played") : [];
   return { kind: "minimax", family: { name, games: true }, sign: GAMES[name], instances, certificate, claim, played };
 }
@@ -157,7 +157,7 @@ function checkGame({ sign, instances, certificate, claim, played }) {
   }
   const wrong = (field) => {
     const [n, d = "1"] = claim[field].split("/");
-    return compare(proof[field], frac(BigInt(n), BigInt(d))) === 0 ? [] : [`${field} is ${toFloat(proof[field], 0)}, the file says ${shown(claim[field])}`];
+    return compare(proof[field], frac(BigInt(n), BigInt(d))) === 0 ? [] : [`${field} is ${toFloat(proof[field], 0)}, the file states ${shown(claim[field])}`];
   };
   const part = (what, high, low, complaints) => {
     const [value, bound] = [toFloat(high, sign), toFloat(low, -sign)];

@@ -28,7 +28,7 @@ function checkTexts(files) {
     try {
       let instance = file.instance;
       if (file.kind === "schedule") {
-        const home = instances.find((one) => one.family === file.family && (file.said === null || file.said === one.digest));
+        const home = instances.find((one) => one.family === file.family && (file.stated === null || file.stated === one.digest));
         need(home, "comes without its instance: open both at once");
         instance = home.instance;
       }
@@ -47,9 +47,9 @@ function checkTexts(files) {
 const SCOPE = typeof WorkerGlobalScope !== "undefined" && self instanceof WorkerGlobalScope;
 if (SCOPE) self.onmessage = ({ data }) => self.postMessage(checkTexts(data));
 
-const make = (tag, { text: said, ...rest } = {}, ...inside) => {
+const make = (tag, { text: stated, ...rest } = {}, ...inside) => {
   const element = Object.assign(document.createElement(tag), rest);
-  if (said !== undefined) element.textContent = said;
+  if (stated !== undefined) element.textContent = stated;
   element.append(...inside);
   return element;
 };
@@ -96,11 +96,11 @@ function partShown(part) {
   box.append(make("p", { className: "verdict", text: `${part.what}: ${verdict}` }));
   if (part.complaints.length) {
     const more = part.complaints.length - 20;
-    box.append(make("ul", {}, ...part.complaints.slice(0, 20).map((said) => make("li", { text: said })), ...(more > 0 ? [make("li", { text: `and ${more} more` })] : [])));
+    box.append(make("ul", {}, ...part.complaints.slice(0, 20).map((stated) => make("li", { text: stated })), ...(more > 0 ? [make("li", { text: `and ${more} more` })] : [])));
   }
   const rows = [["value", numberShown(part.value)], ["certified bound", part.bound === null ? null : numberShown(part.bound)], ["gap", gapShown(part.gap)]];
   const facts = make("dl");
-  for (const [name, said] of rows) if (said !== null) facts.append(make("div", {}, make("dt", { text: name }), make("dd", { text: said })));
+  for (const [name, stated] of rows) if (stated !== null) facts.append(make("div", {}, make("dt", { text: name }), make("dd", { text: stated })));
   box.append(facts);
   if (part.picture) box.append(picture(part.picture));
   return box;
@@ -131,7 +131,7 @@ async function opened(list) {
       }
     }),
   );
-  const failed = (said) => place.replaceChildren(make("p", { text: `The checker failed: ${said}` }));
+  const failed = (stated) => place.replaceChildren(make("p", { text: `The checker failed: ${stated}` }));
   const source = new Blob([document.querySelector("script").textContent], { type: "text/javascript" });
   const worker = new Worker(URL.createObjectURL(source));
   worker.onmessage = ({ data }) => {

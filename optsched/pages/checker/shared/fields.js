@@ -131,6 +131,6 @@ const tagged = (tag, kinds) => ({
   write: (v) => kinds[v[tag]].write(v),
 });
 
-const need = (holds, said) => {
-  if (!holds) throw new Refused(said);
+const need = (holds, stated) => {
+  if (!holds) throw new Refused(stated);
 };

@@ -62,12 +62,12 @@ function openFile(text) {
   if (kind === "minimax") return openGame(content, name);
   need(hasName(FAMILIES, name), `"family" is ${shown(name)}, expected one of: ${Object.keys(FAMILIES).join(", ")}`);
   const family = FAMILIES[name];
-  const found = { kind, family, content, said: content.get("instance_sha256") ?? null, size: text.length };
+  const found = { kind, family, content, stated: content.get("instance_sha256") ?? null, size: text.length };
   if (kind !== "schedule") {
     need(content.has("instance"), 'lacks "instance"');
     found.instance = readInstance(family, content.get("instance"));
     found.digest = found.instance.digest;
-    if (kind === "instance") need(found.said === null || found.said === found.digest, "instance_sha256 does not belong to this instance");
+    if (kind === "instance") need(found.stated === null || found.stated === found.digest, "instance_sha256 does not belong to this instance");
   }
   return found;
 }
@@ -82,7 +82,7 @@ function readInstance(family, raw) {
 // All parts of a result or run: what was derived of each, and what contradicts the file.
 function checkFile(file) {
   if (file.kind === "minimax") return checkGame(file);
-  const { kind, family, content, instance, said, digest, size } = file;
+  const { kind, family, content, instance, stated, digest, size } = file;
   const parts = [];
   if (kind === "run") parts.push(["run", runKind(family), content.get("run"), ""]);
   else {
@@ -108,7 +108,7 @@ function checkFile(file) {
     const verdict = family.judge(instance, schedule, { unfinished: false });
     found.push({ place: `schedules.${name}`, what: `schedule '${name}'`, value: verdict.value, bound: null, gap: null, complaints: verdict.violations, schedule });
   }
-  if (said !== digest) found[0].complaints.unshift(`the instance is not the one that was solved: its SHA-256 is ${digest}`);
+  if (stated !== digest) found[0].complaints.unshift(`the instance is not the one that was solved: its SHA-256 is ${digest}`);
   return found;
 }
 
@@ -123,98 +123,98 @@ function foreign(instance, part) {
   return part.instance_sha256 === instance.digest ? [] : [`made for another instance: ${part.instance_sha256}`];
 }
 
-function judged(verdict, said) {
+function judged(verdict, stated) {
   if (verdict.value === null) return verdict.violations.length ? verdict.violations : ["the schedule has no value"];
-  return said !== null && agree(verdict.value, said, SAME) ? [] : [`value is ${verdict.value}, the file says ${said}`];
+  return stated !== null && agree(verdict.value, stated, SAME) ? [] : [`value is ${verdict.value}, the file states ${stated}`];
 }
 
 function checkRun(family, instance, run, place) {
   const complaints = foreign(instance, run);
   const verdict = family.judge(instance, run.schedule, { unfinished: true });
   complaints.push(...judged(verdict, run.value));
-  if (verdict.value !== null && verdict.obeys !== run.obeys) complaints.push("the run keeps to the model, or leaves it, and the file says the contrary");
-  if (verdict.value !== null && verdict.completion.map(String).join() !== run.completion.map(String).join()) complaints.push("other jobs are completed, or in other slots, than the file says");
+  if (verdict.value !== null && verdict.obeys !== run.obeys) complaints.push("the run keeps to the model, or leaves it, and the file states the contrary");
+  if (verdict.value !== null && verdict.completion.map(String).join() !== run.completion.map(String).join()) complaints.push("other jobs are completed, or in other slots, than the file states");
   return { place, what: `run of ${run.policy}`, value: verdict.value, bound: null, gap: null, complaints, schedule: run.schedule };
 }
 
-function checkOptimum(family, instance, said, place, scope) {
-  const complaints = foreign(instance, said);
+function checkOptimum(family, instance, stated, place, scope) {
+  const complaints = foreign(instance, stated);
   const scopes = family.scopes ?? {};
-  if (hasName(scopes, scope) && said.scope !== scope) complaints.push(`it is the reference ${scope}, but its scope is "${said.scope}"`);
-  if (said.scope && !hasName(scopes, said.scope)) complaints.push(`the scope is "${said.scope}"`);
+  if (hasName(scopes, scope) && stated.scope !== scope) complaints.push(`it is the reference ${scope}, but its scope is "${stated.scope}"`);
+  if (stated.scope && !hasName(scopes, stated.scope)) complaints.push(`the scope is "${stated.scope}"`);
   else {
-    if (said.scope && said.schedule && !scopes[said.scope](instance, said.schedule)) complaints.push(`the schedule is not ${said.scope}`);
-    const proved = said.certificate && family.scope ? family.scope(said.certificate) : "";
-    if (proved !== "" && proved !== said.scope) complaints.push(`the certificate speaks of ${proved} schedules`);
+    if (stated.scope && stated.schedule && !scopes[stated.scope](instance, stated.schedule)) complaints.push(`the schedule is not ${stated.scope}`);
+    const proved = stated.certificate && family.scope ? family.scope(stated.certificate) : "";
+    if (proved !== "" && proved !== stated.scope) complaints.push(`the certificate speaks of ${proved} schedules`);
   }
   let value = null;
-  if (said.schedule === null) {
-    if (said.value !== null) complaints.push("a value without a schedule");
+  if (stated.schedule === null) {
+    if (stated.value !== null) complaints.push("a value without a schedule");
   } else {
-    const verdict = family.judge(instance, said.schedule, { unfinished: false });
-    complaints.push(...judged(verdict, said.value));
+    const verdict = family.judge(instance, stated.schedule, { unfinished: false });
+    complaints.push(...judged(verdict, stated.value));
     value = verdict.value;
   }
-  const bound = proveBound(family, instance, said, complaints);
+  const bound = proveBound(family, instance, stated, complaints);
   const sign = family.sense === "max" ? 1 : -1;
   const same = family.same ?? ((_, a, b) => relative(a, b) <= CLOSED);
   const refutes = (b) => value !== null && sign * (value - b) > 0 && !same(instance, value, b);
   if (bound !== null && refutes(bound)) complaints.push(`value ${value} is beyond the bound ${bound}`);
-  const apart = (a, b) => (a === null || b === null ? null : family.gap ? family.gap(instance, a, b, said.schedule, said.certificate) : relative(a, b));
+  const apart = (a, b) => (a === null || b === null ? null : family.gap ? family.gap(instance, a, b, stated.schedule, stated.certificate) : relative(a, b));
   const gap = apart(value, bound);
-  if (said.bound !== null && said.bound_level !== "certified" && refutes(said.bound)) complaints.push(`value ${value} is beyond the bound ${said.bound}`);
-  complaints.push(...wrongLevels(family, said), ...wrongStatus(family, said, { value, bound, gap }, (b) => apart(value, b)));
-  return { place, what: said.scope ? `best ${said.scope} schedule` : "optimum", value, bound, gap, complaints, schedule: said.schedule };
+  if (stated.bound !== null && stated.bound_level !== "certified" && refutes(stated.bound)) complaints.push(`value ${value} is beyond the bound ${stated.bound}`);
+  complaints.push(...wrongLevels(family, stated), ...wrongStatus(family, stated, { value, bound, gap }, (b) => apart(value, b)));
+  return { place, what: stated.scope ? `best ${stated.scope} schedule` : "optimum", value, bound, gap, complaints, schedule: stated.schedule };
 }
 
 // Levels that belong to nothing, and what lacks one.
-function wrongLevels(family, said) {
+function wrongLevels(family, stated) {
   const found = [];
-  if (said.sense !== family.sense) found.push(`sense is ${said.sense}, expected ${family.sense}`);
-  if (said.value === null && said.value_level !== null) found.push("a level of a value that is not there");
-  if (said.bound === null && said.bound_level !== null && said.status !== "infeasible") found.push("a level of a bound that is not there");
-  if (said.bound !== null && said.bound_level === null) found.push("a bound without a level");
+  if (stated.sense !== family.sense) found.push(`sense is ${stated.sense}, expected ${family.sense}`);
+  if (stated.value === null && stated.value_level !== null) found.push("a level of a value that is not there");
+  if (stated.bound === null && stated.bound_level !== null && stated.status !== "infeasible") found.push("a level of a bound that is not there");
+  if (stated.bound !== null && stated.bound_level === null) found.push("a bound without a level");
   return found;
 }
 
 // Where status and gaps do not follow from what was derived.
-function wrongStatus(family, said, { value, bound, gap }, apart) {
-  if (said.status === "infeasible") {
-    if (value !== null || family.empty) return ["it is said that no schedule exists, but there is one"];
-    if (said.bound_level === null) return ["it is said that no schedule exists, without a level"];
-    if (said.bound_level === "certified" && (bound === null || Number.isFinite(bound))) return [`no schedule is said to exist (certified), but ${bound === null ? "nothing" : `the bound ${bound}`} is proved`];
+function wrongStatus(family, stated, { value, bound, gap }, apart) {
+  if (stated.status === "infeasible") {
+    if (value !== null || family.empty) return ["it is stated that no schedule exists, but there is one"];
+    if (stated.bound_level === null) return ["it is stated that no schedule exists, without a level"];
+    if (stated.bound_level === "certified" && (bound === null || Number.isFinite(bound))) return [`no schedule is stated to exist (certified), but ${bound === null ? "nothing" : `the bound ${bound}`} is proved`];
   }
-  if ((said.value === null) !== ["no_schedule", "bound only", "infeasible"].includes(said.status)) return [`status is ${said.status}, but the value is ${said.value}`];
-  if (said.status === "bound only" && said.bound === null) return [`status is ${said.status}, but there is no bound`];
-  const isRefused = said.schedule !== null && value === null;
-  if (isRefused || (said.certificate !== null && bound === null)) return []; // there is a complaint already, and no gap
+  if ((stated.value === null) !== ["no_schedule", "bound only", "infeasible"].includes(stated.status)) return [`status is ${stated.status}, but the value is ${stated.value}`];
+  if (stated.status === "bound only" && stated.bound === null) return [`status is ${stated.status}, but there is no bound`];
+  const isRefused = stated.schedule !== null && value === null;
+  if (isRefused || (stated.certificate !== null && bound === null)) return []; // there is a complaint already, and no gap
   const found = [];
   const near = (a, b) => agree(a, b, SAME) || Math.abs(a - b) <= SAME; // rounding may leave little of a difference
-  for (const [name, side] of [["gap", said.bound], ["certified_gap", said.certified_bound]]) {
+  for (const [name, side] of [["gap", stated.bound], ["certified_gap", stated.certified_bound]]) {
     const is = apart(side);
-    if (said[name] !== null && (is === null || !near(said[name], is))) found.push(`${name} is ${is}, the file says ${said[name]}`);
+    if (stated[name] !== null && (is === null || !near(stated[name], is))) found.push(`${name} is ${is}, the file states ${stated[name]}`);
   }
   if (gap !== null && gap <= CLOSED) return found;
-  if (said.status === "optimal") found.push(`status is optimal (certified), but the gap is ${gap}`);
-  const claim = apart(said.bound);
-  if (said.status === "claimed optimal" && !(claim !== null && claim <= CLOSED)) found.push(`status is claimed optimal, but the claimed gap is ${claim}`);
+  if (stated.status === "optimal") found.push(`status is optimal (certified), but the gap is ${gap}`);
+  const claim = apart(stated.bound);
+  if (stated.status === "claimed optimal" && !(claim !== null && claim <= CLOSED)) found.push(`status is claimed optimal, but the claimed gap is ${claim}`);
   return found;
 }
 
 // What the certificate proves; null with a complaint if that is nothing, or without a certificate.
-function proveBound(family, instance, said, complaints) {
+function proveBound(family, instance, stated, complaints) {
   const sign = family.sense === "max" ? 1 : -1;
-  const certified = [said.bound_level === "certified" ? said.bound : null, said.certified_bound].filter((b) => b !== null);
-  if (said.certificate === null) {
-    if (certified.length || said.bound_level === "certified") complaints.push("the bound is said to be certified, but the certificate is missing");
+  const certified = [stated.bound_level === "certified" ? stated.bound : null, stated.certified_bound].filter((b) => b !== null);
+  if (stated.certificate === null) {
+    if (certified.length || stated.bound_level === "certified") complaints.push("the bound is stated to be certified, but the certificate is missing");
     return null;
   }
   let proved;
   try {
-    const { instance_sha256: owner = instance.digest } = said.certificate;
+    const { instance_sha256: owner = instance.digest } = stated.certificate;
     need(owner === instance.digest, "it belongs to another instance");
-    need(said.length <= (family.longest?.(instance) ?? LARGEST_CERTIFICATE), `it has ${said.length} characters`);
-    proved = family.check(instance, said.certificate);
+    need(stated.length <= (family.longest?.(instance) ?? LARGEST_CERTIFICATE), `it has ${stated.length} characters`);
+    proved = family.check(instance, stated.certificate);
     need(sign * proved < Infinity, `the bound ${proved} excludes no value`);
   } catch (err) {
     if (!(err instanceof Refused)) throw err;
@@ -222,15 +222,15 @@ function proveBound(family, instance, said, complaints) {
     return null;
   }
   for (const better of new Set(certified)) {
-    if (sign * (proved - better) > 0 && !agree(proved, better, SAME)) complaints.push(`the certificate proves the bound ${proved}, the file says ${better}`);
+    if (sign * (proved - better) > 0 && !agree(proved, better, SAME)) complaints.push(`the certificate proves the bound ${proved}, the file states ${better}`);
   }
   return proved;
 }
 
 // Judge a schedule file against an instance.
 function checkSchedule(file, instance) {
-  const { family, content, said } = file;
-  need(said === null || said === instance.digest, "belongs to another instance");
+  const { family, content, stated } = file;
+  need(stated === null || stated === instance.digest, "belongs to another instance");
   need(content.has("schedule"), "lacks a schedule");
   const schedule = family.schedule.read(content.get("schedule"), "schedule");
   const verdict = family.judge(instance, schedule, { unfinished: false });

@@ -1,4 +1,7 @@
-"""Scratch arrays of an insertion, allocated once."""
+"""Scratch arrays of the repair step of large neighborhood search (Ropke and Pisinger, 2006).
+
+They are allocated once per search; `insertion` and `windows` write them.
+"""
 
 from __future__ import annotations
 

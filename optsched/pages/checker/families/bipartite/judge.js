@@ -41,9 +41,9 @@ const bipartiteJudge = (() => {
     const totals = inst.copies.map(() => new Float64Array(K));
     let at = 0;
     let isFine = true;
-    const wrong = (said) => {
+    const wrong = (stated) => {
       isFine = false;
-      complain(said);
+      complain(stated);
     };
     inst.rows.forEach(({ k, kind, alpha, copies }, row) => {
       let used = 0;
@@ -88,14 +88,14 @@ const bipartiteJudge = (() => {
 
   function judge(inst, { decisions, used, rewards, record: kept }) {
     const broken = [];
-    const refused = (said) => ({ violations: [said], value: null });
+    const refused = (stated) => ({ violations: [stated], value: null });
     if (kept !== null) return refused(`(9) only the policy itself (${kept.policy}) can repeat this run: its decisions are not here`);
     if (used.length !== inst.horizon) return refused(`(9) decisions for ${used.length} slots, expected ${inst.horizon}`);
     if (used.some((d) => d >= decisions.length)) return refused("(9) a decision does not exist");
     const worth = new Map();
     for (const d of new Set(used)) {
       if (decisions[d].length !== inst.channels) broken.push(`(4) decision ${d} has ${decisions[d].length} amounts, expected ${inst.channels}`);
-      else worth.set(d, worthOf(inst, decisions[d], (said) => broken.length < 100 && broken.push(`${said} in decision ${d}`)));
+      else worth.set(d, worthOf(inst, decisions[d], (stated) => broken.length < 100 && broken.push(`${stated} in decision ${d}`)));
     }
     if (broken.length) return { violations: broken, value: null };
     const earned = inst.arrivals.map((jobs, t) => {

@@ -194,9 +194,9 @@ FAMILIES.bot = (() => {
       return levelGap(inst, totals(inst, schedule), levels, bitwise(bound));
     }
     const [proved = null] = levels.map((level) => logMean(inst, level));
-    const said = logOf(inst, bound, true);
-    const isProved = said === null || (proved !== null && compare(proved, said) < 0);
-    return apart(attained(inst, totals(inst, schedule)), isProved ? proved : said);
+    const stated = logOf(inst, bound, true);
+    const isProved = stated === null || (proved !== null && compare(proved, stated) < 0);
+    return apart(attained(inst, totals(inst, schedule)), isProved ? proved : stated);
   }
 
   // Whether two utilities are so near that a gap between them counts as closed.

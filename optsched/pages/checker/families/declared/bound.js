@@ -6,9 +6,9 @@ const declaredBound = (() => {
   const GRID = 1n << 30n;
   const FRACTION = /^-?[0-9]+(\/[0-9]*[1-9][0-9]*)?$/;
 
-  function fraction(said) {
-    need(said.length <= 400 && FRACTION.test(said), `${shown(said)} is no fraction`);
-    const [n, d = "1"] = said.split("/");
+  function fraction(stated) {
+    need(stated.length <= 400 && FRACTION.test(stated), `${shown(stated)} is no fraction`);
+    const [n, d = "1"] = stated.split("/");
     return lowest({ n: BigInt(n), d: BigInt(d) });
   }
 
@@ -23,11 +23,11 @@ const declaredBound = (() => {
 
   function pairs(list, count) {
     const seen = new Set();
-    return list.map(([i, said]) => {
+    return list.map(([i, stated]) => {
       need(i >= 0 && i < count, `there is no row ${i}`);
       need(!seen.has(i), `row ${i} is listed twice`);
       seen.add(i);
-      return [i, fraction(said)];
+      return [i, fraction(stated)];
     });
   }
 
@@ -221,9 +221,9 @@ const declaredBound = (() => {
     const bounds = implied(all);
     if (denominator !== null) granular(all, [all.lower, all.upper], denominator);
     for (const { multipliers, complemented } of cuts) {
-      const seen = multipliers.map(([i, said]) => {
+      const seen = multipliers.map(([i, stated]) => {
         need(i >= 0 && i < all.rows.length, `there is no row ${i}`);
-        return [i, fraction(said)];
+        return [i, fraction(stated)];
       });
       all.rows.push(cut(all, bounds, seen, new Set(complemented)));
     }

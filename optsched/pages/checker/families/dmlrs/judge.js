@@ -62,7 +62,7 @@ function judgeSlot(inst, job, [workers, ps], place, broken) {
     if (ps.size === 1) near = links;
   } else if (new Set([...workers.keys(), ...ps.keys()]).size === 1) near = links = n;
   const flow = add(times(frac(links), exact(job.inner_bandwidth)), times(frac(all - links), exact(job.outer_bandwidth)));
-  const asked = over(flow, exact(job.ps_bandwidth));
-  if (m > 0n && compare(asked, add(frac(m), slack(asked))) > 0) broken.push(`(3.4) ${place}: ${m} PS serve too little`);
+  const required = over(flow, exact(job.ps_bandwidth));
+  if (m > 0n && compare(required, add(frac(m), slack(required))) > 0) broken.push(`(3.4) ${place}: ${m} PS serve too little`);
   return [near, n - near];
 }
