@@ -29,12 +29,13 @@ from contextlib import suppress
 from importlib.metadata import entry_points
 from pathlib import Path
 from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
+from types import SimpleNamespace
 from typing import Any, Self
 
 from pydantic_core import from_json, to_json
 
 from optsched.numbers.streams import Streams
-from optsched.policies.loader import checked_policy
+from optsched.policies.loader import introduced
 from optsched.problem import (
     Family,
     Information,
@@ -190,13 +191,12 @@ class SealedPolicy:
         said = self._ask({"hello": {"protocol": PROTOCOL, "family": self.family.name}}, "policy")
         if not isinstance(said, dict) or not isinstance(said.get("name"), str):
             raise self._wrong(f'states {said!r:.80}, expected an object with a "name"')
-        self.name = said["name"]
-        self.information = said.get("information", "after")
-        self.knows = said.get("knows", ())
-        if not isinstance(self.knows, list | tuple):
-            raise self._wrong(f"knows is {self.knows!r:.80}, expected a list of names")
-        self.knows = tuple(self.knows)
-        checked_policy(self.family, self, self.called, own=self.own)
+        said = {"information": "after", "knows": (), "start": None, "step": None} | said
+        if not isinstance(said["knows"], list | tuple):
+            raise self._wrong(f"knows is {said['knows']!r:.80}, expected a list of names")
+        self.name, self.information, self.knows = introduced(
+            self.family, SimpleNamespace(**said), self.called, own=self.own
+        )
 
     def _wrong(self, what: str) -> PolicyError:
         return PolicyError(f"policy {self.name}: {self._place}: {what}")
