@@ -59,6 +59,29 @@ class Leaving(Fifo):
 
     def start(self, public, prior, streams):
         raise SystemExit(0)
+
+
+class Broken(dict):
+    def items(self):
+        raise RuntimeError("no items")
+
+
+class Hollow(Fifo):
+    name = "hollow"
+
+    def step(self, event):
+        return Broken()
+
+
+class Masked(Fifo):
+    """Has a name of its own at first, and that of a policy of the family from then on."""
+
+    asked = 0
+
+    @property
+    def name(self):
+        self.asked += 1
+        return "mine" if self.asked < 3 else "oasis"
 '''
 FAILURES = {
     "mine:Bug": [
@@ -68,6 +91,10 @@ FAILURES = {
     ],
     "mine:Odd": [
         "optsched: policy odd: event 0: the decision is a str, expected a mapping from jobs"
+    ],
+    "mine:Hollow": [
+        "optsched: policy hollow: event 0: its decision: RuntimeError: no items",
+        '  mine.py, line 46, items: raise RuntimeError("no items")',
     ],
     "mine:Unmade": [
         "optsched: policy 'mine:Unmade' cannot be loaded: KeyError: 'missing'",
@@ -104,6 +131,18 @@ def test_a_policy_that_fails_is_told_by_its_own_lines(call, policy):
     status, out, err = call("run", "small.json", "-p", policy, "-q")
     assert (status, out) == (1, "")
     assert err.splitlines() == FAILURES[policy]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_name_is_read_once(call):
+    """Who states another name when it is read again is not taken for a policy of the family."""
+    status, out, err = call("run", "small.json", "-p", "mine:Masked", "-q", "--json")
+    assert (status, out) == (2, "")
+    assert "its name 'oasis' is that of a policy of family oasis" in err
+    policy = get_family("oasis").policies["fifo"]
+    names = iter([*["mine"] * 3, *["oasis"] * 9])
+    masked = type("Masked", (policy,), {"name": property(lambda _: next(names))})
+    assert simulate(load_instance("small.json"), masked()).policy == "mine"
 
 
 @pytest.mark.usefixtures("folder")

@@ -12,12 +12,14 @@ from squares import RAN, run
 from verdicts import worst
 
 from optsched.families.oasis.instance import OasisInstance
+from optsched.files.format import write_json
 from optsched.papers import PAPERS, experiments, oasis
 from optsched.papers.bot import mean_share
 from optsched.papers.digest import code_digest
 from optsched.papers.estimate import MeanEstimate, apart, lead
 from optsched.papers.experiment import FEWEST, Experiment, Setting
 from optsched.papers.oasis import ESTIMATED, LITERAL, OTHERS, PRESETS, SCHEMES, past
+from optsched.papers.reproduce import experiment as named
 from optsched.papers.reproduce import reproduce
 from optsched.papers.verdict import (
     NOISE,
@@ -459,3 +461,13 @@ def test_means_by_hand():
     assert (found.mean, found.count) == (2.0, 3)
     assert found.interval == pytest.approx([2 - 4.302652730 / 3**0.5, 2 + 4.302652730 / 3**0.5])
     assert MeanEstimate.of([4.0]).interval is None
+
+
+@pytest.mark.parametrize("rows", [5, "abc", [1], None, {"a": 1}])
+def test_rows_that_are_none_are_refused(rows, tmp_path, call):
+    chosen = named("oasis-fig3")
+    content = {"time_limit": chosen.time_limit, "rows": rows}
+    write_json(tmp_path / "oasis-fig3.json", "reproduction", "oasis", content)
+    status, _, err = call("reproduce", "oasis-fig3", "-o", tmp_path, "-q")
+    assert status == 2
+    assert "expected a list of objects" in err

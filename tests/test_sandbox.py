@@ -24,7 +24,7 @@ import pytest
 
 from optsched.core import compare, simulate
 from optsched.files.format import save_instance
-from optsched.policies.loader import checked_policy
+from optsched.policies.loader import introduced
 from optsched.problem import InputError, PolicyError, get_family
 from optsched.results.load import load_run
 from optsched.results.result import save_result, save_run
@@ -479,10 +479,10 @@ def test_no_policy_has_the_name_of_a_row(name):
     policy.name = name
     family = get_family("bipartite")
     if "_" in name:
-        assert checked_policy(family, policy, "p", own=False) is policy
+        assert introduced(family, policy, "p", own=False).name == policy.name
     else:
         with pytest.raises(InputError, match="its name"):
-            checked_policy(family, policy, "p", own=False)
+            introduced(family, policy, "p", own=False)
 
 
 def test_what_is_written_can_be_read(inst, program, tmp_path):

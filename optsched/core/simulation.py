@@ -17,7 +17,7 @@ from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 from optsched.numbers.json_float import Signed
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import checked_prior, compute, own
-from optsched.policies.loader import checked_policy, get_policy, is_own
+from optsched.policies.loader import get_policy, introduced, is_own
 from optsched.problem import (
     Family,
     Frozen,
@@ -196,8 +196,7 @@ def simulate(
         elif isinstance(policy, str):
             chosen = get_policy(family, policy)
         else:
-            called = str(getattr(policy, "name", type(policy).__name__))
-            chosen = checked_policy(family, policy, called, own=is_own(family, policy))
+            chosen = policy
         return _run(family, original, chosen, seed, prior, progress, decision_limit)
 
 
@@ -233,22 +232,25 @@ def _run(
     progress: Callable[[int], None] | None,
     decision_limit: float | None,
 ) -> Run:
-    name, information = str(policy.name), policy.information
     sealed = isinstance(policy, SealedPolicy)
     ours = policy.own if isinstance(policy, SealedPolicy) else is_own(family, policy)
+    with Explained(f"policy {type(policy).__name__}", InputError):
+        called = str(getattr(policy, "name", type(policy).__name__))
+        name, information, knows = introduced(family, policy, called, own=ours)
     limit = None if sealed else decision_limit  # the other end of a pipe keeps it itself
     if prior is not None:
-        known = checked_prior(prior, policy.knows, name)
+        known = checked_prior(prior, knows, name)
     else:
         with Explained(f"policy {name}: what it knows", InputError):
-            known = compute(family, policy.knows, original.copy, name)
+            known = compute(family, knows, original.copy, name)
     shown, judged = original.copy(), original.copy()
     passed = InputError if sealed or ours else PolicyError  # what is a message already
     with Explained(f"policy {name}: start", passed, limit=limit), limited(limit):
         policy.start(family.public(shown), deepcopy(known), Streams(seed))
-    record: Recorder = (
-        _Collector(family, judged) if family.recorder is None else family.recorder(judged, policy)
-    )
+    record: Recorder = _Collector(family, judged)
+    if family.recorder is not None:
+        with Explained(f"policy {name}: start", passed):
+            record = family.recorder(judged, policy)
     seconds, slowest = 0.0, 0.0
     revealed = answerable(family, family.events(shown, information))
     true = answerable(family, family.events(judged))
@@ -262,7 +264,10 @@ def _run(
             took = timing.now() - began
         seconds, slowest = seconds + took, max(slowest, took)
         try:
-            taken = decision if sealed else family.wire.take(decision)
+            with Explained(f"{place}: its decision", ValueError, TypeError):
+                taken = decision if sealed else family.wire.take(decision)
+        except PolicyError:
+            raise
         except (ValueError, TypeError) as err:
             raise PolicyError(f"{place}: the decision {err}") from err
         with Explained(f"{place}: its decision", passed):

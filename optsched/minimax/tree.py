@@ -241,7 +241,7 @@ class GameTree:
         found: list[tuple[dict[State, int], list[int]]] = [({(): 0}, [])]
         for h, history in enumerate(self.histories):  # which grow in the loop
             interrupts.raise_if_interrupted()
-            follow: dict[str, tuple[Event, list[int]]] = {}
+            follow: dict[Event, list[int]] = {}
             for i in history.instances:
                 rows[i].decide(history.names)
                 event = next(streams[i], None)
@@ -252,12 +252,12 @@ class GameTree:
                     history.ended.append(i)
                     self.last[i] = h
                 else:
-                    follow.setdefault(event.model_dump_json(), (event, []))[1].append(i)
+                    follow.setdefault(event, []).append(i)
             states, places = found[h]
             index = {total: k for k, total in enumerate(places)}
             place = {name: k for k, name in enumerate(history.names)}
             ways = [self._parts(rows, index, place, history.ended)] if history.ended else []
-            for event, members in follow.values():
+            for event, members in follow.items():
                 history.children.append(len(self.histories))
                 self.histories.append(self._follower(h, event, members))
                 ways.append(self._parts(rows, index, place, members))

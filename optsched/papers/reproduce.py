@@ -14,7 +14,7 @@ from typing import Any
 
 from optsched.drawing import save
 from optsched.experiments.map_cells import call_all, stored_rows
-from optsched.files.format import read_json, write_json
+from optsched.files.format import read_json, short, write_json
 from optsched.files.provenance import machine, versions
 from optsched.papers import PAPERS, Experiment, experiments
 from optsched.papers.digest import code_digest
@@ -205,6 +205,11 @@ def _stored(path: Path, limit: float, code: str | None) -> list[Row]:
     """Return the rows that an earlier call has stored with the same limit.
 
     With a digest of code, those that this code has made with the same versions.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or its rows are none.
     """
     if not path.exists():
         return []
@@ -212,6 +217,8 @@ def _stored(path: Path, limit: float, code: str | None) -> list[Row]:
     if content.get("time_limit") != limit:
         return []
     rows: list[Row] = content.get("rows", [])
+    if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
+        raise InputError(f'{path}: "rows" is {short(rows)}, expected a list of objects')
     if code is None:
         return rows
     return [r for r in rows if content.get("versions") == versions() and r.get("code") == code]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
-from typing import Any, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 from optsched.problem import (
     LP_ROW,
@@ -160,7 +160,8 @@ def _made(
         raise InputError(f"policy {name!r} is {factory!r:.60}, expected a class or a function")
     with loading(f"policy {name!r}"), messages.diverted():
         policy = _with(factory, name, parameters)
-        return checked_policy(family, policy, name, own=is_own(family, policy))
+        introduced(family, policy, name, own=is_own(family, policy))
+        return policy
 
 
 def _complain(missing: Sequence[str], name: str) -> None:
@@ -175,8 +176,16 @@ def is_own(family: Family, policy: Any) -> bool:
     return type(policy) in {type(make()) for make in family.policies.values()}
 
 
-def checked_policy(family: Family, policy: Any, called: str, *, own: bool) -> Policy:
-    """Return ``policy`` if it has all that the protocol requires.
+class Introduction(NamedTuple):
+    """What a policy states of itself, read once: a property may state something else next time."""
+
+    name: str
+    information: Information
+    knows: tuple[str, ...]
+
+
+def introduced(family: Family, policy: Any, called: str, *, own: bool) -> Introduction:
+    """Return what ``policy`` states of itself, if it has all that the protocol requires.
 
     Parameters
     ----------
@@ -193,39 +202,39 @@ def checked_policy(family: Family, policy: Any, called: str, *, own: bool) -> Po
     InputError
         Something is missing, is no knowledge or information, or cannot be shown in a table.
     """
-    name = called if called.isprintable() else ascii(called)[1:-1]
-    name = name[:LONGEST_NAME]
-    _complain([m for m in MEMBERS if not hasattr(policy, m)], name)
-    if type(policy.name) is not str or not _shown(policy.name, LONGEST_NAME):
+    called = called if called.isprintable() else ascii(called)[1:-1]
+    called = called[:LONGEST_NAME]
+    _complain([m for m in MEMBERS if not hasattr(policy, m)], called)
+    name, information, knows = policy.name, policy.information, policy.knows
+    if type(name) is not str or not _shown(name, LONGEST_NAME):
         raise InputError(
-            f"policy {name!r}: its name is {policy.name!a:.80}, expected 1 to "
+            f"policy {called!r}: its name is {name!a:.80}, expected 1 to "
             f"{LONGEST_NAME} ASCII characters that can be printed"
         )
     rows = (LP_ROW, RELAXATION, "optimum", *family.references)
     taken = {folded(row) for row in (*rows, *(() if own else family.policies))}
-    if folded(policy.name) in taken:
+    if folded(name) in taken:
         raise InputError(
-            f"policy {name!r}: its name {policy.name!r} is that of a policy of family "
+            f"policy {called!r}: its name {name!r} is that of a policy of family "
             f"{family.name} or of a row of its tables, expected another one"
         )
     known = get_args(Information)
-    if policy.information not in known:
+    if type(information) is not str or information not in known:
         raise InputError(
-            f"policy {name!r}: information is {policy.information!r}, "
+            f"policy {called!r}: information is {information!r:.80}, "
             f"expected one of: {', '.join(known)}"
         )
-    names = policy.knows
-    if isinstance(names, str) or not all(isinstance(n, str) for n in names):
-        raise InputError(f"policy {name!r}: knows is {names!r:.80}, expected a tuple of names")
+    names = () if isinstance(knows, str) else tuple(knows)
+    if isinstance(knows, str) or not all(type(n) is str for n in names):
+        raise InputError(f"policy {called!r}: knows is {knows!r:.80}, expected a tuple of names")
     wrong = [n for n in names if not _shown(n, LONGEST_KNOWN)]
     if wrong or len(names) > MOST_KNOWN or len({*names}) < len(names):
         problem = f"has {wrong[0]!a:.80}" if wrong else f"has {len(names)} names"
         raise InputError(
-            f"policy {name!r}: knows {problem}, expected at most {MOST_KNOWN} different names of 1 "
-            f"to {LONGEST_KNOWN} ASCII characters that can be printed"
+            f"policy {called!r}: knows {problem}, expected at most {MOST_KNOWN} different names of "
+            f"1 to {LONGEST_KNOWN} ASCII characters that can be printed"
         )
-    made: Policy = policy
-    return made
+    return Introduction(name, cast(Information, information), names)
 
 
 def _shown(name: str, longest: int) -> bool:

@@ -29,12 +29,13 @@ from contextlib import suppress
 from importlib.metadata import entry_points
 from pathlib import Path
 from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
+from types import SimpleNamespace
 from typing import Any, Self
 
 from pydantic_core import from_json, to_json
 
 from optsched.numbers.streams import Streams
-from optsched.policies.loader import checked_policy
+from optsched.policies.loader import introduced
 from optsched.problem import (
     Family,
     Information,
@@ -192,13 +193,12 @@ class SealedPolicy:
         )
         if not isinstance(answer, dict) or not isinstance(answer.get("name"), str):
             raise self._wrong(f'states {answer!r:.80}, expected an object with a "name"')
-        self.name = answer["name"]
-        self.information = answer.get("information", "after")
-        self.knows = answer.get("knows", ())
-        if not isinstance(self.knows, list | tuple):
-            raise self._wrong(f"knows is {self.knows!r:.80}, expected a list of names")
-        self.knows = tuple(self.knows)
-        checked_policy(self.family, self, self.called, own=self.own)
+        answer = {"information": "after", "knows": (), "start": None, "step": None} | answer
+        if not isinstance(answer["knows"], list | tuple):
+            raise self._wrong(f"knows is {answer['knows']!r:.80}, expected a list of names")
+        self.name, self.information, self.knows = introduced(
+            self.family, SimpleNamespace(**answer), self.called, own=self.own
+        )
 
     def _wrong(self, what: str) -> PolicyError:
         return PolicyError(f"policy {self.name}: {self._place}: {what}")

@@ -154,7 +154,13 @@ def test_a_number_that_no_float_holds_is_not_infinite(results, tmp_path):
     assert path.read_text() != text
     with pytest.raises(InputError, match="beyond the largest float"):
         recheck(path)
-    assert differences([path], answers([path], tmp_path)) == []
+    content = json.loads(text)
+    content["optimum"]["shadow_prices"] = [{"price": "NUMBER"}]
+    path.write_text(json.dumps(content).replace('"NUMBER"', "-1e400"))
+    with pytest.raises(InputError, match="beyond the largest float"):
+        recheck(path)
+    found = answers([path], tmp_path)
+    assert not any(part["accepted"] for part in found[str(path)])
 
 
 def test_a_job_of_family_rigid_that_ends_at_a_second_which_no_float_holds(tmp_path):

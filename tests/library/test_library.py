@@ -338,3 +338,22 @@ def test_a_table_that_is_too_large_is_refused(library, text):
     (library.folder / "oasis" / "table.csv").write_text(text)
     (wrong,) = verify(library).damaged["oasis/table.csv"]
     assert "too many" in wrong or "begins with" in wrong or "field" in wrong
+
+
+@pytest.mark.parametrize(
+    ("column", "text", "said"),
+    [
+        ("status", "easy (certified)", "expected one of: easy, hard, open"),
+        ("value", "abc", "value is 'abc', expected a number"),
+        ("gap", "none", "gap is 'none', expected a number"),
+    ],
+)
+def test_a_table_that_states_something_else_is_not_listed(library, call, column, text, said):
+    place = next(library.folder.glob("*/table.csv"))
+    head, first, *rest = place.read_text().splitlines()
+    row = first.split(",")
+    row[head.split(",").index(column)] = text
+    place.write_text("\n".join([head, ",".join(row), *rest]) + "\n")
+    status, out, err = call("library", "list", "--library", library.folder)
+    assert (status, out) == (2, "")
+    assert said in err

@@ -184,3 +184,17 @@ def test_a_node_stands_for_one_state(tmp_path):
     ((mine,), (theirs,)) = check_file(path).parts, answers([path], tmp_path)[str(path)]
     assert "another state" in mine.complaints[0]
     assert "another state" in theirs["complaints"][0]
+
+
+@pytest.mark.parametrize("field", ["decided", "revealed", "lower", "cost"])
+def test_the_sign_of_zero_tells_no_instances_apart(field, tmp_path):
+    """Events that differ in -0.0 alone are one history to both checkers."""
+    content = written(GAMES["skiing"], tmp_path / "game.json")
+    signed = copy.deepcopy(content)
+    changed = [c for inst in signed["instances"][1:2] for c in inst["columns"] if c[field] == 0]
+    assert changed or field == "cost"
+    for column in changed:
+        column[field] = -0.0
+    mine, theirs = verdicts([content, signed], tmp_path)
+    assert mine == theirs
+    assert mine[1] == mine[0] is not None

@@ -13,7 +13,7 @@ from optsched.minimax.certificate import follow
 from optsched.minimax.policy import Optimal
 from optsched.problem import PolicyError
 
-RUNS = 2000
+RUNS = 10_000
 
 
 def expected(game):

@@ -38,13 +38,14 @@ def list_(
 ) -> None:
     """List entries: status, value, certified bound, gap, and with --json their features.
 
-    The table of a family, benchmarks/instances/FAMILY/table.csv, holds the same.
+    The table of a family, benchmarks/instances/FAMILY/table.csv, holds the same; `library verify`
+    checks it.
 
     Example:  optsched library list --family oasis --status open
     """
     from optsched.core import shown_gap
     from optsched.library.packs import open_library
-    from optsched.library.table import rows_of
+    from optsched.library.table import FILE, rows_of
 
     found = open_library(library)
     filters = {"size": size, "status": status, "origin": origin}
@@ -53,7 +54,7 @@ def list_(
         if family is None or name in family:
             listed = rows_of(found, name)
             rows += [
-                _plain(row)
+                _listed(row, found.folder / name / FILE)
                 for row in listed
                 if all(wanted in (None, row[column]) for column, wanted in filters.items())
             ]
@@ -62,17 +63,37 @@ def list_(
         report({"entries": rows}, None, as_json)
         return
     for row in rows:
-        value, bound = (format(row[n], ".7g") for n in ("value", "bound"))
+        value, bound = (format(row[n], ".7g") if n in row else "-" for n in ("value", "bound"))
         gap = f", gap {shown_gap(row.get('gap'))}" if row["status"] != "easy" else ""
         messages.result(
             messages.printable(f"{row['name']}  {row['status']}  value {value}, bound {bound}{gap}")
         )
-    messages.remark(f"{len(rows)} entries")
+    messages.remark(f"{len(rows)} entries, as the tables state; `library verify` checks them")
 
 
-def _plain(row: dict[str, str]) -> dict[str, Any]:
-    """Return a row with numbers as numbers; what it has no value of is left out."""
-    return {name: _number(text) for name, text in row.items() if text != ""}
+def _listed(row: dict[str, str], path: Path) -> dict[str, Any]:
+    """Return a row with numbers as numbers; what it has no value of is left out.
+
+    Raises
+    ------
+    InputError
+        Its status is none, or what must be a number is none.
+    """
+    from optsched.library.table import STATUSES
+    from optsched.problem import InputError
+
+    found = {name: _number(text) for name, text in row.items() if text != ""}
+    if row["status"] not in STATUSES:
+        raise InputError(
+            f"{path}: {row['name']:.60}: status is {row['status']!r:.60}, "
+            f"expected one of: {', '.join(STATUSES)}"
+        )
+    for name in ("value", "bound", "gap"):
+        if isinstance(found.get(name), str):
+            raise InputError(
+                f"{path}: {row['name']:.60}: {name} is {row[name]!r:.60}, expected a number"
+            )
+    return found
 
 
 def _number(text: str) -> Any:

@@ -53,7 +53,7 @@ const gameData = (() => {
     since.forEach((time, i) => byTime.has(time) && at(time).rows.push(i));
     return [...byTime.keys()].sort((a, b) => a - b).map((time) => {
       const now = byTime.get(time);
-      const news = now.columns.map((j) => columns[j]).map((c) => [c.name, floatText(c.cost), c.lower, c.upper, c.integer, c.revealed, c.decided].map(String));
+      const news = now.columns.map((j) => columns[j]).map((c) => [c.name, c.cost, c.lower, c.upper, c.integer, c.revealed, c.decided].map(String));
       const limits = now.rows.map((i) => rows[i]).map((r) => [r.name, String(r.lower), String(r.upper)]);
       const entries = now.rows.flatMap((i) => rows[i].entries.filter(([j]) => columns[j].revealed <= time).map(([j, a]) => [rows[i].name, columns[j].name, String(a)]));
       const older = now.columns.flatMap((j) => users[j].filter(([i]) => since[i] < time).map(([i, a]) => [rows[i].name, columns[j].name, String(a)]));

@@ -62,7 +62,10 @@ function readJson(text) {
     const found = NUMBER.exec(text);
     if (!found) wrong("expected a value");
     at = NUMBER.lastIndex;
-    if (found[1] !== undefined || found[2] !== undefined) return Number(found[0]);
+    if (found[1] !== undefined || found[2] !== undefined) {
+      if (!Number.isFinite(Number(found[0]))) wrong("a number is beyond the largest float");
+      return Number(found[0]);
+    }
     if (found[0].length > LONGEST) wrong("a number is too long");
     const n = Number(found[0]);
     return Number.isSafeInteger(n) ? n + 0 || 0 : BigInt(found[0]);
