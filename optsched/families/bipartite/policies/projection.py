@@ -340,8 +340,8 @@ def gradient_norm(
 ) -> float:
     """Return the Euclidean norm of the gradient (30) at ``y`` (n,) for ``jobs`` (C,).
 
-    ``rest``: see `Live`; ``totals`` (K, C): `ProjectedAscent`; into ``chosen`` (C,) k* of each copy
-    is written.
+    ``rest`` (3, K, C): `Live`; ``totals`` (K, C): `ProjectedAscent`; into ``chosen`` (C,) k* of
+    each copy is written.
     """
     start, port, resource, kind, alpha, beta, _, _, sum_kind, sum_alpha = channels
     dominant(totals, beta, chosen)
