@@ -68,10 +68,14 @@ def module(name: str) -> Any:
         return import_module(MOVED[name])
 
 
-def relaxation(home: Any) -> Any:
-    """Return the class of a decomposition with prices on capacity, of today or of before."""
-    names = ("CapacityRelaxation", "CapacityBlocks", "ServerBlocks")
+def of(home: Any, *names: str) -> Any:
+    """Return what is known by the first of the names, today or before, that ``home`` has."""
     return next(getattr(home, name) for name in names if hasattr(home, name))
+
+
+def relaxation(home: Any) -> Any:
+    """Return the class of a decomposition with prices on capacity."""
+    return of(home, "CapacityRelaxation", "CapacityBlocks", "ServerBlocks")
 
 
 @cache
@@ -130,7 +134,8 @@ def _prices(free: Any, total: float) -> Any:
 
 
 def _machines(capacity: Any, count: Any, slots: int, total: float) -> Any:
-    kind = module("optsched.scheduling.oracle.schedule").Machines
+    home = module("optsched.scheduling.oracle.schedule")
+    kind = of(home, "PricedMachines", "Machines")
     free = np.ascontiguousarray(np.repeat(capacity.astype(float).T[None], slots, axis=0))
     return kind(_prices(free * count, total), free, count)
 
@@ -182,7 +187,8 @@ def _shared(instance: Any, *, distinct: bool) -> Task:
 
 def _servers(instance: Any, *, distinct: bool) -> Task:
     find = module(f"{FAMILIES}.completion.{SCHEDULE}").best_schedule
-    jobs = module(f"{FAMILIES}.completion.{CAPACITY}").Jobs(instance)
+    home = module(f"{FAMILIES}.completion.{CAPACITY}")
+    jobs = of(home, "JobTables", "Jobs")(instance)
     whole, count = (
         (jobs.capacity, jobs.cluster.ones) if distinct else (jobs.class_capacity, jobs.count)
     )
