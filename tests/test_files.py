@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import resource
 import stat
 from collections.abc import Iterator
@@ -13,8 +14,15 @@ import pytest
 from independent.oasis import FILES, load
 
 from optsched.files.atomic_io import writable, write_whole
-from optsched.files.format import load_instance, plain, read_json, save_instance, write_json
-from optsched.problem import InputError
+from optsched.files.format import (
+    checked,
+    load_instance,
+    plain,
+    read_json,
+    save_instance,
+    write_json,
+)
+from optsched.problem import InputError, get_family
 
 
 @contextmanager
@@ -264,3 +272,20 @@ def test_a_changed_instance_does_not_pass_for_the_old_one(saved):
 
 def test_another_kind_of_file_is_named(saved):
     assert one_line(saved, "schedule") == ": holds 'instance', expected 'schedule'"
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"packed": 1}, "packed: is 1, expected true or false"),
+        ({"machines": [{"count": "2", "capacity": [4]}]}, "machines.0.count: is '2', expected a"),
+        ({"machines": [{"count": True, "capacity": [4]}]}, "count: is True, expected a number"),
+        ({"machines": [{"count": 2, "capacity": ["4"]}]}, "capacity.0: is '4', expected a number"),
+    ],
+)
+def test_texts_and_truth_values_are_no_numbers(change, place):
+    content = {"resources": ["cores"], "machines": [{"count": 2, "capacity": [4]}], "jobs": []}
+    kind = get_family("rigid").instance
+    assert checked(kind, content, "file").machines[0].count == 2
+    with pytest.raises(InputError, match=re.escape(place)):
+        checked(kind, content | change, "file")
