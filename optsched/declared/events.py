@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.random import Generator, default_rng
 from pydantic import Field
@@ -92,7 +92,7 @@ def public(inst: Declared) -> Public:
 
 
 def events(inst: Declared, information: Information = "after") -> Iterator[Event]:
-    """Yield the events in order of time.
+    """Return the events in order of time.
 
     Raises
     ------
@@ -101,6 +101,28 @@ def events(inst: Declared, information: Information = "after") -> Iterator[Event
     """
     if information != "after":
         raise InputError(f'information is "{information}", expected "after" for a declared problem')
+    return map(event_of, disclosures(inst))
+
+
+class Disclosure(NamedTuple):
+    """The content of an event: made and compared faster than an `Event`."""
+
+    time: float
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, float, float], ...]  # name, lower and upper limit
+    entries: tuple[tuple[str, str, float], ...]
+    decide: tuple[str, ...]
+    cones: tuple[NewCone, ...]
+
+
+def event_of(known: Disclosure) -> Event:
+    """Return the event that policies receive."""
+    rows = tuple(NewRow(name=name, lower=low, upper=high) for name, low, high in known.rows)
+    return Event(**known._asdict() | {"rows": rows})
+
+
+def disclosures(inst: Declared) -> Iterator[Disclosure]:
+    """Yield the contents of the events in order of time."""
     columns: dict[float, list[int]] = {}
     rows: dict[float, list[int]] = {}
     decide: dict[float, list[str]] = {}
@@ -123,19 +145,18 @@ def events(inst: Declared, information: Information = "after") -> Iterator[Event
             else:
                 users[j].append((row.name, a))
     for time in sorted({*columns, *decide}):
-        fresh, named = rows.get(time, []), inst.columns
+        fresh, named = columns.get(time, []), inst.columns
         revealed = known.get(time, [])
-        revealed += [(row, named[j].name, a) for j in columns.get(time, []) for row, a in users[j]]
-        yield Event(
-            time=time,
-            columns=tuple(named[j] for j in columns.get(time, [])),
-            rows=tuple(
-                NewRow(name=r.name, lower=r.lower, upper=r.upper)
-                for r in (inst.rows[i] for i in fresh)
-            ),
-            entries=tuple(revealed),
-            decide=tuple(decide.get(time, [])),
-            cones=tuple(cones.get(time, [])),
+        revealed += [(row, named[j].name, a) for j in fresh for row, a in users[j]]
+        yield Disclosure(
+            time,
+            tuple([named[j] for j in fresh]),
+            tuple([(r.name, r.lower, r.upper) for r in map(inst.rows.__getitem__, rows[time])])
+            if time in rows
+            else (),
+            tuple(revealed),
+            tuple(decide.get(time, ())),
+            tuple(cones.get(time, ())),
         )
 
 

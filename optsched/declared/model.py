@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
@@ -296,10 +296,7 @@ class Exact:
 
     def _add(self, row: Row) -> None:
         entries = [(j, exact(a)) for j, a in row.entries if a]
-        low, high = (
-            None if math.isinf(x) else exact(x) + sign * slack(exact(x))
-            for x, sign in ((row.lower, -1), (row.upper, 1))
-        )
+        low, high = _loosened(row.lower, -1), _loosened(row.upper, 1)
         sides = [x for x in (low, high) if x is not None]
         pure = all(self.integer[j] for j, _ in entries)
         scale = math.lcm(*{a.denominator for _, a in entries}, 1)
@@ -312,8 +309,12 @@ class Exact:
         self.rows.append(scaled)
         self.sides.append(
             (
-                None if low is None else math.ceil(low * scale / unit) * unit,
-                None if high is None else math.floor(high * scale / unit) * unit,
+                None
+                if low is None
+                else -(-low.numerator * scale // (low.denominator * unit)) * unit,
+                None
+                if high is None
+                else high.numerator * scale // (high.denominator * unit) * unit,
             )
         )
 
@@ -396,6 +397,12 @@ class ExactCone:
                 for j, a in entries:
                     total[j] = total.get(j, Fraction(0)) + s * a
             yield [(j, a) for j, a in total.items() if a], limit
+
+
+@lru_cache(maxsize=2**12, typed=True)
+def _loosened(limit: float, sign: int) -> Fraction | None:
+    """Return the limit of a row with its tolerance; None: infinite."""
+    return None if math.isinf(limit) else exact(limit) + sign * slack(exact(limit))
 
 
 def bounds_of(

@@ -35,7 +35,7 @@ from optsched.experiments.cell_keys import (
     number_of,
 )
 from optsched.files.atomic_io import read_limited
-from optsched.files.format import checked, must_be_printable, valid
+from optsched.files.format import Validating, checked, must_be_printable
 from optsched.policies.loader import get_policy, known_or_refused
 from optsched.problem import (
     Frozen,
@@ -325,7 +325,7 @@ class Plan(Frozen):
         own = get_family(family).policies
         for contender in self._contenders(family):
             if contender.name in own and contender.parameters:
-                with valid(contender.label):
+                with Validating(contender.label):
                     try:
                         get_policy(get_family(family), contender.name, **contender.parameters)
                     except ValueError as err:

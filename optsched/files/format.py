@@ -15,7 +15,6 @@ import re
 import reprlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -32,9 +31,10 @@ FORMAT = 1
 LARGEST = 1 << 28  # bytes of a file that is read
 REPEATED = 4096  # whole numbers of a file, of which each is one object in memory
 NUMBERS = frozenset((int, float, type(None)))
+NESTED = frozenset((dict, list))
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, marks that turn the direction of a line, and halves of characters."""
-SUSPECT = re.compile(rb"\\[bfnrtu]|\x7f|[\xc2\xe2]")
+SUSPECT = b"\\", b"\x7f", b"\xc2", b"\xe2"
 """Where a JSON text may hold one of them; most texts have nothing of the kind."""
 
 
@@ -87,7 +87,7 @@ def parse_json(data: bytes, path: Path, *kinds: str) -> dict[str, Any]:
             parse_constant=_no_constant,
             object_pairs_hook=_unique,
         )
-        if SUSPECT.search(data):
+        if any(mark in data for mark in SUSPECT):
             must_be_printable(content)
     except (UnicodeDecodeError, RecursionError) as err:
         raise InputError(f"{path}: is no JSON text: {err}") from err
@@ -214,7 +214,7 @@ def family_in(content: Mapping[str, Any], path: Path) -> Family:
 def checked(kind: type[Record], content: Any, place: str) -> Record:
     """Return ``content`` as a record; where it is none, ``place`` and the first complaint."""
     try:
-        with valid(place):
+        with Validating(place):
             made = kind.model_validate(content)
         wrong = _taken_for(content, made)
     except RecursionError as err:
@@ -241,9 +241,12 @@ def _taken_for(content: Any, made: Any) -> str | None:
         return _guessed(content, made)
     for key, inner, taken in pairs:
         kind = type(inner)
-        if (kind in NUMBERS and type(taken) is not bool) or (kind is str and type(taken) is str):
+        if kind in NESTED:
+            found = _taken_for(inner, taken)
+        elif type(taken) is not bool if kind in NUMBERS else type(taken) is kind:
             continue
-        found = _taken_for(inner, taken)
+        else:
+            found = _guessed(inner, taken)
         if found is not None:
             between = "" if found.startswith(":") else "."
             return f"{key}{between}{found}"
@@ -263,15 +266,21 @@ def _guessed(content: Any, made: Any) -> str | None:
     return f": is {short(content)}, expected {'true or false' if flag else 'a number'}"
 
 
-@contextmanager
-def valid(place: str) -> Iterator[None]:
-    """Turn the complaints of a record that is made inside into one line."""
-    try:
-        yield
-    except ValidationError as err:
-        raise InputError(f"{place}: {first_error(err)}") from err
-    except ArithmeticError as err:  # what is computed of it leaves the range of numbers
-        raise InputError(f"{place}: a number is too large or too small: {err}") from err
+class Validating:
+    """A context that turns the complaints of a record that is made inside into one line."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, _: object, err: BaseException | None, __: object) -> None:
+        """Raise an InputError if the record was refused."""
+        if isinstance(err, ValidationError):
+            raise InputError(f"{self.place}: {first_error(err)}") from err
+        if isinstance(err, ArithmeticError):  # what is computed of it leaves the range of numbers
+            raise InputError(f"{self.place}: a number is too large or too small: {err}") from err
 
 
 def first_error(err: ValidationError) -> str:

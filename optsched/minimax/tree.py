@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TypeAlias
 
-from optsched.declared.events import Event, events
+from optsched.declared.events import Disclosure, Event, disclosures, event_of
 from optsched.declared.model import Declared
 from optsched.numbers.resources import exact
 from optsched.problem import InputError
@@ -127,18 +127,16 @@ class RowBounds:
 
     def decide(self, names: Sequence[str]) -> None:
         """Move columns from what is undecided into the sums."""
-        found: dict[int, tuple[list[tuple[str, int]], list[int], list[int]]] = {}
+        found: dict[int, tuple[Entries, int, int]] = {}
         self.undecided.difference_update(names)
         for name in names:
             for i, a, least, most in self.users[self.place[name]]:
                 if i in self.rows:
-                    entries, lows, highs = found.setdefault(i, ([], [], []))
-                    entries.append((name, a))
-                    lows.append(least)
-                    highs.append(most)
-        for i, (entries, lows, highs) in found.items():
-            row, low, high = self.rows[i], sum(lows), sum(highs)
-            row.sum = self.sums.extended(row.sum, tuple(entries), low, high)
+                    entries, low, high = found.get(i, ((), 0, 0))
+                    found[i] = (*entries, (name, a)), low + least, high + most
+        for i, (entries, low, high) in found.items():
+            row = self.rows[i]
+            row.sum = self.sums.extended(row.sum, entries, low, high)
             row.least -= low
             row.most -= high
 
@@ -237,29 +235,29 @@ class GameTree:
                 rows.append(RowBounds(inst, scale, self._sums))
             except InputError as err:
                 raise InputError(f"{titled(number, inst)}: {err}") from err
-        streams = [events(inst) for inst in self.instances]
+        streams = [disclosures(inst) for inst in self.instances]
         found: list[tuple[dict[State, int], list[int]]] = [({(): 0}, [])]
         for h, history in enumerate(self.histories):  # which grow in the loop
             interrupts.raise_if_interrupted()
-            follow: dict[Event, list[int]] = {}
+            follow: dict[Disclosure, list[int]] = {}
             for i in history.instances:
                 rows[i].decide(history.names)
-                event = next(streams[i], None)
-                if event is None and rows[i].undecided:
+                known = next(streams[i], None)
+                if known is None and rows[i].undecided:
                     name = f"{titled(i, self.instances[i])}: variable {min(rows[i].undecided)}"
                     raise InputError(f"{name} is decided by no policy")
-                if event is None:
+                if known is None:
                     history.ended.append(i)
                     self.last[i] = h
                 else:
-                    follow.setdefault(event, []).append(i)
+                    follow.setdefault(known, []).append(i)
             states, places = found[h]
             index = {total: k for k, total in enumerate(places)}
             place = {name: k for k, name in enumerate(history.names)}
             ways = [self._parts(rows, index, place, history.ended)] if history.ended else []
-            for event, members in follow.items():
+            for known, members in follow.items():
                 history.children.append(len(self.histories))
-                self.histories.append(self._follower(h, event, members))
+                self.histories.append(self._follower(h, event_of(known), members))
                 ways.append(self._parts(rows, index, place, members))
                 found.append(({}, [total for total, _ in ways[-1][0]]))
             following = [found[c][0] for c in history.children]

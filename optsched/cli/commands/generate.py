@@ -69,10 +69,10 @@ def generate(
     sizes: dict[str, float | None] = {"jobs": jobs, "slots": slots, "machines": machines}
     sizes |= {"ports": ports, "nodes": nodes, "applications": applications, "load": load}
     given = sizes_given(family, sizes)
-    from optsched.files.format import valid
+    from optsched.files.format import Validating
 
     target = writable(output)
-    with valid(f"generate {family}"), messages.long_step(f"drawing an instance of {family}"):
+    with Validating(f"generate {family}"), messages.long_step(f"drawing an instance of {family}"):
         instance = made.generate(preset or made.presets[0], seed=seed, **given)
     save_made(instance, target, as_json)
 

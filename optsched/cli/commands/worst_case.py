@@ -109,11 +109,11 @@ def worst_case(
     from optsched.adversarial.evaluation import Terms
     from optsched.adversarial.worst_case import find_worst_case as look
     from optsched.cli.progress_display import Ticker
-    from optsched.files.format import valid
+    from optsched.files.format import Validating
 
     sizes = {"jobs": jobs, "slots": slots, "machines": machines, "ports": ports}
     sizes |= {"nodes": nodes, "applications": applications}
-    with valid("hunt"):
+    with Validating("hunt"):
         terms = Terms(
             family=family,
             policy=policy,
