@@ -73,6 +73,15 @@ def interruptible() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def not_quiet() -> Iterator[None]:
+    """Undo the `-q` or `-v` of a command that a test has run in this process."""
+    yield
+    from optsched.process import messages  # not in the process that only hands out tests
+
+    messages.settle(quiet=False, verbose=False)
+
+
+@pytest.fixture(autouse=True)
 def bounded(request: pytest.FixtureRequest) -> Iterator[None]:
     """Limit the memory and the time that an attack can take, where the system can."""
     attack = request.node.path.parent.name == "attacks"

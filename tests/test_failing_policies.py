@@ -16,7 +16,6 @@ import optsched
 from optsched.core import simulate
 from optsched.files.format import load_instance, save_instance
 from optsched.problem import InputError, PolicyError, get_family
-from optsched.process import messages
 
 MINE = '''
 from optsched.families.oasis.policies import Fifo
@@ -122,7 +121,6 @@ def folder(tmp_path, monkeypatch):
     yield tmp_path
     for name in ("mine", "broken"):
         sys.modules.pop(name, None)
-    messages.settle(quiet=False, verbose=False)
 
 
 @pytest.mark.parametrize("policy", FAILURES)

@@ -9,7 +9,6 @@ from terminal import piped
 
 import optsched
 from optsched.problem import families, get_family
-from optsched.process import messages
 from optsched.results.load import load_schedule
 from optsched.results.result import save_schedule
 
@@ -28,12 +27,6 @@ def folder(tmp_path_factory):
     schedule = load_schedule(path / "result.json", small)
     save_schedule(path / "schedule.json", small, schedule)
     return path
-
-
-@pytest.fixture(autouse=True)
-def _as_it_was():
-    yield
-    messages.settle(quiet=False, verbose=False)
 
 
 COMMANDS = {

@@ -11,7 +11,6 @@ from terminal import shown
 
 from optsched.files.format import save_instance
 from optsched.problem import families, get_family
-from optsched.process import messages
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +45,6 @@ def test_a_terminal_of_80_columns_shows_names_and_values_whole(compared):
 def test_a_pipe_has_one_table_on_stdout_and_rows_on_stderr(compared, call, monkeypatch):
     small, result, _ = compared
     monkeypatch.delenv("COLUMNS", raising=False)
-    messages.settle(quiet=False, verbose=False)
     # the optimum is not solved again: so all that takes time is told of policies
     status, out, err = call("ratio", small, "--optimum", result)
     assert status == 0

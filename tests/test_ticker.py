@@ -68,7 +68,6 @@ def test_the_slow_run_last_and_the_table_keeps_its_order(report):
 
 
 def test_rows_hold_the_final_ratios(small, report, capsys):
-    messages.settle(quiet=False, verbose=False)
     names = [run.policy for run in report.runs]
     rows = RowPrinter(small, names, Ticker("running the policies"))
     rows.begin()
@@ -93,7 +92,6 @@ def test_quiet_says_nothing_but_what_went_wrong(capsys):
     with Ticker("running the policies") as ticker:
         ticker.print("fifo  1")
         ticker.complain("policy mine: event 0: \x1b[2JValueError")
-    messages.settle(quiet=False, verbose=False)
     assert capsys.readouterr().err == "optsched: policy mine: event 0: \\x1b[2JValueError\n"
 
 
@@ -189,7 +187,6 @@ def test_stdout_is_the_result_and_stderr_the_talk(small, tmp_path, call):
     args = ("ratio", tmp_path / "small.json", "-p", "fifo", "-p", "drf", "--time-limit", 5)
     loud = piped(*args)
     status, quiet, said = call(*args, "-q")
-    messages.settle(quiet=False, verbose=False)
     assert (loud.status, status, said) == (0, 0, "")
     assert "so far" in loud.err
     assert "so far" not in loud.out
