@@ -54,7 +54,7 @@ def verdicts(contents, folder):
 GAMES = {
     "skiing": skiing(4, 8),
     "matching": matching,
-    "paging": paging(3, 3),
+    "paging": paging(3, 2),
     "trading": trading((1, 2, 4), 3),
 }
 

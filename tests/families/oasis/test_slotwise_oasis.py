@@ -328,7 +328,7 @@ def test_slow_first_rounds_do_not_end_the_search_early(tightened):
 
 def test_two_threads_tighten_and_search_side_by_side():
     inst = generate("earnable", seed=3, jobs=60, slots=40, machines=20)
-    result = solve(inst, threads=2, time_limit=30.0)
+    result = solve(inst, threads=2, time_limit=12.0)
     assert result.value is not None
     assert result.certified_gap is not None
     assert result.certified_gap < 0.4
