@@ -15,8 +15,8 @@ from bench import Row, finite
 from optsched.engine.interval import CLOSED
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.relaxations.capacity import SIDES
-from optsched.families.oasis.optimum.search.restricted_master_heuristic import MasterProgram
-from optsched.families.oasis.optimum.tree.branching import UnitTree, pack
+from optsched.families.oasis.optimum.search.restricted_master_heuristic import RestrictedMasterMip
+from optsched.families.oasis.optimum.tree.branching import UnitPriceBranching, pack
 from optsched.numbers.arrays import Floats
 from optsched.scheduling.board import placed_jobs
 
@@ -40,7 +40,7 @@ def measure(inst: OasisInstance, *, time_limit: float, threads: int) -> Row:
     }
 
 
-class ByClass(MasterProgram):
+class ByClass(RestrictedMasterMip):
     """Variables: v[i, t] completes, n[i, t] workers, m[i, t] PS, y[i, t, c] and z[i, t, c] of them.
 
     Parameters
@@ -49,7 +49,7 @@ class ByClass(MasterProgram):
     """
 
     def __init__(self, inst: OasisInstance) -> None:
-        self.problem = problem = UnitTree(inst)
+        self.problem = problem = UnitPriceBranching(inst)
         super().__init__()
         self.slots = {
             i: slots

@@ -12,7 +12,7 @@ from optsched.engine.branch import BranchAndPrice
 from optsched.families.oasis.certificate.format import check
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.build_certificate import certify_tree
-from optsched.families.oasis.optimum.tree.branching import UnitTree
+from optsched.families.oasis.optimum.tree.branching import UnitPriceBranching
 from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify
 from optsched.numbers.resources import MachineClass
@@ -26,7 +26,7 @@ WHOLE = 0  # its relaxation is a schedule
 
 def tree_of(inst, best, stop=lambda: False):
     """Return (search for a proof of ``best``, problem, bounds that were reported)."""
-    problem, reported = UnitTree(inst), []
+    problem, reported = UnitPriceBranching(inst), []
     search = BranchAndPrice(
         problem,
         target=lambda: best * (1 + GAP),
@@ -39,7 +39,7 @@ def tree_of(inst, best, stop=lambda: False):
 
 def alone(inst, stop):
     """Return a search that is told of no schedule, and the best value that it has found."""
-    problem, found = UnitTree(inst), {"value": 0.0}
+    problem, found = UnitPriceBranching(inst), {"value": 0.0}
 
     def look(relaxation):
         schedule = problem.schedule(relaxation)
@@ -155,7 +155,7 @@ def test_a_leaf_that_was_cut_short_is_not_given_up():
         return steps["left"] < 0
 
     def run(most):
-        problem = UnitTree(inst)
+        problem = UnitPriceBranching(inst)
         search = BranchAndPrice(
             problem,
             target=lambda: 0.0,
@@ -221,6 +221,6 @@ def test_plateaus_of_a_utility_are_disjoint():
     quick = {"chunks": 1, "batches_per_chunk": 1}  # it can complete on arrival
     job = {**text["jobs"][0], **quick, "arrival": 2, "utility": kind}
     inst = OasisInstance.model_validate({**text, "jobs": [job]})
-    (last,) = UnitTree(inst).deadline
+    (last,) = UnitPriceBranching(inst).deadline
     assert last[2:].tolist() == [3, 3, 5, 5]
     assert (last[last] == last).all()

@@ -49,7 +49,7 @@ WorkLimit = Annotated[
     float | None,
     typer.Option(
         min=0,
-        help="Deterministic work units (about 1 ms); reproducible on any machine; one thread.",
+        help="Deterministic work units (about 1 ms each); reproducible on any machine; one thread.",
     ),
 ]
 Gap = Annotated[float, typer.Option(min=0, help="Stop at this relative gap.")]
@@ -96,18 +96,18 @@ FAMILY = "oasis"
 WINDOW = {
     "machines": Annotated[
         Path | None,
-        _window("Machine list (CSV); without --no-scaling only the mix of machine types is used."),
+        _window("Machine list (CSV); unless --no-scaling is given, only the mix of types is used."),
     ],
     "profile": Annotated[
         list[Path] | None,
         _window("Additional measurements, e.g. throughput per model; may be repeated."),
     ],
     "jobs": Annotated[
-        int | None, _window("Number of jobs; most families take 100.", min=1, max=MOST)
+        int | None, _window("Number of jobs (100 for most families).", min=1, max=MOST)
     ],
     "slots": Annotated[
         int | None,
-        _window("Number of slots; most families take 100.", "--horizon", min=1, max=MOST_SLOTS),
+        _window("Number of slots (100 for most families).", "--horizon", min=1, max=MOST_SLOTS),
     ],
     "slot": Annotated[
         str | None, _window("Length of a slot: 90s, 15min, 1h (default), ...", "--slot-length")

@@ -1,4 +1,4 @@
-"""Large neighborhood search: destroy and repair moves under simulated annealing.
+"""Large neighborhood search (LNS): destroy and repair moves under simulated annealing.
 
 A move removes some jobs from a feasible schedule and reinserts jobs by solving their pricing
 subproblems at multiples of the dual prices (Shaw, 1998; Ropke and Pisinger, 2006); ruin and

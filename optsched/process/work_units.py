@@ -1,4 +1,4 @@
-"""Effort: work that is counted, for limits that repeat on any machine and under any load.
+"""Work limit: work that is counted, for limits that repeat on any machine and under any load.
 
 A second on the clock holds as much work as the machine and its load allow; a unit of work always
 holds the same work. One unit is about what a core of a typical laptop does in a millisecond, so

@@ -68,9 +68,9 @@ def run(
 
     An experiment, or cell, is a policy, an instance and a seed.
 
-    The shortest plan states `[[instances]]`, and below it `family = "oasis"` and `seeds = 40`: all
-    policies of the family on 40 instances. Optima are computed under a work limit, so results
-    are reproducible.
+    A minimal plan has three lines: `[[instances]]`, `family = "oasis"`, `seeds = 40`. It runs all
+    policies of the family on 40 instances. Optima are computed under a work limit, so results are
+    reproducible.
 
     Ctrl-C finishes running cells and stops; if killed, only those are lost. Rerun to resume. If the
     plan has more seeds or policies, only the new cells are run. Exit status 1: a cell failed.

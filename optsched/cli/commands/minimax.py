@@ -18,11 +18,11 @@ LINES = 40  # of the tree that are shown
 def minimax(
     plan: Annotated[
         list[str],
-        typer.Argument(metavar="PLAN...", help="A menu, FILE.py:NAME, or instance files."),
+        typer.Argument(metavar="INPUT...", help="Instance menu (FILE.py:NAME) or instance files."),
     ],
     policy: Annotated[
         list[str] | None,
-        typer.Option("--policy", "-p", help=f"{POLICY_HELP} It is compared. May be repeated."),
+        typer.Option("--policy", "-p", help=f"{POLICY_HELP} May be repeated."),
     ] = None,
     runs: Annotated[
         int, typer.Option(min=1, max=MOST, help="Runs of each policy on every instance.")
@@ -35,11 +35,11 @@ def minimax(
     output: Output = None,
     as_json: Json = False,
 ) -> None:
-    """Compute the best possible online algorithm on instances.
+    """Compute an optimal online algorithm for a finite set of instances.
 
-    Printed are the best ratios of randomized and of deterministic algorithms, and the adversary's
-    distribution as a tree: the probability of a history, what is revealed, and how often the best
-    algorithm decides what. `optsched verify` checks what is written.
+    Prints the best competitive ratios (randomized, deterministic) and the worst-case distribution
+    as a tree: history probability, revealed items, decision probabilities. Policies are compared
+    with the optimal algorithm. `optsched verify` checks the output file.
 
     Example:  optsched minimax ski.py:skiing --policy re-solve -o game.json
     """

@@ -80,8 +80,8 @@ def ratio(
         typer.Option(
             min=2,
             max=MOST,
-            help="Number of random imputations of missing attributes (or instances); prints means "
-            "and confidence intervals.",
+            help="Number of random instances; for a trace, of random imputations of its missing "
+            "attributes. Prints means and confidence intervals.",
         ),
     ] = None,
     sandbox: Sandboxed = False,

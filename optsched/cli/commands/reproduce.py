@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,9 +14,6 @@ from optsched.cli.options import (
 )
 from optsched.files.atomic_io import writable_folder
 from optsched.process import crash_state, messages
-
-if TYPE_CHECKING:
-    pass
 
 
 @talks
@@ -38,11 +35,12 @@ def reproduce(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Repeat a figure of a paper and compare the numbers.
+    """Reproduce a figure of a paper and compare the results.
 
-    Writes NAME.json (every number, settings, machine, versions, command) and NAME.png. What the
-    same code has stored in NAME.json is not computed again, so Ctrl-C loses nothing. With
-    --first-seed N, other instances of the same settings, stored in NAME-from-N.json.
+    Writes NAME.json (every number, settings, machine, versions, command) and NAME.png. Results that
+    the same code version stored in NAME.json are reused, so Ctrl-C loses nothing. With
+    --first-seed N, new instances with the same settings are used and stored in NAME-from-N.json.
+    An unknown NAME lists all figures.
 
     Example:  optsched reproduce completion-fig9 --first-seed 1000 -o results
     """

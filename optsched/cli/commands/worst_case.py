@@ -56,7 +56,7 @@ def worst_case(
         int | None, typer.Option(min=1, max=MOST, help="Maximum number of applications (bot).")
     ] = None,
     evaluations: Annotated[
-        int, typer.Option(min=1, help="Instances that each search may try.")
+        int, typer.Option(min=1, help="Maximum number of instances per search.")
     ] = 300,
     searches: Annotated[
         int, typer.Option(min=1, max=MOST, help="Number of independent searches (one seed each).")
@@ -67,7 +67,7 @@ def worst_case(
             "--min-opt-fraction",
             min=0,
             max=1,
-            help="Minimum optimum, as a fraction of total utility.",
+            help="Minimum optimum, as a fraction of the sum of utilities of jobs that run alone.",
         ),
     ] = 0.2,
     earns: Annotated[
@@ -76,12 +76,12 @@ def worst_case(
             "--min-alg-fraction",
             min=0,
             max=1,
-            help="Minimum value of the policy (never 0), as a fraction of total utility.",
+            help="Minimum value of the policy (never 0), as a fraction of the same sum.",
         ),
     ] = 0.001,
     work_limit: Annotated[
         float,
-        typer.Option(min=0, help="Units of work to search for a good schedule, per instance."),
+        typer.Option(min=0, help="Work units per instance for the primal search."),
     ] = 5.0,
     time_limit: Annotated[
         float, typer.Option(min=0, help="Seconds for the optimum of the worst instance.")
@@ -95,11 +95,11 @@ def worst_case(
 ) -> None:
     """Search for the worst instance for a policy.
 
-    It searches the parameter space of the preset, including instances with fewer jobs. Total
-    utility is the sum over jobs of their utility when run alone. A schedule proves the lower end of
-    every ratio. The worst instance is reduced until removing any job lowers the ratio by more than
-    1 %, solved to optimality, and saved with its certificate, for `verify`, `show` and `report`.
-    For a problem in a file (FILE.py:NAME), the random numbers of each time are searched.
+    The search covers the parameter space of the preset, including instances with fewer jobs. For a
+    problem in a file (FILE.py:NAME), it varies the random draws of each time step. A schedule
+    proves the lower end of every ratio. The worst instance is reduced until removing any job lowers
+    the ratio by more than 1 %, solved (up to --time-limit), and saved with its certificate, for
+    `verify`, `show` and `report`.
 
     Ctrl-C writes the best so far. Rerun to resume; --evaluations may be increased. Exit status 1:
     no instance met the --min-*-fraction thresholds.

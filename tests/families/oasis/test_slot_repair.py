@@ -11,7 +11,7 @@ from patience import LONG
 
 from optsched.engine.budget import Budget
 from optsched.families.oasis.optimum.search.slot_repair import LIGHTEST, PATIENCE, SlotRepair
-from optsched.families.oasis.optimum.tree.branching import UnitTree
+from optsched.families.oasis.optimum.tree.branching import UnitPriceBranching
 from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify
 
@@ -21,7 +21,9 @@ def completions(verdict):
 
 
 def repair(inst, wanted, seconds=LONG):
-    return SlotRepair(UnitTree(inst), wanted, np.random.default_rng(1)).work(Budget(seconds).span())
+    return SlotRepair(UnitPriceBranching(inst), wanted, np.random.default_rng(1)).work(
+        Budget(seconds).span()
+    )
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
@@ -47,7 +49,7 @@ def test_what_cannot_be_met_ends_with_the_time():
 def _begun():
     inst = generate("paper", seed=3, jobs=10, slots=10, machines=20)
     late = dict.fromkeys(range(len(inst.jobs)), inst.horizon - 2)
-    search = SlotRepair(UnitTree(inst), late, np.random.default_rng(0))
+    search = SlotRepair(UnitPriceBranching(inst), late, np.random.default_rng(0))
     search.work(Budget(0.0).span())
     assert (search.missing() > 0).any()
     return inst, search

@@ -1,1 +1,1 @@
-"""Certificates: their format, and a checker that shares no code with the solvers."""
+"""Certificates: their format, and a checker that imports nothing from methods or solvers."""

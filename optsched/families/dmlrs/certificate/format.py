@@ -251,6 +251,7 @@ def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[
 
 
 check = partial(greatest_bound, leaf_bounds)
+"""Check of the dual bound's certificate: the greatest bound of its leaves, computed anew."""
 
 
 def _program(

@@ -29,7 +29,7 @@ from optsched.families.dmlrs.certificate.format import (
 from optsched.families.dmlrs.certificate.limits import CapacityPriced
 from optsched.families.dmlrs.optimum.relaxations.at_nodes import Mode
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
-from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitTree
+from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitPriceBranching
 from optsched.numbers.arrays import Floats, Ints
 from optsched.proofs.grid import to_grid
 
@@ -68,7 +68,9 @@ def _on_grid(problem: CapacityRelaxation, prices: Floats) -> tuple[Ints, int]:
     return to_grid(by_class, bits), bits
 
 
-def certify_tree(problem: UnitTree | SlotTree, tree: BranchAndBoundTree) -> DmlrsCertificate:
+def certify_tree(
+    problem: UnitPriceBranching | SlotTree, tree: BranchAndBoundTree
+) -> DmlrsCertificate:
     """Certify by a branching tree whose leaves price workers and PS, or packings."""
     inst = problem.inst
     # a job that must complete may have to pay a lot: the whole schedule stays below 2**59
@@ -91,8 +93,10 @@ def certify_tree(problem: UnitTree | SlotTree, tree: BranchAndBoundTree) -> Dmlr
     return DmlrsCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
 
 
-def _prices(problem: UnitTree | SlotTree, prices: Floats, bits: int) -> UnitPrices | PackingPrices:
-    if isinstance(problem, UnitTree):
+def _prices(
+    problem: UnitPriceBranching | SlotTree, prices: Floats, bits: int
+) -> UnitPrices | PackingPrices:
+    if isinstance(problem, UnitPriceBranching):
         return UnitPrices.of(to_grid(problem.by_job(prices), bits))
     together = np.diff(problem.by_job(prices), axis=2)
     capacity = np.ascontiguousarray(problem.by_class(prices).transpose(0, 2, 1))
@@ -107,7 +111,9 @@ SPLITS: dict[type, Callable[..., Split]] = {
 
 
 def _node(
-    problem: UnitTree | SlotTree, node: TreeNode, prices: UnitPrices | PackingPrices | None
+    problem: UnitPriceBranching | SlotTree,
+    node: TreeNode,
+    prices: UnitPrices | PackingPrices | None,
 ) -> Leaf | Split:
     if node.children is None:
         slot = problem.at(node.restrictions).unpackable_slot()

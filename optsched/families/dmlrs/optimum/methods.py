@@ -44,7 +44,7 @@ from optsched.families.dmlrs.optimum.search.neighborhood import (
     flat_prices,
     plan_column,
 )
-from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitTree
+from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitPriceBranching
 from optsched.numbers.arrays import Floats
 from optsched.problem import RELAXATION, InputError, Method, Schedule
 from optsched.scheduling.board import JobPlan
@@ -179,12 +179,12 @@ class _Portfolio:
             self.progress.confirm()
             self.proving = 0.0
 
-    def unit_prices(self, problem: UnitTree | SlotTree) -> Floats:
+    def unit_prices(self, problem: UnitPriceBranching | SlotTree) -> Floats:
         """Return the best prices as prices of workers and PS."""
         assert self.prices is not None
         return problem.from_capacity(self.prices.reshape(self.capacity.shape))
 
-    def unit_columns(self, problem: UnitTree | SlotTree) -> list[Column]:
+    def unit_columns(self, problem: UnitPriceBranching | SlotTree) -> list[Column]:
         """Return the schedules that are known, and the patterns of the best of them."""
         columns = [] if self.master is None else self.master.columns
         found = [
@@ -324,10 +324,10 @@ def _branch(search: _Portfolio) -> None:
     if _together(search.inst):
         _run_tree(search, SlotTree(search.capacity, search.progress.limits))
     if not search.progress.stop():
-        _run_tree(search, UnitTree(search.capacity, search.progress.limits))
+        _run_tree(search, UnitPriceBranching(search.capacity, search.progress.limits))
 
 
-def _run_tree(search: _Portfolio, problem: UnitTree | SlotTree) -> None:
+def _run_tree(search: _Portfolio, problem: UnitPriceBranching | SlotTree) -> None:
     """Run the tree; a relaxation that is a schedule is reported."""
     progress = search.progress
     alone = progress.span(min(ALONE, progress.left() / 4))

@@ -218,6 +218,7 @@ def leaf_bounds(inst: OasisInstance, certificate: OasisCertificate) -> Iterator[
 
 
 check = partial(greatest_bound, leaf_bounds)
+"""Check of the dual bound's certificate: the greatest bound of its leaves, computed anew."""
 
 
 def _relaxed(inst: OasisInstance, certificate: OasisCertificate) -> Fraction:

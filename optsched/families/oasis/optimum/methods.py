@@ -35,7 +35,7 @@ from optsched.families.oasis.optimum.relaxation import relaxation
 from optsched.families.oasis.optimum.relaxations.capacity import SIDES
 from optsched.families.oasis.optimum.search.fix_and_optimize import FixAndOptimize
 from optsched.families.oasis.optimum.search.restricted_master_heuristic import PatternProgram
-from optsched.families.oasis.optimum.tree.branching import UnitTree
+from optsched.families.oasis.optimum.tree.branching import UnitPriceBranching
 from optsched.problem import RELAXATION, Method
 
 
@@ -72,7 +72,7 @@ def auto(
 ) -> None:
     """Combine the methods by size."""
     search = Portfolio(inst, progress, threads, seed, params)
-    size = UnitTree(inst).rows // len(SIDES)
+    size = UnitPriceBranching(inst).rows // len(SIDES)
     small = size <= params.small
     # the tree knows how workers pack; where it ends at once, no kernels of packing are compiled
     short = params.quick * search.short if small else search.short
@@ -104,7 +104,7 @@ def _branch(search: Portfolio) -> None:
     Of several threads, one looks for schedules with the completions that the tree meets.
     """
     progress, params = search.progress, search.params
-    problem = UnitTree(search.inst, progress.limits)
+    problem = UnitPriceBranching(search.inst, progress.limits)
     spent = searched = 0.0
     turn, longest = params.pattern_seconds
     tried: set[tuple[tuple[int, int], ...]] = set()

@@ -129,7 +129,7 @@ class Branching(SlotBranching, NodeBlocks):
         return []
 
 
-class UnitTree(Branching, UnitPriceDecomposition):
+class UnitPriceBranching(Branching, UnitPriceDecomposition):
     """Prices per worker and PS as a problem for `branch.BranchAndPrice`."""
 
 

@@ -328,7 +328,7 @@ class CutLoop:
         return out
 
     def _packings(self, program: _Matrix, x: Floats) -> list[_Packing]:
-        """Return violated packing inequalities."""
+        """Return violated knapsack cuts (Fenchel cuts of a machine)."""
         found: list[_Packing] = []
         for side in SIDES:
             count = self.problem.count[side]

@@ -16,7 +16,7 @@ from optsched.engine.progress import Progress
 from optsched.families.oasis.instance import OasisSchedule
 from optsched.families.oasis.optimum.params import DEFAULT, AutoParams
 from optsched.families.oasis.optimum.search.slot_repair import SlotRepair
-from optsched.families.oasis.optimum.tree.branching import UnitTree
+from optsched.families.oasis.optimum.tree.branching import UnitPriceBranching
 from optsched.numbers.streams import Streams
 
 WAIT = 0.2  # seconds between two looks at the time, where there is nothing to do
@@ -28,7 +28,7 @@ class FixAndOptimize:
 
     Parameters
     ----------
-    problem : UnitTree
+    problem : UnitPriceBranching
     progress : Progress
     target : callable
         What a schedule must earn more than.
@@ -41,7 +41,7 @@ class FixAndOptimize:
 
     def __init__(
         self,
-        problem: UnitTree,
+        problem: UnitPriceBranching,
         progress: Progress,
         target: Callable[[], float],
         *,

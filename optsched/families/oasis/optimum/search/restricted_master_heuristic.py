@@ -29,7 +29,7 @@ WRITING = 10  # numbers that are handled for an entry of the matrix
 Key = tuple[Any, ...]
 
 
-class MasterProgram:
+class RestrictedMasterMip:
     """Variables from 0 on, by keys; what they cost; rows that have greatest values."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class MasterProgram:
         )
 
 
-class PatternProgram(MasterProgram):
+class PatternProgram(RestrictedMasterMip):
     """Variables: v[i, t] completes, n[i, t] workers, m[i, t] PS, p[k] machines with pattern k.
 
     Parameters

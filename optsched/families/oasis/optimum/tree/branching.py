@@ -28,7 +28,7 @@ from optsched.scheduling.board import placed_jobs
 PACKING_SECONDS = 5.0  # for one slot; a failure only means that a machine is split
 
 
-class UnitTree(SlotBranching, UnitPriceDecomposition):
+class UnitPriceBranching(SlotBranching, UnitPriceDecomposition):
     """The decomposition as a problem for `branch.BranchAndPrice`.
 
     ``limits`` states what a program may use that is given this many seconds.
@@ -132,7 +132,7 @@ class UnitTree(SlotBranching, UnitPriceDecomposition):
         return (side, t, machine), i, (least + most) // 2 if most > least else least
 
 
-def pack(problem: UnitTree, side: int, t: int, number: Ints) -> Ints | None:
+def pack(problem: UnitPriceBranching, side: int, t: int, number: Ints) -> Ints | None:
     """Place ``number`` workers (or PS) of every job on the single machines of a slot, if they fit.
 
     Returns numbers by machine and job, shape (H, I); respects the node's limits on machines.
