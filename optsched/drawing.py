@@ -1,15 +1,18 @@
-"""What all pictures share: figures without a window, colours, labels, files written whole."""
+"""What all pictures share: figures without a window, colours, labels, styles, whole files."""
 
 from __future__ import annotations
 
 import textwrap
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
@@ -36,14 +39,54 @@ CHARACTERS = 14  # of small print, to an inch
 LINE = 0.15  # inches from one line of text below a picture to the next
 
 
+Style: TypeAlias = Literal["screen", "paper"]
+"""PNG for a screen, or PDF and SVG of the width of a column or page of a journal."""
+COLUMN, PAGE = 3.5, 7.16  # inches: widths of a column, and of both, in IEEE and ACM journals
+NARROW = 7.6  # inches on a screen up to which a figure goes into one column
+FLATTEST = 0.65  # heights on paper, relative to those on a screen, at least
+PAPER: dict[Any, Any] = {
+    "font.size": 8.0,
+    "axes.linewidth": 0.6,
+    "lines.linewidth": 1.0,
+    "pdf.fonttype": 42,  # TrueType: publishers refuse Type 3
+    "svg.fonttype": "path",  # glyphs as outlines: no viewer needs the font
+    "svg.hashsalt": "optsched",  # names in the file repeat
+}
+_style: ContextVar[Style] = ContextVar("_style", default="screen")
+
+
+@contextmanager
+def styled(style: Style) -> Iterator[None]:
+    """Draw and save all figures inside in a style."""
+    token = _style.set(style)
+    try:
+        with rc_context(PAPER if style == "paper" else {}):
+            yield
+    finally:
+        _style.reset(token)
+
+
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of a size in inches."""
+    """Return an empty figure of a size in inches on a screen; on paper it is narrower."""
+    if _style.get() == "paper":
+        on_paper = COLUMN if width <= NARROW else PAGE
+        height *= max(FLATTEST, min(1.0, on_paper / width))
+        width = on_paper
     return Figure(figsize=(width, height), dpi=DPI, layout="constrained")
 
 
 def save(figure: Figure, path: Path, *, below: Sequence[str] = ()) -> Path:
-    """Write ``figure`` as PNG, whole or not at all; lines of text may stand below it."""
-    if below:
+    """Write ``figure`` as PNG, whole or not at all; lines of text may stand below it.
+
+    On paper, write PDF and SVG without these lines, which belong into the caption.
+    """
+    if _style.get() == "paper":
+        path = path.with_suffix(".pdf")
+        write_whole(
+            path.with_suffix(".svg"), rendered(figure, format="svg", metadata={"Date": None})
+        )
+        write_whole(path, rendered(figure, format="pdf", metadata={"CreationDate": None}))
+    elif below:
         data = BytesIO()
         pixels = _pixels(figure)
         text = _pixels(_text(below, figure.get_figwidth(), pixels.shape[1] / figure.get_figwidth()))
@@ -141,8 +184,9 @@ def heading(axis: Axes, text: str, inches: float, size: float = 9) -> None:
 
 
 def headline(figure: Figure, text: str) -> None:
-    """Write ``text`` above everything, in as many lines as it takes."""
-    figure.suptitle(textwrap.fill(text, int(figure.get_figwidth() * CHARACTERS)), fontsize=9)
+    """Write ``text`` above everything, in as many lines as it takes; on paper, captions do."""
+    if _style.get() == "screen":
+        figure.suptitle(textwrap.fill(text, int(figure.get_figwidth() * CHARACTERS)), fontsize=9)
 
 
 def finish(
@@ -154,7 +198,9 @@ def finish(
     legend: float = 0.0,
 ) -> None:
     """Name the axes of a panel, lay a grid behind it; ``legend`` is the size of its letters."""
-    axis.set(xlabel=x, ylabel=y)
+    figure = axis.get_figure(root=True)
+    assert figure is not None
+    axis.set(xlabel=textwrap.fill(x, int(figure.get_figwidth() * CHARACTERS * 0.86)), ylabel=y)
     axis.set_axisbelow(True)
     axis.grid(color=GRID, axis=grid)
     if legend:

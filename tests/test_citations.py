@@ -19,7 +19,7 @@ FOLDERS = (
     "families/*/oracle",
     "families/*/certificate",
 )
-NAME = r"(?:v[ao]n (?:den )?)?[A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?"
+NAME = r"(?:v[ao]n (?:den )?|de )?[A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?"
 CITATION = re.compile(rf"({NAME}(?: et al\.| and {NAME})?)(?:, | \()(\d{{4}})(?=[);])")
 
 
@@ -60,8 +60,10 @@ def test_modules_cite_their_technique():
 
 def test_citations_have_an_entry_and_entries_are_cited():
     pages = [DOCS / "algorithms.md", *(DOCS / "optimum").glob("*.md")]
-    pages += (DOCS / "gallery").glob("*.md")
-    texts = heads() | {page.name: page.read_text("utf-8") for page in pages}
+    for folder in ("certificates", "gallery"):
+        pages += (DOCS / folder).glob("*.md")
+    pages.append(DOCS / "rigid.md")
+    texts = heads() | {str(page): page.read_text("utf-8") for page in pages}
     by_text = {name: cited(text) for name, text in texts.items()}
     missing = {name: found - works() for name, found in by_text.items() if found - works()}
     assert not missing, "citations without an entry in docs/references.bib"

@@ -8,7 +8,7 @@ from legible import faults, words
 from sweeps import sweep
 
 from optsched import simulate
-from optsched.drawing import HINDSIGHT
+from optsched.drawing import HINDSIGHT, styled
 from optsched.families.bipartite.pictures import PANELS
 from optsched.problem import get_family
 from optsched.scheduling.jobs import LoadProfile
@@ -35,11 +35,18 @@ def schedules(request):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", sweep([14, 0, 1, 6], 1))
-def test_every_word_of_every_picture_can_be_read(schedules, count):
+@pytest.mark.parametrize(
+    ("count", "style"),
+    sweep(
+        [(14, "screen"), (6, "paper"), (0, "screen"), (1, "screen"), (6, "screen"), (1, "paper")], 2
+    ),
+)
+def test_every_word_of_every_picture_can_be_read(schedules, count, style):
     family, instance, schedule = schedules
-    names = [HINDSIGHT, "$cost$", "_mine", *(f"{LONG} {k}" for k in range(20))][:count]
-    drawn = get_family(family).pictures(instance, dict.fromkeys(names, schedule))
+    others = (f"{LONG} {k}" if style == "screen" else f"mine-{k}" for k in range(20))
+    names = [HINDSIGHT, "$cost$", "_mine", *others][:count]
+    with styled(style):
+        drawn = get_family(family).pictures(instance, dict.fromkeys(names, schedule))
     assert drawn
     for name, figure in drawn.items():
         assert faults(figure) == [], name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import matplotlib.image
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from legible import faults, words
 
 from optsched.cli import plots
 from optsched.core import Ratio, compare
-from optsched.drawing import HINDSIGHT
+from optsched.drawing import COLUMN, HINDSIGHT, PAGE, styled
 from optsched.engine.progress import HistoryPoint
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
 from optsched.families.oasis.pictures import pictures, usage
@@ -73,6 +75,29 @@ def test_every_picture_of_a_comparison_is_written(report, tmp_path):
         pixels = matplotlib.image.imread(path)
         assert min(pixels.shape[:2]) > 150
         assert pixels[..., :3].std() > 0.01  # not blank
+
+
+def test_on_paper_pictures_fit_a_journal_and_hold_their_fonts(report, tmp_path):
+    instance, found = report
+    with styled("paper"):
+        made = plots.save_report(instance, found, tmp_path)
+        assert faults(plots.ratio_bars(found)) == faults(plots.convergence(found.optimum)) == []
+    for path in made:
+        assert path.suffix == ".pdf"
+        content = path.read_bytes()
+        width = float(re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ", content)[1]) / 72
+        assert width == pytest.approx(COLUMN) or width == pytest.approx(PAGE)
+        assert b"/Type3" not in content
+        assert b"/FontFile2" in content
+        outlines = path.with_suffix(".svg").read_text("utf-8")
+        assert "<text" not in outlines
+    assert {path.suffix for path in tmp_path.iterdir()} == {".pdf", ".svg"}
+
+
+def test_another_style_is_refused(call, tmp_path):
+    status, _, err = call("ratio", "sample", "--plot", tmp_path, "--style", "poster")
+    assert status == 2
+    assert "'poster' is not one of 'screen'" in " ".join(err.split())
 
 
 def test_gantt_shows_each_schedule_beside_the_other(report):

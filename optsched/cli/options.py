@@ -4,7 +4,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -37,6 +37,10 @@ Verbose = Annotated[
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result here.")]
 FAMILY_HELP = f"Family of the instance: {', '.join(family_names())}."
 Pictures = Annotated[Path | None, typer.Option("--plot", help="Folder to draw pictures into.")]
+Style = Annotated[
+    Literal["screen", "paper"],
+    typer.Option(help="screen: PNG; paper: PDF and SVG for a journal column or page."),
+]
 TimeLimit = Annotated[
     float | None,
     typer.Option(

@@ -1,6 +1,6 @@
 """Pictures of comparisons: ratios, convergence, and what the family draws of its schedules.
 
-Everything draws on figures of its own (no window is opened) and is written as PNG.
+Everything draws on figures of its own (no window is opened); `optsched.drawing` writes the files.
 """
 
 from __future__ import annotations

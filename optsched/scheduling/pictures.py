@@ -6,6 +6,7 @@ Where there are too many jobs for a row each, curves over time stand instead of 
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from optsched.drawing import (
+    CHARACTERS,
     COLOURS,
     HINDSIGHT,
     colours_of,
@@ -224,12 +226,13 @@ def gantt(
     width, height = min(6.5, 3 + 0.05 * slots), min(13.0, max(2.0, 0.125 * jobs))
     figure = new_figure(2.5 + width * len(panels), 1.7 + height)
     pitch = 72 * height / jobs  # points from row to row
+    wide = width * figure.get_figwidth() / (2.5 + width * len(panels))  # of a panel
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     order = sorted(range(jobs), key=lambda i: (arrival[i], i))
     for axis, panel in zip(axes, panels, strict=True):
         _shades(axis, panel, order, pitch)
         _marks(axis, panel, order, arrival, pitch)
-        heading(axis, panel.title, width, 10)
+        heading(axis, panel.title, wide, 10)
     axes[0].set_ylabel("job, in order of arrival")
     step = max(1, math.ceil(jobs / 50))
     axes[0].set_yticks(range(0, jobs, step), [str(order[k]) for k in range(0, jobs, step)])
@@ -244,7 +247,8 @@ def gantt(
             legend.append(f"number: {number}")
         if any(_unfinished(panel).any() for panel in panels):
             legend.append("grey: not completed")
-        figure.supxlabel(";  ".join(legend), fontsize=9)
+        letters = int(figure.get_figwidth() * CHARACTERS)
+        figure.supxlabel(textwrap.fill(";  ".join(legend), letters), fontsize=9)
     return figure
 
 

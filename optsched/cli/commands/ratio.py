@@ -20,6 +20,7 @@ from optsched.cli.options import (
     Seed,
     StartFrom,
     Statistics,
+    Style,
     Threads,
     TimeLimit,
     WorkLimit,
@@ -90,6 +91,7 @@ def ratio(
     output: Output = None,
     as_json: Json = False,
     plot: Pictures = None,
+    style: Style = "screen",
 ) -> None:
     """Compare policies with the offline optimum.
 
@@ -192,8 +194,9 @@ def ratio(
                 show_ratios(out(), made)
     if folder is not None and interrupts.received() is None:
         from optsched.cli import plots
+        from optsched.drawing import styled
 
-        with messages.long_step("drawing the pictures"):
+        with styled(style), messages.long_step("drawing the pictures"):
             pictures = plots.save_report(instance, made, folder)
         report_pictures(pictures)
     leave(found=made.optimum.value is not None and not made.failed)

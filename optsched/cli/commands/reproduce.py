@@ -10,6 +10,7 @@ from optsched.cli.commands.outcome import ending_well, leave, report
 from optsched.cli.options import (
     MOST,
     Json,
+    Style,
     talks,
 )
 from optsched.files.atomic_io import writable_folder
@@ -33,6 +34,7 @@ def reproduce(
     ignore_code_version: Annotated[
         bool, typer.Option("--ignore-code-version", help="Reuse rows of other code versions.")
     ] = False,
+    style: Style = "screen",
     as_json: Json = False,
 ) -> None:
     """Reproduce a figure of a paper and compare the results.
@@ -45,6 +47,7 @@ def reproduce(
     Example:  optsched reproduce completion-fig9 --first-seed 1000 -o results
     """
     from optsched.cli.progress_display import Ticker
+    from optsched.drawing import styled
     from optsched.files.provenance import portable
     from optsched.papers.reproduce import experiment
     from optsched.papers.reproduce import reproduce as repeat
@@ -52,7 +55,7 @@ def reproduce(
     chosen = experiment(name)
     folder = writable_folder(output)
     command = " ".join(["optsched", *map(portable, sys.argv[1:])])
-    with ending_well():
+    with ending_well(), styled(style):
         crash_state.listen_to_signals()
         with Ticker(f"reproducing {name}") as ticker:
             result = repeat(

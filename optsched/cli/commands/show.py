@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optsched.cli.commands.outcome import report, report_pictures
-from optsched.cli.options import Json, Output, Pictures, takes_input
+from optsched.cli.options import Json, Output, Pictures, Style, takes_input
 from optsched.files.atomic_io import writable_folder
 from optsched.problem import (
     InputError,
@@ -26,6 +26,7 @@ def show(
     output: Output = None,
     as_json: Json = False,
     plot: Pictures = None,
+    style: Style = "screen",
 ) -> None:
     """Summarize an instance or a result.
 
@@ -71,11 +72,13 @@ def show(
             console.print(f"checked again: {found}", markup=False)
     if folder is not None:
         from optsched.cli import plots
+        from optsched.drawing import styled
 
-        if compared is not None:
-            made = plots.save_report(instance, compared, folder)
-        else:
-            made = plots.save_show(instance, _schedules(found), folder)
+        with styled(style):
+            if compared is not None:
+                made = plots.save_report(instance, compared, folder)
+            else:
+                made = plots.save_show(instance, _schedules(found), folder)
         if not made:
             messages.remark(f"family {family.name} draws no pictures")
         report_pictures(made)

@@ -17,6 +17,7 @@ from optsched.cli.options import (
     Sandboxed,
     Seed,
     Statistics,
+    Style,
     load_statistics,
     sizes_given,
     talks,
@@ -92,6 +93,7 @@ def worst_case(
     statistics: Statistics = None,
     as_json: Json = False,
     plot: Pictures = None,
+    style: Style = "screen",
 ) -> None:
     """Search for the worst instance for a policy.
 
@@ -149,6 +151,9 @@ def worst_case(
         messages.remark(f"{target} written")
     if folder is not None and found.worst is not None and found.report is not None:
         from optsched.cli import plots
+        from optsched.drawing import styled
 
-        report_pictures(plots.save_report(found.worst.instance, found.report, folder))
+        with styled(style):
+            pictures = plots.save_report(found.worst.instance, found.report, folder)
+        report_pictures(pictures)
     leave(found=found.worst is not None)

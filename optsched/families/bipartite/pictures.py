@@ -134,6 +134,7 @@ def allocations(inst: BipartiteInstance, schedules: Mapping[str, BipartiteSchedu
     figure = new_figure(1.6 + 1.9 * columns, 0.5 + rows * (1.7 + min(4.0, 0.05 * shown)))
     axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     names, resources = shorts(schedules), shorts(inst.resources)
+    letters = 20 * figure.get_figwidth() / (1.6 + 1.9 * columns)
     for axis, (name, schedule) in zip(axes.flat, schedules.items(), strict=False):
         times = np.bincount(schedule.used, minlength=len(schedule.decisions))
         mean = np.zeros(a.channels)
@@ -144,7 +145,7 @@ def allocations(inst: BipartiteInstance, schedules: Mapping[str, BipartiteSchedu
         image = axis.imshow(
             full.reshape(-1, a.resources)[:shown], aspect="auto", cmap="Blues", vmin=0, vmax=1
         )
-        axis.set_title(textwrap.fill(names[name], 20), fontsize=9)
+        axis.set_title(textwrap.fill(names[name], int(letters)), fontsize=9)
         axis.set_xticks(range(a.resources), resources.values(), rotation=90, fontsize=7)
         axis.yaxis.set_major_locator(MaxNLocator(integer=True))
     for axis in axes.flat[len(schedules) :]:

@@ -105,7 +105,7 @@ def draw_platform(axis: Axes, inst: BotInstance, rho: Floats | None = None) -> N
     axis.add_collection(shown)
     dots = axis.scatter(
         place[:, 0], place[:, 1], s=size, c=node_load, cmap=LOADS, norm=colours,
-        edgecolors="#444444", linewidths=0.5, zorder=2,
+        edgecolors="#444444", linewidths=0.5, zorder=2, clip_on=False,
     )  # fmt: skip
     if rho is None:
         dots.set(array=None, facecolor=GRID)
@@ -119,7 +119,7 @@ def draw_platform(axis: Axes, inst: BotInstance, rho: Floats | None = None) -> N
         x, y = place[app.master]
         axis.scatter(
             x, y, s=(13 + 4 * here[app.master]) ** 2, marker="h", facecolors="none",
-            linewidths=1.8, zorder=3, edgecolors=edges[name], label=labels[name],
+            linewidths=1.8, zorder=3, edgecolors=edges[name], label=labels[name], clip_on=False,
         )  # fmt: skip
     if len(speed) <= LABELLED:
         for n, (x, y) in enumerate(place.tolist()):
@@ -162,6 +162,7 @@ def _rates_of_applications(inst: BotInstance, schedules: Mapping[str, BotSchedul
     axis.set_yticks(range(len(labels)), labels.values(), fontsize=8)
     axis.set_ylim(len(labels) - 0.5, -0.5)
     axis.set_xscale("log")
+    axis.tick_params(axis="x", which="minor", labelsize=5.5)
     axis.set_xlim(low, high)
     finish(axis, "tasks per second", grid="x")
     legend(figure, axis)
