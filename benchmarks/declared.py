@@ -200,7 +200,8 @@ def picture(name: str, ratios: dict[str, list[float]]) -> None:
     for place, (policy, found) in enumerate(shown.items()):
         axes.plot(found, [place] * len(found), "o", alpha=0.4)
         label = f"{policy}: mean {mean(found):.2f}" if found else f"{policy}: infinite"
-        axes.annotate(label, (1, place), (0, 12), textcoords="offset points")
+        left = axes.get_yaxis_transform()
+        axes.annotate(label, (0.01, place), (0, 12), xycoords=left, textcoords="offset points")
     known = PROBLEMS[name][1]
     if known is not None:
         axes.axvline(known, linestyle="--", color="grey")
