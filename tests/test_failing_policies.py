@@ -206,6 +206,19 @@ class Catches(Fifo):
                 pass
 
 
+class Endless(dict):
+    def items(self):
+        while True:
+            pass
+
+
+class Decides(Fifo):
+    name = "decides"
+
+    def step(self, event):
+        return Endless({0: 1})
+
+
 class Begins(Fifo):
     name = "begins"
 
@@ -234,9 +247,14 @@ def endless(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sealed", [False, True])
 @pytest.mark.parametrize(
-    ("name", "place"), [("Hangs", "event 0"), ("Catches", "event 0"), ("Begins", "start")]
+    ("name", "place", "sealed"),
+    [
+        *(("Hangs", "event 0", sealed) for sealed in (False, True)),
+        *(("Catches", "event 0", sealed) for sealed in (False, True)),
+        *(("Begins", "start", sealed) for sealed in (False, True)),
+        ("Decides", "event 0: its decision", False),
+    ],
 )
 @pytest.mark.usefixtures("endless")
 def test_a_decision_that_takes_too_long_is_an_error(call, name, place, sealed):
@@ -434,6 +452,7 @@ def test_a_statistic_that_no_file_can_hold_is_refused(folder, value):
 RUDE = """
 import os
 from optsched.families.oasis.policies import Fifo
+from optsched.problem import PolicyError
 
 
 class Mute(Exception):
@@ -443,6 +462,12 @@ class Mute(Exception):
 
 class Base(BaseException):
     pass
+
+
+class Named(type):
+    @property
+    def __name__(cls):
+        raise KeyError("name")
 
 
 class Rude(Fifo):
@@ -461,6 +486,9 @@ class Stops(Rude, error=StopIteration()): pass
 class Breaks(Rude, error=KeyboardInterrupt()): pass
 class Closes(Rude, error=GeneratorExit()): pass
 class Loud(Rude, error=ValueError("x" * 10**7)): pass
+class Claims(Rude, error=type("Claim", (PolicyError,), {"__str__": lambda self: 1 / 0})()): pass
+class Long(Rude, error=PolicyError("y\\n" * 10**6)): pass
+class Nameless(Rude, error=Named("Bare", (Exception,), {})("x")): pass
 class Paints(Rude, error=type("\\x1b[2J\\u202e", (Exception,), {})("\\x1b[31m")): pass
 
 
@@ -471,6 +499,13 @@ class Forks(Fifo):
         if os.fork() and event.slot:
             raise ValueError("a bug")
         return {}
+
+
+class Lost(Fifo):
+    name = "lost"
+
+    def step(self, event):
+        eval(compile("1 / 0", "no\\0file.py", "eval"))
 
 
 class Quits(Fifo):
@@ -499,6 +534,10 @@ FOUND = {
     "Breaks": "policy rude: event 0: KeyboardInterrupt",
     "Closes": "policy rude: event 0: GeneratorExit",
     "Loud": "policy rude: event 0: ValueError: xxx",
+    "Claims": "policy rude: event 0: Claim",
+    "Long": "policy rude: event 0: PolicyError: y y",
+    "Nameless": "policy rude: event 0: Bare: x",
+    "Lost": "policy lost: event 0: ",
     "Paints": "policy rude: event 0: \\x1b[2J\\u202e: \\x1b[31m",
     "Made": "policy 'rude:Made' cannot be loaded: KeyError: 'odd'",
     "Absent": "policy 'rude:Absent' cannot be loaded: KeyError: 'Absent'",

@@ -35,7 +35,7 @@ from optsched.problem import (
     get_family,
 )
 from optsched.process import interrupts, messages, timing
-from optsched.process.errors import Explained
+from optsched.process.errors import Explained, kind_of
 from optsched.process.limit import checked_limit, limited
 from optsched.sandbox.process import SEAL, SealedPolicy, is_program
 
@@ -234,10 +234,10 @@ def _run(
 ) -> Run:
     sealed = isinstance(policy, SealedPolicy)
     ours = policy.own if isinstance(policy, SealedPolicy) else is_own(family, policy)
-    with Explained(f"policy {type(policy).__name__}", InputError):
-        called = str(getattr(policy, "name", type(policy).__name__))
-        name, information, knows = introduced(family, policy, called, own=ours)
     limit = None if sealed else decision_limit  # the other end of a pipe keeps it itself
+    with Explained(f"policy {kind_of(policy)}", InputError, limit=limit), limited(limit):
+        called = str(getattr(policy, "name", kind_of(policy)))
+        name, information, knows = introduced(family, policy, called, own=ours)
     if prior is not None:
         known = checked_prior(prior, knows, name)
     else:
@@ -245,7 +245,8 @@ def _run(
             known = compute(family, knows, original.copy, name)
     shown, judged = original.copy(), original.copy()
     passed = InputError if sealed or ours else PolicyError  # what is a message already
-    with Explained(f"policy {name}: start", passed, limit=limit), limited(limit):
+    raised = (InputError,) if sealed or ours else ()  # that of a policy from outside is none
+    with Explained(f"policy {name}: start", *raised, limit=limit), limited(limit):
         policy.start(family.public(shown), deepcopy(known), Streams(seed))
     record: Recorder = _Collector(family, judged)
     if family.recorder is not None:
@@ -258,13 +259,14 @@ def _run(
     while event is not None:
         interrupts.raise_if_interrupted()
         place = f"policy {name}: event {done}"
-        with Explained(place, passed, limit=limit), limited(limit):
+        with Explained(place, *raised, limit=limit), limited(limit):
             began = timing.now()
             decision = policy.step(event)
             took = timing.now() - began
         seconds, slowest = seconds + took, max(slowest, took)
         try:
-            with Explained(f"{place}: its decision", ValueError, TypeError):
+            late = Explained(f"{place}: its decision", ValueError, TypeError, limit=limit)
+            with late, limited(limit):
                 taken = decision if sealed else family.wire.take(decision)
         except PolicyError:
             raise

@@ -68,14 +68,28 @@ class Explained:
 
 def explain(err: BaseException) -> str:
     """Return what was raised, and the last lines of the policy on the way there."""
-    frames = traceback.extract_tb(err.__traceback__)
-    own = [f for f in frames if not f.filename.startswith(LIBRARIES) and f.filename[:1] != "<"]
+    own = [f for f in _frames(err) if not f[0].startswith(LIBRARIES) and f[0][:1] != "<"]
     try:
         text = " ".join(str(err)[:LONGEST].split())
     except BaseException:  # it cannot even state what it is
         text = ""
-    kind = type(err).__name__[:LONGEST]
+    kind = kind_of(err)
     head = f"{kind}: {text}" if text else kind
-    lines = [f"{Path(f.filename).name}, line {f.lineno}, {f.name}: {f.line}" for f in own[-MOST:]]
+    lines = [f"{Path(file).name}, line {n}, {name}: {code}" for file, n, name, code in own[-MOST:]]
     lines = [line[:LONGEST] for line in lines]
     return "\n  ".join(map(printable, [head, *lines]))
+
+
+def _frames(err: BaseException) -> list[tuple[str, int | None, str, str | None]]:
+    """Return file, line, function and code of each frame; no code where its loader raises."""
+    try:
+        frames = traceback.extract_tb(err.__traceback__)
+        return [(f.filename, f.lineno, f.name, f.line) for f in frames]
+    except BaseException:
+        codes = [(frame.f_code, line) for frame, line in traceback.walk_tb(err.__traceback__)]
+        return [(code.co_filename, line, code.co_name, "") for code, line in codes]
+
+
+def kind_of(thing: object) -> str:
+    """Return the name of an object's class, whatever its metaclass does."""
+    return type.__dict__["__name__"].__get__(type(thing))[:LONGEST]  # type: ignore[no-any-return]

@@ -73,13 +73,19 @@ def main() -> None:
     guards = lock(places, config["writable"], config["hidden"], apart=apart)
     send = partial(_send, answers, os.getpid())
     send({"guards": guards})
-    try:
-        _play(family, config["policy"], send)
-    except BaseException as err:
-        from optsched.problem import InputError
-        from optsched.process.errors import explain
+    from optsched.policies.loader import get_policy
+    from optsched.problem import InputError
+    from optsched.process import messages
+    from optsched.process.errors import explain
 
-        send({"error": str(err) if isinstance(err, InputError) else explain(err)})
+    messages.settle(quiet=True, verbose=False)
+    policy = None
+    try:
+        policy = get_policy(family, config["policy"])
+        _play(family, policy, send)
+    except BaseException as err:
+        of_loader = policy is None and isinstance(err, InputError)
+        send({"error": str(err) if of_loader else explain(err)})
         sys.exit(1)
 
 
@@ -106,13 +112,9 @@ def _send(answers: IO[bytes], process: int, content: dict[str, Any]) -> None:
     answers.flush()
 
 
-def _play(family: Any, name: str, send: Callable[[dict[str, Any]], None]) -> None:
+def _play(family: Any, policy: Any, send: Callable[[dict[str, Any]], None]) -> None:
     from optsched.numbers.streams import Streams
-    from optsched.policies.loader import get_policy
-    from optsched.process import messages
 
-    messages.settle(quiet=True, verbose=False)
-    policy = get_policy(family, name)
     wire, public = family.wire, None
     for line in sys.stdin:
         ((kind, content),) = json.loads(line).items()
