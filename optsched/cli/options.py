@@ -32,7 +32,12 @@ Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only results and errors.")]
 Verbose = Annotated[
-    bool, typer.Option("-v", "--verbose", help="Print all table columns and shadow prices.")
+    bool,
+    typer.Option(
+        "-v",
+        "--verbose",
+        help="Print all table columns, shadow prices, pairwise comparisons, histories.",
+    ),
 ]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result here.")]
 FAMILY_HELP = f"Family of the instance: {', '.join(family_names())}."
@@ -53,7 +58,8 @@ WorkLimit = Annotated[
     float | None,
     typer.Option(
         min=0,
-        help="Deterministic work units (about 1 ms each); reproducible on any machine; one thread.",
+        help="Work units: one unit is about 1 ms on one core; reproducible on any machine; one "
+        "thread.",
     ),
 ]
 Gap = Annotated[float, typer.Option(min=0, help="Stop at this relative gap.")]
@@ -96,22 +102,26 @@ def _window(text: str, *names: str, **more: Any) -> Any:
 
 
 FAMILY = "oasis"
+MOST_FAMILIES = "100 for most families"
 
 WINDOW = {
     "machines": Annotated[
         Path | None,
-        _window("Machine list (CSV); unless --no-scaling is given, only the mix of types is used."),
+        _window(
+            "Machine list (CSV); unless --no-scaling is given, only the proportions of machine "
+            "types are used."
+        ),
     ],
     "profile": Annotated[
         list[Path] | None,
         _window("Additional measurements, e.g. throughput per model; may be repeated."),
     ],
     "jobs": Annotated[
-        int | None, _window("Number of jobs (100 for most families).", min=1, max=MOST)
+        int | None, _window("Number of jobs.", min=1, max=MOST, show_default=MOST_FAMILIES)
     ],
     "slots": Annotated[
         int | None,
-        _window("Number of slots (100 for most families).", "--horizon", min=1, max=MOST_SLOTS),
+        _window("Number of slots.", "--horizon", min=1, max=MOST_SLOTS, show_default=MOST_FAMILIES),
     ],
     "slot": Annotated[
         str | None, _window("Length of a slot: 90s, 15min, 1h (default), ...", "--slot-length")

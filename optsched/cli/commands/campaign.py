@@ -68,7 +68,7 @@ def run(
 
     An experiment, or cell, is a policy, an instance and a seed.
 
-    A minimal plan has three lines: `[[instances]]`, `family = "oasis"`, `seeds = 40`. It runs all
+    A minimal plan: `[[instances]]`, `family = "oasis"` and `seeds = 40`, a line each. It runs all
     policies of the family on 40 instances. Optima are computed under a work limit, so results are
     reproducible.
 
@@ -76,7 +76,7 @@ def run(
     plan has more seeds or policies, only the new cells are run. Exit status 1: a cell failed.
 
     External policies (MODULE:CLASS, exec:COMMAND) execute arbitrary code and therefore require
-    `--policy` or `--trust`.
+    `--policy` or `--trust`. `--verbose` adds the comparison of each pair of policies.
 
     Example:  optsched campaign run plan.toml
     """

@@ -22,7 +22,12 @@ def minimax(
     ],
     policy: Annotated[
         list[str] | None,
-        typer.Option("--policy", "-p", help=f"{POLICY_HELP} May be repeated."),
+        typer.Option(
+            "--policy",
+            "-p",
+            help="Policies to compare with the optimal online algorithm: "
+            f"{POLICY_HELP[0].lower()}{POLICY_HELP[1:]} May be repeated.",
+        ),
     ] = None,
     runs: Annotated[
         int, typer.Option(min=1, max=MOST, help="Runs of each policy on every instance.")
@@ -30,16 +35,16 @@ def minimax(
     seed: Seed = 0,
     save_policy: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.py", help="Write the best policy, FILE.py:policy."),
+        typer.Option(metavar="FILE.py", help="Write the optimal policy, FILE.py:policy."),
     ] = None,
     output: Output = None,
     as_json: Json = False,
 ) -> None:
     """Compute an optimal online algorithm for a finite set of instances.
 
-    Prints the best competitive ratios (randomized, deterministic) and the worst-case distribution
-    as a tree: history probability, revealed items, decision probabilities. Policies are compared
-    with the optimal algorithm. `optsched verify` checks the output file.
+    Prints the optimal competitive ratios (randomized, deterministic) and the worst-case
+    distribution as a tree: history probability, revealed items, decision probabilities. Use
+    `optsched verify` to check the output file.
 
     Example:  optsched minimax ski.py:skiing --policy re-solve -o game.json
     """

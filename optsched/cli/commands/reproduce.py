@@ -19,7 +19,12 @@ from optsched.process import crash_state, messages
 
 @talks
 def reproduce(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A figure: oasis-fig3, ...")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="A figure: oasis-fig3, ... (an unknown name lists all)."
+        ),
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the results.")] = Path(
         "results"
     ),
@@ -42,7 +47,6 @@ def reproduce(
     Writes NAME.json (every number, settings, machine, versions, command) and NAME.png. Results that
     the same code version stored in NAME.json are reused, so Ctrl-C loses nothing. With
     --first-seed N, new instances with the same settings are used and stored in NAME-from-N.json.
-    An unknown NAME lists all figures.
 
     Example:  optsched reproduce completion-fig9 --first-seed 1000 -o results
     """

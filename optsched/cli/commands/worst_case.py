@@ -68,7 +68,7 @@ def worst_case(
             "--min-opt-fraction",
             min=0,
             max=1,
-            help="Minimum optimum, as a fraction of the sum of utilities of jobs that run alone.",
+            help="Minimum optimum, as a fraction of total utility.",
         ),
     ] = 0.2,
     earns: Annotated[
@@ -77,7 +77,7 @@ def worst_case(
             "--min-alg-fraction",
             min=0,
             max=1,
-            help="Minimum value of the policy (never 0), as a fraction of the same sum.",
+            help="Minimum value of the policy (never 0), as a fraction of total utility.",
         ),
     ] = 0.001,
     work_limit: Annotated[
@@ -102,6 +102,9 @@ def worst_case(
     proves the lower end of every ratio. The worst instance is reduced until removing any job lowers
     the ratio by more than 1 %, solved (up to --time-limit), and saved with its certificate, for
     `verify`, `show` and `report`.
+
+    Total utility is what all jobs would earn if each ran alone (bot: if transfers were free). For a
+    minimization, the fraction is the cost of all jobs, each run alone, divided by the cost reached.
 
     Ctrl-C writes the best so far. Rerun to resume; --evaluations may be increased. Exit status 1:
     no instance met the --min-*-fraction thresholds.

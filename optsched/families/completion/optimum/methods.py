@@ -33,7 +33,7 @@ from optsched.families.completion.optimum.relaxations.priced_search import (
 from optsched.families.completion.optimum.scaling import at_any_scale
 from optsched.problem import RELAXATION, Method
 
-SMALL = 1200  # job-slots up to which one grid of single slots is solved at once
+SMALL = 1200  # jobs times slots up to which one grid of single slots is solved at once
 SPANS = (32, 16, 4)  # slots whose prices have one shape, one after the other
 SPAN_SHARE = (0.05, 0.08, 0.15)  # of the time for each
 FINER = (16, 8, 4, 2, 1)  # after the first, where other threads search

@@ -50,8 +50,8 @@ from optsched.problem import RELAXATION, InputError, Method, Schedule
 from optsched.scheduling.board import JobPlan
 from optsched.scheduling.units import original
 
-SMALL = 400  # job-slots up to which the branching tree pays
-PROGRAM = 5000  # job-slots times machines up to which a whole program is soon written down
+SMALL = 400  # jobs times slots up to which the branching tree pays
+PROGRAM = 5000  # jobs times slots times machines up to which a whole program is soon written down
 ALONE = 4.0  # seconds in which a tree grows, at most a quarter of what is left, before CP-SAT looks
 EARLY = 2.0  # seconds of CP-SAT before the tree goes on
 CONVERGED = 1e-5  # of column generation, relatively

@@ -30,7 +30,7 @@ Key = tuple[Any, ...]
 
 
 class RestrictedMasterMip:
-    """Variables from 0 on, by keys; what they cost; rows that have greatest values."""
+    """Mixed-integer program (MIP) over the columns of a restricted master; variables have keys."""
 
     def __init__(self) -> None:
         self.index: dict[Key, int] = {}
