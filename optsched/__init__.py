@@ -63,7 +63,7 @@ _HOMES = {
     "experiments.campaign": ("Campaign", "campaign"),
     "core": ("Optimum", "RatioReport", "Run", "compare", "relax", "simulate", "solve"),
     "declared.readers": ("online",),
-    "files.envelope": ("load_instance", "save_instance"),
+    "files.format": ("load_instance", "save_instance"),
     "minimax.game": ("minimax",),
     "minimax.menu": ("menu",),
     "policies.knowledge": ("statistic",),
@@ -128,7 +128,11 @@ class _Moved:
         return ModuleSpec(name, self) if self.new(name) else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> object:
-        return import_module(self.new(spec.name))
+        import warnings  # which takes longer to import than all else here
+
+        new = self.new(spec.name)
+        warnings.warn(f"{spec.name} is deprecated, use {new}", DeprecationWarning, stacklevel=2)
+        return import_module(new)
 
     def exec_module(self, module: object) -> None:
         """Do nothing: the module has run under its new name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import warnings
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
@@ -25,6 +26,19 @@ class Frozen(BaseModel):
     """Data that is checked once, when it is made, and never changes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def renamed_names(module: str, **names: str) -> Callable[[str], object]:
+    """Return a `__getattr__` that finds what a module had under old names: ``Old="New"``."""
+
+    def find(name: str) -> object:
+        if name not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        text = f"{module}.{name} is deprecated, use {names[name]}"
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        return getattr(sys.modules[module], names[name])
+
+    return find
 
 
 def renamed_arguments(

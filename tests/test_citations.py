@@ -90,6 +90,16 @@ def test_pages_name_modules_and_constants_that_exist():
     assert not missing, "neither a module, a folder nor a constant"
 
 
+def test_glossary_states_where_each_term_is_in_the_code():
+    terms = [
+        line for line in (DOCS / "glossary.md").read_text("utf-8").splitlines() if line[:1] == "-"
+    ]
+    places = [re.findall(r"`([^`]+)`", line.partition(" See ")[2]) for line in terms]
+    assert all(places)
+    found = {p: [*ROOT.glob(p), *ROOT.glob(f"{p}.py")] for each in places for p in each}
+    assert not [place for place, paths in found.items() if not paths], "neither module nor folder"
+
+
 def test_references_list_the_bibliography():
     text = (DOCS / "references.md").read_text("utf-8")
     assert set(re.findall(r"^- \*\*(.*) \((\d+)\)\*\*", text, re.MULTILINE)) == works()

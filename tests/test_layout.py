@@ -65,17 +65,24 @@ def test_there_is_one_pool_of_processes():
 
 
 def test_modules_are_found_under_their_old_names():
+    old = ("ratios", "campaigns.plan", "hunts.hunt", "files.envelope", "sealing")
     code = (
-        "import optsched.ratios, optsched.experiments.plan, optsched.files.format;"
-        "import optsched.adversarial.worst_case;"
-        "print(optsched.ratios.compare is optsched.compare, optsched.experiments.plan.__name__,"
-        "optsched.adversarial.worst_case.__name__, optsched.files.format.load_instance.__module__)"
+        f"import {', '.join(f'optsched.{name}' for name in old)};"
+        "from optsched.core import Search; from optsched.core.optimum import Search as again;"
+        "print(optsched.ratios.compare is optsched.compare, optsched.campaigns.plan.__name__,"
+        "optsched.hunts.hunt.__name__, optsched.files.envelope.load_instance.__module__,"
+        "Search.__name__, again.__name__)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "always::DeprecationWarning", "-c", code],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
     assert done.stdout.split() == [
         *("True", "optsched.experiments.plan", "optsched.adversarial.worst_case"),
-        "optsched.files.format",
+        *("optsched.files.format", "SolveOptions", "SolveOptions"),
     ]
+    for name in (*old, "core.Search", "core.optimum.Search"):
+        assert f"optsched.{name} is deprecated, use " in done.stderr
 
 
 def test_modules_named_in_docstrings_of_methods_exist():

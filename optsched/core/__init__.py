@@ -1,5 +1,6 @@
 """Solve, simulate, compare: what the package does with an instance of any family."""
 
+from optsched.base import renamed_names
 from optsched.core.inputs import is_instance, open_input, recorded
 from optsched.core.intervals import MeanRatio, mean_ratio
 from optsched.core.optimum import Optimum, SolveOptions, Start, relax, shown_gap, solve
@@ -33,3 +34,4 @@ __all__ = [
     "solve",
     "turns",
 ]
+__getattr__ = renamed_names(__name__, Search="SolveOptions")

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypedDict
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
-from optsched.base import renamed_arguments
+from optsched.base import renamed_arguments, renamed_names
 from optsched.engine.interval import CLOSED, Interval
 from optsched.engine.known import Known, begin, scope_of
 from optsched.engine.progress import HistoryPoint, Progress
@@ -178,6 +178,9 @@ class SolveOptions(TypedDict, total=False):
     gap: float
     threads: int
     watch: Callable[[Progress], None] | None
+
+
+__getattr__ = renamed_names(__name__, Search="SolveOptions")
 
 
 @renamed_arguments(effort="work_limit")
