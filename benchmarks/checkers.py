@@ -39,7 +39,7 @@ from damages import damaged
 
 EFFORT = 3000
 LARGE: dict[str, tuple[str, str, dict[str, Any]]] = {  # preset, method, options
-    "oasis": ("paper", "colgen", {"jobs": 100}),
+    "oasis": ("paper", "auto", {"jobs": 100}),
     "dmlrs": ("paper", "colgen", {"jobs": 100}),
     "completion": ("paper", "colgen", {"jobs": 100}),
     "bipartite": ("paper", "auto", {"slots": 100}),

@@ -1,6 +1,6 @@
 """Compare the interior master of column generation with the linear solvers of a library.
 
-The same column generation from the same beginning, at the size of `oasis_scale.py` and
+The same column generation from the same beginning, at the size of
 `dmlrs_large.py`: with the master as it is, with its interior point replaced by one of HiGHS's
 (IPX; PDLP; HiPO, where the package `highspy-extras` is of the version of HiGHS; no crossover), and
 with the warm simplex. What counts is the processor time until the bound is within 0.1 % of the best
@@ -24,14 +24,11 @@ from optsched import solvers
 from optsched.engine.colgen import Master, Relaxation, RestrictedMaster, generate_columns
 from optsched.engine.interior_master import InteriorMaster, InteriorProgram
 from optsched.families.dmlrs.optimum.methods import SMOOTHING
-from optsched.families.oasis.optimum.priced_search import POINTS
-from optsched.families.oasis.optimum.relaxations.relaxation import compact_prices
 from optsched.numbers.arrays import Floats, Ints
 from optsched.problem import get_family
 
 NEAR = 0.001  # of the best bound
-PRESETS = {"oasis": ("paper", "earnable"), "dmlrs": ("contended",)}
-HOW = {"oasis": {"points": POINTS}, "dmlrs": {"smoothing": SMOOTHING}}  # see `methods`
+PRESETS = {"dmlrs": ("contended",)}
 LIBRARY = {"IPX": "ipx", "HiPO": "hipo", "PDLP": "pdlp"}
 OURS = "interior"
 
@@ -123,7 +120,6 @@ def measure(cell: Row) -> Row:
     warm = module.CapacityRelaxation(small)  # its kernels are compiled
     generate_columns(warm, kind(warm), stop=lambda _: False)
     bounds: list[tuple[float, float]] = []
-    center = compact_prices(problem) if cell["family"] == "oasis" else None
     began = time.process_time()
 
     def stop(found: Relaxation) -> bool:
@@ -132,7 +128,7 @@ def measure(cell: Row) -> Row:
             bounds.append((spent, found.bound))
         return spent > cell["limit"]
 
-    how: dict[str, Any] = {"center": center, "tolerance": lambda _: 1e-5, **HOW[cell["family"]]}
+    how: dict[str, Any] = {"tolerance": lambda _: 1e-5, "smoothing": SMOOTHING}
     found = generate_columns(problem, kind(problem), stop=stop, **how)
     stop(found)
     return {

@@ -5,7 +5,6 @@
 
 a  seconds to the first bound: the duals of the compact linear program, put into the Lagrangian
    bound; next to it the same linear program by HiGHS's simplex
-b  column generation until it has converged to 1e-5; preset `earnable` has a harder linear program
 c  the certified gap after a minute; next to it HiGHS on the program per machine (first seeds only)
 d  `optsched verify` of a result file, by the clock of a user: a process of its own
 """
@@ -27,8 +26,6 @@ from render import DASH, number, percent
 from optsched import solvers
 from optsched.core import Optimum, solve
 from optsched.engine.budget import Budget
-from optsched.engine.colgen import lagrangian
-from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.build_certificate import certify_capacity
@@ -43,8 +40,6 @@ METHODS = {
     "by prefix rows; HiGHS interior point without crossover; the bound is B(p) at its "
     "duals, by the exact oracle; the time includes building",
     "simplex": "the same linear program; HiGHS simplex; the time includes building",
-    "column generation": 'solve(method="colgen", threads=1): includes the compact LP, two short '
-    "searches for a schedule and the exact check of the certificate",
     "auto": 'solve(method="auto", seed=0, check="certified"), in part c with --threads',
     "HiGHS": 'solve(method="compact", seed=0), as many threads: (1)-(13) per machine, by Pyomo, '
     "solved by HiGHS without presolve; the time includes building",
@@ -52,7 +47,6 @@ METHODS = {
 WARM = 60.0  # seconds at most that each method runs before, to compile its kernels
 GOALS = {"paper": (0.06, 0.015), "earnable": (0.12, 0.06)}  # worst (must), median (aim), of the gap
 MUST_MEDIAN = {"paper": 0.019, "earnable": 0.085}
-CONVERGED = {"paper": (60.0, 30.0), "earnable": (250.0, 120.0)}  # seconds (must, aim), slowest
 
 
 def instance(cell: Row) -> OasisInstance:
@@ -67,8 +61,7 @@ def first_bound(cell: Row) -> Row:
     blocks = CapacityRelaxation(inst)
     prices = compact_prices(blocks, span=Budget(cell["alternative_limit"]).span())
     times.append(clock())
-    best = blocks.price(prices, np.zeros(blocks.jobs)).best
-    bound = lagrangian(blocks, prices, best)
+    bound = blocks.bound(prices)
     times.append(clock())
     certified = FAMILY.check(inst, certify_capacity(blocks, prices))
     times.append(clock())
@@ -94,25 +87,6 @@ def simplex(inst: OasisInstance, limit: float) -> Row:
     done = h.modelStatusToString(h.getModelStatus()) == "Optimal"
     value = -h.getInfo().objective_function_value if done else None
     return {"simplex_done": done, "simplex_seconds": seconds, "simplex_value": value}
-
-
-def converge(cell: Row) -> Row:
-    """Part b: column generation; an iteration is a look at the time that reports nothing new."""
-    iterations = known = 0
-
-    def watch(progress: Progress) -> None:
-        nonlocal iterations, known
-        iterations += len(progress.history) == known
-        known = len(progress.history)
-
-    limit = cell["colgen_limit"]
-    optimum = solve(instance(cell), method="colgen", time_limit=limit, threads=1, watch=watch)
-    return {
-        "converged": optimum.seconds < limit,
-        "iterations": iterations,
-        "seconds_to_bound": max((p.seconds for p in optimum.history), default=None),
-        **figures(optimum),
-    }
 
 
 def gap_after(cell: Row) -> Row:
@@ -160,7 +134,6 @@ def verify_file(cell: Row) -> Row:
 
 PARTS: dict[str, Callable[[Row], Row]] = {
     "a": first_bound,
-    "b": converge,
     "c": gap_after,
     "d": verify_file,
 }
@@ -168,7 +141,6 @@ PARTS: dict[str, Callable[[Row], Row]] = {
 
 LIMITS = {
     "a": "alternative_limit",
-    "b": "colgen_limit",
     "c": "time_limit",
     "d": "verified_limit",
 }
@@ -213,17 +185,6 @@ def _sum_a(preset: str, _method: str, rows: list[Row]) -> Part:
     return lines, [goal]
 
 
-def _sum_b(preset: str, _method: str, rows: list[Row]) -> Part:
-    seconds = [row["seconds"] for row in rows]
-    done = sum(row["converged"] for row in rows)
-    rounds = number(median([row["iterations"] for row in rows]), ".0f")
-    remarks = f"{done} of {len(rows)} converged, median {rounds} iterations"
-    slowest = max(seconds) if done == len(rows) else None
-    goals = CONVERGED.get(preset, (None, None))
-    goal = Target(f"{preset}: column generation to 1e-5, slowest", "s", slowest, *goals)
-    return [_seconds("column generation", seconds, remarks)], [goal]
-
-
 def _sum_c(preset: str, method: str, rows: list[Row]) -> Part:
     gaps = [row["gap"] for row in rows if row["gap"] is not None]
     without = len(rows) - len(gaps)
@@ -257,7 +218,6 @@ def _sum_d(preset: str, _method: str, rows: list[Row]) -> Part:
 
 SUMMARIES: dict[str, Callable[[str, str, list[Row]], Part]] = {
     "a": _sum_a,
-    "b": _sum_b,
     "c": _sum_c,
     "d": _sum_d,
 }
@@ -276,16 +236,15 @@ def main(argv: Sequence[str] | None = None) -> Row:
         __doc__,
         time_limit=60.0,
         alternative_limit=120.0,
-        colgen_limit=300.0,
         verified_limit=20.0,
     )
     p.add_argument("--part", nargs="+", choices=list(PARTS), default=list(PARTS))
-    p.add_argument("--other-seeds", type=int, default=3, help="seeds of parts a, b and d")
+    p.add_argument("--other-seeds", type=int, default=3, help="seeds of parts a and d")
     p.add_argument("--alternative-seeds", type=int, default=1, help="seeds for HiGHS in part c")
     p.add_argument("--threads", type=int, default=2, help="of either method in part c")
     add_sizes(p, jobs=100, slots=100, machines=100)
     options = parse(p, __file__, argv)
-    for method in ("auto", "colgen", "compact"):  # compiles and imports everything
+    for method in ("auto", "compact"):  # compiles and imports everything
         solve(generate("small", seed=0), method=method, time_limit=WARM)
     cells = [cell | sizes(options) for part in options.part for cell in _cells(part, options)]
     parts = set(options.part)

@@ -64,25 +64,6 @@ def test_the_bound_holds_wherever_it_is_stopped(seed, smoothing):
     assert before < np.inf
 
 
-@pytest.mark.parametrize("interior", [False, True])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_questions_at_several_points_find_the_same(seed, interior):
-    problem = Listed(seed, equality=seed % 3 == 0)
-    found = run(problem, interior=interior, tolerance=1e-6, points=(0.1, 0.5, 1.0))
-    assert found.converged
-    assert found.bound == pytest.approx(problem.whole(), rel=1e-5)
-    assert found.value == pytest.approx(problem.whole(), rel=1e-5)
-
-
-def test_questions_at_several_points_save_masters():
-    problem, iterations = Listed(5, rows=12, blocks=9, each=60), []
-    for points in ((), (0.1, 0.5, 1.0)):
-        solved = count()
-        run(problem, stop=lambda _, s=solved: next(s) < 0, tolerance=1e-6, points=points)
-        iterations.append(next(solved))
-    assert iterations[1] < iterations[0]
-
-
 def test_prices_to_begin_from_save_questions():
     problem = Listed(1)
     cold = run(problem, tolerance=1e-9)

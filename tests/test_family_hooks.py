@@ -90,7 +90,7 @@ def test_policy_that_leaves_the_model_is_marked_and_beats_no_bound(install, smal
 
 def test_a_family_says_how_far_the_two_sides_are_apart(install, small):
     install(distance=lambda _instance, _schedule, value, _certificate, bound: bound - value + 0.5)
-    found = solve(small, method="colgen", time_limit=120)
+    found = solve(small, method="search", work_limit=50)
     assert found.gap == found.certified_gap == found.bound - found.value + 0.5
     assert found.status == "feasible"
 

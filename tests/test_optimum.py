@@ -296,7 +296,7 @@ class Impatient:
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("method", ["auto", "branch-and-price", "colgen"])
+@pytest.mark.parametrize("method", ["auto", "branch-and-price"])
 @pytest.mark.parametrize("most", [0, 1, 2, 3, 5, 8])
 def test_ctrl_c_leaves_the_best_so_far(method, most):
     inst, known, _ = reference(5)

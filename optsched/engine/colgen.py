@@ -224,7 +224,6 @@ def generate_columns(
     center: Floats | None = None,
     tolerance: Callable[[float], float] = lambda value: 1e-7,  # noqa: ARG005
     smoothing: float = SMOOTHING,
-    points: Sequence[float] = (),
 ) -> Relaxation:
     """Solve the relaxation by column generation; every iteration gives a valid bound.
 
@@ -241,9 +240,6 @@ def generate_columns(
         Relative distance of bound and master at which it has converged, given the master's value.
     smoothing : float
         0 calls the oracles at the master's own prices.
-    points : sequence of float
-        Where the master costs more than the oracles: instead of once, they are called at several
-        points, at these shares of the way from the best prices to the master's.
 
     Returns
     -------
@@ -265,10 +261,8 @@ def generate_columns(
         if best.bound - best.value <= near:
             best.converged = True
             return best
-        weights = [smoothing] if not points else [1 - share for share in points]
-        weights = weights if np.isfinite(best.bound) else [0.0]
-        center, added = best.prices, 0
-        for weight in weights:
+        weight, center = smoothing if np.isfinite(best.bound) else 0.0, best.prices
+        while True:
             smoothed = weight * center + (1 - weight) * prices
             pricing = problem.price(
                 smoothed, duals if weight == 0 else np.full(duals.size, -np.inf)
@@ -276,9 +270,10 @@ def generate_columns(
             bound = lagrangian(problem, smoothed, pricing.best)
             if bound < best.bound:
                 best.bound, best.prices = bound, smoothed
-            added += master.add([c for c in pricing.columns if _improves(c, prices, duals)])
-            if weight == weights[-1] and not added and weight > 0:  # a misprice
-                weights.append(0.0 if weight < 0.3 else weight / 2)  # closer to the master
+            added = master.add([c for c in pricing.columns if _improves(c, prices, duals)])
+            if added or weight == 0:
+                break
+            weight = 0.0 if weight < 0.3 else weight / 2  # a misprice: closer to the master
         if not added and weight == 0 and not master.refine():
             best.converged = True
             return best

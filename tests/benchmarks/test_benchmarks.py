@@ -24,7 +24,7 @@ SIZES = ["--jobs", "4", "--slots", "6", "--machines", "8"]
 TINY = {
     "oasis_fig5": "--seeds 1",
     "oasis_scale": "--seeds 1 --presets earnable --time-limit 0.5 --alternative-limit 0.5 "
-    "--colgen-limit 2 --verified-limit 0.5",
+    "--verified-limit 0.5",
     "oasis_large": "--presets paper --time-limit 0.5",
     "oasis_online": "--seeds 1 --repeats 1",
     "oasis_oracle": "--seeds 1 --presets earnable --passes 1",

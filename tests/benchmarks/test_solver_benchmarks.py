@@ -29,7 +29,7 @@ def test_a_wrong_claim_is_counted():
 @pytest.mark.parametrize("name", ["interior", "IPX", "simplex"])
 def test_masters_reach_the_same_bound(name):
     size = {"jobs": 4, "slots": 6, "machines": 8}
-    cell = {"family": "oasis", "preset": "paper", "seed": 0, "limit": 60.0, **size}
+    cell = {"family": "dmlrs", "preset": "contended", "seed": 0, "limit": 60.0, **size}
     row = masters.measure(cell | {"master": name})
     best = masters.measure(cell | {"master": "simplex"})
     assert row["converged"]

@@ -24,7 +24,7 @@ Solved = tuple[str, int, str, int, dict[str, Any]]
 RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, options of the generator
     "oasis": (
         ("small", 1, "branch-and-price", 300, {}),
-        ("small", 2, "colgen", 100, {}),
+        ("paper", 2, "auto", 100, {"jobs": 10, "slots": 10, "machines": 8}),  # on capacity
         ("small", 5, "branch-and-price", 300, {}),
         ("small", 6, "relaxation", 300, {}),
         ("small", 2, "relaxation", 300, SCARCE),

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 INSTANCES = [generate("small", seed=seed, jobs=4, slots=4, machines=2) for seed in (1, 2, 4)]
 NAMES = [f"oasis-small-drawn-{k:04d}" for k in (1, 2, 3)]
-SEEDED = {"effort": 0, "method": "colgen"}  # what the first blink finds: open
+SEEDED = {"effort": 0, "method": "search"}  # what the first blink finds: open
 
 
 @pytest.fixture(scope="module")

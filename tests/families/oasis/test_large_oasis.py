@@ -52,7 +52,7 @@ def by_class(exact: CapacityRelaxation, prices):
 def test_relaxed_payoffs_are_never_below_the_exact_ones(seed):
     inst, exact, prices = drawn(seed)
     relaxed, every = RelaxedBlocks(inst), np.arange(len(inst.jobs))
-    best = exact.price(prices, np.zeros(exact.jobs)).best
+    best = exact.payoffs(prices)
     rows = by_class(exact, prices)
     assert rows @ relaxed.rhs == pytest.approx(prices @ exact.rhs)
     total, _ = relaxed.sweep(rows, every, True)
@@ -110,7 +110,7 @@ def test_large_bounds_are_near_those_of_the_program():
     exact = CapacityRelaxation(inst)
     prices = np.full(exact.rhs.size, 0.05) / exact.rhs.clip(1.0)
     leaf = LeafBounds(inst, 40)
-    best = exact.price(prices, np.zeros(exact.jobs)).best
+    best = exact.payoffs(prices)
     relaxed = RelaxedBlocks(inst)
     total, _ = relaxed.sweep(by_class(exact, prices), np.arange(40), True)
     worth = prices @ exact.rhs

@@ -1,7 +1,5 @@
 """Methods of family `oasis`: how its building blocks are combined.
 
-- `column_generation`: Dantzig-Wolfe column generation (Lübbecke and Desrosiers, 2005) with prices
-  on capacity, started from the compact linear program;
 - `branch_and_price`: branch and price (Barnhart et al., 1998) with prices per worker and slot;
 - `neighborhood`: large neighborhood search (Shaw, 1998), schedules only;
 - `auto`: branch and price where the instance is small enough, otherwise cutting planes and large
@@ -44,15 +42,6 @@ def neighborhood(inst: OasisInstance, progress: Progress, *, threads: int, seed:
     search = Portfolio(inst, progress, threads, seed)
     while not progress.stop():
         search.improve(search.params.restart)
-
-
-def column_generation(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
-    """Solve the relaxation at prices on capacity, after a short search for a schedule."""
-    search = Portfolio(inst, progress, threads, seed)
-    search.improve(search.short)
-    search.speed_bound()
-    search.generate(progress.left())
-    search.improve(search.short)
 
 
 def branch_and_price(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
@@ -173,7 +162,6 @@ METHODS: Mapping[str, Method] = {
     "auto": _sized(auto),
     "compact": compact,
     "cpsat": cpsat,
-    "colgen": _sized(column_generation),
     "branch-and-price": _sized(branch_and_price),
     "search": _sized(neighborhood),
     RELAXATION: relaxation,

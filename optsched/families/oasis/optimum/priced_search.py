@@ -1,6 +1,6 @@
 """Prices and schedules of `oasis` that support each other: the parts that methods combine.
 
-Column generation and cutting planes give bounds and guide the primal heuristics: Lagrangian and
+The linear relaxation and cutting planes give bounds and guide the primal heuristics: Lagrangian and
 LP-based large neighborhood search (Shaw, 1998; Sadykov et al., 2019), in parallel threads.
 """
 
@@ -14,9 +14,6 @@ from threading import Event
 
 import numpy as np
 
-from optsched.engine.ascent import Ascent, AscentLevel
-from optsched.engine.colgen import Column, Relaxation, generate_columns, lagrangian
-from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
 from optsched.engine.search import short_search
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
@@ -28,7 +25,7 @@ from optsched.families.oasis.optimum.build_certificate import (
 from optsched.families.oasis.optimum.configuration_lp.search import SlotSearch
 from optsched.families.oasis.optimum.large import Filling, on_capacity
 from optsched.families.oasis.optimum.params import DEFAULT, AutoParams
-from optsched.families.oasis.optimum.relaxations.capacity import Around, CapacityRelaxation
+from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.cutting_planes import CutLoop, LpGuidance
 from optsched.families.oasis.optimum.relaxations.relaxation import compact_prices
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
@@ -39,9 +36,6 @@ from optsched.numbers.streams import Streams
 from optsched.problem import Schedule
 from optsched.scheduling.board import JobPlan
 
-CONVERGED = 1e-5  # of column generation at prices on capacity, relatively
-POINTS = 0.01, 0.03, 0.1, 0.4, 1.0  # where oracles are called, between best and master's prices
-STEPS, STEP_GAIN = (1e-3, 1e-4), 1e-4  # around the first prices; see `ascent.AscentLevel`
 SECOND_ROUND = 0.5  # of the seconds of the first: fewer jobs take part
 FIRST_ROUNDS = 3  # of tightening at least, while jobs come in
 LEAST_GAIN = 5e-4  # of the bound, by which one of two rounds of tightening must lower it
@@ -73,7 +67,6 @@ class Portfolio:
         self.guide: LpGuidance | None = None
         self.starts = 0
         self.short = short_search(len(inst.jobs), inst.horizon, rate=params.first_search, most=0.5)
-        self.master: InteriorMaster | None = None
 
     def prove(self, bound: float, prices: Floats) -> None:
         """Report a bound at prices on capacity."""
@@ -90,29 +83,7 @@ class Portfolio:
     def compact_bound(self) -> None:
         """Bound by the duals of the compact linear program."""
         prices = compact_prices(self.capacity, threads=self.threads, span=self.progress.span())
-        best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
-        self.prove(lagrangian(self.capacity, prices, best), prices)
-
-    def speed_bound(self) -> None:
-        """Bound by the compact program and how fast jobs can run: prices on capacity."""
-        stop = self.progress.stop
-        cut_loop = CutLoop(self.capacity, threads=self.threads, packing=False, stop=stop)
-        rounds, span = _Rounds(), self.progress.span()
-        least = np.inf
-        while not cut_loop.done and rounds.pay(span.left()) and not stop():
-            began = span.passed()
-            cut_loop.round(span)
-            rounds.add(cut_loop.bound, span.passed() - began)
-            prices = cut_loop.capacity_prices
-            if prices is None:
-                break
-            best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
-            bound = lagrangian(self.capacity, prices, best)
-            if bound < least:
-                least = bound
-                self.prove(bound, prices)
-        if self.prices is None:  # no job can finish
-            self.compact_bound()
+        self.prove(self.capacity.bound(prices), prices)
 
     def tighten(self, seconds: float, report: Callable[[], None]) -> None:
         """Bound by the compact program and what single machines can host; learn where to search.
@@ -129,8 +100,7 @@ class Portfolio:
             rounds.add(cut_loop.bound, span.passed() - began)
             prices = cut_loop.capacity_prices
             if prices is not None and len(rounds.bounds) == 1:
-                best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
-                bound = lagrangian(self.capacity, prices, best)
+                bound = self.capacity.bound(prices)
                 if bound < self.bound:
                     self.prove(bound, prices)
             self.guide = cut_loop.guide
@@ -183,39 +153,6 @@ class Portfolio:
         with self.in_parallel(task, span.whole):
             start, self.starts = self.starts, self.starts + 1
             task(start, self.progress, lambda: 1.0 if self.progress.closed() else span.share())
-
-    def first_columns(self) -> list[Column]:
-        """Return schedules at prices around the best ones, which small steps may improve."""
-        around = Around(self.capacity)
-        ascent = Ascent(around, Streams(self.seed)("columns"), self.progress.stop, self.prove)
-        if self.prices is not None:
-            ascent.bound, ascent.prices = self.bound, self.prices
-            rows = np.arange(self.prices.size)
-            ascent.descend(AscentLevel(rows, first=STEPS[0], last=STEPS[1], gain=STEP_GAIN))
-        return around.columns
-
-    def generate(self, seconds: float) -> bool:
-        """Improve the prices by column generation; return whether it has converged."""
-        span = self.progress.span(seconds)
-
-        def stop(relaxation: Relaxation) -> bool:
-            if relaxation.bound < self.bound:
-                self.prove(relaxation.bound, relaxation.prices)
-            return self.progress.stop() or span.over()
-
-        if self.master is None:
-            self.master = InteriorMaster(self.capacity, threads=self.threads, prices=self.prices)
-            self.master.add(self.first_columns())
-        relaxation = generate_columns(
-            self.capacity,
-            self.master,
-            stop=stop,
-            center=self.prices,
-            tolerance=lambda _: CONVERGED,
-            points=POINTS,
-        )
-        stop(relaxation)  # the last iteration, after which no oracle was called, may be the best
-        return relaxation.converged
 
     def improve(self, seconds: float, packs: bool = True) -> None:
         """Search for schedules at the best prices, from a new start in every thread."""

@@ -107,9 +107,6 @@ class CutLoop:
     ----------
     problem : CapacityRelaxation
     threads : int
-    packing : bool
-        Whether packing inequalities are added; without them, the prices on capacity of every round
-        make bounds as well.
     stop : callable
         Whether to look for no more inequalities.
 
@@ -132,10 +129,9 @@ class CutLoop:
         problem: CapacityRelaxation,
         *,
         threads: int,
-        packing: bool = True,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.problem, self.threads, self.packing, self.stop = problem, threads, packing, stop
+        self.problem, self.threads, self.stop = problem, threads, stop
         self.blocks = UnitPriceDecomposition(problem.inst)
         self.whole = self.blocks.root()
         self.jobs: set[int] | None = None
@@ -177,7 +173,7 @@ class CutLoop:
         self.packings = [
             p for p, row in zip(self.packings, found.rows, strict=True) if found.duals[row] > ACTIVE
         ]
-        packings = self._packings(program, x) if self.packing else []
+        packings = self._packings(program, x)
         speeds = self._speeds(program, x)
         self.packings += packings
         self.speeds += speeds
