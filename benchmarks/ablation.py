@@ -71,19 +71,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         ("search/slot_repair.py", "search/fix_and_optimize.py"),
         small=True,
     ),
-    "restricted master": Mechanism(
-        {"pattern_share": 0.0}, ("search/restricted_master_heuristic.py",), small=True
-    ),
     "restarts in branch and price": Mechanism({"search_share": 0.0}, (), small=True),
-    "fix and optimize, restricted master": Mechanism(
-        {"repair_share": 0.0, "stuck_share": 0.0, "pattern_share": 0.0},
-        (
-            "search/slot_repair.py",
-            "search/fix_and_optimize.py",
-            "search/restricted_master_heuristic.py",
-        ),
-        small=True,
-    ),
 }
 
 

@@ -8,17 +8,64 @@ on single machines.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
+from typing import Any, Unpack
 
 import numpy as np
 from bench import Row, finite
+from scipy.sparse import coo_array
 
+from optsched import solvers
 from optsched.engine.interval import CLOSED
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.relaxations.capacity import SIDES
-from optsched.families.oasis.optimum.search.restricted_master_heuristic import RestrictedMasterMip
 from optsched.families.oasis.optimum.tree.branching import UnitPriceBranching, pack
 from optsched.numbers.arrays import Floats
+from optsched.process import work_units
 from optsched.scheduling.board import placed_jobs
+from optsched.solvers import MipLimits, MipResult
+
+WRITING = 10  # numbers that are handled for an entry of the matrix
+
+Key = tuple[Any, ...]
+
+
+class Program:
+    """Variables from 0 on, by keys; what they cost; rows that have greatest values."""
+
+    def __init__(self) -> None:
+        self.index: dict[Key, int] = {}
+        self.cost: list[float] = []
+        self.most: list[float] = []
+        self.entries: list[tuple[int, int, float]] = []
+        self.upper: list[float] = []
+
+    def variable(self, key: Key, most: float, cost: float = 0.0) -> None:
+        """Add a variable."""
+        self.index[key] = len(self.cost)
+        self.cost.append(cost)
+        self.most.append(most)
+
+    def row(self, terms: Iterable[tuple[Key, float]], upper: float) -> None:
+        """Add a row."""
+        self.entries += [(len(self.upper), self.index[key], value) for key, value in terms]
+        self.upper.append(upper)
+
+    def best(self, **limits: Unpack[MipLimits]) -> MipResult:
+        """Hand the program to HiGHS."""
+        work_units.spend(work_units.HANDLED * WRITING * len(self.entries))
+        rows, cols, values = zip(*self.entries, strict=True)
+        shape = len(self.upper), len(self.cost)
+        return solvers.solve_mip(
+            np.array(self.cost),
+            coo_array((values, (rows, cols)), shape=shape).tocsc(),
+            np.full(len(self.upper), -np.inf),
+            np.array(self.upper, float),
+            np.zeros(len(self.cost)),
+            np.array(self.most, float),
+            np.ones(len(self.cost), bool),
+            **limits,
+        )
 
 
 def measure(inst: OasisInstance, *, time_limit: float, threads: int) -> Row:
@@ -40,7 +87,7 @@ def measure(inst: OasisInstance, *, time_limit: float, threads: int) -> Row:
     }
 
 
-class ByClass(RestrictedMasterMip):
+class ByClass(Program):
     """Variables: v[i, t] completes, n[i, t] workers, m[i, t] PS, y[i, t, c] and z[i, t, c] of them.
 
     Parameters

@@ -32,7 +32,6 @@ from optsched.families.oasis.optimum.priced_search import Portfolio
 from optsched.families.oasis.optimum.relaxation import relaxation
 from optsched.families.oasis.optimum.relaxations.capacity import SIDES
 from optsched.families.oasis.optimum.search.fix_and_optimize import FixAndOptimize
-from optsched.families.oasis.optimum.search.restricted_master_heuristic import PatternProgram
 from optsched.families.oasis.optimum.tree.branching import UnitPriceBranching
 from optsched.problem import RELAXATION, Method
 
@@ -88,15 +87,10 @@ def auto(
 
 
 def _branch(search: Portfolio) -> None:
-    """Run the tree; look for schedules in the patterns that it meets.
-
-    Of several threads, one looks for schedules with the completions that the tree meets.
-    """
+    """Run the tree; one of several threads searches with the completions that the tree meets."""
     progress, params = search.progress, search.params
     problem = UnitPriceBranching(search.inst, progress.limits)
-    spent = searched = 0.0
-    turn, longest = params.pattern_seconds
-    tried: set[tuple[tuple[int, int], ...]] = set()
+    searched = 0.0
     others = max(1, search.threads - 1)
 
     def target() -> float:
@@ -111,7 +105,7 @@ def _branch(search: Portfolio) -> None:
         return progress.stop()
 
     def relaxed(relaxation: Relaxation) -> None:
-        nonlocal spent, searched, turn
+        nonlocal searched
         progress.offer(problem.schedule(relaxation))
         completions = problem.completions(relaxation)
         if completions is not None and relaxation.value > target():
@@ -123,18 +117,6 @@ def _branch(search: Portfolio) -> None:
             began = progress.seconds()
             search.improve(2 * search.short)
             searched += progress.seconds() - began
-        key = () if completions is None else tuple(sorted(completions.items()))
-        share = params.pattern_share * progress.seconds()
-        if share == 0 or (tried and (not key or key in tried or spent + turn > share)):
-            return
-        began = progress.seconds()
-        program = PatternProgram(problem, tree.master.columns, completions if tried else None)
-        tried.add(key)
-        progress.offer(
-            program.solve(limits=progress.limits(turn), threads=others, seed=search.seed)
-        )
-        spent += progress.seconds() - began
-        turn = min(2 * turn, longest)
 
     tree = BranchAndPrice(
         problem, target=target, stop=stop, proved=proved, relaxed=relaxed, threads=others

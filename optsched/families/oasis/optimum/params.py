@@ -24,10 +24,6 @@ class AutoParams:
         The same before branch and price, as a share.
     restart : float
         Seconds of one run of the large neighborhood search, where nothing else runs.
-    pattern_share : float
-        Of the time, at most, for integer programs over known patterns in branch and price.
-    pattern_seconds : pair of float
-        Of the first of them, and of any; each may take twice as long as the last.
     search_share : float
         Of the time, for new starts of the large neighborhood search in branch and price.
     repair_share, stuck_share : float
@@ -56,8 +52,6 @@ class AutoParams:
     first_search: float = 0.002
     quick: float = 0.3
     restart: float = 60.0
-    pattern_share: float = 0.4
-    pattern_seconds: tuple[float, float] = (1.0, 10.0)
     search_share: float = 0.15
     repair_share: float = 0.4
     stuck_share: float = 0.8

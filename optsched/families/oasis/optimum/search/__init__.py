@@ -1,4 +1,4 @@
-"""Primal heuristics: six ways to find a schedule, and when each runs.
+"""Primal heuristics: five ways to find a schedule, and when each runs.
 
 1. Greedy insertion and moves at prices (`greedy_schedule`): thousands of jobs, and first where the
    first linear program takes long.
@@ -6,9 +6,7 @@
    again whenever there are better prices; in branch and price at a share of the time.
 3. Dives on the configuration LP over sets of jobs (`..configuration_lp`): above the cutting planes,
    for the rest of the time.
-4. Restricted-master heuristic (`restricted_master_heuristic`): in branch and price, on the
-   patterns known.
-5. Fix and optimize (`fix_and_optimize`, which controls `slot_repair`): in branch and price, where
+4. Fix and optimize (`fix_and_optimize`, which controls `slot_repair`): in branch and price, where
    a relaxation has decided all completion slots.
-6. A relaxation that is a schedule (`..tree.branching`): at every node of branch and price.
+5. A relaxation that is a schedule (`..tree.branching`): at every node of branch and price.
 """
