@@ -10,7 +10,7 @@
   goes to the programs of single solvers;
 - `compact`, `cpsat`: the whole program in one solver.
 
-Branch and price supports up to 12 jobs and the reading "job" of locality, everything else all.
+Branch and price supports the reading "job" of locality only, everything else both.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from optsched.families.dmlrs.optimum.search.neighborhood import (
     flat_prices,
     plan_column,
 )
-from optsched.families.dmlrs.optimum.tree.branching import SlotTree
+from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitPriceBranching
 from optsched.numbers.arrays import Floats
 from optsched.problem import RELAXATION, InputError, Method, Schedule
 from optsched.scheduling.board import JobPlan
@@ -58,6 +58,7 @@ CONVERGED = 1e-5  # of column generation, relatively
 FIRST_SEARCH = 0.002  # seconds per job and slot of a short search for schedules
 RESTART_SECONDS = 60.0  # one annealing run of the search
 SMOOTHING = 0.9
+FAR = 4  # an outer rate this far below the inner one is the exception
 EASED = 0.8  # of the best prices: at them, many jobs earn next to nothing
 SHARE = 0.7  # of the time that is left goes into prices first, if the tree is too large
 LARGE = (
@@ -178,12 +179,12 @@ class _Portfolio:
             self.progress.confirm()
             self.proving = 0.0
 
-    def packing_prices(self, problem: SlotTree) -> Floats:
-        """Return the best prices as prices per packing."""
+    def unit_prices(self, problem: UnitPriceBranching | SlotTree) -> Floats:
+        """Return the best prices as prices of workers and PS."""
         assert self.prices is not None
         return problem.from_capacity(self.prices.reshape(self.capacity.shape))
 
-    def packing_columns(self, problem: SlotTree) -> list[Column]:
+    def unit_columns(self, problem: UnitPriceBranching | SlotTree) -> list[Column]:
         """Return the schedules that are known, and the patterns of the best of them."""
         columns = [] if self.master is None else self.master.columns
         found = [
@@ -319,10 +320,15 @@ def _value(plans: Mapping[int, JobPlan]) -> float:
 
 
 def _branch(search: _Portfolio) -> None:
-    """Run the tree, unless there are too many jobs; a relaxation that is a schedule is reported."""
-    if len(search.inst.jobs) > MOST_JOBS:
-        return
-    problem = SlotTree(search.capacity, search.progress.limits)
+    """Run the tree that fits; the other one only if searches for packings had to be cut short."""
+    if _together(search.inst):
+        _run_tree(search, SlotTree(search.capacity, search.progress.limits))
+    if not search.progress.stop():
+        _run_tree(search, UnitPriceBranching(search.capacity, search.progress.limits))
+
+
+def _run_tree(search: _Portfolio, problem: UnitPriceBranching | SlotTree) -> None:
+    """Run the tree; a relaxation that is a schedule is reported."""
     progress = search.progress
     alone = progress.span(min(ALONE, progress.left() / 4))
 
@@ -346,9 +352,9 @@ def _branch(search: _Portfolio) -> None:
         proved=proved,
         relaxed=relaxed,
         threads=search.threads,
-        start=None if search.prices is None else search.packing_prices(problem),
+        start=None if search.prices is None else search.unit_prices(problem),
     )
-    tree.master.add(search.packing_columns(problem))
+    tree.master.add(search.unit_columns(problem))
     tree.run()
     if search.aside is not None and paused() and not progress.stop():
         aside, search.aside = search.aside, None
@@ -363,6 +369,12 @@ def refuse_links(inst: DmlrsInstance) -> None:
             'locality is "link": branch and price knows the reading per job only, expected "job", '
             "or the method auto, colgen, cpsat or compact"
         )
+
+
+def _together(inst: DmlrsInstance) -> bool:
+    """Whether there are few jobs, whose workers are far better off on the machine of their PS."""
+    near = [needs.inner >= FAR * needs.outer for needs in inst.needs]
+    return len(near) <= MOST_JOBS and 2 * sum(near) >= len(near)
 
 
 METHODS: Mapping[str, Method] = {

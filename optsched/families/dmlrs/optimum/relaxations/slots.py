@@ -6,56 +6,28 @@ that is, and blocks are the slots, with *packings* as columns: how many workers 
 together on one machine. The linking rows state that jobs and slots agree, as in Lagrangian
 decomposition (Guignard and Kim, 1987). Outer placements share the capacity that the packings
 leave, as in `relaxations/capacity`. Blocks of jobs have their schedules as columns.
-
-A node of branch and price restricts the pricing subproblems and forbids columns of the restricted
-master program (Barnhart et al., 1998).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Mapping
 
 import numpy as np
 
 from optsched.engine.colgen import Column, Pricing
-from optsched.engine.slot_tree import SlotNode
-from optsched.families.dmlrs.certificate.forced import INNER_ONLY, OUTER_ONLY, Forced, unpackable
-from optsched.families.dmlrs.instance import DmlrsInstance
-from optsched.families.dmlrs.optimum.relaxations.capacity import (
-    NEGLIGIBLE,
-    CapacityRelaxation,
-    oracle_steps,
-)
+from optsched.families.dmlrs.optimum.relaxations.at_nodes import INNER_ONLY, OUTER_ONLY, NodeBlocks
+from optsched.families.dmlrs.optimum.relaxations.capacity import NEGLIGIBLE, CapacityRelaxation
 from optsched.families.dmlrs.optimum.relaxations.slot_packing import Slots, pack_slots
-from optsched.families.dmlrs.oracle.request import CompletionWindow
-from optsched.families.dmlrs.oracle.schedule import Best, Oracle
-from optsched.numbers.arrays import Flags, Floats, Ints
+from optsched.families.dmlrs.oracle.schedule import Best
+from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
 from optsched.scheduling.board import JobPlan
 from optsched.scheduling.oracle.schedule import PricedMachines
 
-PENALTY = 100.0  # times the value of all jobs: the price of not running a job that must
 PACKING_STEPS = 2_000  # elementary ones of a packing, for every job and slot
 
 
-@dataclass(frozen=True)
-class Node(SlotNode):
-    """Restrictions on the schedules, and on what sits on one machine."""
-
-    mode: Ints  # (I, T) ANY, or which placements are allowed where there are workers
-
-
-@dataclass(frozen=True)
-class Mode:
-    """What job runs in ``slot`` sits on one machine, or on two or more."""
-
-    job: int
-    slot: int
-
-
-class SlotBlocks:
+class SlotBlocks(NodeBlocks):
     """The blocks and their oracles, at one node.
 
     Parameters
@@ -65,17 +37,7 @@ class SlotBlocks:
     """
 
     def __init__(self, capacity: CapacityRelaxation) -> None:
-        self.inst: DmlrsInstance = capacity.inst
-        self.jobs, self.slots = capacity.jobs, capacity.slots
-        self.requests, self.classes = capacity.requests, capacity.classes
-        self.count, self.group = capacity.count, capacity.group.tolist()
-        self.capacity = capacity.capacity  # (C, R)
-        # far more than all jobs are worth, so that small infeasibilities cut a node off as well
-        best = self.inst.arrays.utility.max(axis=1, initial=0.0)
-        self.penalty = 1.0 + PENALTY * float(best.sum())
-        chunks = max((job.chunks for job in self.inst.jobs), default=1)
-        self.oracle = Oracle(self.slots, len(self.classes), chunks)
-        self.refuted: dict[tuple[Forced, ...], bool] = {}
+        super().__init__(capacity)
         self.by_capacity = capacity
         self.free = capacity.free
         self.load = self._loads()  # (I, N + 1, R)
@@ -100,70 +62,6 @@ class SlotBlocks:
         self.rhs = np.concatenate([np.zeros(self.workers), capacity.rhs])
         self.copies = np.ones(self.jobs + self.slots)
         self.at(self.root())
-
-    def root(self) -> Node:
-        """Return the node without restrictions."""
-        first = [
-            job.arrival if end is None else end
-            for job, end in zip(self.inst.jobs, self.inst.earliest, strict=True)
-        ]
-        most = np.array([q.most for q in self.requests], np.int64)
-        none = np.zeros((self.jobs, self.slots), np.int64)
-        ends, upper = np.full(self.jobs, self.slots), np.repeat(most[:, None], self.slots, axis=1)
-        return Node(np.array(first, np.int64), ends, none, upper, none.copy())
-
-    def at(self, node: Node) -> Self:
-        """Move to ``node``."""
-        self.node = node
-        self.equality = np.zeros(self.copies.size, bool)
-        self.equality[: self.jobs] = (node.last < self.slots) | node.lower.any(axis=1)
-        self.impossible = self.unpackable_slot() is not None
-        self.lower, self.upper = self._limits()
-        return self
-
-    def unpackable_slot(self) -> int | None:
-        """Return a slot in which what the node forces cannot be placed."""
-        for t in np.flatnonzero(self.node.lower.any(axis=0)).tolist():
-            jobs = np.flatnonzero(self.node.lower[:, t]).tolist()
-            key = tuple(
-                Forced(i, int(self.node.lower[i, t]), int(self.node.mode[i, t])) for i in jobs
-            )
-            if key not in self.refuted:
-                self.refuted[key] = unpackable(self.inst, key) is True
-            if self.refuted[key]:
-                return t
-        return None
-
-    def translate(self, columns: Sequence[Column]) -> list[Column]:
-        """Return the columns; the blocks never change."""
-        return list(columns)
-
-    def allowed(self, columns: Sequence[Column]) -> Flags:
-        """Return which columns the node permits; see `branch.BranchProblem`."""
-        out = np.ones(len(columns), bool)
-        node = self.node
-        mine = [k for k, c in enumerate(columns) if c.block < self.jobs]
-        if mine:
-            job = np.array([columns[k].block for k in mine])
-            completion = np.array([columns[k].choice[0] for k in mine])
-            kind = np.array([columns[k].choice[1] for k in mine])
-            number, outer, mode = kind // 2, kind % 2 == 1, node.mode[job]
-            wrong = (number > 0) & np.where(outer, mode == INNER_ONLY, mode == OUTER_ONLY)
-            out[mine] = (
-                (node.first[job] <= completion)
-                & (completion <= node.last[job])
-                & (node.lower[job] <= number).all(axis=1)
-                & (number <= node.upper[job]).all(axis=1)
-                & ~wrong.any(axis=1)
-            )
-        hosts = [k for k, c in enumerate(columns) if c.block >= self.jobs]
-        if hosts:
-            block = np.array([columns[k].block for k in hosts]) - self.jobs
-            pattern = np.array([columns[k].choice for k in hosts])
-            out[hosts] = ((self.lower[block] <= pattern) & (pattern <= self.upper[block])).all(
-                axis=1
-            )
-        return out
 
     def _loads(self) -> Floats:
         """Return the load of n workers on the machine of their PS, -1 where that is impossible."""
@@ -213,7 +111,9 @@ class SlotBlocks:
         machines = PricedMachines(charged, self.free, self.count)
         for i, request in enumerate(self.requests):
             most = int(self.max_units[i].max(initial=0))
-            best[i], found = self._best_schedule(i, machines, float(duals[i]), worker[i], most)
+            best[i], found = self.best_schedule(
+                i, request, machines, float(duals[i]), worker[i], most
+            )
             if found is not None:
                 outer = np.where(found.amount % 2 == 1, found.amount, 0)
                 spread = Best(found.payoff, found.completion, outer)
@@ -233,28 +133,6 @@ class SlotBlocks:
         rows = np.flatnonzero(use)
         value = float(self.requests[i].utility[completion])
         return Column(i, value, rows, use[rows], (completion, amount), amount.tobytes())
-
-    def _best_schedule(
-        self, i: int, machines: PricedMachines, dual: float, worker: Floats, most: int
-    ) -> tuple[float, Best | None]:
-        """Return the best payoff of a job at this node, and its schedule if that beats ``dual``.
-
-        ``worker`` (T, N + 1) are prices of up to ``most`` workers that sit together.
-        """
-        request = self.requests[i]
-        node = self.node
-        stay_out = not self.equality[i]
-        first, last = int(node.first[i]), int(min(node.last[i], self.slots - 1))
-        best = None
-        if self.inst.earliest[i] is not None and first <= last:
-            limits = np.stack((node.lower[i], node.upper[i], node.mode[i]))
-            window = CompletionWindow(first, last, limits, worker, most)
-            best = self.oracle.within(request, machines, window)
-            work_units.steps(oracle_steps(request, machines.free.shape))
-        if best is None:
-            return (0.0 if stay_out else -np.inf), None
-        payoff = max(best.payoff, 0.0) if stay_out else best.payoff
-        return payoff, best if best.payoff > dual else None
 
     def _packings(
         self, worker: Floats, charged: Floats, duals: Floats, best: Floats, columns: list[Column]

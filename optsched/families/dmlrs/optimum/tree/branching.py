@@ -1,4 +1,4 @@
-"""Branching rule of branch and price at prices per packing.
+"""Branching rule of branch and price at prices per worker and PS, or per packing.
 
 The rule is on original variables (Barnhart et al., 1998; Vanderbeck, 2000), in this order:
 completion slots, whether a job sits on one machine in a slot or on more, numbers of workers. Where
@@ -17,10 +17,17 @@ from optsched.engine.branch import Split
 from optsched.engine.budget import Budget, Limits
 from optsched.engine.colgen import Relaxation
 from optsched.engine.slot_tree import INTEGRAL, MOST_SPLITS, SlotBranching, Used
-from optsched.families.dmlrs.certificate.forced import ANY, INNER_ONLY, OUTER_ONLY
 from optsched.families.dmlrs.instance import DmlrsSchedule, Entry, JobSchedule
+from optsched.families.dmlrs.optimum.relaxations.at_nodes import (
+    ANY,
+    INNER_ONLY,
+    OUTER_ONLY,
+    Mode,
+    NodeBlocks,
+)
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
-from optsched.families.dmlrs.optimum.relaxations.slots import Mode, SlotBlocks
+from optsched.families.dmlrs.optimum.relaxations.slots import SlotBlocks
+from optsched.families.dmlrs.optimum.relaxations.unit_price import UnitPriceDecomposition
 from optsched.families.dmlrs.optimum.tree.placing import Placed, PlacementRequest, pack
 from optsched.numbers.arrays import Ints
 from optsched.scheduling.board import placed_jobs
@@ -28,8 +35,8 @@ from optsched.scheduling.board import placed_jobs
 PACKING_SECONDS = 5.0  # for one slot; a failure only means that something else is split
 
 
-class SlotTree(SlotBranching, SlotBlocks):
-    """Prices per packing as a problem for `branch.BranchAndPrice`.
+class Branching(SlotBranching, NodeBlocks):
+    """What is split where, whatever the prices are put on.
 
     ``limits`` states what a program may use that is given this many seconds.
     """
@@ -120,3 +127,11 @@ class SlotTree(SlotBranching, SlotBlocks):
                 if self.node.lower[i, t] < number:
                     return [self._workers(i, t, number - 1)]
         return []
+
+
+class UnitPriceBranching(Branching, UnitPriceDecomposition):
+    """Prices per worker and PS as a problem for `branch.BranchAndPrice`."""
+
+
+class SlotTree(Branching, SlotBlocks):
+    """Prices per worker and slot as a problem for `branch.BranchAndPrice`."""
