@@ -25,7 +25,7 @@ from optsched.drawing import (
     save,
     shorts,
 )
-from optsched.pages.scales import Scale
+from optsched.pages.scales import AxisScale
 from optsched.problem import Instance, Schedule, family_of, get_family
 
 BEYOND, GAPS = 0.5, 10  # how far the axis of the objective reaches: shares of it, gaps left
@@ -91,7 +91,7 @@ def convergence(optimum: Optimum) -> Figure:
     return figure
 
 
-def _show(axis: Axes, scale: Scale) -> None:
+def _show(axis: Axes, scale: AxisScale) -> None:
     """Give ``axis`` its scale, its ends, and marks that can be read."""
     if scale.log:
         axis.set_xscale("log")
@@ -112,7 +112,7 @@ def ratio_bars(report: RatioReport) -> Figure:
     axis = figure.subplots()
     highs = [row.ratio.high for row in rows if row.ratio.high is not None]
     highs += [row.to_relaxation for row in rows if row.to_relaxation is not None]
-    extent = Scale.of_ratios([row.ratio.low for row in rows], highs)
+    extent = AxisScale.of_ratios([row.ratio.low for row in rows], highs)
     _show(axis, extent)
     for y, row in enumerate(rows):
         _bar(axis, y, row.ratio, extent)
@@ -136,7 +136,7 @@ def ratio_bars(report: RatioReport) -> Figure:
     return figure
 
 
-def _bar(axis: Axes, y: int, ratio: Ratio, extent: Scale) -> None:
+def _bar(axis: Axes, y: int, ratio: Ratio, extent: AxisScale) -> None:
     def inside(end: float) -> float:
         return min(max(end, extent.low), extent.high)
 

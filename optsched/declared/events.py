@@ -18,10 +18,10 @@ from pydantic import Field
 
 from optsched.declared.feasibility import settle, verify
 from optsched.declared.model import (
-    Column,
     Cone,
     ConeKind,
     Declared,
+    ProgramVariable,
     Scalar,
     Solution,
     index_of,
@@ -73,7 +73,7 @@ class Event(Frozen):
     """What becomes known at a time, and what is to be decided."""
 
     time: float
-    columns: tuple[Column, ...] = ()
+    columns: tuple[ProgramVariable, ...] = ()
     rows: tuple[NewRow, ...] = ()
     entries: tuple[tuple[str, str, float], ...] = Field(
         default=(), description="row, column, coefficient: of new columns, or of new rows"
@@ -108,7 +108,7 @@ class Disclosure(NamedTuple):
     """The content of an event: made and compared faster than an `Event`."""
 
     time: float
-    columns: tuple[Column, ...]
+    columns: tuple[ProgramVariable, ...]
     rows: tuple[tuple[str, float, float], ...]  # name, lower and upper limit
     entries: tuple[tuple[str, str, float], ...]
     decide: tuple[str, ...]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from optsched.declared.model import Column, Declared, Scalar, Solution, plain
+from optsched.declared.model import Declared, ProgramVariable, Scalar, Solution, plain
 from optsched.numbers.resources import exact, slack
 from optsched.problem import InputError, Verdict, Violation
 from optsched.proofs.enclosure import exp_below, root_above
@@ -43,7 +43,7 @@ def verify(inst: Declared, solution: Solution, *, unfinished: bool = False) -> V
     return Verdict(violations=tuple(broken), value=None if broken else reached)
 
 
-def settle(column: Column, value: float) -> tuple[Scalar, Violation | None]:
+def settle(column: ProgramVariable, value: float) -> tuple[Scalar, Violation | None]:
     """Return the exact value that is meant, and what is wrong with it."""
     if not math.isfinite(value):
         return 0, Violation(

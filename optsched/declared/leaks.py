@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from optsched.declared.events import Event, NewRow, events
-from optsched.declared.model import Column, Declared
+from optsched.declared.model import Declared, ProgramVariable
 from optsched.declared.problem import Draws, Problem
 from optsched.numbers import settings
 from optsched.numbers.streams import Streams
@@ -140,7 +140,9 @@ def _paired(
 
 def _differences(a: Event, b: Event) -> Iterator[tuple[str, str, tuple[Any, Any]]]:
     """Yield what differs between two events of the same time: subject, field and values."""
-    sides: list[tuple[str, Sequence[Column | NewRow], Sequence[Column | NewRow]]] = [
+    sides: list[
+        tuple[str, Sequence[ProgramVariable | NewRow], Sequence[ProgramVariable | NewRow]]
+    ] = [
         ("variable", a.columns, b.columns),
         ("constraint", a.rows, b.rows),
     ]

@@ -79,7 +79,7 @@ def label(row: str | Sequence[object]) -> str:
     return f"{component}[{','.join(map(str, index))}]" if index else str(component)
 
 
-class Column(Frozen):
+class ProgramVariable(Frozen):
     """A variable."""
 
     name: str = Field(min_length=1)
@@ -169,7 +169,7 @@ class Declared(Instance):
     problem: str = Field(default="", description="what it is an instance of")
     source: str = Field(default="", description="where it comes from")
     offset: Number = 0.0
-    columns: tuple[Column, ...]
+    columns: tuple[ProgramVariable, ...]
     rows: tuple[Row, ...]
     cones: tuple[Cone, ...] = ()
 
@@ -236,7 +236,7 @@ class Minimization(Declared):
 KINDS: dict[Sense, type[Declared]] = {"max": Maximization, "min": Minimization}
 
 
-def _time(row: Row, columns: Sequence[Column]) -> float:
+def _time(row: Row, columns: Sequence[ProgramVariable]) -> float:
     """Return when the earlier side of a row is revealed.
 
     A side can bind once no unrevealed column could restore feasibility: one whose least
@@ -406,7 +406,7 @@ def _loosened(limit: float, sign: int) -> Fraction | None:
 
 
 def bounds_of(
-    columns: Iterable[Column], integer: Iterable[bool]
+    columns: Iterable[ProgramVariable], integer: Iterable[bool]
 ) -> tuple[list[Scalar | None], list[Scalar | None]]:
     """Return the exact bounds; those of integer columns are rounded inwards, None: infinite."""
     lower: list[Scalar | None] = []

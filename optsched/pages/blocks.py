@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from optsched.pages.scales import Scale
+from optsched.pages.scales import AxisScale
 
 MOST_ROWS = 300  # of a table; what is beyond is counted
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """What stands in a table, and the numbers behind it, to the last bit."""
 
     text: str
@@ -26,23 +26,23 @@ class Cell:
         return " ".join(repr(x) if isinstance(x, int) else repr(float(x)) for x in self.numbers)
 
 
-def number(x: float | None, form: str = ".4g") -> Cell:
+def number(x: float | None, form: str = ".4g") -> TableCell:
     """Return a cell with a number; a dash where there is none."""
-    return Cell("-") if x is None else Cell(format(x, form), (x,))
+    return TableCell("-") if x is None else TableCell(format(x, form), (x,))
 
 
-def count(n: int) -> Cell:
+def count(n: int) -> TableCell:
     """Return a cell with a whole number."""
-    return Cell(str(n), (n,))
+    return TableCell(str(n), (n,))
 
 
-def ends(text: str, low: float, high: float | None) -> Cell:
+def ends(text: str, low: float, high: float | None) -> TableCell:
     """Return a cell with an interval that is written ``text``."""
-    return Cell(text, (low, math.inf if high is None else high))
+    return TableCell(text, (low, math.inf if high is None else high))
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnHeader:
     """The head of a column; ``help`` states what it means where the name alone does not."""
 
     name: str
@@ -50,14 +50,14 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class SortableTable:
     """A table that can be sorted; of very many rows the first ones."""
 
     kind: ClassVar[str] = "table"
     name: str  # by which tests and scripts find it
     title: str
-    columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell]]
+    columns: Sequence[ColumnHeader]
+    rows: Sequence[Sequence[TableCell]]
     note: str = ""
     total: int | None = None  # how many rows there are, where not all are here
     where: str = ""  # where all of them are
@@ -68,7 +68,7 @@ class Table:
         return [any(row[k].numbers for row in self.rows) for k in range(len(self.columns))]
 
     @property
-    def shown(self) -> Sequence[Sequence[Cell]]:
+    def shown(self) -> Sequence[Sequence[TableCell]]:
         """The rows that stand on the page."""
         return self.rows[:MOST_ROWS]
 
@@ -104,7 +104,7 @@ class Bars:
     title: str
     label: str  # of the axis
     bars: Sequence[Bar]
-    scale: Scale
+    scale: AxisScale
     note: str = ""
 
     @property
@@ -137,8 +137,8 @@ class Plot:
     title: str
     x_label: str
     y_label: str
-    x: Scale
-    y: Scale
+    x: AxisScale
+    y: AxisScale
     curves: Sequence[Curve]
     note: str = ""
 
@@ -181,7 +181,7 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Facts:
+class FactList:
     """Names and what is reported of them."""
 
     kind: ClassVar[str] = "facts"
@@ -198,7 +198,7 @@ class Code:
     text: str
 
 
-Block = Table | Bars | Plot | Picture | Words | Facts | Code
+Block = SortableTable | Bars | Plot | Picture | Words | FactList | Code
 
 
 @dataclass(frozen=True)

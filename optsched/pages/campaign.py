@@ -22,12 +22,12 @@ from optsched.experiments.store import LEVELS, CellState, Store
 from optsched.pages import curves, words
 from optsched.pages.blocks import (
     Block,
-    Cell,
-    Column,
-    Facts,
+    ColumnHeader,
+    FactList,
     Page,
     Section,
-    Table,
+    SortableTable,
+    TableCell,
     Words,
     count,
     ends,
@@ -127,10 +127,10 @@ def _figures(found: Reading) -> list[Section]:
     return sections
 
 
-def _means(found: Reading) -> Table:
+def _means(found: Reading) -> SortableTable:
     rows = [
         [
-            *(Cell(s.policy), Cell(s.group), ends(s.mean, s.low, s.high)),
+            *(TableCell(s.policy), TableCell(s.group), ends(s.mean, s.low, s.high)),
             *(_interval(s.inside, s.interval), number(s.median)),
             *(_interval(s.middle, s.median_interval), ends(s.beyond, *s.far)),
             *(number(s.quantile90), number(s.worst), count(s.worst_seed)),
@@ -139,48 +139,54 @@ def _means(found: Reading) -> Table:
         for s in found.statistics.summaries
     ]
     columns = [
-        *(Column("policy"), Column("instances")),
-        Column("mean ratio", "between the mean of the low ends and that of the high ends"),
-        Column("95 % interval", "of the mean ratio; *: it may not hold, see the remarks"),
-        Column("median", "of the low ends"),
-        Column("its 95 %", "exact interval of the median, for any distribution"),
-        Column("above 2, 95 %", "exact interval of the share of instances with a ratio above 2"),
-        Column("90 %", "nine of ten low ends are below"),
-        *(Column("worst", "the largest low end"), Column("its seed")),
-        Column("n", "instances with a ratio"),
-        Column("open", "instances whose optimum is not closed"),
-        Column("errors", "cells without a ratio"),
-        Column("inf", "instances with an infinite ratio"),
+        *(ColumnHeader("policy"), ColumnHeader("instances")),
+        ColumnHeader("mean ratio", "between the mean of the low ends and that of the high ends"),
+        ColumnHeader("95 % interval", "of the mean ratio; *: it may not hold, see the remarks"),
+        ColumnHeader("median", "of the low ends"),
+        ColumnHeader("its 95 %", "exact interval of the median, for any distribution"),
+        ColumnHeader(
+            "above 2, 95 %", "exact interval of the share of instances with a ratio above 2"
+        ),
+        ColumnHeader("90 %", "nine of ten low ends are below"),
+        *(ColumnHeader("worst", "the largest low end"), ColumnHeader("its seed")),
+        ColumnHeader("n", "instances with a ratio"),
+        ColumnHeader("open", "instances whose optimum is not closed"),
+        ColumnHeader("errors", "cells without a ratio"),
+        ColumnHeader("inf", "instances with an infinite ratio"),
     ]
-    return Table("means", "Every policy", columns, rows, where=EXPORT)
+    return SortableTable("means", "Every policy", columns, rows, where=EXPORT)
 
 
-def _interval(text: str, inside: tuple[float, float] | None) -> Cell:
-    return Cell(text) if inside is None else ends(text, *inside)
+def _interval(text: str, inside: tuple[float, float] | None) -> TableCell:
+    return TableCell(text) if inside is None else ends(text, *inside)
 
 
-def _pairs(found: Reading) -> Table:
+def _pairs(found: Reading) -> SortableTable:
     rows = [
         [
-            *(Cell(p.first), Cell(p.second), Cell(p.group), number(p.median)),
+            *(TableCell(p.first), TableCell(p.second), TableCell(p.group), number(p.median)),
             *(count(p.better), count(p.worse), count(p.instances), number(p.holm, ".2g")),
-            Cell("differ" if p.differ else "cannot be told apart"),
+            TableCell("differ" if p.differ else "cannot be told apart"),
         ]
         for p in found.statistics.pairs
     ]
     columns = [
-        *(Column("A"), Column("B"), Column("instances")),
-        Column("A / B", "median of A's ratio over B's: the best schedule cancels"),
-        Column("A better", "instances on which A is better"),
-        Column("B better", "instances on which B is better"),
-        Column("of", "instances that both have"),
-        Column("p", "Wilcoxon's signed-rank test, Holm's correction over all pairs of the group"),
-        Column("verdict"),
+        *(ColumnHeader("A"), ColumnHeader("B"), ColumnHeader("instances")),
+        ColumnHeader("A / B", "median of A's ratio over B's: the best schedule cancels"),
+        ColumnHeader("A better", "instances on which A is better"),
+        ColumnHeader("B better", "instances on which B is better"),
+        ColumnHeader("of", "instances that both have"),
+        ColumnHeader(
+            "p", "Wilcoxon's signed-rank test, Holm's correction over all pairs of the group"
+        ),
+        ColumnHeader("verdict"),
     ]
-    return Table("pairs", "Policies in pairs, instance by instance", columns, rows, where=EXPORT)
+    return SortableTable(
+        "pairs", "Policies in pairs, instance by instance", columns, rows, where=EXPORT
+    )
 
 
-def _times(store: Store) -> Table:
+def _times(store: Store) -> SortableTable:
     """Return how long the policies took, added up by SQL."""
     found = store.rows(
         "SELECT s.text, r.text, p.text, n, mean, most FROM (SELECT i.source AS source, "
@@ -196,16 +202,16 @@ def _times(store: Store) -> Table:
         for source, reference, policy, n, mean, most in found
     )
     columns = [
-        *(Column("policy"), Column("instances")),
-        Column("mean, s", "for all decisions on an instance"),
-        *(Column("longest, s", "for all decisions on an instance"), Column("cells")),
+        *(ColumnHeader("policy"), ColumnHeader("instances")),
+        ColumnHeader("mean, s", "for all decisions on an instance"),
+        *(ColumnHeader("longest, s", "for all decisions on an instance"), ColumnHeader("cells")),
     ]
-    return Table(
+    return SortableTable(
         "times",
         "Time of the policies",
         columns,
         [
-            [Cell(p), Cell(g), number(mean, ".3g"), number(most, ".3g"), count(n)]
+            [TableCell(p), TableCell(g), number(mean, ".3g"), number(most, ".3g"), count(n)]
             for g, p, n, mean, most in rows
         ],
         where=EXPORT,
@@ -221,24 +227,32 @@ def _groups(store: Store) -> Callable[[str, str], str]:
     return lambda source, reference: group_of(source, reference, references)
 
 
-def _worst(found: Reading) -> Table:
+def _worst(found: Reading) -> SortableTable:
     rows = []
     for s in found.samples:
         order = np.argsort(-s.low, kind="stable")[:WORST]
         rows += [(s.group, s.policy, *s.instances[k], s.low[k], s.high[k]) for k in order]
     rows.sort(key=lambda row: (-row[4], row[:4]))
     columns = [
-        *(Column("policy"), Column("instances"), Column("ratio", "of its cells, averaged")),
-        *(Column("seed"), Column("instance", "beginning of its SHA-256")),
+        *(
+            ColumnHeader("policy"),
+            ColumnHeader("instances"),
+            ColumnHeader("ratio", "of its cells, averaged"),
+        ),
+        *(ColumnHeader("seed"), ColumnHeader("instance", "beginning of its SHA-256")),
     ]
-    return Table(
+    return SortableTable(
         "worst",
         f"The {WORST} instances on which each policy is worst",
         columns,
         [
             [
-                *(Cell(policy), Cell(group), ends(between(low, high), float(low), float(high))),
-                *(count(seed), Cell(str(digest)[:12], code=True)),
+                *(
+                    TableCell(policy),
+                    TableCell(group),
+                    ends(between(low, high), float(low), float(high)),
+                ),
+                *(count(seed), TableCell(str(digest)[:12], code=True)),
             ]
             for group, policy, seed, digest, low, high in rows
         ],
@@ -310,20 +324,27 @@ def _open(store: Store) -> list[Section]:
     )[0]
     group = _groups(store)
     columns = [
-        *(Column("instances"), Column("seed"), Column("search found")),
-        Column("bound", "no schedule is better"),
-        *(Column("level", "how far the bound was checked"), Column("certified bound")),
-        *(Column("effort", "units of work"), Column("instance", "beginning of its SHA-256")),
+        *(ColumnHeader("instances"), ColumnHeader("seed"), ColumnHeader("search found")),
+        ColumnHeader("bound", "no schedule is better"),
+        *(ColumnHeader("level", "how far the bound was checked"), ColumnHeader("certified bound")),
+        *(
+            ColumnHeader("effort", "units of work"),
+            ColumnHeader("instance", "beginning of its SHA-256"),
+        ),
     ]
-    table = Table(
+    table = SortableTable(
         "open",
         "Optima that are open, the widest gap first",
         columns,
         [
             [
-                *(Cell(group(source, reference)), count(seed), number(value, ".6g")),
-                *(number(bound, ".6g"), Cell("-" if level is None else str(LEVELS[level]))),
-                *(number(certified, ".6g"), number(effort, ".6g"), Cell(digest[:12], code=True)),
+                *(TableCell(group(source, reference)), count(seed), number(value, ".6g")),
+                *(number(bound, ".6g"), TableCell("-" if level is None else str(LEVELS[level]))),
+                *(
+                    number(certified, ".6g"),
+                    number(effort, ".6g"),
+                    TableCell(digest[:12], code=True),
+                ),
             ]
             for source, reference, seed, value, bound, level, certified, effort, digest in rows
         ],
@@ -369,7 +390,7 @@ def _provenance(store: Store, found: Reading) -> list[Section]:
         *((f"SHA-256 of {name}", digest) for name, digest in plan.digests.items()),
     ]
     return [
-        Section("Provenance", [Facts("provenance", facts[:MOST_FACTS])]),
+        Section("Provenance", [FactList("provenance", facts[:MOST_FACTS])]),
         Section("How to repeat it", of_campaign(found.path, plan, versions[0] if versions else {})),
     ]
 

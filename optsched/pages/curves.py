@@ -14,7 +14,7 @@ from optsched.experiments.ratios_by_policy import Sample
 from optsched.experiments.statistics import Summary, ecdf
 from optsched.numbers.arrays import Floats
 from optsched.pages.blocks import Bar, Bars, Curve, Plot
-from optsched.pages.scales import Scale
+from optsched.pages.scales import AxisScale
 
 WIDE, HIGH = 1000, 500  # of the box that curves are drawn in; it is stretched to the room there is
 STEPS = 150  # most steps of a curve: a million cells make no larger page than a thousand
@@ -30,7 +30,7 @@ def colours(names: Iterable[str]) -> dict[str, int]:
 def mean_bars(found: Sequence[Summary], label: str, colour: Mapping[str, int]) -> Bars:
     """Return the mean ratios of the policies of a group, in their order."""
     inside = [end for s in found if s.interval is not None for end in s.interval]
-    scale = Scale.of_ratios([s.low for s in found], [*(s.high for s in found), *inside])
+    scale = AxisScale.of_ratios([s.low for s in found], [*(s.high for s in found), *inside])
     return Bars(
         title="Mean ratio of each policy",
         label=label,
@@ -41,7 +41,7 @@ def mean_bars(found: Sequence[Summary], label: str, colour: Mapping[str, int]) -
     )
 
 
-def _bar(s: Summary, scale: Scale, colour: int) -> Bar:
+def _bar(s: Summary, scale: AxisScale, colour: int) -> Bar:
     inside = ""
     if s.interval is not None:
         inside = ", 95 % interval {:.4g} to {:.4g}".format(*s.interval)
@@ -67,7 +67,7 @@ def ratio_bars(rows: Sequence[Judged], label: str, colour: Mapping[str, int]) ->
     """Return the ratios of policies on one instance, the lowest first."""
     order = sorted(rows, key=lambda row: (row.ratio.low, row.name))
     highs = [math.inf if row.ratio.high is None else row.ratio.high for row in order]
-    scale = Scale.of_ratios([row.ratio.low for row in order], highs)
+    scale = AxisScale.of_ratios([row.ratio.low for row in order], highs)
     return Bars(
         title="Ratio of each policy",
         label=label,
@@ -94,7 +94,7 @@ def distributions(found: Sequence[Sample], label: str, colour: Mapping[str, int]
     """Return the share of instances with at most some ratio, as an interval for every policy."""
     lows = np.concatenate([s.low for s in found])
     highs = np.concatenate([s.high for s in found])
-    x, y = Scale.of_ratios(lows.tolist(), highs.tolist()), Scale(0.0, 1.0)
+    x, y = AxisScale.of_ratios(lows.tolist(), highs.tolist()), AxisScale(0.0, 1.0)
     curves = []
     for sample in found:
         steps = _thinned(ecdf(sample))
@@ -131,7 +131,7 @@ def _thinned(steps: Mapping[str, Floats]) -> dict[str, Floats]:
     return {name: values[chosen] for name, values in steps.items()}
 
 
-def _points(x: Floats, y: Floats, across: Scale, up: Scale) -> list[tuple[str, str]]:
+def _points(x: Floats, y: Floats, across: AxisScale, up: AxisScale) -> list[tuple[str, str]]:
     """Return the corners of steps, from the left end of the box to the right one."""
     level = 0.0
     found = [("0", _down(level, up))]
@@ -142,15 +142,15 @@ def _points(x: Floats, y: Floats, across: Scale, up: Scale) -> list[tuple[str, s
     return [*found, (str(WIDE), _down(level, up))]
 
 
-def _down(value: float, up: Scale) -> str:
+def _down(value: float, up: AxisScale) -> str:
     return f"{HIGH * (1 - up.at(value)):.1f}"
 
 
-def _path(x: Floats, y: Floats, across: Scale, up: Scale) -> str:
+def _path(x: Floats, y: Floats, across: AxisScale, up: AxisScale) -> str:
     return "M" + "L".join(" ".join(p) for p in _points(x, y, across, up))
 
 
-def _band(x: Floats, least: Floats, most: Floats, across: Scale, up: Scale) -> str:
+def _band(x: Floats, least: Floats, most: Floats, across: AxisScale, up: AxisScale) -> str:
     there, back = (_points(x, side, across, up) for side in (most, least))
     return "M" + "L".join(" ".join(p) for p in [*there, *reversed(back)]) + "Z"
 
@@ -170,8 +170,8 @@ def convergence(optimum: Optimum) -> Plot | None:
     reach = max(0.5 * max(map(abs, finals)), 10 * (max(finals) - min(finals)))
     everything = [v for points in sides.values() for _, v in points]
     low, high = (min(finals) - reach, max(finals) + reach)
-    x = Scale(0.0, max(t for points in sides.values() for t, _ in points) or 1.0)
-    y = Scale.of(v for v in everything if low <= v <= high)
+    x = AxisScale(0.0, max(t for points in sides.values() for t, _ in points) or 1.0)
+    y = AxisScale.of(v for v in everything if low <= v <= high)
     curves = []
     for k, (name, points) in enumerate(sides.items()):
         n = len(points)  # some of them, the first and the last one included

@@ -16,13 +16,13 @@ from optsched.minimax.tree import titled
 from optsched.pages.blocks import (
     MOST_ROWS,
     Block,
-    Cell,
     Code,
-    Column,
-    Facts,
+    ColumnHeader,
+    FactList,
     Page,
     Section,
-    Table,
+    SortableTable,
+    TableCell,
     count,
     number,
 )
@@ -89,27 +89,31 @@ def _answer(game: Game, standings: Sequence[Standing]) -> list[str]:
     ]
 
 
-def _standings(game: Game, standings: Sequence[Standing]) -> Table:
+def _standings(game: Game, standings: Sequence[Standing]) -> SortableTable:
     columns = [
-        Column("policy"),
-        Column("value", "divided by the optimum, on the instance on which that is worst"),
-        Column("standard error", "of the mean of several runs; 0 for one run"),
-        Column("best online algorithm", "what the best randomized algorithm reaches"),
-        Column("optimum"),
-        Column("runs", "on every instance"),
-        Column("worst instance"),
+        ColumnHeader("policy"),
+        ColumnHeader("value", "divided by the optimum, on the instance on which that is worst"),
+        ColumnHeader("standard error", "of the mean of several runs; 0 for one run"),
+        ColumnHeader("best online algorithm", "what the best randomized algorithm reaches"),
+        ColumnHeader("optimum"),
+        ColumnHeader("runs", "on every instance"),
+        ColumnHeader("worst instance"),
     ]
     ends = number(game.value, ".6g"), number(1.0)
     best = {"best randomized algorithm": game.value, "best deterministic": game.deterministic}
     rows = [
-        [Cell(name), number(value, ".6g"), number(0.0), *ends, Cell("-"), Cell("-")]
+        [TableCell(name), number(value, ".6g"), number(0.0), *ends, TableCell("-"), TableCell("-")]
         for name, value in best.items()
     ]
     for one in standings:
         shown = number(one.value, ".6g"), number(one.error, ".2g")
         runs = count(len(one.played.runs[0]))
-        rows.append([Cell(one.policy), *shown, *ends, runs, Cell(_named(game, one.instance))])
-    return Table("standings", "Each policy, the best possible one, and the optimum", columns, rows)
+        rows.append(
+            [TableCell(one.policy), *shown, *ends, runs, TableCell(_named(game, one.instance))]
+        )
+    return SortableTable(
+        "standings", "Each policy, the best possible one, and the optimum", columns, rows
+    )
 
 
 def _named(game: Game, i: int) -> str:
@@ -117,9 +121,9 @@ def _named(game: Game, i: int) -> str:
 
 
 def _adversary(game: Game) -> list[Block]:
-    columns = [Column("instance"), Column("probability"), Column("optimum")]
+    columns = [ColumnHeader("instance"), ColumnHeader("probability"), ColumnHeader("optimum")]
     rows = [
-        [Cell(_named(game, i)), number(float(p)), number(float(game.proof.optima[i]), ".6g")]
+        [TableCell(_named(game, i)), number(float(p)), number(float(game.proof.optima[i]), ".6g")]
         for i, p in enumerate(game.distribution)
         if p
     ]
@@ -130,7 +134,7 @@ def _adversary(game: Game) -> list[Block]:
         "there, and in brackets what the best algorithm does."
     )
     return [
-        Table("distribution", "Instances that the adversary draws", columns, rows),
+        SortableTable("distribution", "Instances that the adversary draws", columns, rows),
         Code(says, "\n".join([*lines[:MOST_ROWS], *more])),
     ]
 
@@ -145,7 +149,7 @@ def _provenance(path: Path) -> list[Section]:
     ]
     name = shlex.quote(path.name)
     return [
-        Section("Provenance", [Facts("provenance", facts)]),
+        Section("Provenance", [FactList("provenance", facts)]),
         Section(
             "How to repeat it",
             [

@@ -13,12 +13,12 @@ from optsched.files.provenance import all_versions
 from optsched.pages import curves, words
 from optsched.pages.blocks import (
     Block,
-    Cell,
-    Column,
-    Facts,
+    ColumnHeader,
+    FactList,
     Page,
     Section,
-    Table,
+    SortableTable,
+    TableCell,
     count,
     ends,
     number,
@@ -86,45 +86,48 @@ def _ratios(report: RatioReport) -> Section:
     return Section("Ratios", [curves.ratio_bars(report.policies, label, colour), _policies(report)])
 
 
-def _policies(report: RatioReport) -> Table:
+def _policies(report: RatioReport) -> SortableTable:
     regrets = sorted({name for row in report.policies for name in row.regret})
     relaxed = report.references.get(RELAXATION)
     jobs = report.facts.jobs is not None
     columns = [
-        *(Column("policy"), Column("value")),
-        *([Column("completed", f"of {report.facts.jobs}")] if jobs else []),
-        Column("ratio", "at least: a schedule proves it; at most: the bound does"),
-        *([] if relaxed is None else [Column("ratio to LP", "to the relaxation")]),
-        *(Column(f"regret to {name}") for name in regrets),
-        *(Column("total decision time, s", TIMES), Column("max decision time, ms", TIMES)),
-        Column("information", "what it knew when it decided, as the run states; not checked"),
-        Column("sealed", "ran in a sandbox, as the run states; not checked"),
-        Column("decision limit, s", "seconds that each decision was allowed"),
-        Column("keeps to the model", "else its ratio may be below 1"),
+        *(ColumnHeader("policy"), ColumnHeader("value")),
+        *([ColumnHeader("completed", f"of {report.facts.jobs}")] if jobs else []),
+        ColumnHeader("ratio", "at least: a schedule proves it; at most: the bound does"),
+        *([] if relaxed is None else [ColumnHeader("ratio to LP", "to the relaxation")]),
+        *(ColumnHeader(f"regret to {name}") for name in regrets),
+        *(
+            ColumnHeader("total decision time, s", TIMES),
+            ColumnHeader("max decision time, ms", TIMES),
+        ),
+        ColumnHeader("information", "what it knew when it decided, as the run states; not checked"),
+        ColumnHeader("sealed", "ran in a sandbox, as the run states; not checked"),
+        ColumnHeader("decision limit, s", "seconds that each decision was allowed"),
+        ColumnHeader("keeps to the model", "else its ratio may be below 1"),
     ]
     rows = [_row(row, regrets, jobs=jobs, to_lp=relaxed is not None) for row in report.policies]
     if relaxed is not None and relaxed.status is Status.BOUND_ONLY:
         before = 4 if jobs else 3  # columns up to the ratio
-        cells = [Cell(LP_ROW), number(relaxed.bound, ".6g")]
-        cells += [Cell("-")] * (before - 2) + [number(1.0)]
-        rows.append(cells + [Cell("-")] * (len(columns) - len(cells)))
-    return Table("policies", "Every policy", columns, rows)
+        cells = [TableCell(LP_ROW), number(relaxed.bound, ".6g")]
+        cells += [TableCell("-")] * (before - 2) + [number(1.0)]
+        rows.append(cells + [TableCell("-")] * (len(columns) - len(cells)))
+    return SortableTable("policies", "Every policy", columns, rows)
 
 
-def _row(row: Judged, regrets: Sequence[str], *, jobs: bool, to_lp: bool) -> list[Cell]:
-    done = [Cell("-") if row.completed is None else count(row.completed)] if jobs else []
+def _row(row: Judged, regrets: Sequence[str], *, jobs: bool, to_lp: bool) -> list[TableCell]:
+    done = [TableCell("-") if row.completed is None else count(row.completed)] if jobs else []
     regret = [row.regret.get(name) for name in regrets]
     return [
-        *(Cell(row.name), number(row.value, ".6g"), *done),
+        *(TableCell(row.name), number(row.value, ".6g"), *done),
         ends(row.ratio.ends, row.ratio.low, row.ratio.high),
         *([number(row.to_relaxation)] if to_lp else []),
-        *(Cell("-") if r is None else ends(str(r), r.low, r.high) for r in regret),
+        *(TableCell("-") if r is None else ends(str(r), r.low, r.high) for r in regret),
         number(row.seconds, ".3f"),
         number(None if row.slowest is None else 1000 * row.slowest, ".1f"),
-        Cell(", ".join([row.information, *row.own])),
-        Cell({"sealed": "yes", "not sealed": "no"}.get(row.seal, row.seal)),
+        TableCell(", ".join([row.information, *row.own])),
+        TableCell({"sealed": "yes", "not sealed": "no"}.get(row.seal, row.seal)),
         number(row.decision_limit, "g"),
-        Cell("yes" if row.obeys else "no"),
+        TableCell("yes" if row.obeys else "no"),
     ]
 
 
@@ -153,25 +156,36 @@ def _pictures(
 def _optimum(optimum: Optimum, report: RatioReport | None) -> list[Block]:
     known = {"all schedules": optimum, **({} if report is None else report.references)}
     columns = [
-        *(Column("best of"), Column("status"), Column("value", "of the best schedule known")),
-        Column("bound", "no schedule is better"),
-        *(Column("level", "how far the bound was checked"), Column("gap, %")),
-        *(Column("certified bound", "what the certificate proves"), Column("method")),
-        *(Column("seconds"), Column("effort", "units of work")),
+        *(
+            ColumnHeader("best of"),
+            ColumnHeader("status"),
+            ColumnHeader("value", "of the best schedule known"),
+        ),
+        ColumnHeader("bound", "no schedule is better"),
+        *(ColumnHeader("level", "how far the bound was checked"), ColumnHeader("gap, %")),
+        *(ColumnHeader("certified bound", "what the certificate proves"), ColumnHeader("method")),
+        *(ColumnHeader("seconds"), ColumnHeader("effort", "units of work")),
     ]
     rows = [
         [
-            *(Cell(name), Cell(str(o.status)), number(o.value, ".6g"), number(o.bound, ".6g")),
-            Cell("-" if o.bound_level is None else str(o.bound_level)),
-            Cell("-") if o.gap is None else Cell(shown_gap(o.gap).rstrip("%"), (100 * o.gap,)),
-            *(number(o.certified_bound, ".6g"), Cell(o.method), number(o.seconds, ".3g")),
+            *(
+                TableCell(name),
+                TableCell(str(o.status)),
+                number(o.value, ".6g"),
+                number(o.bound, ".6g"),
+            ),
+            TableCell("-" if o.bound_level is None else str(o.bound_level)),
+            TableCell("-")
+            if o.gap is None
+            else TableCell(shown_gap(o.gap).rstrip("%"), (100 * o.gap,)),
+            *(number(o.certified_bound, ".6g"), TableCell(o.method), number(o.seconds, ".3g")),
             number(o.effort, ".6g"),
         ]
         for name, o in known.items()
     ]
-    blocks: list[Block] = [Table("optimum", "Value and bound", columns, rows)]
+    blocks: list[Block] = [SortableTable("optimum", "Value and bound", columns, rows)]
     if report is not None and report.integrality_gap is not None:
-        blocks.append(Facts("integrality", [("integrality gap", report.gap_in_words)]))
+        blocks.append(FactList("integrality", [("integrality gap", report.gap_in_words)]))
     plot = curves.convergence(optimum)
     return blocks if plot is None else [*blocks, plot]
 
@@ -182,7 +196,7 @@ def _about(instance: Instance) -> Section:
         (name.replace("_", " "), messages.text_of(value, ", ")[:LONG])
         for name, value in facts.items()
     ]
-    return Section("The instance", [Facts("instance", shown)])
+    return Section("The instance", [FactList("instance", shown)])
 
 
 def _provenance(
@@ -203,6 +217,6 @@ def _provenance(
     ]
     seed = seeds[0] if seeds else None
     return [
-        Section("Provenance", [Facts("provenance", facts)]),
+        Section("Provenance", [FactList("provenance", facts)]),
         Section("How to repeat it", of_result(path, optimum.method, seed, runs)),
     ]

@@ -14,7 +14,7 @@ MARKS = 5  # about this many marks, which a phone has room for
 
 
 @dataclass(frozen=True)
-class Scale:
+class AxisScale:
     """An axis from ``low`` to ``high``."""
 
     low: float
@@ -48,8 +48,10 @@ class Scale:
     def at(self, x: float) -> float:
         """Return where a number stands, from 0 to 1; what is outside stands at the end.
 
-        >>> Scale(0.0, 4.0).at(1.0), Scale(1.0, 100.0, log=True).at(10.0), Scale(0.0, 1.0).at(7.0)
-        (0.25, 0.5, 1.0)
+        >>> AxisScale(0.0, 4.0).at(1.0), AxisScale(1.0, 100.0, log=True).at(10.0)
+        (0.25, 0.5)
+        >>> AxisScale(0.0, 1.0).at(7.0)
+        1.0
         """
         x = min(max(x, self.low), self.high)
         if self.log:
@@ -59,9 +61,9 @@ class Scale:
     def marks(self) -> list[tuple[float, str]]:
         """Return places of marks (0 to 1) and what is written there.
 
-        >>> [text for _, text in Scale(0.9, 2.1).marks()]
+        >>> [text for _, text in AxisScale(0.9, 2.1).marks()]
         ['1', '1.2', '1.4', '1.6', '1.8', '2']
-        >>> [text for _, text in Scale(0.9, 1100.0, log=True).marks()]
+        >>> [text for _, text in AxisScale(0.9, 1100.0, log=True).marks()]
         ['1', '10', '100', '1000']
         """
         return [(self.at(x), f"{x:.6g}") for x in self.steps()]

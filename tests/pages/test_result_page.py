@@ -8,7 +8,7 @@ import pytest
 from pages import Page
 
 import optsched
-from optsched.pages.scales import Scale
+from optsched.pages.scales import AxisScale
 from optsched.results.load import load_report
 from optsched.results.result import save_result
 
@@ -118,7 +118,7 @@ def test_a_result_that_cannot_be_true_has_no_page(made, call, tmp_path):
     [([1.0, 1.1, 1.3], False, "1"), ([1.1, 1.2, 40.0], True, "1"), ([], False, "1")],
 )
 def test_axes_of_ratios_hold_one_and_all_ends(ratios, log, first):
-    scale = Scale.of_ratios(ratios, [float("inf"), *ratios])
+    scale = AxisScale.of_ratios(ratios, [float("inf"), *ratios])
     assert scale.log == log
     assert scale.low < 1 < scale.high < float("inf")
     assert all(scale.low < r < scale.high for r in ratios)

@@ -164,8 +164,10 @@ class BotPlatform(Frozen):
         return np.array(order), np.array(before), np.array(arc)
 
     @cached_property
-    def _wide(self) -> Held:
-        return Held(np.array([x for k in self.links for x in (k.forward, k.backward)], float))
+    def _wide(self) -> CachedValues:
+        return CachedValues(
+            np.array([x for k in self.links for x in (k.forward, k.backward)], float)
+        )
 
     @property
     def bandwidth(self) -> Floats:
@@ -289,7 +291,7 @@ class BotInstance(BotPlatform, Instance):
         app = self.applications[k]
         if self.routes is None:
             if app.master not in self._trees:
-                self._trees[app.master] = Held(self.tree_from(app.master))
+                self._trees[app.master] = CachedValues(self.tree_from(app.master))
             order, before, arc = self._trees[app.master].array
         else:
             order, before, arc = self._routed(k)
@@ -312,7 +314,7 @@ class BotInstance(BotPlatform, Instance):
         return Deployment(order, before, arc, present)
 
     @cached_property
-    def _trees(self) -> dict[int, Held]:
+    def _trees(self) -> dict[int, CachedValues]:
         return {}
 
     def _routed(self, k: int) -> tuple[Ints, Ints, Ints]:
@@ -327,9 +329,9 @@ class BotInstance(BotPlatform, Instance):
         return order, before, arc
 
     @cached_property
-    def _known(self) -> tuple[Held, Held]:
+    def _known(self) -> tuple[CachedValues, CachedValues]:
         weights = np.array([app.weight for app in self.applications])
-        return Held(weights), Held(np.array([d.present for d in self.deployments]))
+        return CachedValues(weights), CachedValues(np.array([d.present for d in self.deployments]))
 
     @property
     def weights(self) -> Floats:
@@ -364,7 +366,7 @@ def _steps(before: Sequence[int], master: int) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class CachedValues:
     """What was computed once; instances are compared by their fields, not by it."""
 
     array: Any

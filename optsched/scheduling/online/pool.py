@@ -35,7 +35,7 @@ def in_units(demand: Sequence[float]) -> Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class HeldMachines:
     """The machines that a job holds until it gives them back."""
 
     workers: Counts  # (H,)

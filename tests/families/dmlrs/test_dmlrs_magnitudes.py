@@ -20,7 +20,7 @@ from optsched.families.dmlrs.certificate.format import (
     check,
 )
 from optsched.families.dmlrs.certificate.kernels import NONE, SURROGATE, holds, outer_costs, share
-from optsched.families.dmlrs.certificate.limits import Scale
+from optsched.families.dmlrs.certificate.limits import ValueGrid
 from optsched.families.dmlrs.certificate.slots import best_packing
 from optsched.families.dmlrs.instance import (
     LARGEST_UNITS,
@@ -125,7 +125,7 @@ def test_sums_of_prices_are_exact_on_both_sides_of_64_bits(factor):
 
 def test_loads_and_packings_at_the_limit_and_above_it():
     inst = tiny(1)
-    scale = Scale(inst, 40)
+    scale = ValueGrid(inst, 40)
     number = 2 * sum(job.chunks for job in inst.jobs)
     dearest = (NONE - 1) // number
     scale.loads(np.array([dearest]))
@@ -150,7 +150,7 @@ def test_sizes_of_instances_at_the_limit_and_above_it():
         changed({"chunks": MOST_CHUNKS + 1})
     slots = MOST_WORKER_SLOTS // MOST_CHUNKS
     inst = changed({"chunks": MOST_CHUNKS}, horizon=slots)
-    assert Scale(inst, 1000).dearest >= 2**31
+    assert ValueGrid(inst, 1000).dearest >= 2**31
     with pytest.raises(ValidationError, match="chunks in a horizon of"):
         changed({"chunks": MOST_CHUNKS}, horizon=slots + 1)
     slots = MOST_JOB_SLOTS // 8 + 1

@@ -40,7 +40,7 @@ from optsched.process import work_units
 from optsched.process.background import supervised
 
 if TYPE_CHECKING:
-    from optsched.families.bipartite.optimum.monolithic_conic import Conic, SumSolver
+    from optsched.families.bipartite.optimum.monolithic_conic import ConicResult, SumSolver
 
 FINEST, COARSEST = 1e-9, 1e-4  # relative gaps that the interior point is requested
 SHARE = 0.5  # of the gap that is requested; the rest is for rounding
@@ -221,7 +221,7 @@ def conic(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: in
         conic_optimum,  # here, since CVXPY loads slowly
     )
 
-    def solving(pattern: Flags, limits: Limits) -> Callable[[Any], Conic | None]:
+    def solving(pattern: Flags, limits: Limits) -> Callable[[Any], ConicResult | None]:
         return lambda _stopped: conic_optimum(inst, pattern, threads=threads, **limits)
 
     patterns, which = inst.patterns

@@ -27,7 +27,7 @@ RESOLVED = 1e-3  # 1 + y (alpha + y) must differ by so much over all y that are 
 # overhead must leave so much of the gains: else the solver's tolerance is too large
 
 
-class Conic(NamedTuple):
+class ConicResult(NamedTuple):
     """What came out of the conic solver."""
 
     y: Floats  # (N,), made feasible by projection
@@ -47,7 +47,7 @@ def conic_optimum(
     effort: float = np.inf,
     stop: Callable[[], bool] | None = None,
     duals: bool = False,
-) -> Conic | None:
+) -> ConicResult | None:
     """Maximize sum_l weight_l q_l(y) by CVXPY; None if it ended without an answer."""
     a = inst.arrays
     scale = float(most_gains(inst) @ weight)  # conic solvers want numbers near 1
@@ -55,7 +55,7 @@ def conic_optimum(
         share = np.zeros((a.copies, a.resources))
         share[:, 0] = 1.0
         nothing = np.zeros(a.channels), 0.0, 0.0
-        return Conic(*nothing, trusted=True, share=share, nu=np.zeros(len(a.capacity)))
+        return ConicResult(*nothing, trusted=True, share=share, nu=np.zeros(len(a.capacity)))
     limit = np.minimum(a.upper, a.capacity[a.row])
     unit = np.where(limit > 0, limit, 1.0)
     program = bipartite_program(inst, weight / scale, unit=unit, largest=duals)
@@ -75,7 +75,7 @@ def conic_optimum(
     trusted = seen and not outcome.inaccurate and bool(np.isfinite(outcome.error))
     # whoever takes more of everything, by the judge's tolerance, gains no more than in proportion
     error = outcome.error + EPS * abs(outcome.value)
-    found = Conic(y, outcome.value * scale, error * scale, trusted)
+    found = ConicResult(y, outcome.value * scale, error * scale, trusted)
     if not duals:
         return found
     share, nu = _prices(a, channels, program)

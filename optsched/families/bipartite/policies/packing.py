@@ -36,7 +36,7 @@ class Places(NamedTuple):
     capacity: Floats  # (R, K) units of each resource
 
 
-class Scratch(NamedTuple):
+class SlotPacking(NamedTuple):
     """What is known while the tasks of a slot are placed."""
 
     used: Floats  # (R, K) units of each resource, at first 0
@@ -87,7 +87,7 @@ class BinPacking(Baseline):
     def fill(self, event: Slot, y: Floats) -> None:
         """Place the tasks of all jobs."""
         places = self._places
-        scratch = Scratch(
+        scratch = SlotPacking(
             np.zeros(places.capacity.shape),
             np.zeros(len(places.capacity)),
             np.empty(len(places.machine), np.bool_),
@@ -105,7 +105,7 @@ class Spreading(BinPacking):
 
 @kernel(error_model="numpy")
 def place_tasks(
-    y: Floats, jobs: Flags, places: Places, fullest: bool, whole: bool, scratch: Scratch
+    y: Floats, jobs: Flags, places: Places, fullest: bool, whole: bool, scratch: SlotPacking
 ) -> None:
     """Place the tasks of ``jobs`` (C,) port by port; written into ``y`` (N,), at first 0."""
     first, machine, nth, tasks, start, request, capacity = places

@@ -19,8 +19,8 @@ from optsched.families.bot.policies.waves import (
     NegotiationState,
     Positions,
     Rules,
-    Scratch,
     Series,
+    WaveState,
     iterate,
 )
 from optsched.numbers.arrays import Flags, Floats
@@ -209,7 +209,7 @@ class Negotiation:
                 state, series,
             )  # fmt: skip
         else:
-            iterate(p, rules, state, series, Scratch.of(p))
+            iterate(p, rules, state, series, WaveState.of(p))
             self._network.tally[SENT] += iterations * int(2 * (p.size - 1)[self.active].sum())
         self._rho, self._tilde = p.by_node(state.rho), p.by_node(state.tilde)
         self.rounds += iterations

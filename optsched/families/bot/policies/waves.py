@@ -123,7 +123,7 @@ class Series(NamedTuple):
     overload: Floats  # (T,) the largest load / capacity
 
 
-class Scratch(NamedTuple):
+class WaveState(NamedTuple):
     """What the waves bring, at first anything, and what stays the same."""
 
     flow: Floats  # (K, N) tasks/s through each place and beyond
@@ -139,7 +139,7 @@ class Scratch(NamedTuple):
     per_arc: Floats  # (2 L,) 1 / bandwidth
 
     @classmethod
-    def of(cls, positions: Positions) -> Scratch:
+    def of(cls, positions: Positions) -> WaveState:
         """Return arrays for these applications, nodes and arcs."""
         shape, arcs = positions.node.shape, len(positions.bandwidth)
         per = [
@@ -185,7 +185,7 @@ def new_price(rules: Rules, step: float, price: float, excess: float, scale: flo
 
 
 @kernel(error_model="numpy")
-def gather(positions: Positions, rho: Floats, threshold: float, scratch: Scratch) -> None:
+def gather(positions: Positions, rho: Floats, threshold: float, scratch: WaveState) -> None:
     """Run the up-wave of the rates ``rho`` (K, N): all of ``scratch`` but the routes and bends."""
     size, node, up, arc, present, flop, sent, back, _, _, _ = positions
     sigma, count, _, load_node, scale_node, load_arc, scale_arc, totals, bend, _, _ = scratch
@@ -238,7 +238,7 @@ def descend(positions: Positions, mu: Floats, route: Floats) -> None:
 
 @kernel(error_model="numpy")
 def iterate(
-    positions: Positions, rules: Rules, state: NegotiationState, series: Series, scratch: Scratch
+    positions: Positions, rules: Rules, state: NegotiationState, series: Series, scratch: WaveState
 ) -> None:
     """Run as many iterations as ``series`` has place for; ``state`` is changed."""
     size, node, _, _, present, flop, _, _, weights, speed, bandwidth = positions

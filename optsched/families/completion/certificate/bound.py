@@ -18,7 +18,7 @@ import numpy as np
 
 from optsched.families.completion.certificate.kernels import (
     FAR,
-    Costs,
+    CumulativeCosts,
     KernelPlatform,
     least_value,
     placeable,
@@ -37,12 +37,12 @@ FINE = 1024  # bits finer than any grid: so weights that are rounded up are hard
 UNLIMITED = 2**43  # beyond the first end of a job after any split, which is below 3 * LATEST
 
 
-class Priced(NamedTuple):
+class ScaledPrices(NamedTuple):
     """A price list, and the weights in its units."""
 
     grid: int  # all is in units of 2**-grid
     weights: Ints  # (J,) per slot
-    costs: Costs
+    costs: CumulativeCosts
     charge: int  # of all servers
 
 
@@ -91,7 +91,7 @@ class BoundEvaluator:
         need = 2 * (self.inst.horizon + sum(alone)) + 16
         return int(min(need, MOST_CELLS // (classes * types)))
 
-    def bound(self, limits: Ints, priced: Priced) -> Fraction | None:
+    def bound(self, limits: Ints, priced: ScaledPrices) -> Fraction | None:
         """Return the bound within limits (J, 5, 2); None where no schedule is left."""
         total = -priced.charge  # Python's integers: there is no limit to the sum over all jobs
         for j in range(len(self.modes)):
@@ -101,13 +101,13 @@ class BoundEvaluator:
             total += least
         return total * Fraction(2) ** -priced.grid
 
-    def _least(self, j: int, limits: Ints, priced: Priced) -> int:
+    def _least(self, j: int, limits: Ints, priced: ScaledPrices) -> int:
         """Return weight * completion + cost of job j at least; -1 if it has no schedule."""
         arrival, weight = self.inst.jobs[j].arrival, int(priced.weights[j])
         platform, costs = self.platform, priced.costs
         return int(least_value(self.modes[j], limits, arrival, weight, platform, costs))
 
-    def priced(self, entries: Entries, grid_bits: int, place: str) -> Priced:
+    def priced(self, entries: Entries, grid_bits: int, place: str) -> ScaledPrices:
         """Read a price list whose prices are in units of 2**-grid_bits.
 
         Raises
@@ -129,9 +129,9 @@ class BoundEvaluator:
         prices = given << finer if finer >= 0 else given >> min(-finer, 63)
         charge = capacity_cost(prices, self.platform.capacity, self.platform.servers)
         weights = int64s("weights", (math.floor(w * Fraction(2) ** grid) for w in self.weights))
-        return Priced(grid, weights, self.costs(prices), charge)
+        return ScaledPrices(grid, weights, self.costs(prices), charge)
 
-    def costs(self, prices: Ints) -> Costs:
+    def costs(self, prices: Ints) -> CumulativeCosts:
         """Return the costs up to each slot at prices (L, C, R).
 
         Of a kind that fits nowhere nothing is required.
@@ -145,7 +145,7 @@ class BoundEvaluator:
             fits = np.flatnonzero((one <= platform.capacity).all(axis=1))
             if fits.size:
                 cheapest[p] = ps[p][:, fits].min(axis=1)
-        return Costs(_up_to(worker), _up_to(ps), _up_to(cheapest), _later(prices))
+        return CumulativeCosts(_up_to(worker), _up_to(ps), _up_to(cheapest), _later(prices))
 
     def _finer(self, entries: Entries, grid_bits: int, slots: int) -> int:
         """Return by how many bits the grid can be finer than the certificate's, or must be coarser.
@@ -155,9 +155,9 @@ class BoundEvaluator:
 
         - It looks at starts up to the first that limits allow, or the last priced slot.
         - Prices themselves are read into 64 bits.
-        - `Costs.worker` and `Costs.ps` are sums of prices * demand over slots of one class: none is
-          negative, so each lies between 0 and the sum over all slots, and so do differences;
-          ``cheapest_ps`` is no greater than these.
+        - `CumulativeCosts.worker` and `CumulativeCosts.ps` are sums of prices * demand over slots
+          of one class: none is negative, so each lies between 0 and the sum over all slots, and so
+          do differences; ``cheapest_ps`` is no greater than these.
         - A placement has this many workers and PS at most, each at one such difference.
         - Loads and capacities, in units, are products of numbers and capacities, whatever the
           prices:

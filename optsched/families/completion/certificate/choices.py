@@ -30,7 +30,7 @@ MOST_COVERS = 2**22  # pairs of an item of a conflict and one of a job
 TYPE, APART, APART_PS, TOGETHER, TOGETHER_PS = range(5)  # columns of items
 
 
-class Menu(NamedTuple):
+class JobChoices(NamedTuple):
     """What the jobs may do: choices one job after the other, and their items."""
 
     items: Ints  # (I, 5): worker type, workers apart, bits of PS types, workers together, bits
@@ -114,7 +114,7 @@ class Comparison:
         return self.known[key]
 
 
-def menu_of(evaluation: BoundEvaluator, limit: Fraction) -> Menu | None:
+def menu_of(evaluation: BoundEvaluator, limit: Fraction) -> JobChoices | None:
     """Return what the jobs may do in schedules that cost at most ``limit``; None if there is none.
 
     Raises
@@ -166,7 +166,7 @@ def _fits(evaluation: BoundEvaluator, rows: Ints) -> Flags:
     return np.asarray(placeable(evaluation.platform, rows))
 
 
-def _menu(inst: CompletionInstance, platform: KernelPlatform, modes: Sequence[Ints]) -> Menu:
+def _menu(inst: CompletionInstance, platform: KernelPlatform, modes: Sequence[Ints]) -> JobChoices:
     known: dict[tuple[int, ...], int] = {}
     first, chosen = [0], []
     for rows in modes:
@@ -177,7 +177,7 @@ def _menu(inst: CompletionInstance, platform: KernelPlatform, modes: Sequence[In
     items = np.array(list(known), np.int64)
     item, duration = np.array(chosen, np.int64).T
     whole = [sum(row) for row in inst.arrays.capacity.T.tolist()]
-    return Menu(
+    return JobChoices(
         items,
         np.array(first, np.int64),
         np.ascontiguousarray(item),

@@ -26,7 +26,7 @@ CALL = 500  # nodes that a class of servers counts as
 TYPE, APART, APART_PS, TOGETHER, TOGETHER_PS, FIRST, LAST = range(7)
 
 
-class Options(NamedTuple):
+class ServerChoices(NamedTuple):
     """What each run may have on a server of one class."""
 
     first: Ints  # (E + 1,) options of every run, the most credits first
@@ -83,11 +83,11 @@ def refuted(platform: KernelPlatform, runs: Ints, given: Ints, nodes: Ints) -> b
 
 
 @kernel
-def _add(options: Options, at: int, n: int, credit: int, load: Ints, what: Ints) -> int:
+def _add(options: ServerChoices, at: int, n: int, credit: int, load: Ints, what: Ints) -> int:
     """Add an option behind ``n``, of a run whose first is ``at``; return how many there are.
 
     None is added that earns nothing, or no more than another one that takes no more. It takes
-    ``load`` (R,) units and is noted as ``what`` (3,), both as a row of `Options`.
+    ``load`` (R,) units and is noted as ``what`` (3,), both as a row of `ServerChoices`.
     """
     if credit <= 0:
         return n
@@ -126,14 +126,14 @@ def options_of(
     given: Ints,
     most: int,
     nodes: Ints,
-) -> Options:
+) -> ServerChoices:
     """Return what runs with credits ``given`` (E, 2) may have on a server: ``capacity`` (R,) units.
 
     Where there are more than ``most`` options, ``nodes`` (1,) is set to -1; else it is counted down
     by the comparisons. The columns of ``runs`` (E, 7) are TYPE to LAST.
     """
     resources = capacity.size
-    options = Options(
+    options = ServerChoices(
         np.zeros(runs.shape[0] + 1, np.int64),
         np.empty(most, np.int64),
         np.empty((most, resources), np.int64),
@@ -210,7 +210,7 @@ def _take(free: Ints, layers: int, load: Ints, sign: int) -> None:
 
 
 @kernel
-def _first(options: Options, x: int, free: Ints, layers: Ints, least: Ints) -> int:
+def _first(options: ServerChoices, x: int, free: Ints, layers: Ints, least: Ints) -> int:
     """Return the first option of run x that fits into ``free`` (L, R) units, or the next run's.
 
     ``least`` (R,) is filled in: what is free in all slots of the run, those of its ``layers`` (E,),
@@ -232,7 +232,7 @@ def _first(options: Options, x: int, free: Ints, layers: Ints, least: Ints) -> i
 
 
 @kernel
-def _multipliers(options: Options, capacity: Ints, layers: Ints, number: int) -> Ints:
+def _multipliers(options: ServerChoices, capacity: Ints, layers: Ints, number: int) -> Ints:
     """Return prices of what is free, shape (L, R), at which no share earns much: a good bound.
 
     By subgradients, in floats, then cut to whole numbers: any prices will do. A server has
@@ -290,7 +290,7 @@ def _multipliers(options: Options, capacity: Ints, layers: Ints, number: int) ->
 
 @kernel
 def best_share(
-    options: Options,
+    options: ServerChoices,
     capacity: Ints,
     layers: Ints,
     number: int,
@@ -309,7 +309,7 @@ def best_share(
     layers : shape (E,)
         Bits of the slots in which each run stands, ``number`` of them.
     held : shape (E, 3)
-        Zeros; filled in: the options taken, as `Options.what`.
+        Zeros; filled in: the options taken, as `ServerChoices.what`.
     nodes : shape (1,)
         Of the search that are left.
     least_value : int

@@ -19,14 +19,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.completion.certificate.bound import BoundEvaluator, Priced
-from optsched.families.completion.certificate.kernels import FAR, Costs
+from optsched.families.completion.certificate.bound import BoundEvaluator, ScaledPrices
+from optsched.families.completion.certificate.kernels import FAR, CumulativeCosts
 from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
 from optsched.numbers.overflow import INT64
 
 
-class Starts(NamedTuple):
+class StartWindows(NamedTuple):
     """When a unit may run."""
 
     first: int  # start
@@ -34,14 +34,14 @@ class Starts(NamedTuple):
     end: int  # the slot by which it ends
 
 
-def relaxed_bound(evaluation: BoundEvaluator, priced: Priced) -> Fraction | None:
+def relaxed_bound(evaluation: BoundEvaluator, priced: ScaledPrices) -> Fraction | None:
     """Return the bound; None where a job has no schedule."""
     inst, most = evaluation.inst, most_servers(evaluation)
     total = -priced.charge
     for j, modes in enumerate(evaluation.modes):
         arrival, weight = inst.jobs[j].arrival, int(priced.weights[j])
         free = max(arrival, priced.costs.worker.shape[1] - 1)  # from here on, later is no cheaper
-        starts = Starts(arrival, free, FAR if inst.deadline is None else inst.deadline)
+        starts = StartWindows(arrival, free, FAR if inst.deadline is None else inst.deadline)
         found = np.zeros(2, np.int64)
         least = cheapest_unit(modes, starts, weight, most, inst.ring, priced.costs, found)
         if least == INT64:
@@ -61,7 +61,13 @@ def most_servers(evaluation: BoundEvaluator) -> int:
 
 @kernel
 def cheapest_unit(
-    modes: Ints, starts: Starts, weight: int, most: int, ring: bool, costs: Costs, found: Ints
+    modes: Ints,
+    starts: StartWindows,
+    weight: int,
+    most: int,
+    ring: bool,
+    costs: CumulativeCosts,
+    found: Ints,
 ) -> int:
     """Return what a unit of the job costs at least, rounded down; INT64 if it has no schedule.
 
@@ -71,10 +77,10 @@ def cheapest_unit(
     ----------
     modes : shape (G, 5)
         Rows [duration, worker type, PS type, q, workers], by duration.
-    starts : Starts
+    starts : StartWindows
     weight, most : int
     ring : bool
-    costs : Costs
+    costs : CumulativeCosts
     found : shape (2,)
         Receives the mode and the start.
     """

@@ -38,7 +38,7 @@ from pydantic import Field, NonNegativeInt
 from optsched.families.completion.certificate.bound import (
     UNLIMITED,
     BoundEvaluator,
-    Priced,
+    ScaledPrices,
     value_step,
 )
 from optsched.families.completion.certificate.declared import relaxed_bound
@@ -186,7 +186,7 @@ def leaf_bounds(
         limits[:, ATTRIBUTES.index("completion"), 1] = inst.deadline
 
     @lru_cache(maxsize=1)  # price lists come one after the other
-    def priced(which: int) -> Priced:
+    def priced(which: int) -> ScaledPrices:
         return evaluation.priced(lists[which], certificate.grid_bits, f"price list {which}")
 
     for k, _ in walk(nodes, lambda split, right: _restrict(limits, split, right)):

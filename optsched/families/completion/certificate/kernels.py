@@ -29,7 +29,7 @@ class KernelPlatform(NamedTuple):
     ring: bool
 
 
-class Costs(NamedTuple):
+class CumulativeCosts(NamedTuple):
     """What prices make of them, in units of 2**-grid: sums over the slots up to each, L slots."""
 
     worker: Ints  # (M, L + 1, C) of one worker
@@ -52,7 +52,12 @@ class WorkerPlan(NamedTuple):
 
 @kernel
 def least_value(
-    modes: Ints, limits: Ints, arrival: int, weight: int, platform: KernelPlatform, costs: Costs
+    modes: Ints,
+    limits: Ints,
+    arrival: int,
+    weight: int,
+    platform: KernelPlatform,
+    costs: CumulativeCosts,
 ) -> int:
     """Return the least weight * completion + cost within the limits; -1 if there is no schedule.
 
@@ -155,7 +160,7 @@ def _rent(up_to: Ints, kind: int, a: int, b: int, max_units: Ints) -> int:
 
 
 @kernel
-def _next(costs: Costs, a: int, b: int, d: int) -> int:
+def _next(costs: CumulativeCosts, a: int, b: int, d: int) -> int:
     """Return the next start after slot a at which the first slot, or the one after, has a change.
 
     As long as prices around neither end of a time change, what it costs in each class is linear in
@@ -167,7 +172,7 @@ def _next(costs: Costs, a: int, b: int, d: int) -> int:
 
 @kernel
 def _floors(
-    modes: Ints, first: int, weight: int, platform: KernelPlatform, costs: Costs
+    modes: Ints, first: int, weight: int, platform: KernelPlatform, costs: CumulativeCosts
 ) -> tuple[Ints, Ints]:
     """Return where runs of modes (G, 5) of about one duration begin, and what they cost at least.
 
@@ -243,7 +248,7 @@ def _cheapest(n: int, plan: WorkerPlan, count: Ints, skip: int, most: int) -> in
 
 
 @kernel
-def _together(plan: WorkerPlan, platform: KernelPlatform, costs: Costs) -> int:
+def _together(plan: WorkerPlan, platform: KernelPlatform, costs: CumulativeCosts) -> int:
     """Return the least cost of all workers and PS on one server, -1 if there is no room."""
     best, n, p = NONE, plan.n, plan.p
     for c in range(plan.unit.size):
@@ -261,7 +266,9 @@ def _together(plan: WorkerPlan, platform: KernelPlatform, costs: Costs) -> int:
 
 
 @kernel
-def _apart(plan: WorkerPlan, platform: KernelPlatform, costs: Costs, low: int, limit: int) -> int:
+def _apart(
+    plan: WorkerPlan, platform: KernelPlatform, costs: CumulativeCosts, low: int, limit: int
+) -> int:
     """Return the least cost of workers on several servers, all PS on one, -1 if there is none.
 
     ``low`` is the least cost of a worker that fits; costs from ``limit`` on are no use,
@@ -286,7 +293,7 @@ def _apart(plan: WorkerPlan, platform: KernelPlatform, costs: Costs, low: int, l
 
 @kernel
 def placed(
-    platform: KernelPlatform, costs: Costs, plan: WorkerPlan, together: int, limit: int
+    platform: KernelPlatform, costs: CumulativeCosts, plan: WorkerPlan, together: int, limit: int
 ) -> int:
     """Return the least cost of a placement from a slot to another, -1 if there is none.
 
@@ -327,7 +334,7 @@ def placeable(platform: KernelPlatform, modes: Ints) -> Flags:
 
 
 @kernel
-def rents(platform: KernelPlatform, costs: Costs, items: Ints, longest: Ints) -> Ints:
+def rents(platform: KernelPlatform, costs: CumulativeCosts, items: Ints, longest: Ints) -> Ints:
     """Return the least cost of items (I, 5) from a slot to another, shape (I, L + 1, L + 1).
 
     ``longest`` (I,) is that of an item: longer times are left at 0.

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from optsched.families.completion.certificate.bound import BoundEvaluator, Entries, value_step
-from optsched.families.completion.certificate.choices import APART, TOGETHER, Comparison, Menu
+from optsched.families.completion.certificate.choices import APART, TOGETHER, Comparison, JobChoices
 from optsched.families.completion.certificate.conflicts import FIRST, LAST
 from optsched.families.completion.certificate.holding import Conflicts, Memory, remembered
 from optsched.families.completion.certificate.kernels import rents
@@ -49,7 +49,7 @@ class UnfinishedError(Exception):
     """Not all paths have been looked at."""
 
 
-class Priced(NamedTuple):
+class PricedItems(NamedTuple):
     """What a price list makes of the items."""
 
     rent: Ints  # (I, L + 1, L + 1)
@@ -77,7 +77,7 @@ class Path(NamedTuple):
 class TimelineGrid:
     """The grid of an instance, and the largest numbers on it."""
 
-    def __init__(self, evaluation: BoundEvaluator, menu: Menu, grid_bits: int) -> None:
+    def __init__(self, evaluation: BoundEvaluator, menu: JobChoices, grid_bits: int) -> None:
         self.evaluation, self.menu, self.grid_bits = evaluation, menu, grid_bits
         self.unit = value_step(evaluation.inst) * Fraction(2) ** -grid_bits
         self.weights = [math.floor(w / self.unit) for w in evaluation.weights]
@@ -96,7 +96,7 @@ class TimelineGrid:
         kinds = Magnitude("types of PS", max(1, len(platform.z)))
         (cells * kinds * self.evaluation.number * classes).fits(MOST_RENTS)
 
-    def priced(self, entries: Entries, slots: int, place: str) -> Priced:
+    def priced(self, entries: Entries, slots: int, place: str) -> PricedItems:
         """Read a price list, of which no price is in slot ``slots`` or later.
 
         Raises
@@ -125,7 +125,9 @@ class TimelineGrid:
         one = (prices * platform.capacity * platform.servers[:, None]).sum(axis=(1, 2))
         left = np.zeros(slots + 1, np.int64)
         left[:-1] = np.cumsum(one[::-1])[::-1]
-        return Priced(rents(platform, self.evaluation.costs(prices), menu.items, longest), left)
+        return PricedItems(
+            rents(platform, self.evaluation.costs(prices), menu.items, longest), left
+        )
 
 
 class Timeline:
@@ -134,18 +136,18 @@ class Timeline:
     Parameters
     ----------
     units : Units
-    lists : sequence of Priced
+    lists : sequence of PricedItems
     runs : sequence of arrays of shape (E, 7)
         Conflicts that have been verified.
     """
 
     def __init__(
-        self, units: TimelineGrid, lists: Sequence[Priced], runs: Sequence[Ints] = ()
+        self, units: TimelineGrid, lists: Sequence[PricedItems], runs: Sequence[Ints] = ()
     ) -> None:
         self.units, menu, inst = units, units.menu, units.evaluation.inst
         jobs = len(inst.jobs)
         rent, charge = (
-            np.stack([getattr(one, name) for one in lists], axis=-1) for name in Priced._fields
+            np.stack([getattr(one, name) for one in lists], axis=-1) for name in PricedItems._fields
         )
         self.demand = Demand(
             *(menu.first, menu.item, menu.duration),

@@ -20,7 +20,7 @@ from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.optimum.horizon import LARGE, size
 from optsched.families.completion.optimum.relaxations.offers import (
-    Offers,
+    JobRuns,
     joined,
     offers_of_job,
     tables_of,
@@ -106,7 +106,7 @@ class Dispatching:
             if self.progress.stop():
                 return False
             parts.append(offers_of_job(tables, self.inst.durations(job)))
-        self.offers: Offers = joined(parts)
+        self.offers: JobRuns = joined(parts)
         deadline = np.inf if self.inst.deadline is None else self.inst.deadline
         nothing = np.zeros((1, len(self.inst.arrays.classes), len(self.inst.resources)))
         for job, part in zip(self.inst.jobs, parts, strict=True):

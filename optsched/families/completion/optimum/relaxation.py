@@ -17,7 +17,7 @@ from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
 from optsched.families.completion.certificate.bound import BoundEvaluator
 from optsched.families.completion.certificate.declared import (
-    Starts,
+    StartWindows,
     cheapest_unit,
     most_servers,
 )
@@ -67,7 +67,7 @@ class _Units(CapacityRelaxation):
             latest = max(arrival, self.slots)
             step = -(-(latest - arrival + 1) // WINDOWS)
             for first in range(arrival, latest + 1, step):
-                starts = Starts(first, min(first + step - 1, latest), self.ends[j])
+                starts = StartWindows(first, min(first + step - 1, latest), self.ends[j])
                 value = cheapest_unit(
                     modes, starts, weight, self.most, self.inst.ring, costs, found
                 )

@@ -30,7 +30,7 @@ from optsched.scheduling.jobs import Arrivals
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class RunningJob:
     """A job that runs, and where; in its first ``idle`` slots it gets going again."""
 
     piece: Piece
@@ -55,7 +55,7 @@ class Baseline(ABC):
         self.free = self.cluster.arrays.capacity.copy()  # (H, R)
         self.tasks: dict[int, ArrivedJob] = {}
         self.waiting: dict[int, int] = {}  # job -> slot since which it waits, in order of arrival
-        self.running: dict[int, Held] = {}
+        self.running: dict[int, RunningJob] = {}
         self.left: dict[int, Fraction] = {}  # mini-batches
         self.stopped: set[int] = set()  # jobs that have run and were stopped
         self.slot = 0  # of the event
@@ -123,10 +123,10 @@ class Baseline(ABC):
         piece = piece.model_copy(update={"duration": idle + self._rest(j, piece)})
         load = self._load(found, workers, ps)
         self.free -= load
-        self._run(j, Held(piece, load, idle))
+        self._run(j, RunningJob(piece, load, idle))
         return True
 
-    def stop(self, j: int, t: int) -> Held:
+    def stop(self, j: int, t: int) -> RunningJob:
         """Take a running job off its servers; what it has done counts."""
         held = self.running.pop(j)
         self.free += held.load
@@ -142,7 +142,7 @@ class Baseline(ABC):
             pieces.append(held.piece.model_copy(update={"start": begin, "duration": t - begin}))
         return held
 
-    def resume(self, j: int, t: int, held: Held) -> bool:
+    def resume(self, j: int, t: int, held: RunningJob) -> bool:
         """Start a job that was stopped in this slot again where it was, if there is room."""
         if (held.load > self.free).any():
             return False
@@ -150,10 +150,10 @@ class Baseline(ABC):
         idle = max(0, held.idle - (t - held.piece.start))
         piece = piece.model_copy(update={"duration": idle + self._rest(j, piece)})
         self.free -= held.load
-        self._run(j, Held(piece, held.load, idle))
+        self._run(j, RunningJob(piece, held.load, idle))
         return True
 
-    def _run(self, j: int, held: Held) -> None:
+    def _run(self, j: int, held: RunningJob) -> None:
         """Set from when to when a waiting job runs; :meth:`stop` takes back what is left."""
         self.running[j] = held
         self.out.setdefault(j, []).append(held.piece)
@@ -167,7 +167,7 @@ class Baseline(ABC):
             self._did(j, held, held.piece.duration)
         return bool(done)
 
-    def _did(self, j: int, held: Held, slots: int) -> None:
+    def _did(self, j: int, held: RunningJob, slots: int) -> None:
         self.left[j] -= max(0, slots - held.idle) * self._speed(j, held.piece)
 
     def _speed(self, j: int, piece: Piece) -> Fraction:

@@ -17,7 +17,7 @@ import numpy as np
 
 from optsched.families.dmlrs.certificate.kernels import (
     NONE,
-    Options,
+    SlotChoices,
     best_payoff,
     inner_costs,
     outer_costs,
@@ -27,8 +27,8 @@ from optsched.families.dmlrs.certificate.limits import (
     DmlrsLimits,
     PackingPriced,
     Priced,
-    Scale,
     UnitPriced,
+    ValueGrid,
     demands,
 )
 from optsched.families.dmlrs.certificate.links import linked_costs, linked_options
@@ -54,7 +54,7 @@ class LimitsOfJob(NamedTuple):
     mode: Ints  # (S,)
 
 
-class Costs(NamedTuple):
+class WorkerCosts(NamedTuple):
     """What workers of a job cost at one set of prices, in units of 2**-grid."""
 
     by_slot: list[tuple[Ints, ...]]  # for slots from its arrival on, as far as was requested
@@ -65,13 +65,14 @@ class LeafBounds:
     """Computes the bounds of leaves of one instance.
 
     Prices are integers, in value units times 2**grid_bits. Costs are added up on the grid of
-    `Scale`, which is coarser if need be, so that nothing leaves 64 bits; they only fall by that.
+    `ValueGrid`, which is coarser if need be, so that nothing leaves 64 bits; they only fall by
+    that.
     """
 
     def __init__(self, inst: DmlrsInstance, grid_bits: int) -> None:
         self.inst = inst
         a = inst.arrays
-        self.scale = Scale(inst, grid_bits)
+        self.scale = ValueGrid(inst, grid_bits)
         self.linked = inst.locality == "link"
         self.alpha, self.beta = demands(inst)  # (I, R)
         self.capacity = a.capacity[[c[0] for c in a.classes]]  # (C, R)
@@ -96,7 +97,7 @@ class LeafBounds:
         self.memory = max(100, MEMORY // (64 + 32 * max(inst.horizon, len(inst.jobs))))
         self._loads: dict[tuple[object, ...], int] = {}
         self._payoffs: dict[tuple[object, ...], int | None] = {}
-        self._costs: dict[tuple[int, int], Costs] = {}
+        self._costs: dict[tuple[int, int], WorkerCosts] = {}
         self._utilities: dict[int, list[int]] = {}
 
     def _utility(self, i: int, slots: int) -> list[int]:
@@ -228,7 +229,7 @@ class LeafBounds:
                 known[name] = self._options(needs, cost, low, high, mode)
             found.append(known[name])
         width = max(1, max(len(w) for w, _ in found))
-        options = Options(
+        options = SlotChoices(
             work=np.zeros((slots, width), np.int64),
             cost=np.zeros((slots, width), np.int64),
             size=np.array([len(w) for w, _ in found], np.int64),
@@ -261,7 +262,7 @@ class LeafBounds:
         if key not in self._costs:
             if len(self._costs) >= self.memory:
                 self._costs.clear()  # price sets come one after the other
-            self._costs[key] = Costs([], {})
+            self._costs[key] = WorkerCosts([], {})
         costs, known = self._costs[key]
         begin = self.inst.jobs[i].arrival + len(costs)
         part = slice(begin, begin + max(0, slots - len(costs)))

@@ -80,14 +80,14 @@ def machines(inst: DmlrsInstance) -> ClassArrays:
     )
 
 
-class Modes(NamedTuple):
+class SlotModes(NamedTuple):
     """How a job may run in a slot, reading "job"."""
 
     inner: list[tuple[int, int, int]]  # (class, workers, PS) on one machine
     outer: tuple[int, int] | None  # b and B of (3.4) in the smallest numbers; None: it may not
 
 
-def modes(inst: DmlrsInstance, all_: ClassArrays, i: int) -> Modes:
+def modes(inst: DmlrsInstance, all_: ClassArrays, i: int) -> SlotModes:
     """Return how job ``i`` may run in a slot."""
     needs, job = inst.needs[i], inst.jobs[i]
     capacity = [inst.arrays.capacity[c[0]].tolist() for c in inst.arrays.classes]
@@ -101,10 +101,10 @@ def modes(inst: DmlrsInstance, all_: ClassArrays, i: int) -> Modes:
     ]
     spreads = all_.number.sum() > 1 and all_.max_units[:, i].any() and all_.max_ps[:, i].any()
     if not spreads or IMPOSSIBLE in needs.ps_outer:
-        return Modes(inner, None)
+        return SlotModes(inner, None)
     table = enumerate(needs.ps_outer)
     ratio = min((Fraction(ps, n) for n, ps in table if n), default=Fraction(0))
-    return Modes(inner, (ratio.numerator, ratio.denominator))
+    return SlotModes(inner, (ratio.numerator, ratio.denominator))
 
 
 class SlotTerms(NamedTuple):
@@ -179,7 +179,7 @@ class _Slot(NamedTuple):
         return self.all.get((row, self.job, self.slot, c, other), 0)
 
 
-def _by_job(all_: ClassArrays, i: int, here: _Slot, terms: SlotTerms, ways: Modes) -> int:
+def _by_job(all_: ClassArrays, i: int, here: _Slot, terms: SlotTerms, ways: SlotModes) -> int:
     """Return what a job that is not complete earns at most in the slot, reading "job"."""
     paid = here.of(RelaxationRow.WORKERS)
     best = 0

@@ -1,7 +1,7 @@
 """Integer kernels of the checker: cheapest placements, and a label-setting dynamic program.
 
 Labels (work, cost) with dominance give the best payoff of one job (Desrochers and Soumis, 1988),
-written independently of the solver. All numbers are ``int64``. `limits.Scale` chooses units so
+written independently of the solver. All numbers are ``int64``. `limits.ValueGrid` chooses units so
 that no sum of costs here reaches ``NONE`` (2**62), and an entry ``NONE`` plus any cost stays below
 2**63. A job's work is below 2**56, that of one slot's workers below twice that; amounts of
 resources are at most 2**50.
@@ -26,7 +26,7 @@ SURROGATE = 2**20  # the whole of a resource, in the one measure of size that bo
 NARROW = 2**42  # capacities from here on are measured without their last digits
 
 
-class Options(NamedTuple):
+class SlotChoices(NamedTuple):
     """What a job may run in each of S slots."""
 
     work: Ints  # (S, options) that it does
@@ -206,13 +206,13 @@ def slot_options(
 
 @kernel(error_model="numpy")
 def best_payoff(
-    options: Options, total: int, utility: Ints, first: int, last: int, floor: int
+    options: SlotChoices, total: int, utility: Ints, first: int, last: int, floor: int
 ) -> int:
     """Return the greatest value - cost of a schedule that completes in first..last.
 
     Parameters
     ----------
-    options : Options
+    options : SlotChoices
         What each slot may run; none must after ``last``.
     total : int
         Work of the job; a schedule may do more.

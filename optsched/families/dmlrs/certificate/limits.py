@@ -1,8 +1,8 @@
 """Overflow analysis of the checker's integers: limits of a leaf, prices, and the grid of values.
 
 The kernels of the checker are compiled, and count in 64 bits. Bounds on the magnitude of every sum
-(Moore, 1966) prove that nothing leaves that range: `Scale` chooses the grid of values accordingly,
-for any instance and prices.
+(Moore, 1966) prove that nothing leaves that range: `ValueGrid` chooses the grid of values
+accordingly, for any instance and prices.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class PackingPriced:
 Priced = CapacityPriced | UnitPriced | PackingPriced
 
 
-class Scale:
+class ValueGrid:
     """The grid on which values and costs are added up, and how large they are on it.
 
     Attributes

@@ -8,7 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.families.dmlrs.certificate.kernels import INNER_ONLY, NONE
-from optsched.families.dmlrs.certificate.limits import DmlrsLimits, PackingPriced, Scale, demands
+from optsched.families.dmlrs.certificate.limits import (
+    DmlrsLimits,
+    PackingPriced,
+    ValueGrid,
+    demands,
+)
 from optsched.families.dmlrs.certificate.slots import MOST_JOBS, best_packing
 from optsched.families.dmlrs.instance import IMPOSSIBLE, LARGEST_UNITS
 from optsched.numbers.arrays import Ints
@@ -22,7 +27,7 @@ class Packings:
 
     def __init__(
         self,
-        scale: Scale,
+        scale: ValueGrid,
         capacity: Ints,
         count: Ints,
         tables: list[tuple[Ints, Ints]],

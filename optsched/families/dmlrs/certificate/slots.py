@@ -2,8 +2,8 @@
 
 Every job sits on at most one machine, together with its parameter servers (PS). Branch and bound
 finds the best load of every set of jobs (Horowitz and Sahni, 1974), and a dynamic program assigns
-sets to machines (Held and Karp, 1962). All numbers are ``int64``; `limits.Scale` refuses values of
-which a sum here would reach ``NONE`` (2**62).
+sets to machines (Held and Karp, 1962). All numbers are ``int64``; `limits.ValueGrid` refuses
+values of which a sum here would reach ``NONE`` (2**62).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_JOBS = 12  # with a price in one slot: above it, there are too many sets
 MOST_STEPS = 1_000_000  # of the searches on one class of machines
 
 
-class Options(NamedTuple):
+class MachineJobs(NamedTuple):
     """n jobs on one machine, each with up to N workers; R resources."""
 
     net_value: Ints  # (n, N + 1) of this many workers; -NONE: not allowed
@@ -83,7 +83,7 @@ def set_values(net_value: Ints, load: Ints, capacity: Ints, forced: int) -> Ints
     for j in range(n):
         most[j] = max(0, net_value[j, 1:].max())
     size, density, order, whole = measured(net_value, load, capacity, most)
-    options = Options(net_value, load, size, most, density)
+    options = MachineJobs(net_value, load, size, most, density)
     value, closure = np.full(1 << n, -NONE, np.int64), np.empty(1 << n, np.int64)
     value[0] = closure[0] = 0
     # no literals: for each, numba compiles what it is handed to anew
@@ -114,7 +114,7 @@ def measured(
 
     Returns the size of every option, rounded down, the greatest density of every job, rounded up,
     the jobs by falling density, and the size of the machine, which has ``capacity`` (R,). The
-    others as in `Options`.
+    others as in `MachineJobs`.
     """
     n, numbers = net_value.shape
     resources = capacity.size
@@ -170,7 +170,7 @@ def promised(most: Ints, density: Ints, members: Ints, first: int, left: int) ->
 
 @kernel
 def best_of_set(
-    options: Options, capacity: Ints, members: Ints, whole: int, floor: int, steps: int
+    options: MachineJobs, capacity: Ints, members: Ints, whole: int, floor: int, steps: int
 ) -> tuple[int, int]:
     """Return the greatest value above ``floor`` with workers of all ``members``, else ``floor``.
 

@@ -27,7 +27,7 @@ from optsched.families.dmlrs.certificate.format import (
     WorkersSplit,
 )
 from optsched.families.dmlrs.certificate.limits import CapacityPriced
-from optsched.families.dmlrs.optimum.relaxations.at_nodes import Mode
+from optsched.families.dmlrs.optimum.relaxations.at_nodes import LocalityRestriction
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitPriceBranching
 from optsched.numbers.arrays import Floats, Ints
@@ -106,7 +106,7 @@ def _prices(
 SPLITS: dict[type, Callable[..., Split]] = {
     Completion: CompletionSplit,
     Workers: WorkersSplit,
-    Mode: ModeSplit,
+    LocalityRestriction: ModeSplit,
 }
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from optsched.engine.progress import Progress
-from optsched.families.dmlrs.certificate.declared import Modes, RelaxationRow, machines, modes
+from optsched.families.dmlrs.certificate.declared import RelaxationRow, SlotModes, machines, modes
 from optsched.families.dmlrs.certificate.format import DmlrsCertificate, RelaxedPrices
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.numbers.arrays import Floats, Ints
@@ -87,7 +87,7 @@ class _RelaxationProgram:
 
     def _by_job(self, i: int, time: Ints, still: Ints, inner: float, outer: float) -> None:
         lp, all_, job = self.lp, self.all, self.inst.jobs[i]
-        ways: Modes = modes(self.inst, all_, i)
+        ways: SlotModes = modes(self.inst, all_, i)
         workers = self._rows(RelaxationRow.WORKERS, i, time)  # (3.2)
         lp.put(workers[:, 0], still, -job.chunks)
         mode = lp.rows(len(time), 1)  # (Fact 1)

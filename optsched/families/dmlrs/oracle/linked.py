@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.families.dmlrs.instance import DmlrsInstance
-from optsched.families.dmlrs.oracle.request import Offers, Request
+from optsched.families.dmlrs.oracle.request import Request, SlotOffers
 from optsched.families.dmlrs.oracle.schedule import Best, Oracle
 from optsched.families.dmlrs.oracle.work_over_slots import join_hull, possible_ends
 from optsched.numbers.argsort import rank
@@ -124,7 +124,7 @@ def slot_costs(slot: int, job: Request, machines: PricedMachines) -> Floats:
 
 
 @kernel
-def linked_options(t: int, job: Request, table: Floats, offers: Offers) -> None:
+def linked_options(t: int, job: Request, table: Floats, offers: SlotOffers) -> None:
     """Fill in what a slot offers, work and cost rising, dominated options left out.
 
     ``t`` counts from the arrival on; ``table`` (K + 1, K + 1) is of `slot_costs`. Equal options:
@@ -165,7 +165,7 @@ def linked_options(t: int, job: Request, table: Floats, offers: Offers) -> None:
 
 @kernel
 def linked_slots(
-    job: Request, machines: PricedMachines, cutoff: float, offers: Offers, abandoned: Ints
+    job: Request, machines: PricedMachines, cutoff: float, offers: SlotOffers, abandoned: Ints
 ) -> tuple[int, float]:
     """Open slots for what they offer; see `slot_offers.open_slots`.
 

@@ -101,7 +101,7 @@ class CompletionWindow(NamedTuple):
     # most, have the price ``together[t, n]``, and those of the machines are for outer placements
 
 
-class Offers(NamedTuple):
+class SlotOffers(NamedTuple):
     """What the slots from the arrival on offer, and in which of them a completion may be best."""
 
     work: Ints  # (T, O) of the options, ascending

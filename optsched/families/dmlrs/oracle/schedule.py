@@ -19,9 +19,9 @@ import numpy as np
 from optsched.families.dmlrs.oracle.request import (
     CompletionWindow,
     Labels,
-    Offers,
     Request,
     Scratch,
+    SlotOffers,
 )
 from optsched.families.dmlrs.oracle.slot_offers import open_slots
 from optsched.families.dmlrs.oracle.work_over_slots import TOO_MANY_LABELS, search
@@ -58,7 +58,7 @@ class Oracle:
         self.whole = CompletionWindow(0, horizon - 1)
         self.amount = np.zeros(horizon, np.int64)
         self.entries = np.empty((2 * horizon * most, 4), np.int64)  # never more PS than workers
-        self.offers = Offers.empty(horizon, self.options(most))
+        self.offers = SlotOffers.empty(horizon, self.options(most))
         self.scratch = Scratch.empty(machines, most)
         self.labels = Labels.empty(horizon, LABELS)
 

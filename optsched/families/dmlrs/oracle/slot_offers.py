@@ -11,7 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from optsched.families.dmlrs.oracle.request import CompletionWindow, Hosts, Offers, Request, Scratch
+from optsched.families.dmlrs.oracle.request import (
+    CompletionWindow,
+    Hosts,
+    Request,
+    Scratch,
+    SlotOffers,
+)
 from optsched.families.dmlrs.oracle.slot_placements import open_slot
 from optsched.families.dmlrs.oracle.work_over_slots import join_hull, possible_ends, slot_options
 from optsched.numbers.arrays import Ints
@@ -30,7 +36,7 @@ def open_slots(
     cutoff: float,
     amount: Ints,
     entries: Ints,
-    offers: Offers,
+    offers: SlotOffers,
     scratch: Scratch,
 ) -> tuple[int, float]:
     """Open the slots from the arrival on, for what they offer or to place a schedule.
@@ -70,7 +76,7 @@ def _open_slots(arguments: tuple[Any, ...]) -> tuple[int, float]:
         CompletionWindow(*arguments[16:21]),
     )
     cutoff, amount, entries = arguments[21:24]
-    offers, scratch = Offers(*arguments[24:32]), Scratch(*arguments[32:])
+    offers, scratch = SlotOffers(*arguments[24:32]), Scratch(*arguments[32:])
     limits, most_together = window.limits, window.most_together
     parts, numbers = scratch.parts, scratch.numbers
     limited, placing = limits.shape[1] > 0, entries.shape[0] > 0

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.dmlrs.oracle.request import CompletionWindow, Labels, Offers, Request
+from optsched.families.dmlrs.oracle.request import CompletionWindow, Labels, Request, SlotOffers
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.slots import plain_int
@@ -21,7 +21,7 @@ from optsched.scheduling.oracle.workload import EQUAL, hull_insert
 
 @kernel
 def slot_options(
-    t: int, job: Request, costs: Floats, inner_last: int, outer_last: int, offers: Offers
+    t: int, job: Request, costs: Floats, inner_last: int, outer_last: int, offers: SlotOffers
 ) -> None:
     """Merge the two ways to work in a slot into its options, with rising work and rising cost.
 
@@ -67,7 +67,9 @@ def slot_options(
 
 
 @kernel(error_model="numpy")
-def join_hull(t: int, job: Request, offers: Offers, held: int, certain: float) -> tuple[int, float]:
+def join_hull(
+    t: int, job: Request, offers: SlotOffers, held: int, certain: float
+) -> tuple[int, float]:
     """Join the lower convex hull of a slot's options, and (0, 0), with that of the slots before it.
 
     So ``offers.promise`` of a completion in the slot is known. Returns how many segments there are,
@@ -95,7 +97,7 @@ def join_hull(t: int, job: Request, offers: Offers, held: int, certain: float) -
 
 
 @kernel
-def possible_ends(opened: int, cutoff: float, certain: float, offers: Offers) -> int:
+def possible_ends(opened: int, cutoff: float, certain: float, offers: SlotOffers) -> int:
     """Fill ``offers.ends`` with the slots in which a completion may be best; return how many."""
     promise, found = offers.promise[0], 0
     for t in range(opened):
@@ -115,7 +117,7 @@ def search(
     found: int,
     certain: float,
     cutoff: float,
-    offers: Offers,
+    offers: SlotOffers,
     labels: Labels,
     amount: Ints,
 ) -> tuple[float, int]:

@@ -11,7 +11,7 @@ from optsched.families.dmlrs.policies.common import ArrivedJob, Baseline, Shared
 from optsched.numbers.streams import Streams
 from optsched.problem import Prior
 from optsched.scheduling.online.filling import progressive_filling
-from optsched.scheduling.online.pool import Held
+from optsched.scheduling.online.pool import HeldMachines
 
 
 class Fifo(Baseline):
@@ -65,7 +65,7 @@ class Fifo(Baseline):
             self.held[i] = held
 
 
-def _placed(machines: SharedMachines, task: ArrivedJob, number: int) -> Held | None:
+def _placed(machines: SharedMachines, task: ArrivedJob, number: int) -> HeldMachines | None:
     """Place ``number`` workers on one machine if that is possible, else round robin."""
     return machines.alone(task, number, number) or machines.deal(task, number)
 
@@ -90,7 +90,7 @@ class Drf(Baseline):
         given = progressive_filling(self.machines, self.machines, list(known.values()))
         for i, workers, ps in zip(known, *given, strict=True):
             if workers.any():
-                held = self.machines.settle(self.tasks[i], Held(workers, ps))
+                held = self.machines.settle(self.tasks[i], HeldMachines(workers, ps))
                 if held is not None:
                     self.held[i] = held
 

@@ -13,7 +13,7 @@ from optsched.numbers.streams import Streams
 from optsched.problem import Information, Prior
 from optsched.scheduling.jobs import Arrivals
 from optsched.scheduling.online.filling import ElasticJob, compile_kernels
-from optsched.scheduling.online.pool import Counts, Held, Pool, in_units
+from optsched.scheduling.online.pool import Counts, HeldMachines, Pool, in_units
 from optsched.scheduling.online.queues import Backlog
 from optsched.scheduling.placement import Placement
 
@@ -33,7 +33,7 @@ class ArrivedJob:
         needs = Needs.of(job, slot_seconds)
         return cls(job, needs, in_units(job.worker_demand), in_units(job.ps_demand))
 
-    def work(self, held: Held) -> int:
+    def work(self, held: HeldMachines) -> int:
         """Return the work done in a slot on the machines that are held."""
         rate = self.needs.outer if held.only is None else self.needs.inner
         return int(held.workers.sum()) * rate
@@ -49,12 +49,12 @@ class ArrivedJob:
 class SharedMachines(Pool):
     """The machines, shared by workers and parameter servers (PS)."""
 
-    def give_held(self, task: ArrivedJob, held: Held) -> None:
+    def give_held(self, task: ArrivedJob, held: HeldMachines) -> None:
         """Take a job off its machines."""
         self.give(task.worker_demand, held.workers)
         self.give(task.ps_demand, held.ps)
 
-    def deal(self, task: ArrivedJob, number: int) -> Held | None:
+    def deal(self, task: ArrivedJob, number: int) -> HeldMachines | None:
         """Place ``number`` workers and their PS round robin; None, and nothing, if not all fit."""
         m = task.needs.ps_outer[number]
         if m == IMPOSSIBLE or self.max_units(task.worker_demand, number).sum() < number:
@@ -62,13 +62,13 @@ class SharedMachines(Pool):
         before, start = self.free.copy(), self.next
         workers = self.place(task.worker_demand, number)
         if self.max_units(task.ps_demand, m).sum() >= m:
-            held = self.settle(task, Held(workers, self.place(task.ps_demand, m)))
+            held = self.settle(task, HeldMachines(workers, self.place(task.ps_demand, m)))
             if held is not None:
                 return held
         self.free, self.next = before, start
         return None
 
-    def settle(self, task: ArrivedJob, held: Held) -> Held | None:
+    def settle(self, task: ArrivedJob, held: HeldMachines) -> HeldMachines | None:
         """Mend what happens to sit on one machine, at the inner rate, which may need more PS.
 
         PS are added if there is room for them, else workers are taken away; None (and everything
@@ -84,7 +84,7 @@ class SharedMachines(Pool):
         self.give_held(task, held)
         return self._put(task, n, h) if n else None
 
-    def alone(self, task: ArrivedJob, fewest: int, most: int) -> Held | None:
+    def alone(self, task: ArrivedJob, fewest: int, most: int) -> HeldMachines | None:
         """Place as many workers as one machine holds with their PS, on that which holds most.
 
         None, and nothing, if no machine holds ``fewest``; ties go to the lowest number.
@@ -98,13 +98,13 @@ class SharedMachines(Pool):
                     return self._put(task, n, int(fits[0]))
         return None
 
-    def _put(self, task: ArrivedJob, number: int, h: int) -> Held:
+    def _put(self, task: ArrivedJob, number: int, h: int) -> HeldMachines:
         """Put ``number`` workers and their PS on machine ``h``; they must fit."""
         workers, ps = np.zeros((2, len(self.free)), np.int64)
         workers[h], ps[h] = number, task.needs.ps_inner[number]
         self.take(task.worker_demand, workers)
         self.take(task.ps_demand, ps)
-        return Held(workers, ps)
+        return HeldMachines(workers, ps)
 
 
 class Baseline(ABC):
@@ -125,7 +125,7 @@ class Baseline(ABC):
         self.machines = SharedMachines(public.capacity)
         self.tasks: dict[int, ArrivedJob] = {}
         self.backlog = Backlog()
-        self.held: dict[int, Held] = {}
+        self.held: dict[int, HeldMachines] = {}
 
     def step(self, event: Arrivals) -> dict[int, Placement]:
         """Place the workers and PS of one slot."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optsched.families.oasis.policies.common import ArrivedJob, Baseline, FixedNumber
 from optsched.scheduling.online.filling import progressive_filling
-from optsched.scheduling.online.pool import Held
+from optsched.scheduling.online.pool import HeldMachines
 
 
 class Fifo(FixedNumber):
@@ -57,5 +57,5 @@ class Drf(Baseline):
         order = sorted(self.backlog)
         requests = [self.tasks[i].upto(self.backlog.missing[i]) for i in order]
         workers, ps = progressive_filling(self.cluster.workers, self.cluster.servers, requests)
-        held = {i: Held(workers[j], ps[j]) for j, i in enumerate(order)}
+        held = {i: HeldMachines(workers[j], ps[j]) for j, i in enumerate(order)}
         self.held = {i: h for i, h in held.items() if h.number}

@@ -14,7 +14,7 @@ from optsched.numbers.streams import Streams
 from optsched.problem import Information, Prior
 from optsched.scheduling.jobs import Arrivals
 from optsched.scheduling.online.filling import ElasticJob, compile_kernels
-from optsched.scheduling.online.pool import Held, Pool, in_units
+from optsched.scheduling.online.pool import HeldMachines, Pool, in_units
 from optsched.scheduling.online.queues import Backlog
 from optsched.scheduling.online.round_robin import first_fit
 from optsched.scheduling.placement import Placement
@@ -43,7 +43,7 @@ class ArrivedJob:
         return ElasticJob(q.worker_demand, q.ps_demand, q.ps, min(q.most, most))
 
 
-class Cluster:
+class TwoSidedCluster:
     """The machines of both sides."""
 
     def __init__(self, platform: Platform) -> None:
@@ -61,30 +61,32 @@ class Cluster:
         n = self.workers.holds(q.worker_demand, q.most)
         return q.served(n, self.servers.holds(q.ps_demand, int(q.ps[n])))
 
-    def place(self, task: ArrivedJob, number: int) -> Held | None:
+    def place(self, task: ArrivedJob, number: int) -> HeldMachines | None:
         """Place ``number`` workers and their PS round robin; None, and nothing, if not all fit."""
         q, m = task.request, int(task.request.ps[number])
         if self.workers.max_units(q.worker_demand, number).sum() < number:
             return None
         if self.servers.max_units(q.ps_demand, m).sum() < m:
             return None
-        return Held(self.workers.place(q.worker_demand, number), self.servers.place(q.ps_demand, m))
+        return HeldMachines(
+            self.workers.place(q.worker_demand, number), self.servers.place(q.ps_demand, m)
+        )
 
-    def take(self, task: ArrivedJob, held: Held) -> None:
+    def take(self, task: ArrivedJob, held: HeldMachines) -> None:
         """Put a job exactly where ``held`` states; it must fit."""
         self.workers.take(task.request.worker_demand, held.workers)
         self.servers.take(task.request.ps_demand, held.ps)
 
-    def give(self, task: ArrivedJob, held: Held) -> None:
+    def give(self, task: ArrivedJob, held: HeldMachines) -> None:
         """Take a job off its machines."""
         self.workers.give(task.request.worker_demand, held.workers)
         self.servers.give(task.request.ps_demand, held.ps)
 
-    def shrink(self, task: ArrivedJob, held: Held, number: int) -> Held:
+    def shrink(self, task: ArrivedJob, held: HeldMachines, number: int) -> HeldMachines:
         """Keep ``number`` of the workers and the PS they need; those on the last machines go."""
         self.give(task, held)
         ps = int(task.request.ps[number])
-        less = Held(first_fit(held.workers, number), first_fit(held.ps, ps))
+        less = HeldMachines(first_fit(held.workers, number), first_fit(held.ps, ps))
         self.take(task, less)
         return less
 
@@ -107,10 +109,10 @@ class Baseline(ABC):
         """Begin with an empty cluster."""
         compile_kernels()
         self.platform, self.streams = public, streams
-        self.cluster = Cluster(public)
+        self.cluster = TwoSidedCluster(public)
         self.tasks: dict[int, ArrivedJob] = {}
         self.backlog = Backlog()
-        self.held: dict[int, Held] = {}
+        self.held: dict[int, HeldMachines] = {}
 
     def step(self, event: Arrivals) -> dict[int, Placement]:
         """Place the workers and PS of one slot."""

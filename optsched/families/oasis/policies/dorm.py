@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from optsched.families.oasis.instance import Platform
-from optsched.families.oasis.policies.common import ArrivedJob, Baseline, Cluster
+from optsched.families.oasis.policies.common import ArrivedJob, Baseline, TwoSidedCluster
 from optsched.families.oasis.policies.dorm_program import Allocation, DormSide, Resizing, resize
 from optsched.numbers.resources import equal_machines
 from optsched.numbers.streams import Streams
 from optsched.problem import Prior
 from optsched.scheduling.online.filling import progressive_filling, unit_shares
-from optsched.scheduling.online.pool import UNIT, Counts, Held, Pool
+from optsched.scheduling.online.pool import UNIT, Counts, HeldMachines, Pool
 from optsched.scheduling.online.round_robin import first_fit
 
 
@@ -63,7 +63,7 @@ class Dorm(Baseline):
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:
         """Begin with an empty cluster."""
         super().start(public, prior, streams)
-        self.idle = Cluster(public)  # stays empty
+        self.idle = TwoSidedCluster(public)  # stays empty
         self.worker_classes = [np.array(c) for c in equal_machines(public.worker_capacity)]
         self.ps_classes = [np.array(c) for c in equal_machines(public.ps_capacity)]
 
@@ -90,7 +90,7 @@ class Dorm(Baseline):
                 if held.number:
                     self.held[i] = held
 
-    def _unfold(self, task: ArrivedJob, new: Allocation, j: int) -> Held:
+    def _unfold(self, task: ArrivedJob, new: Allocation, j: int) -> HeldMachines:
         """Put a job's workers and PS on single machines, as near as possible to its classes."""
         q, cluster, number = task.request, self.cluster, int(new.number[j])
         max_units = cluster.workers.max_units(q.worker_demand, number)
@@ -98,7 +98,7 @@ class Dorm(Baseline):
         max_units = cluster.servers.max_units(q.ps_demand, int(q.ps[number]))
         number = q.served(int(workers.sum()), int(max_units.sum()))
         servers = _fill(max_units, self.ps_classes, new.servers[j], int(q.ps[number]))
-        held = Held(first_fit(workers, number), servers)
+        held = HeldMachines(first_fit(workers, number), servers)
         cluster.take(task, held)
         return held
 

@@ -25,7 +25,7 @@ NEVER = 2**61  # the end of a window that has none
 
 
 @dataclass(frozen=True)
-class Pricing:
+class GridPrices:
     """Prices on a grid: integers in units of 2**-bits of the summed objective."""
 
     times: Sequence[int]  # breakpoints, ascending
@@ -33,7 +33,7 @@ class Pricing:
     bits: int
 
 
-class Starts(NamedTuple):
+class StartCosts(NamedTuple):
     """Jobs as the kernel takes them: a start costs weight * max(floor, s - arrival + shift) / unit.
 
     Where numbers are too large for 64 bits, arrays hold Python's integers.
@@ -60,7 +60,7 @@ class BoundEvaluator:
         self.high = [NEVER] * len(inst.jobs)
         self.demand = [tuple(job.tasks * d for d in job.need) for job in inst.jobs]
 
-    def sum(self, pricing: Pricing) -> int | None:
+    def sum(self, pricing: GridPrices) -> int | None:
         """Return the bound on the summed objective times 2**bits, rounded down; None: no start.
 
         ``low`` and ``high`` are the windows of the starts.
@@ -85,7 +85,7 @@ class BoundEvaluator:
             made = np.array(values, np.int64 if small else object)
             return made if width is None else made.reshape(-1, width)
 
-        jobs = Starts(
+        jobs = StartCosts(
             low=array(self.low),
             high=array(self.high),
             arrival=array([c.arrival for c in self.costs]),
@@ -103,12 +103,12 @@ class BoundEvaluator:
 
 
 @kernel
-def minima(jobs: Starts, times: Ints, price: Ints, cumulative: Ints, found: Ints) -> None:
+def minima(jobs: StartCosts, times: Ints, price: Ints, cumulative: Ints, found: Ints) -> None:
     """Write into ``found`` the least cost with charge of every job, rounded down.
 
     Parameters
     ----------
-    jobs : Starts
+    jobs : StartCosts
     times : shape (B + 1,)
         Breakpoints.
     price, cumulative : shape (K, B + 1)

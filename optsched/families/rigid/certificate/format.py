@@ -21,7 +21,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeInt
 
-from optsched.families.rigid.certificate.bound import BoundEvaluator, Pricing
+from optsched.families.rigid.certificate.bound import BoundEvaluator, GridPrices
 from optsched.families.rigid.instance import LATEST, RigidInstance
 from optsched.problem import Frozen
 from optsched.proofs.grid import float_below
@@ -148,7 +148,7 @@ def leaf_bounds(inst: RigidInstance, certificate: RigidCertificate) -> Iterator[
         leaf = nodes[k]
         assert isinstance(leaf, Leaf)
         prices = certificate.prices[leaf.prices]
-        found = evaluation.sum(Pricing(prices.times, prices.price, certificate.grid_bits))
+        found = evaluation.sum(GridPrices(prices.times, prices.price, certificate.grid_bits))
         yield None if found is None else Fraction(found, 2**certificate.grid_bits)
 
 

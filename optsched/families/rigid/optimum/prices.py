@@ -23,7 +23,7 @@ SHRINK = 0.8
 AVERAGE = 0.1  # weight of the newest starts in their average
 
 
-class Priced(NamedTuple):
+class PricedJobs(NamedTuple):
     """Jobs as the kernel takes them: cost is rate * max(floor, s - arrival + shift)."""
 
     low: Ints  # (n,) earliest start, in seconds
@@ -38,13 +38,13 @@ class Priced(NamedTuple):
 
 @kernel
 def cheapest(
-    jobs: Priced, i: int, times: Ints, price: Floats, cumulative: Floats
+    jobs: PricedJobs, i: int, times: Ints, price: Floats, cumulative: Floats
 ) -> tuple[float, int, int, int]:
     """Return the least cost with charge of job ``i``, the start, and where start and end are.
 
     Parameters
     ----------
-    jobs : Priced
+    jobs : PricedJobs
     i : int
     times : shape (B + 1,)
         Breakpoints.
@@ -93,7 +93,7 @@ def cheapest(
 
 @kernel
 def evaluate(
-    jobs: Priced, times: Ints, price: Floats, capacity: Floats, starts: Ints, use: Floats
+    jobs: PricedJobs, times: Ints, price: Floats, capacity: Floats, starts: Ints, use: Floats
 ) -> float:
     """Return the Lagrangian bound at some prices.
 
@@ -142,7 +142,7 @@ def evaluate(
 
 @kernel
 def ascend(
-    jobs: Priced,
+    jobs: PricedJobs,
     times: Ints,
     price: Floats,
     capacity: Floats,

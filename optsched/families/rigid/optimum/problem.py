@@ -12,7 +12,7 @@ import numpy as np
 
 from optsched.families.rigid.certificate.format import Prices
 from optsched.families.rigid.instance import Cost, RigidInstance, RigidSchedule
-from optsched.families.rigid.optimum.prices import Priced
+from optsched.families.rigid.optimum.prices import PricedJobs
 from optsched.families.rigid.optimum.search import Load, listed, queue
 from optsched.numbers.arrays import Floats, Ints
 from optsched.problem import InputError
@@ -36,7 +36,7 @@ class RigidProblem:
                 "jobs times nodes; pool the capacity (packed: false), or take a window of the log"
             )
         costs = [Cost(inst.objective, job) for job in inst.jobs]
-        self.jobs = Priced(
+        self.jobs = PricedJobs(
             a.arrival,
             np.full(self.n, NEVER),
             a.arrival,
@@ -85,7 +85,7 @@ class RigidProblem:
         number = max(1, min(intervals, end - first))
         return np.unique(np.linspace(first, max(end, first + 1), number + 1).astype(np.int64))
 
-    def windows(self, low: Ints, high: Ints) -> Priced:
+    def windows(self, low: Ints, high: Ints) -> PricedJobs:
         """Return the jobs with other windows of their starts."""
         return self.jobs._replace(low=low, high=high)
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.rigid.optimum.prices import Priced
+from optsched.families.rigid.optimum.prices import PricedJobs
 from optsched.families.rigid.optimum.timeline import earliest, insert, opened, remove
 from optsched.families.rigid.profile import holds
 from optsched.numbers.arrays import Floats, Ints
@@ -46,7 +46,7 @@ class ListQueue(NamedTuple):
     number: Ints  # (3,) jobs that have arrived, that wait, that run
 
 
-def queue(order: Ints, jobs: Priced, load: Load) -> ListQueue:
+def queue(order: Ints, jobs: PricedJobs, load: Load) -> ListQueue:
     """Return the queue before anything has arrived; ``order`` has shape (n,), jobs by priority."""
     n = order.size
     rank = np.empty(n, np.int64)
@@ -59,7 +59,7 @@ def queue(order: Ints, jobs: Priced, load: Load) -> ListQueue:
 
 @kernel
 def listed(
-    line: ListQueue, jobs: Priced, load: Load, most: int, start: Ints, allocation: Ints
+    line: ListQueue, jobs: PricedJobs, load: Load, most: int, start: Ints, allocation: Ints
 ) -> int:
     """Start jobs by priority whenever something ends or arrives: list scheduling.
 
@@ -69,7 +69,7 @@ def listed(
     ----------
     line : Queue
         Is taken on, until all jobs have ended or some steps have been made.
-    jobs : Priced
+    jobs : PricedJobs
     load : Load
     most : int
         About this many elementary steps.
@@ -147,7 +147,7 @@ def listed(
 
 
 @kernel
-def total(jobs: Priced, late: float, start: Ints) -> float:
+def total(jobs: PricedJobs, late: float, start: Ints) -> float:
     """Return what a schedule costs; ``late`` is what a second of the makespan costs.
 
     ``start`` has shape (n,).
@@ -171,13 +171,13 @@ class Walk(NamedTuple):
 
 @kernel
 def shake(
-    jobs: Priced, load: Load, late: float, walk: Walk, key: Floats, draws: Floats, heat: float
+    jobs: PricedJobs, load: Load, late: float, walk: Walk, key: Floats, draws: Floats, heat: float
 ) -> int:
     """Go on with the large neighborhood search for some rounds.
 
     Parameters
     ----------
-    jobs : Priced
+    jobs : PricedJobs
     load : Load
     late : float
         What a second of the makespan costs.

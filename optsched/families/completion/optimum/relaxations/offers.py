@@ -22,7 +22,7 @@ ALIKE = 4  # durations that differ by less than 2**-4 of themselves are grouped
 COLUMNS = 6  # of a way: duration, type of worker, workers, together, type of PS, number of PS
 
 
-class Offers(NamedTuple):
+class JobRuns(NamedTuple):
     """Ways to run of all J jobs, one job after the other; of each by type of worker and duration.
 
     Those with the same type that last about as long are a group.
@@ -89,21 +89,21 @@ def offers_of_job(tables: OfferTables, durations: Ints) -> Ints:
     return rows[np.lexsort((*rows.T[::-1], rows[:, 1]))]
 
 
-def joined(parts: list[Ints]) -> Offers:
+def joined(parts: list[Ints]) -> JobRuns:
     """Put the ways of all jobs one after the other."""
     first = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
     every = np.concatenate([np.empty((0, COLUMNS), np.int64), *parts])
     duration, kind, workers, together, ps_kind, ps = np.ascontiguousarray(every.T)
     groups, begin = _groups(first, duration, kind)
     fewest = np.minimum.reduceat(workers, begin[:-1]) if len(every) else begin[:-1]
-    return Offers(first, duration, kind, workers, together, ps_kind, ps, groups, begin, fewest)
+    return JobRuns(first, duration, kind, workers, together, ps_kind, ps, groups, begin, fewest)
 
 
 @kernel
 def _groups(first: Ints, duration: Ints, worker_type: Ints) -> tuple[Ints, Ints]:
     """Return where the groups of each job (J + 1,), and the ways of each group (Q + 1,) begin.
 
-    ``first`` (J + 1,), ``duration`` (G,) in slots and ``worker_type`` (G,) are those of `Offers`.
+    ``first`` (J + 1,), ``duration`` (G,) in slots and ``worker_type`` (G,) are those of `JobRuns`.
     """
     of_job, group = np.zeros(first.size, np.int64), np.empty(duration.size + 1, np.int64)
     number = 0

@@ -31,7 +31,7 @@ import numpy as np
 
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Types
-from optsched.families.completion.optimum.relaxations.offers import Offers
+from optsched.families.completion.optimum.relaxations.offers import JobRuns
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.process import work_units
@@ -46,7 +46,7 @@ class Times(NamedTuple):
     block: Ints  # (L,) of each slot
 
 
-class Costs(NamedTuple):
+class BlockCosts(NamedTuple):
     """What one worker or PS costs up to the beginning of each block, and of a slot in it.
 
     The last is behind all blocks, where no slot has a price.
@@ -79,7 +79,7 @@ class Answers(NamedTuple):
 def _rent(sums: Floats, slot: Floats, kind: int, a: int, x: int, b: int, y: int) -> float:
     """Return what one costs from x slots after block a began to y slots after block b did.
 
-    ``sums`` and ``slot`` (K, B + 1) are `Costs` of one side.
+    ``sums`` and ``slot`` (K, B + 1) are `BlockCosts` of one side.
     """
     return float(sums[kind, b] + y * slot[kind, b] - sums[kind, a] - x * slot[kind, a])
 
@@ -91,7 +91,7 @@ def _block(times: Times, t: int) -> int:
 
 
 @kernel
-def _cost(way: Way, weight: float, t: int, times: Times, costs: Costs) -> float:
+def _cost(way: Way, weight: float, t: int, times: Times, costs: BlockCosts) -> float:
     """Return weight * completion + cost of a way to run that starts in slot t."""
     end, last = t + way.duration, times.block.size
     a, b = _block(times, t), _block(times, end)
@@ -106,7 +106,7 @@ def _cost(way: Way, weight: float, t: int, times: Times, costs: Costs) -> float:
 
 @kernel
 def _least(
-    way: Way, weight: float, arrival: int, times: Times, costs: Costs, limit: float
+    way: Way, weight: float, arrival: int, times: Times, costs: BlockCosts, limit: float
 ) -> tuple[float, int]:
     """Return the least weight * completion + cost of a way to run, and its first slot.
 
@@ -138,7 +138,7 @@ def _least(
 
 
 @kernel
-def _way(offers: Offers, k: int) -> Way:
+def _way(offers: JobRuns, k: int) -> Way:
     """Return way k of all."""
     m, n = offers.worker_type[k], offers.workers[k]
     return Way(offers.duration[k], m, n, offers.kind[k], offers.ps[k])
@@ -146,12 +146,12 @@ def _way(offers: Offers, k: int) -> Way:
 
 @kernel(nogil=True)
 def sweep(
-    offers: Offers,
+    offers: JobRuns,
     arrival: Ints,
     weight: Floats,
     chosen: Ints,
     times: Times,
-    costs: Costs,
+    costs: BlockCosts,
     demand: tuple[Floats, Floats],
     answers: Answers,
     usage: Floats,
@@ -160,7 +160,7 @@ def sweep(
 
     Parameters
     ----------
-    offers : Offers
+    offers : JobRuns
     arrival : shape (J,)
         First slot of each job.
     weight : shape (J,)
@@ -215,7 +215,7 @@ class PiecewisePrices:
     ----------
     inst : CompletionInstance
     types : Types
-    offers : Offers
+    offers : JobRuns
     edges : shape (B + 1,)
         First slots of the blocks of time, and the first slot from which on nothing has a price.
     shape : shape (B, R)
@@ -229,7 +229,7 @@ class PiecewisePrices:
     """
 
     def __init__(
-        self, inst: CompletionInstance, types: Types, offers: Offers, edges: Ints, shape: Floats
+        self, inst: CompletionInstance, types: Types, offers: JobRuns, edges: Ints, shape: Floats
     ) -> None:
         a = inst.arrays
         self.inst, self.types = inst, types
@@ -265,7 +265,7 @@ class PiecewisePrices:
         )
         return -total, (usage * self.unit).ravel()
 
-    def costs(self, prices: Floats) -> Costs:
+    def costs(self, prices: Floats) -> BlockCosts:
         """Return what workers and PS cost at prices of all rows."""
         by_block = prices.reshape(self.unit.shape) * self.unit
         found = []
@@ -275,7 +275,7 @@ class PiecewisePrices:
             up_to = np.zeros_like(slot)
             np.cumsum(slot[:, :-1] * self.length, axis=1, out=up_to[:, 1:])
             found += [up_to, slot]
-        return Costs(*found)
+        return BlockCosts(*found)
 
     def halved(self, prices: Floats) -> PiecewisePrices:
         """Return the same with halves of the blocks, whose prices are multiples of these."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from optsched.engine.colgen import Master, generate_columns
 from optsched.families.completion.certificate.states import bounds
-from optsched.families.completion.certificate.timeline import Priced, Timeline
+from optsched.families.completion.certificate.timeline import PricedItems, Timeline
 from optsched.families.completion.optimum.tree.branching import WindowBlocks
 from optsched.numbers.arrays import Floats, Ints
 
@@ -40,7 +40,7 @@ class Listed(NamedTuple):
     """A price list on the grid of the program over time."""
 
     entries: tuple[tuple[int, int, int, int], ...]
-    priced: Priced
+    priced: PricedItems
 
 
 class Repricing:

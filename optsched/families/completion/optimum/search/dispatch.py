@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.completion.optimum.relaxations.offers import Offers
+from optsched.families.completion.optimum.relaxations.offers import JobRuns
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.kernels import kernel
 
@@ -98,7 +98,7 @@ def _best_server(
 @kernel
 def _place(
     platform: ServerArrays,
-    offers: Offers,
+    offers: JobRuns,
     k: int,
     j: int,
     weights: Floats,
@@ -176,7 +176,7 @@ def _named(placed: Placed, j: int, parts: int, h: int) -> bool:
 @kernel
 def _take_out(
     platform: ServerArrays,
-    offers: Offers,
+    offers: JobRuns,
     j: int,
     free: Ints,
     max_units: Ints,
@@ -224,7 +224,7 @@ def _drop(heap: Ints, size: int, end: Ints) -> None:
 
 
 @kernel(nogil=True)
-def placeable(platform: ServerArrays, offers: Offers, weights: Floats, placed: Placed) -> Flags:
+def placeable(platform: ServerArrays, offers: JobRuns, weights: Floats, placed: Placed) -> Flags:
     """Return which ways to run, one for each of as many jobs, find room on the empty servers.
 
     ``weights`` (R,) is that of a unit; ``placed`` is room for notes.
@@ -244,7 +244,7 @@ def placeable(platform: ServerArrays, offers: Offers, weights: Floats, placed: P
 @kernel(nogil=True)
 def dispatch(
     platform: ServerArrays,
-    offers: Offers,
+    offers: JobRuns,
     menu: Ints,
     order: Ints,
     arrival: Ints,

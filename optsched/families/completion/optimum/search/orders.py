@@ -17,7 +17,7 @@ import numpy as np
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.modes import Types
 from optsched.families.completion.optimum.board.plans import pieces_of, schedule_of
-from optsched.families.completion.optimum.relaxations.offers import Offers
+from optsched.families.completion.optimum.relaxations.offers import JobRuns
 from optsched.families.completion.optimum.search.dispatch import (
     Placed,
     ServerArrays,
@@ -63,10 +63,10 @@ class Orders:
     ----------
     inst : CompletionInstance
     types : Types
-    offers : Offers
+    offers : JobRuns
     """
 
-    def __init__(self, inst: CompletionInstance, types: Types, offers: Offers) -> None:
+    def __init__(self, inst: CompletionInstance, types: Types, offers: JobRuns) -> None:
         self.inst, self.offers = inst, offers
         capacity = inst.arrays.capacity
         ps = types.ps_demand if len(types.ps_demand) else np.zeros((1, capacity.shape[1]), np.int64)
@@ -91,7 +91,7 @@ class Orders:
         kind, ps_kind, together, workers = np.unravel_index(some, shape)
         columns = (np.ones(some.size, np.int64), kind, workers, together, ps_kind, ps[some])
         first = np.arange(some.size + 1)
-        each = Offers(first, *columns, first, first, workers)
+        each = JobRuns(first, *columns, first, first, workers)
         found = np.zeros(ps.size, np.bool_)
         placed = nothing_placed(some.size, self.most)
         found[some] = placeable(self.platform, each, 1.0 / self.whole, placed)

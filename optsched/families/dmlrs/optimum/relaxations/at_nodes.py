@@ -36,7 +36,7 @@ class Node(SlotNode):
 
 
 @dataclass(frozen=True)
-class Mode:
+class LocalityRestriction:
     """What job runs in ``slot`` sits on one machine, or on two or more."""
 
     job: int

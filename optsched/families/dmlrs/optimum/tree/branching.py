@@ -22,7 +22,7 @@ from optsched.families.dmlrs.optimum.relaxations.at_nodes import (
     ANY,
     INNER_ONLY,
     OUTER_ONLY,
-    Mode,
+    LocalityRestriction,
     NodeBlocks,
 )
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
@@ -110,7 +110,9 @@ class Branching(SlotBranching, NodeBlocks):
     def _mode(self, i: int, t: int) -> Split:
         one, more = self.node.mode.copy(), self.node.mode.copy()
         one[i, t], more[i, t] = INNER_ONLY, OUTER_ONLY
-        return Split(Mode(i, t), replace(self.node, mode=one), replace(self.node, mode=more))
+        return Split(
+            LocalityRestriction(i, t), replace(self.node, mode=one), replace(self.node, mode=more)
+        )
 
     def _split_unpacked(self, used: Used) -> list[Split]:
         """Force the numbers of a slot that do not pack, one job after the other, or less of them.
