@@ -10,7 +10,7 @@ def row(without, seed, gap, seconds=1.0):
     return {"kind": "k", "without": without, "seed": seed, "gap": gap, "seconds": seconds}
 
 
-@pytest.mark.parametrize("without", ["everything on", "fix and optimize", "restricted master"])
+@pytest.mark.parametrize("without", ["everything on", "fix and optimize"])
 def test_an_instance_is_solved_without_a_mechanism(without):
     sizes = {"preset": "small", "jobs": 3, "slots": 4, "machines": 4}
     found = ablation.measure({"without": without, "seed": 0, "effort": 20_000.0} | sizes)
