@@ -18,6 +18,7 @@ from typing import Any
 
 import highspy
 from bench import Benchmark, Row, Summary, Target, finite, geometric_mean, parse, parser
+from render import number
 
 import optsched
 from optsched.problem import Instance
@@ -87,7 +88,7 @@ def summarize(rows: list[Row]) -> Summary:
             continue
         factor = geometric_mean([row["seconds"] / row["highs_seconds"] for row in mine])
         known = [row["away"] for row in mine if row["away"] is not None]
-        away = max(known, default=float("nan"))
+        away = max(known, default=None)
         solved = sum(row["bound"] is not None for row in mine)
         lines.append(
             [
@@ -95,10 +96,10 @@ def summarize(rows: list[Row]) -> Summary:
                 len(mine),
                 solved,
                 max(row["columns"] for row in mine),
-                geometric_mean([row["seconds"] for row in mine]),
-                geometric_mean([row["highs_seconds"] for row in mine]),
+                number(geometric_mean([row["seconds"] for row in mine]), ".3g"),
+                number(geometric_mean([row["highs_seconds"] for row in mine]), ".3g"),
                 len(known),
-                away,
+                "-" if away is None else number(away, ".2g"),
             ]
         )
         if setting in LARGE:
