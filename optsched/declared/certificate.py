@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field
 
@@ -176,6 +176,52 @@ def rounded(
     """
     if _common([y for _, y in multipliers], WIDEST_OF_CUT) is None:
         return None
+    summed = sum_of(program, bounds, multipliers, complemented)
+    if summed is None or summed.right.denominator == 1:
+        return None
+    limit = Fraction(math.floor(summed.right))
+    made = {j: summed.rounded(s * a, program.integer[j]) * s for j, (a, s) in summed.total.items()}
+    for j, a in made.items():
+        limit += a * (bounds[j in complemented][j] or 0)
+    for i, sign, side, weight, whole in summed.slacks:
+        factor = sign * summed.rounded(weight, whole)
+        limit -= factor * side
+        for j, c in program.rows[i]:
+            made[j] -= factor * c
+    return _on_grid(made, limit, bounds, program.integer)
+
+
+class Sum(NamedTuple):
+    """A sum of rows as an equation of nonnegative variables, some of which are slacks.
+
+    Attributes
+    ----------
+    total : dict
+        Of every column its coefficient in the rows, and -1 if it is measured from its upper bound.
+    right : Fraction
+    slacks : list of tuple
+        Row, 1 for its upper limit or -1, that limit, coefficient, whether it is integer.
+    """
+
+    total: dict[int, tuple[Fraction, int]]
+    right: Fraction
+    slacks: list[tuple[int, int, int, Fraction, bool]]
+
+    def rounded(self, a: Fraction, integer: bool) -> Fraction:
+        """Return the coefficient in the cut of a variable that has coefficient a in the sum."""
+        rest = self.right - math.floor(self.right)
+        if not integer:
+            return min(Fraction(0), a) / (1 - rest)
+        return math.floor(a) + max(Fraction(0), a - math.floor(a) - rest) / (1 - rest)
+
+
+def sum_of(
+    program: Exact,
+    bounds: tuple[Bounds, Bounds],
+    multipliers: Sequence[tuple[int, Fraction]],
+    complemented: Container[int],
+) -> Sum | None:
+    """Return a sum of rows; None: an infinite limit or bound takes part."""
     total: dict[int, Fraction] = {}
     right = Fraction(0)
     slacks = []
@@ -195,27 +241,12 @@ def rounded(
         if bound is None:
             return None
         right -= a * bound
-    rest = right - math.floor(right)
-    if not rest:
-        return None
+    return Sum({j: (a, -1 if j in complemented else 1) for j, a in total.items()}, right, slacks)
 
-    def new(a: Fraction, integer: bool) -> Fraction:
-        if not integer:
-            return min(Fraction(0), a) / (1 - rest)
-        return math.floor(a) + max(Fraction(0), a - math.floor(a) - rest) / (1 - rest)
 
-    made: dict[int, Fraction] = {}
-    limit = Fraction(math.floor(right))
-    for j, a in total.items():
-        sign = -1 if j in complemented else 1
-        made[j] = sign * new(sign * a, program.integer[j])
-        limit += made[j] * (bounds[j in complemented][j] or 0)
-    for i, sign, side, weight, whole in slacks:
-        factor = sign * new(weight, whole)
-        limit -= factor * side
-        for j, c in program.rows[i]:
-            made[j] -= factor * c
-    return _on_grid(made, limit, bounds, program.integer)
+def grid_of(coefficients: Iterable[Fraction]) -> int:
+    """Return what the coefficients of a cut are multiplied by before they are rounded down."""
+    return min(CUT_GRID, math.lcm(*{a.denominator for a in coefficients}))
 
 
 def _on_grid(
@@ -225,9 +256,7 @@ def _on_grid(
     integer: Sequence[bool],
 ) -> tuple[list[tuple[int, int]], int] | None:
     """Return a row in integers that a row of fractions implies."""
-    scale = math.lcm(*{a.denominator for a in made.values()})
-    if scale > CUT_GRID:
-        scale = CUT_GRID
+    scale = grid_of(made.values())
     entries = []
     limit *= scale
     for j, a in sorted(made.items()):
@@ -383,24 +412,30 @@ def in_dual_cone(cone: ExactCone, tail: Sequence[Fraction]) -> list[Fraction] | 
     return [u, v, -u * exp_above(v / u - 1) if u else Fraction(0)]
 
 
-def implied(program: Exact) -> tuple[Bounds, Bounds]:
+def implied(
+    program: Exact, tell: Callable[[int, int, int], None] | None = None
+) -> tuple[Bounds, Bounds]:
     """Return the bounds of the variables, infinite ones derived in two passes over rows and cones.
 
-    Where there are no cones, one pass is made.
+    Where there are no cones, one pass is made. ``tell`` is called with the row, its side (0: lower)
+    and the column of every bound that a row implies.
     """
     lower, upper = [*program.lower], [*program.upper]
     free = {j for j, pair in enumerate(zip(lower, upper, strict=True)) if None in pair}
     for _ in range(2 if program.cones else 1):
-        for entries, (least, most) in zip(program.rows, program.sides, strict=True):
+        for i, (entries, sides) in enumerate(zip(program.rows, program.sides, strict=True)):
             if not any(j in free for j, _ in entries):
                 continue
-            for side, sign in ((most, 1), (least, -1)):
-                if side is not None:
+            for which, sign in ((1, 1), (0, -1)):
+                if (side := sides[which]) is not None:
                     scaled = [(j, sign * a) for j, a in entries]
-                    _imply(scaled, sign * side, lower, upper, program.integer)
+                    for j in _imply(scaled, sign * side, lower, upper, program.integer):
+                        if tell is not None:
+                            tell(i, which, j)
         for cone in program.cones:
             for terms, limit in cone.limits():
-                _imply(terms, limit, lower, upper, program.integer)
+                for _ in _imply(terms, limit, lower, upper, program.integer):
+                    pass
     return lower, upper
 
 
@@ -410,8 +445,8 @@ def _imply(
     lower: Bounds,
     upper: Bounds,
     integer: Sequence[bool],
-) -> None:
-    """Derive infinite bounds from a row sum a x <= side."""
+) -> Iterator[int]:
+    """Derive infinite bounds from a row sum a x <= side; yield their columns."""
     least = [(j, a, lower[j] if a > 0 else upper[j]) for j, a in entries]
     unlimited = [j for j, _, bound in least if bound is None]
     if len(unlimited) > 1:
@@ -429,3 +464,4 @@ def _imply(
             target[j] = math.floor(limit) if a > 0 else math.ceil(limit)
         else:
             target[j] = limit
+        yield j

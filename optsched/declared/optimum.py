@@ -36,6 +36,7 @@ from optsched.numbers.resources import slack
 from optsched.problem import RELAXATION, Implementation, InputError
 from optsched.proofs.grid import nearest
 from optsched.solvers import (
+    claim_of,
     cp_bound,
     cp_domain,
     cp_program,
@@ -122,8 +123,10 @@ def _integer_program(
         seed=seed,
         on_improve=lambda x, _objective: tree.offer(x),
         stop=progress.called_off,
+        presolve=True,
         **progress.limits(progress.left() / 2),
     )
+    progress.said = found.claim
     if found.x is not None:
         tree.offer(found.x)
     if found.bound is not None:
@@ -163,6 +166,7 @@ class _Linear:
             rerun(self.h)
         else:
             run(self.h, stop=progress.called_off, effort=progress.limits()["effort"])
+            progress.said = progress.said or claim_of(self.h, self.scale)
         status = lp_status(self.h)
         if status in ("infeasible", "unbounded", "unknown") and self.h.getNumCol() != 0:
             self.h.setOptionValue("presolve", "off")

@@ -83,8 +83,27 @@ def online(
                 f"constraint {row['name']}: has no variables and is always "
                 f"{'true' if holds else 'false'}, expected a constraint on variables"
             )
+    made = _instance(draft)
+    if not isinstance(model, Path | str):
+        of = id(made)
+        _models[of] = weakref.ref(made, lambda _: _models.pop(of, None)), weakref.ref(model)
+    return made
+
+
+_models: dict[int, tuple[weakref.ref[Declared], weakref.ref[Any]]] = {}
+
+
+def offline(model: Any) -> Declared:
+    """Return a model of any kind as an instance whose variables are all revealed at time 0."""
+    draft = _read(model)
+    for column in draft.columns:
+        column |= {"revealed": 0.0, "decided": 0.0}
+    return _instance(draft)
+
+
+def _instance(draft: Draft) -> Declared:
     try:
-        made = KINDS[draft.sense].model_validate(
+        return KINDS[draft.sense].model_validate(
             {
                 "offset": draft.offset,
                 "columns": draft.columns,
@@ -94,13 +113,6 @@ def online(
         )
     except ValidationError as err:
         raise InputError(_located(err, draft)) from err
-    if not isinstance(model, Path | str):
-        of = id(made)
-        _models[of] = weakref.ref(made, lambda _: _models.pop(of, None)), weakref.ref(model)
-    return made
-
-
-_models: dict[int, tuple[weakref.ref[Declared], weakref.ref[Any]]] = {}
 
 
 def refuse_changed(inst: Declared) -> None:

@@ -29,8 +29,10 @@ from __future__ import annotations
 from optsched.solvers.constraint import cp_bound, cp_domain, cp_program, cp_solver, run_cp
 from optsched.solvers.convex import Conic, ConvexOutcome, solve_cones, solve_cvxpy
 from optsched.solvers.linear import (
+    Claim,
     MipLimits,
     MipResult,
+    claim_of,
     highs,
     load,
     lp_status,
@@ -52,6 +54,7 @@ from optsched.solvers.modelling import (
 from optsched.solvers.status import Interrupted, Status
 
 __all__ = [
+    "Claim",
     "Conic",
     "ConvexOutcome",
     "Interrupted",
@@ -60,6 +63,7 @@ __all__ = [
     "PyomoOutcome",
     "Status",
     "Written",
+    "claim_of",
     "cp_bound",
     "cp_domain",
     "cp_program",
