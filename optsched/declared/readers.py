@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
+from optsched.declared.files import refuse_misread
 from optsched.declared.model import KINDS, Declared, Draft, index_of
 from optsched.files.format import first_error
 from optsched.numbers.resources import exact
@@ -298,6 +299,7 @@ def _of_file(path: Path) -> Draft:
         found = read_program(path)
     except ValueError as err:
         raise InputError(f"{path}: {err}") from err
+    refuse_misread(path, {name: (low, high) for name, _, low, high, _ in found.columns})
     draft = Draft("max" if found.maximize else "min", found.offset)
     for name, cost, lower, upper, integer in found.columns:
         draft.columns.append(
