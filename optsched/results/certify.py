@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.core.optimum import Optimum, solve
+from optsched.declared.arrays import arrays
 from optsched.declared.feasibility import verify
 from optsched.declared.model import Declared, Solution
 from optsched.declared.readers import offline
@@ -17,7 +18,9 @@ from optsched.engine.progress import Progress
 from optsched.problem import Frozen, InputError, Level, Status, Verdict
 from optsched.results.result import save_result
 from optsched.results.vipr import write_vipr
+from optsched.solvers import solve_mip
 
+SHORT = 10.0  # seconds of HiGHS, where it was not needed
 APART = 1e-6  # relative above 1: by how much a claim must be off to be contradicted
 
 
@@ -164,12 +167,15 @@ def certify(
         watch=look,
     )
     claim = _claim(inst, kept[0]) if kept else None
-    against = () if claim is None else tuple(_contradictions(found, claim))
+    against = () if claim is None else tuple(contradictions(found, claim))
     return Certified(inst, found, claim, verdict, against)
 
 
 def _claim(inst: Declared, progress: Progress) -> SolverClaim | None:
-    said = progress.said
+    if inst.cones:
+        return None
+    said = progress.said  # None: bounds alone have proved that nothing is feasible
+    said = said or solve_mip(*arrays(inst), presolve=True, time_limit=SHORT).claim
     if said is None:
         return None
 
@@ -192,7 +198,7 @@ def _impossible(optimum: Optimum) -> bool:
     return optimum.status is Status.INFEASIBLE and optimum.bound_level is Level.CERTIFIED
 
 
-def _contradictions(optimum: Optimum, claim: SolverClaim) -> list[str]:
+def contradictions(optimum: Optimum, claim: SolverClaim) -> list[str]:
     """Return in which respects a claim is wrong, by more than tolerances explain."""
     sign = 1 if optimum.sense == "min" else -1
     value, bound = optimum.value, optimum.proved
@@ -219,10 +225,10 @@ def _checked(verdict: Verdict) -> str:
     if verdict.value is not None:
         return f"passes the exact check, value {verdict.value:.9g}"
     worst = max(verdict.violations, key=lambda v: v.amount)
-    return (
-        f"fails the exact check {len(verdict.violations)} times, most at {worst.equation} by "
-        f"{worst.amount:.3g} ({worst.place})"
-    )
+    number = len(verdict.violations)
+    times = "once," if number == 1 else f"{number} times, most"
+    where = f"at {worst.equation} by {worst.amount:.3g} ({worst.place})"
+    return f"fails the exact check {times} {where}"
 
 
 def _read_solution(path: Path, inst: Declared) -> Solution:
