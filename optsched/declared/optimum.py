@@ -166,7 +166,8 @@ class _Linear:
             rerun(self.h)
         else:
             run(self.h, stop=progress.called_off, effort=progress.limits()["effort"])
-            progress.said = progress.said or claim_of(self.h, self.scale)
+            if not self.arrays.integer.any():
+                progress.said = progress.said or claim_of(self.h, self.scale)
         status = lp_status(self.h)
         if status in ("infeasible", "unbounded", "unknown") and self.h.getNumCol() != 0:
             self.h.setOptionValue("presolve", "off")

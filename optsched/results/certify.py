@@ -174,7 +174,7 @@ def certify(
 def _claim(inst: Declared, progress: Progress) -> SolverClaim | None:
     if inst.cones:
         return None
-    said = progress.said  # None: bounds alone have proved that nothing is feasible
+    said = progress.said  # None: the proof did without it
     said = said or solve_mip(*arrays(inst), presolve=True, time_limit=SHORT).claim
     if said is None:
         return None
