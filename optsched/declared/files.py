@@ -94,8 +94,9 @@ def _binaries(file: Iterator[str]) -> Iterator[str]:
     """Yield the variables in the binary section of an LP file."""
     on = False
     for line in file:
-        for word in line.partition("\\")[0].split():
-            if found := LP_SECTIONS.fullmatch(word):
-                on = found["binary"] is not None
-            elif on:
-                yield word
+        words = line.partition("\\")[0].split()
+        if words and (found := LP_SECTIONS.fullmatch(words[0])):
+            on = found["binary"] is not None
+            del words[0]
+        if on:
+            yield from words

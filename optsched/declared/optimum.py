@@ -27,10 +27,12 @@ from optsched.declared.certificate import (
     leaves,
     program_of,
     rounded,
+    sum_of,
 )
 from optsched.declared.model import Declared, Exact, Solution, neat
 from optsched.engine.interval import CLOSED
 from optsched.engine.progress import Progress
+from optsched.engine.reserve import Reserve, busy
 from optsched.numbers.arrays import Floats
 from optsched.numbers.resources import slack
 from optsched.problem import RELAXATION, Implementation, InputError
@@ -63,6 +65,8 @@ BROKEN = 1e-4  # by how much, relative to its norm, a cut must be broken
 FLAT = 1e-6  # multipliers of rows that a cut does without
 NEARLY_WHOLE = 0.005  # fractional parts of which no cut is made
 RELIABLE, TRIED = 2, 8  # a column is tried before it was branched on so often; at most this many
+MOST_KEPT = 0.4  # share of the time that is kept for checking the tree
+FIRST_CHECK, NEXT_CHECK = 50, 2  # nodes after which a tree is checked; growth until the next time
 LARGEST_WHOLE = 2**53  # of what CP-SAT is given
 
 
@@ -306,6 +310,8 @@ class _Tree:
         self.gains = _Gains(), _Gains()
         self.cuts: list[Cut] = []
         self.sign = self.program.sign
+        self.reserve = Reserve(progress, MOST_KEPT)
+        self._checked, self._each = 0, 0.0  # nodes of the last check, and seconds for each
         self._reported = 0
 
     def root(self) -> bool:
@@ -385,7 +391,7 @@ class _Tree:
     def cut(self) -> None:
         """Add cuts to the root as long as they improve its bound."""
         self.nodes = [_Node((), [], None)]
-        root = self.nodes[0]
+        root, self._checked = self.nodes[0], 0
         self.program = self.program.copy()
         self.linear.restrict({})
         last: list[float] = []
@@ -414,6 +420,8 @@ class _Tree:
             for multipliers in sums:
                 columns = {j for i, _ in multipliers for j, _ in self.program.rows[i]}
                 complemented = sorted(j for j in columns if near[j])
+                if not self._breaks(x, multipliers, {*complemented}):
+                    continue
                 found = rounded(self.program, bounds, multipliers, {*complemented})
                 if found is None or not found[0]:
                     continue
@@ -429,6 +437,17 @@ class _Tree:
             self.program.cut(entries, limit)
         self.linear.add([found for _, found in made])
         return bool(made)
+
+    def _breaks(self, x: Floats, multipliers: Multipliers, complemented: set[int]) -> bool:
+        """Whether the solution seems to break a cut, in floats."""
+        bounds = self.lower, self.upper
+        floats = [(i, float(y)) for i, y in multipliers]
+        found = sum_of(self.program, bounds, floats, complemented)
+        if found is None or abs(found.right - round(found.right)) < FRACTIONAL:
+            return False
+        made, limit, _ = found.cut(self.program, bounds)
+        norm = math.sqrt(sum(a * a for a in made.values()))
+        return bool(sum(a * float(x[j]) for j, a in made.items()) - limit > norm * BROKEN / 2)
 
     def _single(self, x: Floats) -> Iterator[Multipliers]:
         """Yield rows of the model, scaled to a coefficient of 1."""
@@ -478,7 +497,7 @@ class _Tree:
             heapq.heappush(heap, (least, next(order), k))
 
         put(0)
-        while heap and len(self.nodes) < most and not self.progress.stop():
+        while heap and len(self.nodes) < most and not self._late():
             bound, _, k = heap[0]
             if self._enough(bound):
                 break
@@ -489,6 +508,17 @@ class _Tree:
             if len(self.nodes) > 1.3 * self._reported + 10:
                 self._report()
         self._report()
+
+    def _late(self) -> bool:
+        """Whether the search must end, so that there is time to check the tree."""
+        if len(self.nodes) > FIRST_CHECK + NEXT_CHECK * self._checked:
+            self._report()
+            began = busy()
+            self.progress.confirm()
+            self._checked = len(self.nodes)
+            self._each = (busy() - began) / self._checked
+        self.reserve.work = self._each * len(self.nodes)
+        return self.progress.stop() or self.reserve.share() >= 1
 
     def _enough(self, bound: Fraction) -> bool:
         """Whether a leaf with this bound holds nothing better than the incumbent."""

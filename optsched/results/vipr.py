@@ -21,10 +21,10 @@ from optsched.declared.certificate import (
     Cut,
     Leaf,
     Tree,
+    exact_sum,
     grid_of,
     implied,
     program_of,
-    sum_of,
 )
 from optsched.declared.feasibility import settle
 from optsched.declared.model import Declared, Scalar, Solution
@@ -324,39 +324,37 @@ class _Proof:
         program = self.program
         integer, bounds = program.integer, self.implied
         multipliers = [(i, Fraction(y)) for i, y in cut.multipliers]
-        found = sum_of(program, bounds, multipliers, {*cut.complemented})
+        common = math.lcm(*(y.denominator for _, y in multipliers))
+        found = exact_sum(program, bounds, multipliers, {*cut.complemented}, common)
         assert found is not None
-        rest = found.right - math.floor(found.right)
+        made, _, divisor = found.cut(program, bounds)
 
-        def split(a: Fraction, whole: bool) -> int:
-            return (math.floor(a) + (a - math.floor(a) > rest)) if whole else 0
+        def split(a: int, whole: bool) -> int:
+            return (a // found.unit + (a % found.unit > found.rest)) if whole else 0
 
         halves: dict[int, int] = {}
-        at = math.floor(found.right)
-        made: dict[int, Fraction] = {}
+        at = found.right // found.unit
         for j, (a, sign) in found.total.items():
             halves[j] = sign * split(sign * a, integer[j])
             at += halves[j] * int((bounds[sign < 0][j] or 0) if integer[j] else 0)
-            made[j] = sign * found.rounded(sign * a, integer[j])
         for i, sign, side, weight, whole in found.slacks:
             part = sign * split(weight, whole)
             at -= part * side
             for j, c in program.rows[i]:
                 halves[j] -= part * c
-                made[j] -= sign * found.rounded(weight, whole) * c
-        scale = grid_of(made.values())
-        entries = {j: n for j, a in sorted(made.items()) if (n := math.floor(a * scale))}
+        scale = grid_of(made.values(), divisor)
+        entries = {j: n for j, a in sorted(made.items()) if (n := a * scale // divisor)}
         halves = {j: a for j, a in sorted(halves.items()) if a}
         proved: list[tuple[_Line, _Line]] = []
         for high in (False, True):
             assumed = self._assume(halves, "LG"[high], at + high)
-            times = -rest / (1 - rest) if high else Fraction(1)
-            parts: list[tuple[Scalar, _Line]] = [(scale * times, assumed)] if times else []
+            times = -found.rest if high else divisor
+            parts: list[tuple[Scalar, _Line]] = [(Fraction(scale * times, divisor), assumed)]
             for i, sign, _side, weight, whole in found.slacks:
-                here = times * split(weight, whole) + (weight / (1 - rest) if high else 0)
-                if y := sign * scale * (here - found.rounded(weight, whole)):
+                here = times * split(weight, whole) + (weight if high else 0)
+                if n := here - found.rounded(weight, whole):
                     line, often = self._row(i, 1 if sign > 0 else 0)
-                    parts.append((y * often, line))
+                    parts.append((Fraction(sign * scale * n * often, divisor), line))
             parts += self._rest(entries, parts, {}, -1)
             proved.append((self.lin(parts, "L"), assumed))
         limit = max(line.side for line, _ in proved)
