@@ -66,6 +66,7 @@ FLAT = 1e-6  # multipliers of rows that a cut does without
 NEARLY_WHOLE = 0.005  # fractional parts of which no cut is made
 RELIABLE, TRIED = 2, 8  # a column is tried before it was branched on so often; at most this many
 MOST_KEPT = 0.4  # share of the time that is kept for checking the tree
+SELDOM = 32  # nodes after which it is looked how late it is
 FIRST_CHECK, NEXT_CHECK = 50, 2  # nodes after which a tree is checked; growth until the next time
 LARGEST_WHOLE = 2**53  # of what CP-SAT is given
 
@@ -312,6 +313,7 @@ class _Tree:
         self.sign = self.program.sign
         self.reserve = Reserve(progress, MOST_KEPT)
         self._checked, self._each = 0, 0.0  # nodes of the last check, and seconds for each
+        self._over = False
         self._reported = 0
 
     def root(self) -> bool:
@@ -517,8 +519,10 @@ class _Tree:
             self.progress.confirm()
             self._checked = len(self.nodes)
             self._each = (busy() - began) / self._checked
-        self.reserve.work = self._each * len(self.nodes)
-        return self.progress.stop() or self.reserve.share() >= 1
+        if len(self.nodes) % SELDOM == 1:
+            self.reserve.work = self._each * len(self.nodes)
+            self._over |= self.reserve.share() >= 1
+        return self._over or self.progress.stop()
 
     def _enough(self, bound: Fraction) -> bool:
         """Whether a leaf with this bound holds nothing better than the incumbent."""

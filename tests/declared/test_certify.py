@@ -181,6 +181,19 @@ def test_models_of_python_are_certified():
     assert found.bound == pytest.approx(2)
 
 
+def test_a_linopy_model_is_certified():
+    linopy = pytest.importorskip("linopy", reason="linopy is an optional extra")
+    import pandas as pd
+
+    m = linopy.Model()
+    x = m.add_variables(
+        integer=True, lower=0, upper=9, coords=[pd.RangeIndex(2, name="t")], name="x"
+    )
+    m.add_constraints(2 * x.sum() >= 5, name="need")
+    m.add_objective(x.sum())
+    assert optsched.certify(m).bound == 3
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_what_is_certified_is_the_optimum(seed):
     inst = draw(seed)
