@@ -186,7 +186,7 @@ def rounded(
 class Sum(NamedTuple):
     """A sum of rows as an equation of nonnegative variables, some of which are slacks.
 
-    Numbers are integers, multiples of 1 / unit; or floats, which tell what a cut is like.
+    Numbers are integers, multiples of 1 / unit; or floats, for a first look at a cut.
 
     Attributes
     ----------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from optsched.engine.progress import Progress
 from optsched.problem import Frozen, InputError, Level, Status, Verdict
 from optsched.results.result import save_result
 from optsched.results.vipr import write_vipr
-from optsched.solvers import solve_mip
+from optsched.solvers import Claim, solve_mip
 
 SHORT = 10.0  # seconds of HiGHS, where it was not needed
 APART = 1e-6  # relative above 1: by how much a claim must be off to be contradicted
@@ -166,21 +167,24 @@ def certify(
         start=[given] if given is not None and verdict and verdict.feasible else [],
         watch=look,
     )
-    claim = _claim(inst, kept[0]) if kept else None
+    said = kept[0].said if kept else None
+    if said is None and not inst.cones:  # the proof did without it
+        seconds = SHORT if time_limit is None else min(SHORT, time_limit)
+        with suppress(KeyboardInterrupt):
+            said = solve_mip(
+                *arrays(inst), presolve=True, threads=threads, seed=seed, time_limit=seconds
+            ).claim
+    claim = None if said is None else _claim(inst, said)
     against = () if claim is None else tuple(contradictions(found, claim))
     return Certified(inst, found, claim, verdict, against)
 
 
-def _claim(inst: Declared, progress: Progress) -> SolverClaim | None:
-    if inst.cones:
-        return None
-    said = progress.said  # None: the proof did without it
-    said = said or solve_mip(*arrays(inst), presolve=True, time_limit=SHORT).claim
-    if said is None:
-        return None
+def _claim(inst: Declared, said: Claim) -> SolverClaim:
+    """Return a claim in the model's own sense, its solution checked."""
 
     def own(minimized: float | None) -> float | None:
-        return None if minimized is None else -progress.sign * minimized + inst.offset
+        sign = 1 if inst.sense == "min" else -1
+        return None if minimized is None else sign * minimized + inst.offset
 
     check = None
     if said.x is not None:
