@@ -420,7 +420,7 @@ def evaluate(
         return found
     if program.step is not None:
         whole = math.ceil((found - program.rounding) / program.step)
-        found = whole * program.step - program.rounding
+        found = max(found, whole * program.step - program.rounding)
     return found + program.offset
 
 

@@ -772,26 +772,6 @@ def cp_sat(inst: Declared, progress: Progress, *, threads: int, seed: int) -> No
 METHODS = {"auto": auto, "tree": tree_alone, RELAXATION: relaxation, "cp-sat": cp_sat}
 
 
-def distance(
-    inst: Declared,
-    _solution: Solution | None,
-    value: float,
-    _certificate: Tree | None,
-    bound: float,
-) -> float:
-    """Return how far a value and a bound are apart, relative to the value.
-
-    A value below a tenth of the least cost counts as that: near 0 the tolerance of the
-    feasibility check would look like a gap.
-    """
-    if value == bound:
-        return 0.0
-    if math.isinf(value) or math.isinf(bound):
-        return math.inf
-    least = inst.exact.least_cost
-    return abs(bound - value) / max(abs(value), least / 10)
-
-
 def shadow_prices(inst: Declared, tree: Tree) -> list[dict[str, Any]]:
     """Return the multipliers of the worst leaf by name of the constraint, the largest first.
 
