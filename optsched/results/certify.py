@@ -243,8 +243,8 @@ def _read_solution(path: Path, inst: Declared) -> Solution:
         raise InputError(f"{path}: cannot be read: {err}") from err
     first, last = 0, len(lines)
     for k, line in enumerate(lines):
-        if line.startswith("# Columns "):
-            first, last = k + 1, k + 1 + int(line.split()[2])
+        if line.startswith("# Columns ") and (number := line.split()[2]).isdecimal():
+            first, last = k + 1, k + 1 + int(number)
             break
     place = {c.name: j for j, c in enumerate(inst.columns)}
     values = [0.0] * len(place)
