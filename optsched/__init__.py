@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Verdict,
         get_family,
     )
+    from optsched.results.certify import certify
 
     __version__: str
 
@@ -44,6 +45,7 @@ __all__ = [
     "Schedule",
     "Verdict",
     "campaign",
+    "certify",
     "compare",
     "get_family",
     "load_instance",
@@ -68,6 +70,7 @@ _HOMES = {
     "minimax.menu": ("menu",),
     "policies.knowledge": ("statistic",),
     "pages.page": ("report",),
+    "results.certify": ("certify",),
     "problem": (
         *("InputError", "Instance", "Policy", "PolicyError", "Schedule", "Verdict", "get_family"),
     ),

@@ -27,15 +27,18 @@ from optsched.declared.certificate import (
     leaves,
     program_of,
     rounded,
+    sum_of,
 )
 from optsched.declared.model import Declared, Exact, Solution, neat
 from optsched.engine.interval import CLOSED
 from optsched.engine.progress import Progress
+from optsched.engine.reserve import Reserve, busy
 from optsched.numbers.arrays import Floats
 from optsched.numbers.resources import slack
 from optsched.problem import RELAXATION, Implementation, InputError
 from optsched.proofs.grid import nearest
 from optsched.solvers import (
+    claim_of,
     cp_bound,
     cp_domain,
     cp_program,
@@ -63,6 +66,9 @@ STEEPEST = 1e9  # ratio of the coefficients of a cut
 FLAT = 1e-6  # multipliers of rows that a cut does without
 NEARLY_WHOLE = 0.005  # fractional parts of which no cut is made
 RELIABLE, TRIED = 4, 8  # a column is tried before it was branched on so often; at most this many
+MOST_KEPT = 0.4  # share of the time that is kept for checking the tree
+SELDOM = 32  # nodes after which it is looked how late it is
+FIRST_CHECK, NEXT_CHECK = 50, 2  # nodes after which a tree is checked; growth until the next time
 LARGEST_WHOLE = 2**53  # of what CP-SAT is given
 
 
@@ -123,8 +129,10 @@ def _integer_program(
         seed=seed,
         on_improve=lambda x, _objective: tree.offer(x),
         stop=progress.called_off,
+        presolve=True,
         **progress.limits(progress.left() / 2),
     )
+    progress.said = found.claim
     if found.x is not None:
         tree.offer(found.x)
     if found.bound is not None:
@@ -163,6 +171,8 @@ class _Linear:
             rerun(self.h)
         else:
             run(self.h, stop=progress.called_off, effort=progress.limits()["effort"])
+            if not self.arrays.integer.any():
+                progress.said = progress.said or claim_of(self.h, self.scale)
         status = lp_status(self.h)
         if status in ("infeasible", "unbounded", "unknown") and self.h.getNumCol() != 0:
             self.h.setOptionValue("presolve", "off")
@@ -313,6 +323,9 @@ class _Tree:
         self.gains = _Gains(), _Gains()
         self.cuts: list[Cut] = []
         self.sign = self.program.sign
+        self.reserve = Reserve(progress, MOST_KEPT)
+        self._checked, self._each = 0, 0.0  # nodes of the last check, and seconds for each
+        self._over = False
         self._reported = 0
 
     def root(self) -> bool:
@@ -392,7 +405,7 @@ class _Tree:
     def cut(self) -> None:
         """Add cuts to the root as long as they improve its bound."""
         self.nodes = [_Node((), [], None)]
-        root = self.nodes[0]
+        root, self._checked = self.nodes[0], 0
         self.program = self.program.copy()
         self.linear.restrict({})
         last: list[float] = []
@@ -421,6 +434,8 @@ class _Tree:
             for multipliers in sums:
                 columns = {j for i, _ in multipliers for j, _ in self.program.rows[i]}
                 complemented = sorted(j for j in columns if near[j])
+                if not self._breaks(x, multipliers, {*complemented}):
+                    continue
                 found = rounded(self.program, bounds, multipliers, {*complemented})
                 if found is None or not found[0]:
                     continue
@@ -439,6 +454,17 @@ class _Tree:
             self.program.cut(entries, limit)
         self.linear.add([found for _, found in made])
         return bool(made)
+
+    def _breaks(self, x: Floats, multipliers: Multipliers, complemented: set[int]) -> bool:
+        """Whether the solution seems to break a cut, in floats."""
+        bounds = self.lower, self.upper
+        floats = [(i, float(y)) for i, y in multipliers]
+        found = sum_of(self.program, bounds, floats, complemented)
+        if found is None or abs(found.right - round(found.right)) < FRACTIONAL:
+            return False
+        made, limit, _ = found.cut(self.program, bounds)
+        norm = math.sqrt(sum(a * a for a in made.values()))
+        return bool(sum(a * float(x[j]) for j, a in made.items()) - limit > norm * BROKEN / 2)
 
     def _single(self, x: Floats) -> Iterator[Multipliers]:
         """Yield rows of the model, scaled to a coefficient of 1."""
@@ -488,7 +514,7 @@ class _Tree:
             heapq.heappush(heap, (least, next(order), k))
 
         put(0)
-        while heap and len(self.nodes) < most and not self.progress.stop():
+        while heap and len(self.nodes) < most and not self._late():
             bound, _, k = heap[0]
             if self._enough(bound):
                 break
@@ -499,6 +525,19 @@ class _Tree:
             if len(self.nodes) > 1.3 * self._reported + 10:
                 self._report()
         self._report()
+
+    def _late(self) -> bool:
+        """Whether the search must end, so that there is time to check the tree."""
+        if len(self.nodes) > FIRST_CHECK + NEXT_CHECK * self._checked:
+            self._report()
+            began = busy()
+            self.progress.confirm()
+            self._checked = len(self.nodes)
+            self._each = (busy() - began) / self._checked
+        if len(self.nodes) % SELDOM == 1:
+            self.reserve.work = self._each * len(self.nodes)
+            self._over |= self.reserve.share() >= 1
+        return self._over or self.progress.stop()
 
     def _enough(self, bound: Fraction) -> bool:
         """Whether a leaf with this bound holds nothing better than the incumbent."""
