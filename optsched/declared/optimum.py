@@ -60,6 +60,7 @@ FRACTIONAL = 1e-6  # from an integer
 PATIENCE = 100  # nodes after which cuts are tried
 STUCK = 1e-3  # relative improvement of five rounds of cuts below which there are no more
 ROUNDS, MOST_CUTS = 40, 60  # of cuts, and of the tableau in each
+NODE_ROUNDS, MOST_IN_TREE = 3, 300  # of cuts at a node; cuts from which on nodes add none
 MOST_SIZES = 8  # of the coefficients of a row
 BROKEN = 1e-4  # by how much, relative to its norm, a cut must be broken
 STEEPEST = 1e9  # ratio of the coefficients of a cut
@@ -486,22 +487,11 @@ class _Tree:
     def _tidy(self, root: _Node) -> None:
         """Leave out the cuts that the root's proof needs neither itself nor for another cut."""
         first = len(self.inst.rows)
-        needed = {i for i, _ in root.multipliers}
-        for k in reversed(range(len(self.cuts))):
-            if first + k in needed:
-                needed |= {i for i, _ in self.cuts[k].multipliers}
-        kept = [k for k in range(len(self.cuts)) if first + k in needed]
-        place = {first + k: first + n for n, k in enumerate(kept)}
-        renamed = {i: place.get(i, i) for i in range(first + len(self.cuts))}
-        self.cuts = [
-            cut.model_copy(
-                update={"multipliers": tuple((renamed[i], y) for i, y in cut.multipliers)}
-            )
-            for cut in (self.cuts[k] for k in kept)
-        ]
-        root.multipliers = [(renamed[i], y) for i, y in root.multipliers]
-        self.program.keep([*range(first), *(first + k for k in kept)])
-        self.linear.keep(kept)
+        kept, place = self._kept(self.cuts, [root.multipliers])
+        self.cuts = [*kept]
+        root.multipliers = [(place[i], y) for i, y in root.multipliers]
+        self.program.keep([*place])
+        self.linear.keep([i - first for i in place if i >= first])
 
     def grow(self, most: float = math.inf) -> None:
         """Split leaves, the worst first, until the gap is closed or a limit reached."""
@@ -554,16 +544,21 @@ class _Tree:
             self._prove_empty(node)
             return []
         self.linear.restrict(self._limits(node))
-        status, x = self.linear.solve()
-        if status in ("infeasible", "unknown") and self._prove_empty(node):
-            return []
-        if status == "optimal" and x is not None:
+        for turn in range(1 + NODE_ROUNDS):
+            status, x = self.linear.solve()
+            if status in ("infeasible", "unknown") and self._prove_empty(node):
+                return []
+            if status != "optimal" or x is None:
+                break
             before = node.bound
             self._prove(node, self._candidates(self.linear.duals()))
-            self._learn(node, before)
+            if not turn:
+                self._learn(node, before)
             self.offer(x)
             if node.bound is not None and self._enough(node.bound):
                 return []
+            if not 0 < len(self.cuts) < MOST_IN_TREE or not self._separate(x):
+                break
         chosen = self._column(node, x)
         if chosen is None:
             return []
@@ -724,8 +719,33 @@ class _Tree:
     def certificate(self) -> Callable[[], Tree]:
         """Return what writes the tree as it is now; cuts at the root begin another tree."""
         known = [(node.split, node.ray, node.multipliers) for node in self.nodes]
-        more = {"cuts": tuple(self.cuts), "denominator": self.denominator}
-        return lambda: Tree(relaxed=self.relaxed, nodes=tuple(map(_written, known)), **more)
+        cuts = tuple(self.cuts)
+
+        def write() -> Tree:
+            used = (pairs for split, _, pairs in known if split is None)
+            kept, place = self._kept(cuts, used)
+            nodes = tuple(_written(*node, place) for node in known)
+            return Tree(relaxed=self.relaxed, nodes=nodes, cuts=kept, denominator=self.denominator)
+
+        return write
+
+    def _kept(
+        self, cuts: Sequence[Cut], used: Iterable[Multipliers]
+    ) -> tuple[tuple[Cut, ...], dict[int, int]]:
+        """Return the cuts that proofs need, themselves or for another cut, and new row numbers."""
+        first = len(self.inst.rows)
+        needed = {i for pairs in used for i, _ in pairs}
+        for k in reversed(range(len(cuts))):
+            if first + k in needed:
+                needed |= {i for i, _ in cuts[k].multipliers}
+        kept = [k for k in range(len(cuts)) if first + k in needed]
+        place = {i: i for i in range(first)} | {first + k: first + n for n, k in enumerate(kept)}
+        return tuple(
+            cuts[k].model_copy(
+                update={"multipliers": tuple((place[i], y) for i, y in cuts[k].multipliers)}
+            )
+            for k in kept
+        ), place
 
 
 def _denominator(program: Exact) -> int | None:
@@ -743,12 +763,13 @@ def _denominator(program: Exact) -> int | None:
     return found
 
 
-def _written(node: tuple[tuple[int, int, int, int] | None, bool, Multipliers]) -> Branch | Leaf:
-    split, ray, multipliers = node
+def _written(
+    split: tuple[int, int, int, int] | None, ray: bool, pairs: Multipliers, place: dict[int, int]
+) -> Branch | Leaf:
     if split is not None:
         column, at, left, right = split
         return Branch(column=column, at=at, left=left, right=right)
-    return Leaf(ray=ray, multipliers=tuple((i, str(y)) for i, y in multipliers))
+    return Leaf(ray=ray, multipliers=tuple((place[i], str(y)) for i, y in pairs))
 
 
 def cp_sat(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:
