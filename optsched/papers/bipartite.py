@@ -770,10 +770,10 @@ def draw_tab3(rows: Rows) -> Figure:
 
     def text(paper: float, mean: MeanEstimate) -> str:
         ends = mean.interval
-        half = f" ± {(ends[1] - ends[0]) / 2:.0f}" if ends else ""
+        half = f"\n± {(ends[1] - ends[0]) / 2:.0f}" if ends else ""
         return f"{paper:.0f}\n{mean.mean:.0f}{half}"
 
-    names = {"T": "T = ", "rho": "rho = ", "density": "density "}
+    names = {"T": "T =\n", "rho": "rho =\n", "density": "density\n"}
     table = axis.table(
         [list(map(text, *of)) for of in zip(PAPER.values(), ours, strict=True)],
         rowLabels=[LABELS[name] for name in PAPER],
