@@ -25,7 +25,7 @@ GOALS = {150: (0.035, 0.015), 50: (0.13, 0.07)}
 SPEEDS = ("independent", "scaled")
 NEAR = 0.01
 METHODS = {
-    "auto": "column generation on ever finer grids, and a neighbourhood search in every thread",
+    "auto": "column generation on ever finer grids, and a neighborhood search in every thread",
     "cpsat": 'CP-SAT alone (`method="cpsat"`), as many threads (two by default)',
 }
 

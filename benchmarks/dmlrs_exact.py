@@ -19,7 +19,7 @@ from optsched.families.dmlrs.sources.presets import generate
 
 MACHINES = (4, 10)
 METHODS = {
-    "auto": "column generation, neighbourhood search, branch and price; certified",
+    "auto": "column generation, neighborhood search, branch and price; certified",
     "compact": "the program of `models/dmlrs.py`, HiGHS with presolve off",
     "cpsat": "the definition in CP-SAT",
 }

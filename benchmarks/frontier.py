@@ -151,6 +151,7 @@ def picture(groups: Sequence[Row]) -> Figure:
             text = f"{'≥ ' if g['more'] else ''}{median(g['sizes']):g}"
             axis.annotate(text, (x, y), (6, 3), textcoords="offset points", fontsize=8)
     axis.set_xscale("log")
+    axis.margins(x=0.1)  # for the labels
     axis.set_yticks(range(len(families)), families)
     axis.set_ylim(len(families) - 0.5, -0.5)
     axis.set_xlabel("jobs (completion, dmlrs, oasis), ports (bipartite), applications (bot)")

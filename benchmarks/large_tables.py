@@ -200,7 +200,7 @@ def picture(rows: Sequence[Row]) -> Figure:
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set_xlabel("jobs, ten to a machine")
-    axis.set_ylabel("seconds")
+    axis.set_ylabel("time (s)")
     axis.grid(color=GRID)
     axis.set_axisbelow(True)
     legend(figure, axis)

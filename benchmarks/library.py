@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> Row:
 
 def derive_tables(library: Library, workers: int) -> None:
     """Write all tables and the page."""
-    found = verify(library, workers=workers, tables=False, tell=print)
+    found = verify(library, workers=workers, tables=False, callback=print)
     for name, wrong in found.damaged.items():
         print(f"{name}: {wrong[0]}")
     if found.damaged:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import re
 import textwrap
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -18,6 +21,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.image import imsave
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.text import Text
+from matplotlib.ticker import FixedLocator
 from matplotlib.typing import ColorType
 from numpy.typing import NDArray
 
@@ -36,7 +42,8 @@ DPI = 130
 HINDSIGHT = "hindsight"  # the best schedule known, whether it was proved to be optimal or not
 LONGEST = 30  # characters of a name in a picture
 CHARACTERS = 14  # of small print, to an inch
-LINE = 0.15  # inches from one line of text below a picture to the next
+LINE = 0.15  # inches from one line of small print to the next
+APART = 3.0  # points between names at neighboring ticks
 
 
 Style: TypeAlias = Literal["screen", "paper"]
@@ -66,13 +73,81 @@ def styled(style: Style) -> Iterator[None]:
         _style.reset(token)
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of a size in inches on a screen; on paper it is narrower."""
+def new_figure(width: float, height: float, *, flatter: bool = True) -> Figure:
+    """Return an empty figure of a size in inches on a screen; on paper it is narrower.
+
+    It is also ``flatter`` there, unless its height is that of lines of text.
+    """
     if _style.get() == "paper":
         on_paper = COLUMN if width <= NARROW else PAGE
-        height *= max(FLATTEST, min(1.0, on_paper / width))
+        if flatter:
+            height *= max(FLATTEST, min(1.0, on_paper / width))
         width = on_paper
-    return Figure(figsize=(width, height), dpi=DPI, layout="constrained")
+    return Figure(figsize=(width, height), dpi=DPI, layout=FoldingLayout())
+
+
+class FoldingLayout(ConstrainedLayoutEngine):
+    """Constrained layout that folds titles and labels longer than their axis.
+
+    It also folds, or turns, names at ticks that would run into one another.
+    """
+
+    def execute(self, fig: Any) -> None:
+        """Lay out a figure."""
+        super().execute(fig)
+        changed = [_fit(axis) for axis in fig.axes if axis.get_visible()]
+        if any(changed):
+            super().execute(fig)
+
+
+def _fit(axis: Axes) -> bool:
+    """Fold labels of a panel, and make room between names at its ticks; return what changed."""
+    panel = axis.get_window_extent()
+    folded = [
+        _fold(axis.title, panel.width),
+        _fold(axis.xaxis.label, panel.width),
+        _fold(axis.yaxis.label, panel.height),
+    ]
+    names = [name.get_text() for name in axis.get_xticklabels()]
+    if not isinstance(axis.xaxis.get_major_locator(), FixedLocator) or not _crowded(axis):
+        return any(folded)
+    axis.xaxis.set_ticklabels([textwrap.fill(name, 1, break_long_words=False) for name in names])
+    if _crowded(axis):
+        axis.xaxis.set_ticklabels(names, rotation=90)
+    return True
+
+
+def _fold(label: Text, length: float) -> bool:
+    """Fold a label that is longer than ``length``, in pixels; return whether it was."""
+    box = label.get_window_extent()
+    now = box.height if label.get_rotation() == 90 else box.width
+    if now <= length:
+        return False
+    lines = label.get_text().split("\n")
+    letters = max(1, int(max(map(len, lines)) * length / now))
+    folded = "\n".join("\n".join(_balanced(line, letters)) for line in lines)
+    label.set_text(folded)
+    return folded.split("\n") != lines
+
+
+def _balanced(line: str, letters: int) -> list[str]:
+    """Return a line in as few lines as have at most so many letters, all about as long."""
+    kept = re.sub(" (?=[%/])|(?<=/) ", "\N{NO-BREAK SPACE}", line)
+
+    def wrapped(width: int) -> list[str]:
+        return textwrap.wrap(kept, width, break_long_words=False)
+
+    fewest = len(wrapped(letters))
+    return next(parts for w in range(1, letters + 1) if len(parts := wrapped(w)) <= fewest)
+
+
+def _crowded(axis: Axes) -> bool:
+    """Return whether upright names at the ticks of the x axis run into one another."""
+    names = [name for name in axis.get_xticklabels() if name.get_text() and name.get_visible()]
+    boxes = [name.get_window_extent() for name in names if not name.get_rotation()]
+    gaps = [right.x0 - left.x1 for left, right in pairwise(sorted(boxes, key=lambda b: b.x0))]
+    figure = axis.get_figure(root=True)
+    return figure is not None and min(gaps, default=np.inf) < APART * figure.dpi / 72
 
 
 def save(figure: Figure, path: Path, *, below: Sequence[str] = ()) -> Path:
@@ -198,9 +273,7 @@ def finish(
     legend: float = 0.0,
 ) -> None:
     """Name the axes of a panel, lay a grid behind it; ``legend`` is the size of its letters."""
-    figure = axis.get_figure(root=True)
-    assert figure is not None
-    axis.set(xlabel=textwrap.fill(x, int(figure.get_figwidth() * CHARACTERS * 0.86)), ylabel=y)
+    axis.set(xlabel=x, ylabel=y)
     axis.set_axisbelow(True)
     axis.grid(color=GRID, axis=grid)
     if legend:
@@ -221,9 +294,12 @@ def legend(figure: Figure, axis: Axes, *, marks: float = 1.0) -> None:
     """Name the curves of ``axis`` below the figure, in as many columns as there is room for."""
     named = dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
     inches = 0.55 + max(len(label) for label in named) / CHARACTERS
+    columns = max(1, min(len(named), int(figure.get_figwidth() / inches)))
+    if _style.get() == "paper":  # where many entries would leave the panels no room
+        figure.set_figheight(figure.get_figheight() + LINE * (math.ceil(len(named) / columns) - 1))
     figure.legend(
         [*named.values()], [*named], loc="outside lower center", frameon=False, fontsize=8,
-        markerscale=marks, ncols=max(1, min(len(named), int(figure.get_figwidth() / inches))),
+        markerscale=marks, ncols=columns,
     )  # fmt: skip
 
 

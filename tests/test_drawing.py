@@ -25,6 +25,7 @@ from optsched.drawing import (
     new_figure,
     save,
     shorts,
+    styled,
 )
 from optsched.families.bipartite.pictures import reward_curves
 
@@ -104,6 +105,52 @@ def test_a_legend_has_as_many_columns_as_there_is_room_for():
     assert faults(figure) == []
 
 
+def test_labels_are_folded_to_the_length_of_their_axis():
+    figure = new_figure(6, 2)
+    axis, other = figure.subplots(1, 2)
+    axis.set_ylabel("rate / fastest of all rates (mean, 95 % interval)")
+    axis.set_title("all that there is to state of the panel on the left")
+    other.set_title("short")
+    assert faults(figure) == []
+    assert "\n" in axis.get_title()
+    lines = axis.get_ylabel().split("\n")
+    assert len(lines) > 1
+    assert not any(line.startswith(("%", "/")) or line.endswith("/") for line in lines)
+    assert other.get_title() == "short"
+
+
+@pytest.mark.parametrize(
+    ("names", "drawn", "degrees"),
+    [
+        (["one", "two"], ["one", "two"], 0),
+        (["one of these"] * 9, ["one\nof\nthese"] * 9, 0),
+        (["BinPacking"] * 9, ["BinPacking"] * 9, 90),
+    ],
+)
+def test_names_at_ticks_do_not_run_into_one_another(names, drawn, degrees):
+    figure = new_figure(5, 3)
+    axis = figure.subplots()
+    axis.set_xticks(range(len(names)), names)
+    assert faults(figure) == []
+    shown = axis.get_xticklabels()
+    assert [name.get_text() for name in shown] == drawn
+    assert {name.get_rotation() for name in shown} == {degrees}
+
+
+def test_a_long_legend_leaves_the_panel_its_height_on_paper():
+    heights = []
+    for entries in (1, 9):
+        with styled("paper"):
+            figure = new_figure(6, 4)
+            axis = figure.subplots()
+            for k in range(entries):
+                axis.plot([0, 1], [k, k], label=f"a policy with quite a long name, {k}")
+            legend(figure, axis)
+        assert faults(figure) == []
+        heights.append(axis.get_window_extent().height)
+    assert heights[1] > 0.9 * heights[0]
+
+
 @pytest.mark.parametrize(
     ("place", "look", "fault"),
     [
@@ -111,6 +158,7 @@ def test_a_legend_has_as_many_columns_as_there_is_room_for():
         ((0.5, 0.8), {"color": "#BBBBBB"}, "has a contrast of 1.9"),
         ((0.97, 0.8), {}, "is cut off"),
         ((0.5, 0.2), {}, "lies over"),
+        ((0.29, 0.2), {}, "touches"),
         ((0.5, 0.8), {}, None),
     ],
 )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from legible import faults, words
 from sweeps import sweep
 
 from optsched import simulate
-from optsched.drawing import HINDSIGHT, styled
+from optsched.drawing import COLUMN, HINDSIGHT, PAGE, styled
 from optsched.families.bipartite.pictures import PANELS
+from optsched.papers.reproduce import experiment
 from optsched.problem import get_family
 from optsched.scheduling.jobs import LoadProfile
 from optsched.scheduling.pictures import (
@@ -50,6 +54,23 @@ def test_every_word_of_every_picture_can_be_read(schedules, count, style):
     assert drawn
     for name, figure in drawn.items():
         assert faults(figure) == [], name
+
+
+STORED = sorted((Path(__file__).parents[1] / "benchmarks" / "results" / "figures").glob("*.json"))
+HIGHEST = 9.2  # inches of a page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("style", ["screen", "paper"])
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.stem)
+def test_every_word_of_every_figure_of_a_paper_can_be_read(path, style):
+    rows = json.loads(path.read_text("utf-8"))["rows"]
+    with styled(style):
+        figure = experiment(path.stem).picture(rows)
+    assert faults(figure) == []
+    if style == "paper":
+        assert figure.get_figwidth() in (COLUMN, PAGE)
+        assert figure.get_figheight() < HIGHEST
 
 
 def test_a_hundred_slots_have_a_cell_each():

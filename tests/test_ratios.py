@@ -185,9 +185,16 @@ def test_optimum_of_another_instance_is_refused(small):
         compare(small, ["fifo"], optimum=optimum(other))
 
 
+def test_the_callback_is_accepted_under_its_old_name(small):
+    told = []
+    with pytest.warns(DeprecationWarning, match=r"compare\(tell=\) is deprecated, use callback="):
+        compare(small, ["drf"], optimum=optimum(small), tell=told.append)
+    assert told
+
+
 def test_facts_and_an_instance_that_tells_nothing(small):
     told = []
-    report = compare(small, ["drf"], optimum=optimum(small), tell=told.append)
+    report = compare(small, ["drf"], optimum=optimum(small), callback=told.append)
     facts = report.facts
     assert facts.jobs == len(small.jobs)
     assert facts.size == f"{facts.jobs} jobs"

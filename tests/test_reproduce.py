@@ -91,7 +91,7 @@ def test_what_is_stored_is_not_computed_again(tmp_path):
     RAN.clear()
     reproduce(SQUARES, tmp_path, seeds=2, workers=1)
     told = []
-    reproduce(SQUARES, tmp_path, seeds=4, workers=1, tell=told.append)
+    reproduce(SQUARES, tmp_path, seeds=4, workers=1, callback=told.append)
     assert RAN == [0, 1, 2, 3]
     assert told == ["3 of 4 cells", "4 of 4 cells"]
     reproduce(SQUARES, tmp_path, seeds=4, workers=1, time_limit=9.0)
@@ -135,7 +135,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
         if text.startswith("2 "):
             raise KeyboardInterrupt
 
-    found = reproduce(SQUARES, tmp_path, workers=1, tell=interrupted)
+    found = reproduce(SQUARES, tmp_path, workers=1, callback=interrupted)
     assert found.outcome is None
     assert "2 of 4 cells done" in str(found)
     RAN.clear()

@@ -426,6 +426,6 @@ def test_ctrl_c_ends_simulate_between_events():
 
 def test_ctrl_c_in_compare_keeps_the_runs():
     instance, _ = load(FILES[1])
-    report = optsched.compare(instance, ["fifo", "drf"], tell=Press())
+    report = optsched.compare(instance, ["fifo", "drf"], callback=Press())
     assert [row.name for row in report.policies] == ["fifo"]
     assert report.optimum.value >= report.runs[0].value

@@ -20,7 +20,7 @@ def shrink(
     judge: Evaluator,
     box: ParameterSpace,
     worst: WorstInstance,
-    tell: Callable[[str], None] | None = None,
+    callback: Callable[[str], None] | None = None,
 ) -> WorstInstance:
     """Leave out jobs until leaving out any one of the others loses a hundredth of the ratio.
 
@@ -33,9 +33,9 @@ def shrink(
     best = _look(judge, box, worst.instance.model_dump(mode="json")) or worst
     while interrupts.received() is None:
         data = best.instance.model_dump(mode="json")
-        if tell is not None:
+        if callback is not None:
             jobs = len(data[box.jobs.name])
-            tell(f"shrinking {jobs} {box.jobs.name}, ratio at least {best.found.low:.4g}")
+            callback(f"shrinking {jobs} {box.jobs.name}, ratio at least {best.found.low:.4g}")
         looked = [_look(judge, box, smaller) for smaller in lighter(box, data)]
         excess = next((t for t in looked if t is not None and t.excess), None)
         if excess is not None:

@@ -121,7 +121,7 @@ def find_worst_case(
     seed: int = 0,
     time_limit: float = 60.0,
     path: Path | str | None = None,
-    tell: Callable[[str], None] | None = None,
+    callback: Callable[[str], None] | None = None,
 ) -> WorstCase:
     """Look for an instance on which a policy is much worse than the best with hindsight.
 
@@ -138,7 +138,7 @@ def find_worst_case(
     path : path, optional
         The result file to be written. A checkpoint is written next to it, from which the same hunt,
         or one of more evaluations, goes on.
-    tell : callable, optional
+    callback : callable, optional
         Called with words that state how far it is.
 
     Returns
@@ -159,7 +159,7 @@ def find_worst_case(
     settings.whole(0, seed=seed)
     target = None if path is None else Path(path)
     checkpoint = Checkpoint(target and checkpoint_path(target), terms, all_versions())
-    report_progress = tell or (lambda _text: None)
+    report_progress = callback or (lambda _text: None)
     assert made.box is not None  # it is among the terms that were settled
     hunting = _Hunting(made, made.box(terms.preset, **terms.sizes), checkpoint, report_progress)
     try:

@@ -86,7 +86,7 @@ def convergence(optimum: Optimum) -> Figure:
         low, high = axis.get_ylim()
         axis.set_ylim(max(low, min(ends) - reach), min(high, max(ends) + reach))
         legend(figure, axis)
-    finish(axis, "seconds", "objective")
+    finish(axis, "time (s)", "objective")
     headline(figure, str(optimum))
     return figure
 

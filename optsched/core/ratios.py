@@ -42,7 +42,7 @@ def _against(reference: str) -> Against:
         raise InputError(f"unknown reference {reference!r}, expected one of: {known}") from err
 
 
-@renamed_arguments(effort="work_limit")
+@renamed_arguments(effort="work_limit", tell="callback")
 @interrupts.remembered()
 def compare(
     instance: Instance,
@@ -55,7 +55,7 @@ def compare(
     seed: int = 0,
     sealed: bool = False,
     decision_limit: float | None = None,
-    tell: Callable[[Run | Failed | Optimum], None] | None = None,
+    callback: Callable[[Run | Failed | Optimum], None] | None = None,
     **search: Unpack[SolveOptions],
 ) -> RatioReport:
     """Run policies online and compare them with the best with hindsight.
@@ -83,7 +83,7 @@ def compare(
         Run every policy in a process of its own, as in :func:`optsched.simulate`.
     decision_limit : float, optional
         Seconds for each decision, as in :func:`optsched.simulate`.
-    tell : callable, optional
+    callback : callable, optional
         Called with what is known for good: every run or failure, and the optimum. Policies run in
         the order of :func:`optsched.core.turns`.
     **search
@@ -151,8 +151,8 @@ def compare(
                 failed[place] = Failed(name=name_of(policy), why=str(err))
                 if all(k in failed for k in range(requested)) and not outside:
                     raise
-            if tell is not None:
-                tell(done.get(place) or failed[place])
+            if callback is not None:
+                callback(done.get(place) or failed[place])
     except KeyboardInterrupt:
         if not done:
             raise
@@ -171,8 +171,8 @@ def compare(
     if optimum is None and against is Against.RELAXATION and wanted:
         optimum = references[RELAXATION]
     optimum = optimum or look(method=method, start=[start, *(k.schedule for k in others)])
-    if tell is not None:
-        tell(optimum)
+    if callback is not None:
+        callback(optimum)
     if not stopped and against is not Against.RELAXATION:
         missing = {name: by for name, by in family.references.items() if name not in references}
         references |= {name: look(method=by, start=start) for name, by in missing.items()}

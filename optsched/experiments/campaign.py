@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from optsched.base import renamed_arguments
 from optsched.experiments.cell_keys import Reference, contender_of, source_of
 from optsched.experiments.plan import Plan, difference, make_plan, read_plan, stored_plan
 from optsched.experiments.ratios_by_policy import COLUMNS, Cells, Sample, cells, samples
@@ -28,6 +29,7 @@ AS_STORED = (
 MESSAGES = 5  # reasons of errors that are told
 
 
+@renamed_arguments(tell="callback")
 def campaign(
     plan: Plan | Mapping[str, Any] | Path | str,
     store: Path | str,
@@ -38,7 +40,7 @@ def campaign(
     shard: tuple[int, int] | None = None,
     retry_errors: bool = False,
     trust: bool | Collection[str] = False,
-    tell: Callable[[CampaignProgress], None] | None = None,
+    callback: Callable[[CampaignProgress], None] | None = None,
 ) -> Campaign:
     """Run the cells of a plan that the store does not hold yet.
 
@@ -61,7 +63,7 @@ def campaign(
     trust : bool, or sequence of str
         Which policies from outside (``MODULE:CLASS``, ``exec:COMMAND``) a plan file may run; True:
         all that it names. What is no file comes from the caller, and is trusted.
-    tell : callable, optional
+    callback : callable, optional
         Called twice a second.
 
     Returns
@@ -88,7 +90,7 @@ def campaign(
         cluster=dask,
         shard=shard,
         retry_errors=retry_errors,
-        tell=tell,
+        callback=callback,
     )
     return Campaign(Path(store), how)
 

@@ -78,7 +78,7 @@ def run(
     cluster: str | None = None,
     shard: tuple[int, int] | None = None,
     retry_errors: bool = False,
-    tell: Callable[[CampaignProgress], None] | None = None,
+    callback: Callable[[CampaignProgress], None] | None = None,
 ) -> CampaignProgress:
     """Compute the cells of ``plan`` that the store ``path`` does not hold; see `campaign`.
 
@@ -111,7 +111,7 @@ def run(
                 patience=lambda task: patience(plan, task),
             )
         stack.callback(pool.close)
-        return steer(work, pool, tell)
+        return steer(work, pool, callback)
 
 
 def patience(plan: Plan, task: CellTask) -> float:
@@ -330,11 +330,12 @@ class _Work:
 
 
 def steer(
-    work: _Work, pool: ProcessPool | Futures, tell: Callable[[CampaignProgress], None] | None
+    work: _Work, pool: ProcessPool | Futures, callback: Callable[[CampaignProgress], None] | None
 ) -> CampaignProgress:
     """Hand out chunks and take in what comes back, until all is done or an end is requested.
 
-    When an end is requested, it waits for the tasks in flight. ``tell`` is called twice a second.
+    When an end is requested, it waits for the tasks in flight. ``callback`` is called
+    twice a second.
     """
     ended, due = False, 0.0
     try:
@@ -344,8 +345,8 @@ def steer(
             for event in pool.poll(LOOK):
                 work.handle(event)
             work.flush()
-            if tell is not None and time.monotonic() >= due:
-                tell(work.progress(pool.size, ended=ended))
+            if callback is not None and time.monotonic() >= due:
+                callback(work.progress(pool.size, ended=ended))
                 due = time.monotonic() + FLUSH
             if interrupts.received() is not None and not ended:
                 ended = True

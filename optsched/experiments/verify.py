@@ -79,7 +79,7 @@ def verify(
     sample: int = 1,
     seed: int | None = None,
     workers: int = 1,
-    tell: Callable[[str], None] = lambda _text: None,
+    callback: Callable[[str], None] = lambda _text: None,
 ) -> Verified:
     """Run the cells of a store again, and solve its optima again.
 
@@ -94,7 +94,7 @@ def verify(
         Draws them. By default a fresh one, so that nobody who edits a store knows them.
     workers : int
         Processes.
-    tell : callable
+    callback : callable
         Called now and again with how far it is.
 
     Raises
@@ -133,7 +133,7 @@ def verify(
         for name in ("runs", "optima", "certificates", "unsure", "errors"):
             setattr(found, name, getattr(found, name) + answer[name])
         found.wrong += answer["wrong"]
-        tell(f"{found.runs} of {found.cells // sample} cells, {len(found.wrong)} wrong")
+        callback(f"{found.runs} of {found.cells // sample} cells, {len(found.wrong)} wrong")
 
     call_all(look, parts, str(path), plan.model_dump(mode="json"), keep=keep, workers=workers)
     return found

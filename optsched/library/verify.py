@@ -69,7 +69,7 @@ def verify(
     tables: bool = True,
     sample: int = 1,
     seed: int | None = None,
-    tell: Callable[[str], None] = lambda _text: None,
+    callback: Callable[[str], None] = lambda _text: None,
 ) -> LibraryReport:
     """Judge all entries, and compare what is derived with the tables.
 
@@ -86,7 +86,7 @@ def verify(
         Of this many consecutive entries, look at one that is drawn at random; 1: all.
     seed : int, optional
         Draws them; by default a fresh one, so that nobody can know which entries are left out.
-    tell : callable
+    callback : callable
         Called now and then with the progress.
 
     Raises
@@ -107,7 +107,7 @@ def verify(
     packs = [p for p in library.packs if families is None or p.family in families]
     cells: dict[int, dict[str, Any]] = {}
     for pack in packs:
-        tell(f"reading {pack.path.name}")
+        callback(f"reading {pack.path.name}")
         try:
             there = sum(1 for _ in pack.lines())
         except InputError as err:
@@ -127,7 +127,7 @@ def verify(
         found.rows += answer["rows"]
         for name, wrong in answer["wrong"].items():
             found.complain(name, *wrong)
-        tell(f"{found.read} of {total} entries, {len(found.damaged)} damaged")
+        callback(f"{found.read} of {total} entries, {len(found.damaged)} damaged")
 
     call_all(look, cells, keep=keep, workers=workers)
     if tables:

@@ -57,7 +57,7 @@ class Reading:
     statistics: Statistics
 
     @classmethod
-    def of(cls, path: Path, tell: Callable[[str], None]) -> Reading:
+    def of(cls, path: Path, callback: Callable[[str], None]) -> Reading:
         """Read a store.
 
         Raises
@@ -67,10 +67,10 @@ class Reading:
         """
         made = Campaign(path)
         plan = made.plan()
-        tell("reading the cells")
+        callback("reading the cells")
         state, samples = made.status(), made.samples()
         interrupts.raise_if_interrupted()
-        tell("means and intervals")
+        callback("means and intervals")
         return cls(path, plan, state, samples, statistics(samples))
 
     def family(self, group: str) -> Family:
@@ -79,7 +79,7 @@ class Reading:
 
 
 def page_of_store(
-    path: Path, policies: Sequence[str] = (), tell: Callable[[str], None] = lambda _: None
+    path: Path, policies: Sequence[str] = (), callback: Callable[[str], None] = lambda _: None
 ) -> Page:
     """Return the page of a campaign.
 
@@ -89,16 +89,18 @@ def page_of_store(
         The store.
     policies : sequence of str
         Whose worst instances are drawn, by their names in the tables.
-    tell : callable
+    callback : callable
         Called with what is done.
     """
-    found = Reading.of(path, tell)
+    found = Reading.of(path, callback)
     families = [found.family(group) for group in found.statistics.groups]
     with Store.open(path) as store:
         sections = [
             *_figures(found),
             Section("Numbers", [_means(found), _pairs(found), _times(store)]),
-            Section("Worst instances", [_worst(found), *_pictures(store, found, policies, tell)]),
+            Section(
+                "Worst instances", [_worst(found), *_pictures(store, found, policies, callback)]
+            ),
             *_open(store),
             *_provenance(store, found),
         ]
@@ -261,7 +263,7 @@ def _worst(found: Reading) -> SortableTable:
 
 
 def _pictures(
-    store: Store, found: Reading, requested: Sequence[str], tell: Callable[[str], None]
+    store: Store, found: Reading, requested: Sequence[str], callback: Callable[[str], None]
 ) -> list[Block]:
     """Return pictures of the worst instances of some policies, or why there are none."""
     known = {s.policy for s in found.statistics.summaries}
@@ -272,7 +274,7 @@ def _pictures(
     with closing(Artist(requested=bool(requested))) as artist:
         for s in _chosen(found, requested):
             interrupts.raise_if_interrupted()
-            tell(f"the worst instance of {s.policy}")
+            callback(f"the worst instance of {s.policy}")
             worst = Worst(s.group, s.policy, s.worst_seed, s.worst_sha256, f"{s.worst:.4g}")
             try:
                 blocks += artist.pictures_of_worst(store, found.plan, worst)

@@ -30,7 +30,7 @@ from optsched.problem import InputError
 
 
 def page_of_game(
-    path: Path, policies: Sequence[str] = (), tell: Callable[[str], None] = lambda _: None
+    path: Path, policies: Sequence[str] = (), callback: Callable[[str], None] = lambda _: None
 ) -> Page:
     """Return the page of a set of instances and of its best online algorithms.
 
@@ -40,7 +40,7 @@ def page_of_game(
         What `minimax -o` has written.
     policies : sequence of str
         Must be empty: no schedules are drawn.
-    tell : callable
+    callback : callable
         Called with what is done.
 
     Raises
@@ -53,7 +53,7 @@ def page_of_game(
             f"--policy {policies[0]}: no schedules are drawn of a set of instances, expected no "
             "--policy: all policies of the file are shown"
         )
-    tell("checking the file")
+    callback("checking the file")
     found = check_file(path)
     for part in found.parts:
         if not part.accepted:

@@ -16,6 +16,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from optsched.base import renamed_arguments
 from optsched.drawing import CURVES, OTHERS
 from optsched.files.atomic_io import open_file, writable, write_whole
 from optsched.files.format import UNPRINTABLE, read_json
@@ -28,13 +29,14 @@ from optsched.process import interrupts
 SQLITE = b"SQLite format 3\0"  # how the file of a store begins
 
 
+@renamed_arguments(tell="callback")
 @interrupts.remembered()
 def report(
     source: Path | str,
     target: Path | str,
     *,
     policies: Sequence[str] = (),
-    tell: Callable[[str], None] = lambda _: None,
+    callback: Callable[[str], None] = lambda _: None,
 ) -> Path:
     """Write what a campaign, a result or a game states as one HTML page that needs nothing else.
 
@@ -47,7 +49,7 @@ def report(
     policies : sequence of str, optional
         Whose worst instances are drawn, by their names in the tables. Of a campaign, by default the
         best and the worst policy, if their schedules are found again in some seconds.
-    tell : callable, optional
+    callback : callable, optional
         Called with what is done.
 
     Returns
@@ -70,7 +72,7 @@ def report(
     else:  # or else one line states what it is
         kind = read_json(path, "result", "minimax")["kind"]
         make = page_of_game if kind == "minimax" else page_of_result
-    made = make(path, policies, tell)
+    made = make(path, policies, callback)
     interrupts.raise_if_interrupted()
     write_whole(page, render(made))
     return page

@@ -34,7 +34,7 @@ TIMES = "as the run states; not checked"
 
 
 def page_of_result(
-    path: Path, policies: Sequence[str] = (), tell: Callable[[str], None] = lambda _: None
+    path: Path, policies: Sequence[str] = (), callback: Callable[[str], None] = lambda _: None
 ) -> Page:
     """Return the page of an optimum, or of a comparison.
 
@@ -44,7 +44,7 @@ def page_of_result(
         What `solve -o` or `ratio -o` has written.
     policies : sequence of str
         Whose schedules are drawn next to the best one; by default that of the worst policy.
-    tell : callable
+    callback : callable
         Called with what is done.
 
     Raises
@@ -53,13 +53,13 @@ def page_of_result(
         It is none, or states what cannot be true.
     """
     instance = load_instance(path)
-    tell("checking the result")
+    callback("checking the result")
     report = load_report(path, instance)
     optimum = load_known(path, instance)[0] if report is None else report.optimum
     interrupts.raise_if_interrupted()
     family = family_of(instance)
     sections = [] if report is None else [_ratios(report)]
-    tell("drawing schedules")
+    callback("drawing schedules")
     sections += [
         Section("Schedules", _pictures(instance, optimum, report, policies)),
         Section("The optimum", _optimum(optimum, report)),

@@ -314,13 +314,14 @@ def draw_2(rows: Rows) -> Figure:
         row[0].set_title(f"capacities and requests times {scale:g}", fontsize=9)
         for x, (name, paper) in enumerate(LEADS.items()):
             ours = over(part, name)
-            row[2].bar(x - 0.2, 100 * paper, 0.38, color="#BBBBBB", label="paper" * (x == 0))
+            row[2].bar(x - 0.2, 100 * paper, 0.38, color="#BBBBBB")
             if ours is not None:
                 row[2].bar(x + 0.2, 100 * ours.mean, 0.38, color=COLOUR[name])
                 if ours.interval is not None:
                     row[2].vlines(x + 0.2, *(100 * e for e in ours.interval), color="black")
         row[2].set_xticks(range(len(LEADS)), [LABELS[name] for name in LEADS])
-        finish(row[2], y="lead of OGASched at T, % (95 % interval)", legend=8)
+        row[2].set_title("grey: the paper", fontsize=9)
+        finish(row[2], y="lead of OGASched at T (%, 95 % interval)")
     legend(figure, axes[0, 0])
     return figure
 
@@ -639,8 +640,9 @@ def draw_6(rows: Rows) -> Figure:
                     axis.hlines(row + shift, *each.interval, color="black", linewidth=1)
         if axis is not axes[0]:
             axis.set_yticklabels([])
-        axis.set_xlabel("reward per slot\n(mean, 95 % interval)", fontsize=8)
+        axis.set_xlabel("")
         axis.set_title(f"contention {level:g}", fontsize=9)
+    axes[len(axes) // 2].set_xlabel("reward of a slot (mean, 95 % interval)", fontsize=8)
     legend(figure, axes[0])
     return figure
 
@@ -768,10 +770,10 @@ def draw_tab3(rows: Rows) -> Figure:
 
     def text(paper: float, mean: MeanEstimate) -> str:
         ends = mean.interval
-        half = f" ± {(ends[1] - ends[0]) / 2:.0f}" if ends else ""
+        half = f"\n± {(ends[1] - ends[0]) / 2:.0f}" if ends else ""
         return f"{paper:.0f}\n{mean.mean:.0f}{half}"
 
-    names = {"T": "T = ", "rho": "rho = ", "density": "density "}
+    names = {"T": "T =\n", "rho": "rho =\n", "density": "density\n"}
     table = axis.table(
         [list(map(text, *of)) for of in zip(PAPER.values(), ours, strict=True)],
         rowLabels=[LABELS[name] for name in PAPER],
@@ -787,8 +789,8 @@ def draw_tab3(rows: Rows) -> Figure:
             means = [of[column].mean for of in ours]
             if means[row - 1] == max(means):
                 cell.set_text_props(weight="bold")
-    axis.set_title("mean reward of a slot: the paper's above, ours with its 95 % interval below "
-                   "(bold: our largest)", fontsize=9)  # fmt: skip
+    figure.supxlabel("mean reward of a slot: the paper's above, ours with its 95 % interval below "
+                     "(bold: our largest)", fontsize=9)  # fmt: skip
     return figure
 
 

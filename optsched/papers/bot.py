@@ -45,6 +45,7 @@ from optsched.papers.verdict import (
 )
 
 ITERATIONS = 1500
+LABEL = 0.6  # inches from one bar to the next, from which on a label fits above it
 PLATFORMS = 30
 UNITS = ("sec6.5", "sec6.2")  # the verdicts are about the first
 UNIT_NAMES = {
@@ -236,6 +237,7 @@ def draw_shares(
     figure = new_figure(2.8 * max(3, len(groups)), 3.8)
     axis = figure.subplots()
     step = min(0.27, 0.9 / len(groups))
+    roomy = figure.get_figwidth() * step / len(ticks) > LABEL
     for k, (name, shares) in enumerate(groups.items()):
         known = {i + step * k: s for i, s in enumerate(shares) if s is not None}
         reach = [
@@ -247,7 +249,7 @@ def draw_shares(
             color=COLOURS[k], error_kw={"linewidth": 1, "capsize": 2},
         )  # fmt: skip
         labels = [f"{s.mean * s.count:.0f} / {s.count}" for s in known.values()]
-        axis.bar_label(drawn, labels, fontsize=7, padding=1)
+        axis.bar_label(drawn, labels, fontsize=7, padding=3, rotation=0 if roomy else 90)
     middle = step * (len(groups) - 1) / 2
     axis.set_xticks([i + middle for i in range(len(ticks))], ticks, fontsize=8)
     axis.set_ylim(0, 1.3)
@@ -366,7 +368,7 @@ def draw_hopeless(rows: Rows) -> Figure:
         axis.step(outside, share, where="post", label=name, color=COLOURS[k])
     axis.set_xscale("log")
     axis.set_title("naive, heterogeneous, 20 nodes", fontsize=9)
-    x = "edge of the tube to the nearest of the last objectives, ln(tasks / s)"
+    x = "edge of the tube to the nearest of the last objectives (ln(tasks / s))"
     finish(axis, x, "share of runs", grid="y")
     legend(figure, axis)
     return figure
@@ -1083,7 +1085,7 @@ def draw_8(rows: Rows) -> Figure:
         series = np.array([np.nan if x is None else x for x in example["series"]])
         before, after = example["optima"]
         parts = [(1, LEAVE, before), (LEAVE, LEAVE + SHOWN, after)]
-        draw_tube(axis, {"adaptive": series}, parts, "objective, sum of ln(tasks / s)")
+        draw_tube(axis, {"adaptive": series}, parts, "objective (sum of ln(tasks / s))")
         axis.axvline(LEAVE + BACK, color="black", linewidth=0.8, linestyle=":")
         axis.set_title(
             f"{UNIT_NAMES[units]},\nthey leave at iteration {leave} (platform {example['seed']})",

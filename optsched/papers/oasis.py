@@ -61,7 +61,7 @@ OTHERS = ("fifo", "drf", "rrh", "dorm")
 SCHEMES = (ESTIMATED, LITERAL, *OTHERS)
 PAST = range(1000, 1010)  # seeds of the instances from which U and L are learnt
 OTHER_PAST = range(10)  # if those, or later ones, are judged
-LATE = "completion - target, slots"
+LATE = "completion - target (slots)"
 UTILITY = "total utility (mean, 95 % interval)"
 CANNOT_FINISH = "jobs that cannot finish on the empty machines"
 COMMON: tuple[Setting, ...] = (
@@ -228,7 +228,7 @@ def findings3(rows: Rows) -> Findings:
 def draw3(rows: Rows) -> Figure:
     """Draw a panel per preset, a line per scheme."""
     presets = rows.by("preset")
-    figure = Figure(figsize=(4.4 * len(presets), 4.4), layout="constrained")
+    figure = new_figure(4.4 * len(presets), 4.4)
     axes = figure.subplots(1, len(presets), squeeze=False)[0]
     for axis, (preset, part) in zip(axes, presets.items(), strict=True):
         for k, (scheme, mine) in enumerate(part.by("scheme").items()):
@@ -327,7 +327,7 @@ def findings4(rows: Rows) -> Findings:
 def draw4(rows: Rows) -> Figure:
     """Draw a panel per preset, in it a box per scheme and kind: quartiles, whiskers at 5, 95 %."""
     presets = rows.by("preset")
-    figure = Figure(figsize=(7.6, 3.4 * len(presets)), layout="constrained")
+    figure = new_figure(8.0, 2.8 * len(presets))
     axes = figure.subplots(len(presets), squeeze=False)[:, 0]
     for axis, (preset, here) in zip(axes, presets.items(), strict=True):
         schemes = here.by("scheme")
@@ -457,7 +457,7 @@ def findings5(rows: Rows) -> Findings:
 
 def draw5(rows: Rows) -> Figure:
     """Draw a group of bars per number of machines, one bar per range of priorities."""
-    figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+    figure = new_figure(7.2, 4.2)
     axis = figure.subplots()
     axis.axhspan(*AROUND, color="#DDDDDD", zorder=0, label="the paper: 1.1 to 1.5")
     machines, tops = (sorted(rows.by(name)) for name in ("machines", "priority"))
@@ -542,7 +542,7 @@ def findings6(rows: Rows) -> Findings:
 def draw6(rows: Rows) -> Figure:
     """Draw a row per preset, a panel per number of jobs, a line per variant of OASiS."""
     presets, counts = rows.by("preset"), [*rows.by("jobs")]
-    figure = Figure(figsize=(4.6 * len(counts), 3.4 * len(presets)), layout="constrained")
+    figure = new_figure(4.6 * len(counts), 3.4 * len(presets))
     axes = figure.subplots(len(presets), len(counts), squeeze=False)
     for (i, preset), (j, n) in product(enumerate(presets), enumerate(counts)):
         axis = axes[i, j]

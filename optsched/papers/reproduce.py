@@ -107,7 +107,7 @@ def reproduce(
     workers: int | None = None,
     keep_rows: bool = False,
     command: str = "",
-    tell: Callable[[str], None] | None = None,
+    callback: Callable[[str], None] | None = None,
 ) -> Reproduction:
     """Run the cells that ``folder`` does not hold yet; store numbers, picture and verdict.
 
@@ -130,7 +130,7 @@ def reproduce(
         as far as their cells are the same. They keep the digest of the code that made them.
     command : str
         Stored next to the numbers.
-    tell : callable, optional
+    callback : callable, optional
         Called with a sentence after every cell.
 
     Returns
@@ -167,8 +167,8 @@ def reproduce(
     def keep(k: int, row: Row) -> None:
         rows[k] = row | {"code": code}
         done = len(store())
-        if tell is not None:
-            tell(f"{done} of {len(cells)} cells")
+        if callback is not None:
+            callback(f"{done} of {len(cells)} cells")
 
     missing = {k: cells[k] for k, row in enumerate(rows) if row is None}
     try:

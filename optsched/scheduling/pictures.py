@@ -314,7 +314,8 @@ def capacity_use(by_name: Mapping[str, Mapping[str, Floats]]) -> Figure:
     wide = math.ceil(last / CELLS)
     columns = 1 if len(kept) <= 2 else 2
     rows = math.ceil(len(kept) / columns)
-    figure = new_figure(1.9 + 4.4 * columns, 0.8 + rows * (0.45 + 0.17 * len(by_name)))
+    high = 0.8 + rows * (0.45 + 0.17 * len(by_name))
+    figure = new_figure(1.9 + 4.4 * columns, high, flatter=False)
     axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     names, titles = shorts(by_name), shorts(kept)
     for axis, key in zip(axes.flat, kept, strict=False):

@@ -151,7 +151,7 @@ def test_ctrl_c_keeps_the_best(tmp_path):
         if said.startswith("shrinking"):
             os.kill(os.getpid(), signal.SIGINT)
 
-    found = find_worst_case(BAGS, evaluations=30, path=path, tell=tell)
+    found = find_worst_case(BAGS, evaluations=30, path=path, callback=tell)
     assert found.ended
     assert found.report is None
     assert found.worst is not None

@@ -134,7 +134,7 @@ def test_a_dask_cluster_computes_the_same_though_a_worker_is_killed(cluster, tmp
             os.kill(processes[-1].pid, signal.SIGKILL)
 
     plan = small(60, ("fifo", "local-share"))
-    found = campaign(plan, tmp_path / "dask", dask=address, tell=tell)
+    found = campaign(plan, tmp_path / "dask", dask=address, callback=tell)
     assert killed.is_set()
     assert (found.progress.done, found.progress.errors) == (120, 0)
     campaign(plan, tmp_path / "here", executor=Fragile("nobody"))

@@ -8,9 +8,11 @@ from itertools import combinations
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.colors import to_rgb
+from matplotlib.table import Table
 from matplotlib.text import Text
 
 CONTRAST = 4.5  # of WCAG 2 for small print
+GAP = 0.2  # heights of words, at least, between two of one line
 
 
 class WithoutWords(RendererAgg):
@@ -35,9 +37,14 @@ def drawn(figure):
     FigureCanvasAgg(figure)
     renderer = WithoutWords(figure)
     figure.draw(renderer)
-    texts = figure.findobj(Text)
+    texts = figure.findobj(Text) + [cell.get_text() for cell in cells_of(figure)]
     renderer.words += [t for t in texts if "\n" in t.get_text() and t.get_visible()]
     return renderer
+
+
+def cells_of(figure):
+    """Return the cells of all tables."""
+    return [c for table in figure.findobj(Table) for c in table.get_celld().values()]
 
 
 def faults(figure):
@@ -49,7 +56,7 @@ def faults(figure):
     for text in renderer.words:
         box = text.get_window_extent(renderer)
         said = f"{text.get_text()!r} at {box.x0:.0f}, {box.y0:.0f}"
-        boxes.append((box, said))
+        boxes.append((box, said, text.get_rotation()))
         if box.x0 < -1 or box.y0 < -1 or box.x1 > width + 1 or box.y1 > height + 1:
             found.append(f"{said} is cut off")
             continue
@@ -58,12 +65,22 @@ def faults(figure):
         against = np.quantile(contrasts(to_rgb(text.get_color()), behind / 255.0), 0.2)
         if against < CONTRAST:
             found.append(f"{said} has a contrast of {against:.1f}")
-    for (one, first), (other, second) in combinations(boxes, 2):
+    for (one, first, turned), (other, second, also) in combinations(boxes, 2):
         wide = min(one.x1, other.x1) - max(one.x0, other.x0)
         high = min(one.y1, other.y1) - max(one.y0, other.y0)
         room = 0.2 * min(one.height, other.height, one.width, other.width)  # boxes are generous
         if wide > room and high > room:
             found.append(f"{first} lies over {second}")
+        elif (  # on one line
+            -wide < GAP * min(one.height, other.height)
+            and high > 0.5 * one.height
+            and turned == also == 0
+        ):
+            found.append(f"{first} touches {second}")
+    for cell in cells_of(figure):
+        box, text = cell.get_window_extent(renderer), cell.get_text().get_window_extent(renderer)
+        if text.x0 < box.x0 - 1 or text.x1 > box.x1 + 1:
+            found.append(f"{cell.get_text().get_text()!r} is wider than its cell")
     return found
 
 

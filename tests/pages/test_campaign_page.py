@@ -312,7 +312,7 @@ def test_nothing_is_written_after_ctrl_c(real, tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        optsched.report(real[0], tmp_path / "page.html", tell=interrupt)
+        optsched.report(real[0], tmp_path / "page.html", callback=interrupt)
     assert not list(tmp_path.iterdir())
 
 

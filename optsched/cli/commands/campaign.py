@@ -141,11 +141,11 @@ def _run(
         crash_state.finish_what_is_begun()
         with Ticker(f"campaign {plan.name}") as ticker:
 
-            def tell(progress: CampaignProgress) -> None:
+            def callback(progress: CampaignProgress) -> None:
                 ending = "ending after the cells in flight; " if progress.ended else ""
                 ticker.show(ending + str(progress))
 
-            made = campaign(plan, store, tell=tell, **how)
+            made = campaign(plan, store, callback=callback, **how)
     number = interrupts.received()
     if number is not None:
         trusted = " --trust" if any(":" in block.name for block in plan.policies) else ""
@@ -207,7 +207,7 @@ def verify(
 
     plan = _resolved(store, trust or policy or False)
     with ending_well(), Ticker(f"verifying {store}") as ticker:
-        found = look(store, plan, sample=sample, seed=seed, workers=workers, tell=ticker.show)
+        found = look(store, plan, sample=sample, seed=seed, workers=workers, callback=ticker.show)
     report(found.summary(), None, as_json)
     if not as_json:
         for line in found.lines():

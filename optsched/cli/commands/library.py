@@ -163,7 +163,7 @@ def verify(
     chosen = None if family is None else tuple(family)
     with ending_well(), Ticker("verifying the library") as ticker:
         how: dict[str, Any] = {"workers": workers, "sample": sample, "seed": seed}
-        checked = look(found, families=chosen, **how, tell=ticker.show)
+        checked = look(found, families=chosen, **how, callback=ticker.show)
     if as_json:
         report(checked.summary(), None, as_json)
     else:

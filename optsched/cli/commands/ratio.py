@@ -162,7 +162,7 @@ def ratio(
             rows = RowPrinter(instance, names, ticker)
             rows.begin()
 
-            def tell(found: "Run | Failed | Best") -> None:
+            def callback(found: "Run | Failed | Best") -> None:
                 rows.tell(found)
                 journal.tell(found)
 
@@ -177,7 +177,7 @@ def ratio(
                 sealed=sandbox,
                 decision_limit=decision_limit,
                 watch=ticker.watch,
-                tell=tell,
+                callback=callback,
                 **limits,
             )
         if known is None and start_from is None and not relaxed and interrupts.received() is None:

@@ -49,5 +49,5 @@ def report(
         with Ticker(f"reading {source}") as ticker:
             from optsched.pages.page import report as write
 
-            write(source, output, policies=policy or (), tell=ticker.show)
+            write(source, output, policies=policy or (), callback=ticker.show)
     messages.remark(f"{output} written")

@@ -71,7 +71,7 @@ def reproduce(
                 workers=workers,
                 keep_rows=ignore_code_version,
                 command=command,
-                tell=ticker.show,
+                callback=ticker.show,
             )
     if as_json:
         report(result.summary(), None, as_json)

@@ -143,7 +143,7 @@ def worst_case(
                 seed=seed,
                 time_limit=time_limit,
                 path=target,
-                tell=ticker.show,
+                callback=ticker.show,
             )
     if as_json:
         report(found.summary(), None, as_json)

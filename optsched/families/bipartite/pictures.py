@@ -112,6 +112,7 @@ def gain_and_overhead(
     figure = new_figure(7.2, 1.2 + 0.36 * max(3, len(parts)))
     axis = figure.subplots()
     bars(axis, list(shorts(parts).values()), *np.transpose([*parts.values()]))
+    legend(figure, axis)
     return figure
 
 
@@ -122,7 +123,7 @@ def bars(axis: Axes, names: Sequence[str], gains: Sequence[float], lost: Sequenc
     axis.barh(at + 0.2, lost, 0.38, color=COLOURS[1], label="overhead")
     axis.set_yticks(at, names, fontsize=8)
     axis.invert_yaxis()
-    finish(axis, "per slot, on average", grid="x")
+    finish(axis, "reward of a slot (mean)", grid="x")
 
 
 def allocations(inst: BipartiteInstance, schedules: Mapping[str, BipartiteSchedule]) -> Figure:

@@ -164,7 +164,7 @@ def _rates_of_applications(inst: BotInstance, schedules: Mapping[str, BotSchedul
     axis.set_xscale("log")
     axis.tick_params(axis="x", which="minor", labelsize=5.5)
     axis.set_xlim(low, high)
-    finish(axis, "tasks per second", grid="x")
+    finish(axis, "rate (tasks / s)", grid="x")
     legend(figure, axis)
     return figure
 

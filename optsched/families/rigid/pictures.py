@@ -60,7 +60,7 @@ def over_time(
         finish(axis)
         axis.set_title(title, fontsize=9)
         axis.set_ylim(bottom=0)
-    axes[-1].set_xlabel("hours")
+    axes[-1].set_xlabel("time (h)")
     if named:
         legend(figure, axes[0])
     return figure
@@ -78,6 +78,6 @@ def gantt(inst: RigidInstance, schedules: Mapping[str, RigidSchedule]) -> Figure
             axis.barh(i, start - job.arrival, left=job.arrival, color="#DDDDDD", height=0.7)
             axis.barh(i, job.run, left=start, color=COLOURS[i % 6], height=0.7)
         axis.invert_yaxis()
-        finish(axis, "seconds", "job", grid="x")
+        finish(axis, "time (s)", "job", grid="x")
         axis.set_title(names[name], fontsize=9)
     return figure

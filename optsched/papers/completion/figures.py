@@ -46,9 +46,9 @@ AXES = {
     "F": "F, bound on weight / resources",
     "worker_type": "worker type of all jobs",
     "most_workers": "most workers of a job",
-    "total": "weighted completion time, weight x slots",
+    "total": "weighted completion time (weight x slots)",
     "weight": "weight that ends by the deadline",
-    "seconds": "running time, s",
+    "seconds": "running time (s)",
 }
 LABELS = {
     "a_online": "A_online",
