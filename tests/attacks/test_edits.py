@@ -8,7 +8,7 @@ from sweeps import sweep
 
 pytestmark = pytest.mark.slow
 
-EDITS = 12  # of each kind; benchmarks/edits.py: 667
+EDITS = 8  # of each kind; benchmarks/edits.py: 667
 
 
 @pytest.fixture(scope="module")

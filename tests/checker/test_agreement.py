@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import pytest
 from damages import NAMES, damaged
 from independent.cases import case
+from patience import LONG
 from second_checker import NODE, RESULTS, answers, differences, solved
-from sweeps import sweep
 
 from optsched.core import simulate, solve
 from optsched.problem import InputError, get_family
@@ -19,7 +20,7 @@ pytestmark = [
     pytest.mark.skipif(NODE is None, reason="there is no Node"),
 ]
 
-QUICK, LONG = 15, 120  # damaged files of every result
+DAMAGED = 120  # files of every result
 
 
 @pytest.fixture(scope="module", params=list(RESULTS))
@@ -27,56 +28,63 @@ def results(request, tmp_path_factory):
     return solved(request.param, tmp_path_factory.mktemp(request.param))
 
 
-@pytest.mark.parametrize("number", sweep([QUICK, LONG], quick=1))
-def test_whole_and_damaged_results(results, number, tmp_path):
+def test_whole_and_damaged_results(results, tmp_path):
     files = [
         *results,
-        *(f for path in results for f, _ in damaged(path, tmp_path, number, seed=number)),
+        *(f for path in results for f, _ in damaged(path, tmp_path, DAMAGED, seed=DAMAGED)),
     ]
     assert all(part.accepted for path in results for part in recheck(path))
     assert differences(files, answers(files, tmp_path)) == []
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("where", ["", "instance", "optimum", "certificate", "schedule"])
-def test_unknown_names(results, name, where, tmp_path):
+PLACES = ("", "instance", "optimum", "certificate", "schedule")
+
+
+def test_unknown_names(results, tmp_path):
     """A name that all objects of JavaScript have is as unknown as any other."""
-    content = json.loads(results[0].read_text())
-    inside = content if where in ("", "instance", "optimum") else content["optimum"]
-    (inside[where] if where else inside)[name] = 1
-    path = tmp_path / "r.json"
-    path.write_text(json.dumps(content))
-    (part,) = answers([path], tmp_path)[str(path)]
-    assert part["accepted"] == (where == "")  # an envelope may have more
-    assert differences([path], {str(path): [part]}) == []
+    files = {}
+    for name, where in product(NAMES, PLACES):
+        content = json.loads(results[0].read_text())
+        inside = content if where in ("", "instance", "optimum") else content["optimum"]
+        (inside[where] if where else inside)[name] = 1
+        path = tmp_path / f"{len(files)}.json"
+        path.write_text(json.dumps(content))
+        files[path] = name, where
+    found = answers([*files], tmp_path)
+    for path, (name, where) in files.items():
+        (part,) = found[str(path)]
+        assert part["accepted"] == (where == ""), (name, where)  # an envelope may have more
+    assert differences([*files], found) == []
 
 
-@pytest.mark.parametrize(
-    "edit",
-    [
-        {"family": ["oasis"]},
-        {"format": True},
-        {"runs": None},
-        {"references": None},
-        {"schedules": None},
-        {"optimum.value": "1"},
-        {"optimum.seconds": True},
-        {"optimum.effort": "3"},
-        {"optimum.bound": "inf"},
-        {"optimum.scope": "constructor"},
-        {"optimum.status": "toString"},
-    ],
+EDITS = (
+    {"family": ["oasis"]},
+    {"format": True},
+    {"runs": None},
+    {"references": None},
+    {"schedules": None},
+    {"optimum.value": "1"},
+    {"optimum.seconds": True},
+    {"optimum.effort": "3"},
+    {"optimum.bound": "inf"},
+    {"optimum.scope": "constructor"},
+    {"optimum.status": "toString"},
 )
-def test_what_only_one_of_them_used_to_refuse(results, edit, tmp_path):
-    content = json.loads(results[0].read_text())
-    for place, value in edit.items():
-        holder, _, name = place.rpartition(".")
-        (content[holder] if holder else content)[name] = value
-    path = tmp_path / "r.json"
-    path.write_text(json.dumps(content))
-    found = answers([path], tmp_path)
-    assert not any(part["accepted"] for part in found[str(path)])
-    assert differences([path], found) == []
+
+
+def test_what_only_one_of_them_used_to_refuse(results, tmp_path):
+    files = []
+    for edit in EDITS:
+        content = json.loads(results[0].read_text())
+        for place, value in edit.items():
+            holder, _, name = place.rpartition(".")
+            (content[holder] if holder else content)[name] = value
+        files.append(tmp_path / f"{len(files)}.json")
+        files[-1].write_text(json.dumps(content))
+    found = answers(files, tmp_path)
+    for path, edit in zip(files, EDITS, strict=True):
+        assert not any(part["accepted"] for part in found[str(path)]), edit
+    assert differences(files, found) == []
 
 
 @pytest.mark.parametrize("family", ["oasis", "dmlrs"])

@@ -67,8 +67,9 @@ def drawn_duals(inst: Instance, certificate: dict[str, Any], draw: random.Random
     }
 
 
-@pytest.mark.parametrize("number", sweep([12, 100], quick=1))
-@pytest.mark.parametrize("case", sweep(CASES, quick=1))
+@pytest.mark.parametrize(
+    ("case", "number"), sweep([("oasis", 12), *((case, 100) for case in CASES)], quick=1)
+)
 def test_any_duals_of_the_relaxation(case, number, tmp_path):
     name, options = CASES[case]
     draw, files, family = random.Random(number), [], optsched.get_family(name)
@@ -77,18 +78,19 @@ def test_any_duals_of_the_relaxation(case, number, tmp_path):
         found = optsched.relax(inst)
         if found.certificate is None:
             continue
+        save_result(tmp_path / "whole.json", inst, found)
+        content = json.loads((tmp_path / "whole.json").read_text())
+        optimum = content["optimum"]
         for _ in range(number):
             files.append(tmp_path / f"{len(files)}.json")
-            save_result(files[-1], inst, found)
-            content = json.loads(files[-1].read_text())
-            optimum = content["optimum"]
             made = drawn_duals(inst, optimum["certificate"], draw)
             bound = family.check(inst, family.certificate.model_validate(made))
             assert family.sign * (bound - found.bound) >= -1e-9 * abs(found.bound)
-            content["optimum"] = optimum | {
-                "certificate": made, "bound": bound, "certified_bound": bound,
-            }  # fmt: skip
-            files[-1].write_text(json.dumps(content))
-    assert [part for path in files for part in recheck(path) if not part.accepted] == []
-    if NODE is not None:
-        assert differences(files, answers(files, tmp_path)) == []
+            said = {"certificate": made, "bound": bound, "certified_bound": bound}
+            files[-1].write_text(json.dumps(content | {"optimum": optimum | said}))
+    if NODE is None:
+        assert [part for path in files for part in recheck(path) if not part.accepted] == []
+        return
+    found = answers(files, tmp_path)
+    assert [part for parts in found.values() for part in parts if not part["accepted"]] == []
+    assert differences(files, found) == []  # so optsched's own checker accepts them as well

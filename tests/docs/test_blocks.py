@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 
 import blocks
 import pytest
+import warm
 from patience import LONG
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -58,16 +60,27 @@ echo 101
 """
 
 
-def played(page):
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """Return where `optsched` runs without waiting for its imports."""
+    where = str(tmp_path_factory.mktemp("warm") / "socket")
+    words = [sys.executable, warm.__file__, where]
+    with subprocess.Popen(words, stdin=PIPE, stdout=PIPE, text=True) as server:
+        assert server.stdout.readline() == "ready\n"
+        yield where
+        server.stdin.close()
+
+
+def played(page, *options):
     """Run a page in a process of its own."""
-    words = [sys.executable, blocks.__file__, str(page)]
+    words = [sys.executable, blocks.__file__, *options, str(page)]
     return subprocess.run(words, capture_output=True, text=True, timeout=LONG, check=False)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("page", RUNNING)
-def test_a_page_prints_what_it_shows(page):
-    done = played(DOCS / page)
+def test_a_page_prints_what_it_shows(page, address):
+    done = played(DOCS / page, "--warm", address)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -2,6 +2,7 @@
 
     python tests/helpers/blocks.py docs/PAGE.md         # run it, state what differs
     python tests/helpers/blocks.py --write docs/PAGE.md # put in what was really printed
+    python tests/helpers/blocks.py --warm ADDRESS docs/PAGE.md # commands are run by warm.py
 
 Blocks of `python` and `sh` are run, in order, in one new folder. A `text` block right behind one is
 what it prints. A `{code-block}` with a `:caption:` is a file of that name, which is written.
@@ -22,10 +23,13 @@ import subprocess
 import sys
 import tempfile
 import traceback
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+
+from warm import CLIENT
 
 import optsched
 
@@ -155,7 +159,7 @@ def alike(shown: str, printed: str, within: float = 0.0) -> bool:
     return doctest.OutputChecker().check_output(want + "\n", got + "\n", rules)
 
 
-def check(page: Path, *, write: bool = False) -> list[str]:
+def check(page: Path, *, write: bool = False, warm: str = "") -> list[str]:
     """Run a page; return what differs. ``write``: put what was printed into the page."""
     text = page.read_text("utf-8")
     wrong: list[str] = []
@@ -163,7 +167,7 @@ def check(page: Path, *, write: bool = False) -> list[str]:
     home = Path.cwd()
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made) / "work"
-        _prepare(Path(made), folder)
+        _prepare(Path(made), folder, warm)
         before: tuple[Block, Said | None] | None = None
         for block, said in play(read(text), folder, page.resolve().parent):
             if said is not None and said.failed:
@@ -185,7 +189,7 @@ def check(page: Path, *, write: bool = False) -> list[str]:
     return wrong
 
 
-def _prepare(home: Path, folder: Path) -> None:
+def _prepare(home: Path, folder: Path, warm: str) -> None:
     """Go into the folder of a page, where `optsched` and `python` are what is tested here."""
     folder.mkdir()
     tools = home / "bin"
@@ -193,6 +197,8 @@ def _prepare(home: Path, folder: Path) -> None:
     for name, words in {"optsched": "-m optsched", "python": "", "python3": ""}.items():
         (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
         (tools / name).chmod(0o755)
+    if warm:
+        (tools / "optsched").write_text(CLIENT.format(python=sys.executable, address=warm))
     os.environ |= {
         "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(Path(optsched.__file__).parents[1]),
@@ -206,9 +212,14 @@ def _prepare(home: Path, folder: Path) -> None:
 
 def main(words: list[str]) -> int:
     """Run pages."""
+    options = ArgumentParser()
+    options.add_argument("--write", action="store_true")
+    options.add_argument("--warm", default="", metavar="ADDRESS")
+    options.add_argument("pages", nargs="+", type=Path)
+    given = options.parse_args(words)
     wrong = []
-    for page in [Path(word).resolve() for word in words if word != "--write"]:
-        wrong += check(page, write="--write" in words)
+    for page in given.pages:
+        wrong += check(page.resolve(), write=given.write, warm=given.warm)
     print("\n\n".join(wrong))
     return bool(wrong)
 

@@ -19,6 +19,7 @@ from optsched.numbers.resources import exact
 FILES = reference.files("declared")
 ALL = reference.DATA.parents[2] / "shared" / "reference" / "declared"
 MORE = sorted(ALL.glob("*.json"))
+NEAR = 1e-6  # what is this close to a limit is computed
 
 
 def load(path: Path) -> tuple[Declared, dict[str, Any]]:
@@ -119,12 +120,37 @@ def enumerated(inst: Declared, reach: int = 6) -> float | None:
         low = -reach if math.isinf(c.lower) else math.ceil(c.lower)
         high = reach if math.isinf(c.upper) else math.floor(c.upper)
         ranges.append(range(low, high + 1))
+    every = [*product(*ranges)]
+    choices = np.array(every, float).reshape(len(every), len(whole))
+    fits = np.ones(len(choices), bool)
+    for row in inst.rows:
+        low, high = _reached(inst, dict(row.entries), choices, whole, rest)
+        fits &= (low <= row.upper + NEAR) & (high >= row.lower - NEAR)
+    costs = {j: sign * c.cost for j, c in enumerate(inst.columns)}
+    least = _reached(inst, costs, choices, whole, rest)[0] + sign * inst.offset
     best = None
-    for chosen in product(*ranges):
-        value = _completed(inst, dict(zip(whole, chosen, strict=True)), rest, sign)
-        if value is not None and (best is None or value < best):
-            best = value
+    for k in np.argsort(least, kind="stable"):
+        if best is not None and least[k] > best + NEAR:
+            break  # those that follow cost more, whatever the other columns are
+        if fits[k]:
+            value = _completed(inst, dict(zip(whole, every[k], strict=True)), rest, sign)
+            if value is not None and (best is None or value < best):
+                best = value
     return best
+
+
+def _reached(
+    inst: Declared, factors: dict[int, float], choices: Any, whole: list[int], rest: list[int]
+) -> tuple[Any, Any]:
+    """Return between which numbers a sum is, for each choice of the integer columns."""
+    known = choices @ np.array([factors.get(j, 0.0) for j in whole])
+    ends = [
+        sorted((factors[j] * inst.columns[j].lower, factors[j] * inst.columns[j].upper))
+        for j in rest
+        if factors.get(j)
+    ]
+    low, high = (sum(end[side] for end in ends) for side in (0, 1))
+    return known + low, known + high
 
 
 def _completed(inst: Declared, fixed: dict[int, int], rest: list[int], sign: int) -> float | None:

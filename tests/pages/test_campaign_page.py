@@ -227,7 +227,7 @@ def test_programs_that_a_store_names_are_not_run(tmp_path):
 @pytest.mark.slow
 def test_times_are_not_those_that_a_store_says(tmp_path, monkeypatch):
     """A search that was cut short after a second of work is said to have had no end."""
-    monkeypatch.setattr("optsched.pages.schedules.PATIENCE", 10.0)
+    monkeypatch.setattr("optsched.pages.schedules.PATIENCE", 2.0)
     plan = {
         "instances": [
             {"family": "oasis", "preset": "paper", "parameters": {"jobs": 60, "slots": 60}}
@@ -246,7 +246,7 @@ def test_times_are_not_those_that_a_store_says(tmp_path, monkeypatch):
     page = Page(optsched.report(tmp_path / "store", tmp_path / "page.html"))
     assert time.monotonic() - began < 60
     assert "There is no picture of fifo" in page.words
-    assert "are not found again within 10 s" in page.words
+    assert "are not found again within 2 s" in page.words
 
 
 def test_what_can_no_more_be_found_again_is_said(open_one):

@@ -1,0 +1,99 @@
+"""`optsched` without waiting for its imports: each command is forked from a process that has them.
+
+    python tests/helpers/warm.py ADDRESS    # serve, until stdin ends
+
+A command has arguments, folder, environment and streams of its own, and runs as `__main__`.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import sys
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from io import StringIO
+from tempfile import TemporaryDirectory
+from typing import Any
+
+CLIENT = """#!{python} -IS
+import json, os, socket, sys
+with socket.socket(socket.AF_UNIX) as here:
+    here.connect({address!r})
+    words = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]) + "\\n"
+    socket.send_fds(here, [words.encode()], [0, 1, 2])
+    sys.exit(int(here.recv(9)))
+"""
+
+
+def serve(address: str) -> None:
+    """Run the commands that clients send; return in the process of each, prepared for it."""
+    _warm_up()
+    gc.freeze()
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(address)
+        server.listen()
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the processes of clients are not waited for
+        print("ready", flush=True)
+        while True:
+            if server not in select.select([server, sys.stdin], [], [])[0]:
+                sys.exit()
+            client, _ = server.accept()
+            if os.fork() == 0:
+                break
+            client.close()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    with client:
+        words, streams = _received(client)
+        worker = os.fork()
+        if worker:
+            status = os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
+            client.send(str(status if status >= 0 else 128 - status).encode())
+            os._exit(0)
+    _become(words, streams)
+
+
+def _warm_up() -> None:
+    """Import what commands need: run some of them."""
+    from optsched.cli.app import main
+
+    with TemporaryDirectory() as folder, redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        small, result = f"{folder}/small.json", f"{folder}/result.json"
+        for words in (
+            ["info"],
+            ["generate", "oasis", "--preset", "small", "--seed", "1", "-o", small],
+            ["ratio", small, "--work-limit", "100", "-o", result],
+            ["verify", result],
+            ["report", result, "-o", f"{folder}/page.html"],
+        ):
+            with suppress(SystemExit):
+                main(words)
+
+
+def _received(client: socket.socket) -> tuple[Any, list[int]]:
+    text, streams, *_ = socket.recv_fds(client, 1 << 20, 3)
+    while not text.endswith(b"\n"):
+        text += client.recv(1 << 20)
+    return json.loads(text), streams
+
+
+def _become(words: Any, streams: list[int]) -> None:
+    arguments, folder, environment = words
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    sys.argv = ["optsched", *arguments]
+    sys.path[0] = folder
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
+    runpy.run_module("optsched", run_name="__main__", alter_sys=True)
