@@ -24,12 +24,16 @@ INSTEAD = {  # pattern: what to write
     r"(?:the|its|their|same|greatest|most) worth\b|worth of\b": "value",
     r"\w+, too(?=[.;:,)|]|$)": "also, as well",
     r"rooms\b": "folders, free capacity",
+    r"(?:nobody|somebody|everybody|anybody)\b": "no job, another thread, all policies",
+    r"dearer\b|the dearest\b": "more expensive, the greatest price",
+    r"as good\b(?! as)|what is refused\b|worths\b": "equally valid, rejected, values",
     r"blink\b": "immediately",
     r"stands beside\b|stands by\b": "is next to",
     r"not so much as\b|ever so\b": "",
 }
-EXEMPT = {  # quotations from papers
+EXEMPT = {  # quotations
     "removing all the nodes (beside the masters",
+    "without redraws nobody can earn",  # a stored result
 }
 
 

@@ -69,8 +69,8 @@ def worst_case(
             min=0,
             max=1,
             help="Minimum optimum, as a fraction of total utility: what all jobs would earn if "
-            "each ran alone (bot: if transfers were free); for a minimization, the sum of stand-alone "
-            "costs over the cost attained.",
+            "each ran alone (bot: if transfers were free); for a minimization, the sum of "
+            "stand-alone costs over the cost attained.",
         ),
     ] = 0.2,
     earns: Annotated[
