@@ -68,7 +68,7 @@ class Budget:
         return timing.now() + soon >= self._deadline
 
     def overdue(self) -> bool:
-        """Whether a limit or a signal was so long ago that the solve is no longer awaited.
+        """Whether a limit or a signal was long enough ago that the solve is no longer awaited.
 
         To be called repeatedly, by another thread than the one that solves.
         """
