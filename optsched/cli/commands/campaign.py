@@ -64,7 +64,7 @@ def run(
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
-    """Run the experiments of a plan that are not yet in the result store.
+    """Run the cells of a plan that are not yet in the result store.
 
     A cell is a policy, an instance and a seed. A minimal plan has three lines:
 
