@@ -70,7 +70,7 @@ def summarize(rows: list[Row]) -> Summary:
 BENCHMARK = Benchmark(
     name="edits",
     title="Edited files",
-    question="Somebody edits a store, a result or a pack: does every command that reads it answer "
+    question="A store, a result or a pack has been edited: does every command that reads it answer "
     "in a line, within ten seconds?",
     methods={
         "store": "`campaign status`, `export`, `verify`, `merge`, `resume`; `report`",

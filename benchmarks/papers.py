@@ -38,37 +38,37 @@ MADE = (
 )
 HEAD = f"""\
 {MADE}
-# What the papers claim, and what comes out here
+# What the papers claim, and our results
 
-A page per paper lists what its figures, tables and theorems state, and what comes out here: one row
+A page per paper lists the statements of its figures, tables and theorems, and our results: one row
 per statement. Settings follow the sentences of the paper that are quoted with them. They were
-written down before the numbers were computed, but for those of the bags of tasks whose units and
-dual steps contradict each other: there the reading that fits the first table was chosen, and the
-page states it. The rule below, and which setting is judged, were revised once when the numbers were
-known, so that it is the printed setting everywhere; altered settings stand next to it.
-`optsched reproduce NAME` repeats a figure, and with `--first-seed N` on instances that nobody has
-looked at.
+fixed before the numbers were computed, except those of the bags of tasks whose units and dual steps
+contradict each other: there the reading that fits the first table was chosen, as the page states.
+The rule below, and the choice of the setting that is judged, were revised once after the numbers
+were known, so that it is the printed setting everywhere; altered settings are listed next to it.
+`optsched reproduce NAME` repeats a figure, with `--first-seed N` on fresh instances.
 
 One rule gives all verdicts, with five outcomes:
 
 - *{Support.HOLDS}*: an effect is there (the 95 % interval of the paired differences over instances
-  does not hold 0), in the paper's direction, and of its size, if it prints any: the paper's number
-  is in our interval, or ours is within a factor of {SAME_SIZE:g}. A count is the paper's unless
-  Fisher's exact test separates the two (p < 0.05); a limit is kept by the whole interval. If the
-  ends of our interval differ by more than a factor of {WIDEST:g}, nothing *holds*. Significance is
-  judged by the paper's own test on our runs, the analysis of variance of Figs. 4 and 6 of the bags.
+  does not contain 0), in the paper's direction, and of its size, if it prints any: the paper's
+  number is in our interval, or ours is within a factor of {SAME_SIZE:g}. A count agrees with the
+  paper's unless Fisher's exact test separates the two (p < 0.05); a limit must hold for the whole
+  interval. If the ends of our interval differ by more than a factor of {WIDEST:g}, nothing *holds*.
+  Significance is judged by the paper's own test on our runs, the analysis of variance of Figs. 4
+  and 6 of the bags.
 - *{Support.DIRECTION}*: the effect is there, but of another size, or our interval is wider than
   that. Of a theorem: it holds under a condition, or in part.
-- *{Support.UNKNOWN} (n = ...)*: our interval over n instances holds 0, or the limit; or both
+- *{Support.UNKNOWN} (n = ...)*: our interval over n instances contains 0, or the limit; or both
   sides give the same number on every instance, so that nothing is compared. More instances may
   decide.
-- *{Support.FAILS}*: the whole interval states otherwise.
-- *{Support.UNTESTABLE}*: units or data that it takes are not printed.
+- *{Support.FAILS}*: the whole interval contradicts it.
+- *{Support.UNTESTABLE}*: units or data that it requires are not printed.
 
 The overview counts, of the statements that can be tested, those that hold at least in direction.
-The interval of a ratio of means is a straight line's, and reaches too far where the mean that is
-divided by is near 0. Where it would reach below -100 % of what cannot be negative, it is cut there
-({CUT}).
+The interval of a ratio of means comes from linearization (delta method), and is too wide if the
+mean in the denominator is near 0. If it would reach below -100 % of a nonnegative quantity, it is
+cut there ({CUT}).
 
 A verdict is about a statement under the settings shown, on instances drawn here: the papers do not
 publish theirs.

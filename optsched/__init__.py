@@ -1,4 +1,4 @@
-"""How far an online scheduler is from the best that hindsight allows.
+"""Measure the gap between online schedulers and the offline optimum.
 
 What is listed here is imported when it is first requested: `import optsched` takes no time.
 """

@@ -100,6 +100,12 @@ def test_glossary_states_where_each_term_is_in_the_code():
     assert not [place for place, paths in found.items() if not paths], "neither module nor folder"
 
 
+def test_glossary_is_in_alphabetical_order():
+    for section in (DOCS / "glossary.md").read_text("utf-8").split("\n## ")[1:]:
+        terms = [term.casefold() for term in re.findall(r"^- \*\*(.*?)\*\*", section, re.MULTILINE)]
+        assert terms == sorted(terms)
+
+
 def test_references_list_the_bibliography():
     text = (DOCS / "references.md").read_text("utf-8")
     assert set(re.findall(r"^- \*\*(.*) \((\d+)\)\*\*", text, re.MULTILINE)) == works()

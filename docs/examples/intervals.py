@@ -1,8 +1,8 @@
 """Online interval scheduling, a whole family of optsched in one file.
 
 Intervals arrive one by one, in order of their first slot. Each has a length and a weight, and
-occupies one of k equal machines from its first slot to its last. It is accepted or rejected when it
-arrives, for good. The weight of what is accepted is to be large.
+occupies one of k equal machines from its first slot to its last. It is irrevocably accepted or
+rejected when it arrives. The total weight of accepted intervals is maximized.
 
     (1)  in every slot run at most k intervals
 """
@@ -33,7 +33,7 @@ from optsched.problem import (
 
 
 class Interval(Frozen):
-    """Wants one machine in the slots arrival, ..., arrival + length - 1."""
+    """Requests one machine in the slots arrival, ..., arrival + length - 1."""
 
     arrival: int = Field(ge=0)
     length: int = Field(ge=1)
@@ -123,9 +123,9 @@ def check(inst: Intervals, prices: Prices) -> float:
 
 
 def linear_program(inst: Intervals, progress: Any, *, threads: int, seed: int) -> None:  # noqa: ARG001
-    """Solve the linear program: its matrix is an interval matrix, so its corners are whole.
+    """Solve the linear program: its matrix is an interval matrix, so its vertices are integral.
 
-    Neither is believed: the judge looks at the schedule, and the checker at the prices.
+    Both are checked: the schedule by the judge, the prices by the checker.
     """
     if not inst.intervals:
         progress.incumbent(0.0, Choice(accepted=()))
@@ -201,7 +201,7 @@ class Greedy:
         return accepted
 
     def pays(self, interval: Interval) -> bool:  # noqa: ARG002
-        """Whether an interval that fits is worth its machine."""
+        """Whether an interval that fits pays for its machine."""
         return True
 
 

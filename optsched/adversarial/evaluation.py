@@ -106,7 +106,7 @@ class WorstInstance:
     excess: str = ""  # why the ratio cannot be, by a theorem
 
     def save(self, path: Path) -> None:
-        """Write it as a result, which anybody can check."""
+        """Write it as a result, which anyone can check."""
         save_result(path, self.instance, self.optimum, [self.run])
 
 

@@ -1,7 +1,7 @@
 """Moves: one instance becomes another one, by chance.
 
-A move takes JSON data that nobody else has, changes them and returns them, or None where it means
-nothing. What it makes is put right, or refused, by the box.
+A move takes JSON data that no other code holds, changes them and returns them, or None where it
+means nothing. What it makes is put right, or refused, by the box.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def add_filler_job(hand: MoveContext, data: Data, _found: Evaluation) -> Data | 
 def block(hand: MoveContext, data: Data, found: Evaluation) -> Data | None:
     """Let a job that the policy prefers come first and be longer, and those that it harms denser.
 
-    Where nobody is harmed, any job is taken to be preferred, and all others to be harmed.
+    Where no job is harmed, any job is taken to be preferred, and all others to be harmed.
     """
     part = hand.box.jobs
     entries = data[part.name]

@@ -48,7 +48,7 @@ REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, err
 
 app = typer.Typer(
     name="optsched",
-    help="How much worse is an online scheduler than the offline optimum?\n\n"
+    help="Measure the gap between online schedulers and the offline optimum.\n\n"
     "INPUT is an instance file (.json), a job trace (.csv, .swf, also .gz), or `sample`, the "
     "trace that comes with the package.\n\n"
     "Start with:  optsched ratio sample",

@@ -31,17 +31,17 @@ Source = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only results and errors.")]
-Verbose = Annotated[
-    bool,
-    typer.Option(
-        "-v",
-        "--verbose",
-        help="Print all table columns, shadow prices, pairwise comparisons, histories.",
-    ),
-]
+MORE = {  # what --verbose adds, by module of the command
+    "solve": "Print all shadow prices.",
+    "ratio": "Print all table columns and shadow prices.",
+    "show": "Print all table columns and shadow prices.",
+    "campaign": "Print all table columns and pairwise comparisons of policies.",
+    "minimax": "Print all histories.",
+}
+
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result here.")]
 FAMILY_HELP = f"Family of the instance: {', '.join(family_names())}."
-Pictures = Annotated[Path | None, typer.Option("--plot", help="Folder to draw pictures into.")]
+Pictures = Annotated[Path | None, typer.Option("--plot", help="Directory for plots.")]
 Style = Annotated[
     Literal["screen", "paper"],
     typer.Option(help="screen: PNG; paper: PDF and SVG for a journal column or page."),
@@ -50,8 +50,8 @@ TimeLimit = Annotated[
     float | None,
     typer.Option(
         min=0,
-        help="Seconds of search; the best so far is kept. JIT compilation is not counted.",
-        show_default="60, or none with --work-limit",
+        help="Seconds of search; the incumbent is returned. JIT compilation is not counted.",
+        show_default="60; none with --work-limit",
     ),
 ]
 WorkLimit = Annotated[
@@ -102,7 +102,7 @@ def _window(text: str, *names: str, **more: Any) -> Any:
 
 
 FAMILY = "oasis"
-MOST_FAMILIES = "100 for most families"
+
 
 WINDOW = {
     "machines": Annotated[
@@ -117,11 +117,20 @@ WINDOW = {
         _window("Additional measurements, e.g. throughput per model; may be repeated."),
     ],
     "jobs": Annotated[
-        int | None, _window("Number of jobs.", min=1, max=MOST, show_default=MOST_FAMILIES)
+        int | None,
+        _window(
+            "Number of jobs.", min=1, max=MOST, show_default="100; bipartite up to 4000; bot all"
+        ),
     ],
     "slots": Annotated[
         int | None,
-        _window("Number of slots.", "--horizon", min=1, max=MOST_SLOTS, show_default=MOST_FAMILIES),
+        _window(
+            "Number of slots.",
+            "--horizon",
+            min=1,
+            max=MOST_SLOTS,
+            show_default="100; bipartite 500",
+        ),
     ],
     "slot": Annotated[
         str | None, _window("Length of a slot: 90s, 15min, 1h (default), ...", "--slot-length")
@@ -131,12 +140,15 @@ WINDOW = {
     ],
     "load": Annotated[
         float | None,
-        _window("Offered load (default: 2); the number of machines is scaled to match."),
+        _window(
+            "Offered load (default: 2; completion 1, bipartite 3); the number of machines is "
+            "scaled to match."
+        ),
     ],
     "min_tasks": Annotated[
         int | None, _window("Only jobs with at least this many tasks.", min=1, max=MOST)
     ],
-    "shapes": Annotated[Path | None, _window("Job list from which task demands are sampled.")],
+    "shapes": Annotated[Path | None, _window("Sample missing task demands from this job list.")],
     "draw_seed": Annotated[
         int | None, _window("Seed for attributes missing from the trace.", min=0)
     ],
@@ -152,9 +164,11 @@ def talks(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that state how much it prints."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     own = [p.replace(kind=keyword) for p in inspect.signature(command).parameters.values()]
+    text = MORE.get(command.__module__.rpartition(".")[2], "Print the traceback of a defect.")
+    verbose = Annotated[bool, typer.Option("-v", "--verbose", help=text)]
     more = [
         inspect.Parameter(name, keyword, annotation=kind, default=False)
-        for name, kind in (("quiet", Quiet), ("verbose", Verbose))
+        for name, kind in (("quiet", Quiet), ("verbose", verbose))
     ]
 
     @functools.wraps(command)
@@ -201,7 +215,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
             str | None,
             typer.Option(
                 help="Preset to draw the instance from (default: the first).",
-                rich_help_panel="If INPUT is a problem",
+                rich_help_panel="If INPUT is a declared problem",
             ),
         ],
         default=None,

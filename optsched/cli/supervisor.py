@@ -4,7 +4,7 @@ The supervisor imports nothing that takes long, so that it hears signals from th
 always free to answer them. A signal that requests an end is passed on to the worker, which ends
 well by itself if it can: it stops, writes its file, prints the best so far. Where it cannot (in a
 compiled kernel, a solver, an import), it is killed with all its processes, and the supervisor puts
-the worker's last snapshot instead of the file. It does so too where anybody else kills the
+the worker's last snapshot instead of the file. It does so too where another process kills the
 worker. This module must stay quick to import; what is rarely needed is imported when it is.
 """
 

@@ -176,7 +176,7 @@ def simulate(
     Raises
     ------
     InputError
-        The instance cannot be played, or the policy requests what nobody knows.
+        The instance cannot be played, or the policy requests an unknown statistic.
     PolicyError
         The policy fails, breaks the model or changes the instance.
     KeyboardInterrupt
@@ -208,7 +208,7 @@ class Original:
         self.digest = instance.digest()
 
     def copy(self) -> Instance:
-        """Read the instance from the text: nobody else has this one."""
+        """Read the instance from the text: no other code has this one."""
         return type(self._instance).model_validate_json(self._text)
 
     def must_be_unchanged(self, policy: str) -> None:

@@ -68,7 +68,7 @@ class Budget:
         return timing.now() + soon >= self._deadline
 
     def overdue(self) -> bool:
-        """Whether a limit or a signal was long enough ago that nobody waits for the solve any more.
+        """Whether a limit or a signal was long enough ago that the solve is no longer awaited.
 
         To be called repeatedly, by another thread than the one that solves.
         """

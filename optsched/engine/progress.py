@@ -126,7 +126,7 @@ class Progress:
         self._ended = True
 
     def abandon(self) -> None:
-        """Wait no longer for the method, which may run on for a while; nobody watches it."""
+        """Wait no longer for the method, which may run on for a while, unwatched."""
         self.end()
         self.watch = None
 

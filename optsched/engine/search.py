@@ -102,7 +102,7 @@ def improve(
         How likely a rejected job is to be tried, above 0, relative to others; by default, the job
         that is made room for is drawn by ``values``, and those tried next to it are alike.
     arrived : callable, optional
-        Called before every move: puts a better state on the board if somebody else has found one,
+        Called before every move: puts a better state on the board if another thread has found one,
         and returns whether.
     """
     jobs = [i for i, w in enumerate(values) if w > 0]

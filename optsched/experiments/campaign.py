@@ -263,7 +263,7 @@ class Forecast:
         if self.done >= self.cells:
             return head
         if self.seconds is None:
-            return f"{head}; nobody knows yet how long the others take"
+            return f"{head}; no time estimate yet"
         return f"{head}; the others take about {duration(self.seconds)} of one process"
 
 

@@ -301,7 +301,7 @@ class Contender:
         instance : Instance
         seed : int
         code : bool
-            Whether a policy from outside may be run: somebody but a file has named it.
+            Whether an external policy may be run: it is named outside files.
 
         Raises
         ------

@@ -125,7 +125,7 @@ def dask(address: str) -> Iterator[Futures]:
     Raises
     ------
     InputError
-        Dask is not installed, nobody answers, there is no worker, or one has other versions.
+        Dask is not installed, no scheduler answers, there is no worker, or one has other versions.
     """
     try:
         from distributed import Client

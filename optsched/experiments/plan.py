@@ -243,7 +243,7 @@ class Plan(Frozen):
 
     @model_validator(mode="after")
     def _few_enough(self) -> Self:
-        """Refuse grids that nobody could go through; `settled` counts what is left of them."""
+        """Refuse grids that are too large to run; `settled` counts what is left of them."""
         for blocks in (self.instances, self.policies):
             if sum(prod(map(len, block.grid.values())) for block in blocks) > MOST:
                 raise ValueError(f"a grid has more than {MOST} points, expected fewer")
@@ -259,7 +259,7 @@ class Plan(Frozen):
     def refuse_code(
         self, trust: bool | Collection[str], place: Path | str, *, policies: bool = True
     ) -> None:
-        """Refuse policies from outside, and problems in files, that nobody but the plan names.
+        """Refuse external policies, and problems in files, that only the plan names.
 
         Without this check no code that a plan or a store names runs: see `Source.make` and
         `Contender.play`.

@@ -285,7 +285,7 @@ def work() -> None:
     """Work as one of the processes: tasks come on standard input, answers go to standard output.
 
     When standard input ends, the task in hand is finished. Whatever a policy prints goes into a
-    file that nobody reads, unless the process dies: its last line may state why.
+    file that is not read, unless the process dies: its last line may state why.
     """
     inbox = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")

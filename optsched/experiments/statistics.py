@@ -158,7 +158,7 @@ class Statistics(Frozen):
             alike = [f"{p.first}/{p.second}" for p in pairs if not p.differ]
             if pairs and len(alike) == len(pairs):
                 least = len(pairs) * 2.0 ** (1 - max(p.instances for p in pairs))
-                few = "; nobody could with so few instances" if least > LEVEL else ""
+                few = "; impossible with so few instances" if least > LEVEL else ""
                 found.append(f"{group}: cannot tell policies apart{few}")
             elif alike:
                 found.append(f"{group}: cannot tell apart: {', '.join(alike)}")

@@ -91,7 +91,7 @@ def verify(
     sample : int
         Of how many instances one is looked at; 1: all.
     seed : int, optional
-        Draws them. By default a fresh one, so that nobody who edits a store knows them.
+        Draws them. By default a fresh one, so that an editor of the store cannot predict them.
     workers : int
         Processes.
     callback : callable

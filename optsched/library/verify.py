@@ -85,7 +85,7 @@ def verify(
     sample : int
         Of this many consecutive entries, look at one that is drawn at random; 1: all.
     seed : int, optional
-        Draws them; by default a fresh one, so that nobody can know which entries are left out.
+        Draws them; by default a fresh one, so that the omitted entries cannot be predicted.
     callback : callable
         Called now and then with the progress.
 

@@ -30,7 +30,7 @@ class Played(Frozen):
 class Standing:
     """Where a policy stands on a set of instances: values divided by the optimum's.
 
-    From ``best`` to ``optimum`` is what nobody can avoid who does not know the future; from
+    From ``best`` to ``optimum`` is what no online algorithm can avoid; from
     ``value`` to ``best`` is the policy's own weakness.
 
     Attributes

@@ -147,7 +147,7 @@ def _weights(inst: BipartiteInstance, n: NDArray[Any] | None) -> NDArray[Any]:
 
 
 def _nothing() -> cp.Problem:
-    """Return the program of an instance in which nobody can get anything: its optimum is 0."""
+    """Return the program of an instance in which all amounts are 0: its optimum is 0."""
     y = cp.Variable(1, name="y", nonneg=True)
     eq5 = (y <= 0).set_label("(5) no channel above the request")
     return cp.Problem(cp.Maximize(cp.sum(y)), [eq5])

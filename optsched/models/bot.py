@@ -89,7 +89,7 @@ def note(inst: BotInstance) -> tuple[str, ...]:
         return ("objective: the utility, as `optsched solve` has it",)
     power = 1 - float(inst.alpha)
     return (
-        "objective: the mean rate M, tasks/s, the one that is worth as much if everybody has it;",
+        "objective: the mean rate M, tasks/s, the one that has the same utility if all have it;",
         f"the utility, as `optsched solve` has it, is {float(inst.weights.sum())!r} * "
         f"M**({power!r}) / ({power!r})",
     )

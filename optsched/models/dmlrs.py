@@ -226,7 +226,7 @@ def dmlrs_link_ilp(inst: DmlrsInstance, *, printed: bool = False) -> pyo.Concret
     def eq3_1_alone(m, i, t, h):
         return m.alone[i, t, h] <= m.holds[i, t, h]
 
-    @m.Constraint(ITH, doc="(3.1) all PS on h: nobody else has any")
+    @m.Constraint(ITH, doc="(3.1) all PS on h: no other machine has any")
     def eq3_1_no_other(m, i, t, h):
         others = len(capacity) - 1
         return sum(m.holds[i, t, p] for p in m.H if p != h) <= others * (1 - m.alone[i, t, h])

@@ -86,7 +86,7 @@ class Artist:
     Parameters
     ----------
     requested : bool
-        Somebody wants to see the policies: they are run whatever they are and however long it
+        The user requests the policies: they are run whatever they are and however long it
         takes.
     """
 

@@ -554,7 +554,7 @@ def run_5(of: Cell, time_limit: float) -> Row:
 
 
 def findings_5(rows: Rows) -> Findings:
-    """Compare with the paper: OGASched is ahead of everybody."""
+    """Compare with the paper: OGASched is ahead of all baselines."""
     for name in BASELINES:
         yield untestable(f"lead over {LABELS[name]}", over(rows, name), _no_units(rows), unit="%")
     yield from readings(rows, "100 x 1024")

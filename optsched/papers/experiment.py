@@ -111,7 +111,7 @@ def grid(**axes: Iterable[Any]) -> list[Cell]:
 
 
 def fresh(seeds: int) -> range:
-    """Return seeds that nobody looked at when the settings were chosen."""
+    """Return seeds that were not used when the settings were chosen."""
     return range(FRESH, FRESH + seeds)
 
 

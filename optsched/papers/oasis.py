@@ -452,7 +452,7 @@ def findings5(rows: Rows) -> Findings:
         f"{closed(rows)} of {len(rows)} optima proved within {CLOSED:g}, the slowest took "
         f"{max(rows.values('seconds')):.1f} s"
     )
-    yield "as printed and without redraws nobody can earn anything in 10 slots"
+    yield "as printed and without redraws no job can earn anything in 10 slots"
 
 
 def draw5(rows: Rows) -> Figure:
@@ -488,7 +488,7 @@ FIG_5 = Experiment(
     "of priorities",
     (
         *(setting for setting in COMMON if setting.what != CANNOT_FINISH),
-        Setting(CANNOT_FINISH, "drawn anew", OPEN + ": as printed nobody can earn anything in 10 "
+        Setting(CANNOT_FINISH, "drawn anew", OPEN + ": as printed no job can earn anything in 10 "
                 "slots, so that the printed setting cannot be run"),
         Setting("jobs, slots", "10, 10", 'Sec. V-A: "the number of jobs is limited to 10", "We set '
                 'T=10"'),

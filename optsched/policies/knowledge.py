@@ -82,8 +82,7 @@ def compute(
     names : iterable of str
         What the policy requests.
     instance_of : callable
-        Makes the instance that is looked at; a statistic from outside gets one that nobody else
-        uses.
+        Makes the instance that is looked at; an external statistic gets a copy of its own.
     policy : str
         The name of the policy, for messages.
 

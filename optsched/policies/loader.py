@@ -112,7 +112,7 @@ def known_or_refused(family: Family, policy: Policy | str) -> None:
 def turns(
     family: Family, policies: Sequence[str | Policy] | None = None
 ) -> list[tuple[int, str | Policy]]:
-    """Return policies in the order in which they run: nobody waits for one that is slow.
+    """Return policies in the order in which they run: slow ones run last.
 
     First those that need no thought (`Family.trivial`), last those that are slow (`Family.slow`),
     else as they are listed. Trivial ones run even if they were not requested.

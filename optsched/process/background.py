@@ -37,7 +37,7 @@ def supervised(
     work : callable
         Receives an array [stop, most] and ends soon after its first entry has become 1, with the
         best so far. It must give up the interpreter's lock. What effort it counts is the caller's.
-        When nobody waits for it any more, :func:`optsched.process.interrupts.received` states it in
+        When it is no longer awaited, :func:`optsched.process.interrupts.received` states it in
         its thread.
     stop : callable
         Called in the thread of the caller, where signals arrive too, as often as time permits.

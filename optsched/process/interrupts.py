@@ -47,7 +47,7 @@ def ending() -> tuple[int, ...]:
 def received() -> int | None:
     """Return the number of the signal that has requested an end, if one has.
 
-    A thread for which nobody waits any more is stopped as well (see `background`).
+    A thread that is no longer awaited is stopped as well (see `background`).
     """
     return _received if _received is not None or not _is_abandoned() else signal.SIGINT
 
@@ -69,7 +69,7 @@ def abandoned() -> NDArray[np.int64]:
 
 
 def leave_if_abandoned() -> None:
-    """Raise KeyboardInterrupt if nobody waits for this thread any more.
+    """Raise KeyboardInterrupt if this thread is no longer awaited.
 
     For loops over jobs, slots and the like that no signal and no limit ends: judges, checkers.
     """

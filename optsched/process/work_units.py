@@ -61,7 +61,7 @@ def part() -> None:
 
 
 def spend(units: float) -> None:
-    """Count work that has been done; a thread for which nobody waits any more ends here."""
+    """Count work that has been done; a thread that is no longer awaited ends here."""
     _mine.count.units += units
     leave_if_abandoned()
 

@@ -89,7 +89,7 @@ class PlacementJudge(ABC):
         """Place a job's workers (or PS); yield what exists, note what is out of place.
 
         ``demand`` is that of one, shape (R,); ``kind`` what the machines are called. The equations
-        state which slots and machines there are, and that nobody runs before the arrival.
+        state which slots and machines there are, and that no job runs before its arrival.
         """
         arrival, horizon = self.inst.jobs[i].arrival, self.inst.horizon
         number = len(self.machines[kind][0])

@@ -31,7 +31,7 @@ class Journal:
 
     It is written anew when a better schedule or bound is known, and at once when a signal has come.
     What it states of a bound is that of :meth:`optsched.engine.progress.Progress.so_far`. Without a
-    target, or where nobody would take it up, only the sentence is left that states what is best.
+    target, or where it would not be resumed, only the sentence is left that states what is best.
     """
 
     def __init__(self, instance: Instance, target: Path | None, method: str, start: Known) -> None:

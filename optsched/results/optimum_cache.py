@@ -3,7 +3,7 @@
 They lie in the user's cache folder (OPTSCHED_CACHE, or optsched in XDG_CACHE_HOME, or in ~/.cache),
 as result files. What is taken from there is checked like any result file. An optimum that is closed
 serves every comparison of its instance; one that is open serves the same question with the
-same limits, by the same version. What is not certified is not kept: nobody could check it again.
+same limits, by the same version. Uncertified results are not kept: they could not be verified.
 Nor is the value of a relaxation: no certificate proves that it is reached.
 """
 

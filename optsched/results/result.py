@@ -1,8 +1,8 @@
-"""Result files: written with their instance, so that anybody can check them alone.
+"""Result files: written with their instance, so that anyone can check them alone.
 
 result      {"instance", "optimum"} and, from `ratio`, {"references", "runs", "schedules"}
 run         {"instance", "run"}
-schedule    {"schedule"}, made by anybody
+schedule    {"schedule"}, from any program
 """
 
 from __future__ import annotations

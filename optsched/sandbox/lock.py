@@ -306,7 +306,7 @@ def _allow(libc: Any, rules: int, path: Path, access: int) -> None:
 
 
 def _open_to_all(path: str) -> bool:
-    """Whether everybody may read ``path``, or it is not there."""
+    """Whether all users may read ``path``, or it is not there."""
     try:
         if not os.stat(path).st_mode & stat.S_IROTH:
             return False

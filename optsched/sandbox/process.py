@@ -347,7 +347,7 @@ def _interpreter() -> list[str]:
 
 
 def _is_installed(path: str) -> bool:
-    """Whether a place where modules are looked for holds what was installed, and nobody's work."""
+    """Whether a place where modules are looked for holds installed modules only."""
     inside = (*map(os.path.abspath, _interpreter()), os.path.abspath(site.getusersitepackages()))
     return path.endswith(("site-packages", "dist-packages")) or path.startswith(
         tuple(p + os.sep for p in inside)

@@ -128,7 +128,7 @@ def unless_stopped(build: Callable[[], Program], progress: Any) -> Program | Non
     """Return what ``build`` returns; None if the time is up before a solver has read that.
 
     Writing a large program down takes longer than anyone waits for an answer to a signal, so it is
-    done in a thread. If nobody wants the program any more, the thread is left alone: ``build`` ends
+    done in a thread. If the program is no longer needed, the thread is left alone: ``build`` ends
     by itself, where it looks whether it should (`interrupts.raise_if_interrupted`).
     """
     began = timing.now()

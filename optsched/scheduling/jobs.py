@@ -27,7 +27,7 @@ Count = Annotated[int, Field(ge=1, le=10**9)]
 
 
 class ChunkedJob(Frozen):
-    """A job that passes over chunks of data, known to nobody before it arrives."""
+    """A job that passes over chunks of data, unknown before it arrives."""
 
     arrival: NonNegativeInt = Field(description="slot of arrival; the first slot is 0")
     epochs: Count = Field(description="passes over the data")
@@ -255,13 +255,10 @@ def sized_by_load(
 
 
 def warn_of_low_load(load: float) -> list[str]:
-    """Return a warning where there is room for nearly everybody."""
+    """Return a warning if nearly all jobs fit."""
     if load >= LIGHT:
         return []
-    return [
-        f"the offered load is {load:.2g}: there is room for nearly everybody, and policies may "
-        "look alike"
-    ]
+    return [f"the offered load is {load:.2g}: nearly all jobs fit, and policies may look alike"]
 
 
 def misfit(job: Any, workers: Sequence[MachineClass], ps: Sequence[MachineClass], inst: Any) -> str:

@@ -305,8 +305,8 @@ def capacity_use(by_name: Mapping[str, Mapping[str, Floats]]) -> Figure:
     Parameters
     ----------
     by_name : mapping
-        Schedule -> resource -> share in use, each of shape (T,). Resources of which nobody uses
-        anything are left out.
+        Schedule -> resource -> share in use, each of shape (T,). Unused resources are left
+        out.
     """
     first = next(iter(by_name.values()))
     kept = [key for key in first if any(u[key].any() for u in by_name.values())] or list(first)

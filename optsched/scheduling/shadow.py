@@ -25,7 +25,7 @@ class PricedSide(NamedTuple):
 def capacity_rows(
     inst: Any, side: PricedSide, entries: Iterable[tuple[int, int, int, int]], grid_bits: int
 ) -> list[Row]:
-    """Return a row for every price, the dearest first (ties by slot, class and resource).
+    """Return a row for every price, in decreasing order (ties by slot, class and resource).
 
     ``entries``: slot, class, resource, price of one demand unit times 2**grid_bits.
     """

@@ -58,7 +58,7 @@ def by_job(decision: Any) -> list[tuple[int, Any]]:
 
 
 def must_have_arrived(jobs: Sequence[ChunkedJob], i: int, slot: int) -> None:
-    """Refuse a decision in ``slot`` on a job that nobody knows yet.
+    """Refuse a decision in ``slot`` on a job that has not arrived.
 
     Raises
     ------

@@ -161,7 +161,7 @@ class Columns:
         return dates
 
     def warn_unread(self, kind: str, known: Sequence[str] = ()) -> None:
-        """Report columns that nobody has read, but for ``known``, which contain nothing new.
+        """Report columns that were not read, but for ``known``, which contain nothing new.
 
         Decimal commas are reported too: 1,200 might be meant as 1200.
         """

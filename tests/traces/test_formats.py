@@ -94,7 +94,7 @@ def test_steps_become_work_at_measured_speeds(write, remarks):
 
 def test_a_list_without_running_times_needs_the_speeds_of_its_models(write):
     path = write(GAVEL.replace("net (", "other ("), "jobs.tsv")
-    with pytest.raises(InputError, match="nobody has measured the speed of 'other "):
+    with pytest.raises(InputError, match="no profile has the speed of 'other "):
         completion(path, Window(profiles=(profile(write),), jobs=2, slots=20))
     with pytest.raises(InputError, match="has no running times, expected a list that has them"):
         oasis(path, Window(jobs=2))

@@ -64,19 +64,25 @@ def run(
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
-    """Run the experiments of a plan that are not yet in the result store.
+    """Run the cells of a plan that are not yet in the result store.
 
-    An experiment, or cell, is a policy, an instance and a seed.
+    A cell is a policy, an instance and a seed. A minimal plan has three lines:
 
-    A minimal plan: `[[instances]]`, `family = "oasis"` and `seeds = 40`, a line each. It runs all
-    policies of the family on 40 instances. Optima are computed under a work limit, so results are
-    reproducible.
+    [[instances]]
 
-    Ctrl-C finishes running cells and stops; if killed, only those are lost. Rerun to resume. If the
-    plan has more seeds or policies, only the new cells are run. Exit status 1: a cell failed.
+    family = "oasis"
+
+    seeds = 40
+
+    It runs the default policies of the family on 40 instances. Optima are computed under a work
+    limit, so results are reproducible.
+
+    Ctrl-C lets running cells finish, then stops; if killed, only those are lost. Rerun to resume.
+    If the plan has more seeds or policies, only the new cells are run. Exit status 1: a cell
+    failed.
 
     External policies (MODULE:CLASS, exec:COMMAND) execute arbitrary code and therefore require
-    `--policy` or `--trust`. `--verbose` adds the comparison of each pair of policies.
+    `--policy` or `--trust`.
 
     Example:  optsched campaign run plan.toml
     """

@@ -53,7 +53,12 @@ def ratio(
     preset: str | None,
     policy: Annotated[
         list[str] | None,
-        typer.Option("--policy", "-p", help=f"{POLICY_HELP} May be repeated. Default: all."),
+        typer.Option(
+            "--policy",
+            "-p",
+            help=f"{POLICY_HELP} May be repeated. Default: all except those that run only on "
+            "request (`re-solve`).",
+        ),
     ] = None,
     schedule: Annotated[
         Path | None, typer.Option(help="Also evaluate this external schedule.")
@@ -98,10 +103,11 @@ def ratio(
     Every ratio is an interval: a schedule proves its lower end, a certified bound its upper
     end. `--reference both` adds the certified LP bound and the integrality gap.
     A policy's row appears as soon as it has run; the table at the end has the final ratios. Exit
-    status 1: no schedule was found, or a policy of your own failed.
+    status 1: no schedule was found, or a user-supplied policy failed.
 
     `--seeds 20` runs a campaign over 20 instances; `-o` saves its result store. For a trace, seeds
-    only vary the attributes it lacks, so confidence intervals reflect only that randomness.
+    vary only attributes missing from the trace, so confidence intervals reflect only that
+    randomness.
 
     Example:  optsched ratio jobs.csv --machines machines.csv --time-limit 120 --plot pictures
     """

@@ -33,7 +33,7 @@ def run(
     output: Output = None,
     as_json: Json = False,
 ) -> None:
-    """Run an online policy, which never sees the future.
+    """Run an online policy.
 
     Example:  optsched run small.json --policy oasis -o run.json
     """

@@ -42,8 +42,8 @@ def solve(
     check: Annotated[
         Level,
         typer.Option(
-            help="claimed: one solver's claim; cross-checked: a second solver agrees; certified: "
-            "exact check of a certificate."
+            help="claimed: bound reported by one solver; cross-checked: a second solver agrees; "
+            "certified: exact check of a certificate."
         ),
     ] = Level.CERTIFIED,
     start_from: StartFrom = None,

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 @talks
 def verify(
     files: Annotated[
-        list[Path], typer.Argument(metavar="INSTANCE SCHEDULE | RESULT...", help="What to check.")
+        list[Path],
+        typer.Argument(
+            metavar="INSTANCE SCHEDULE | RESULT...", help="Instance and schedule, or results."
+        ),
     ],
     unfinished: Annotated[
         bool,
@@ -32,8 +35,8 @@ def verify(
 ) -> None:
     """Verify a schedule, or a result's value and certified bound.
 
-    Exit status 1: rejected. The judge uses no solver; a bound is recomputed from its certificate in
-    exact arithmetic.
+    Exit status 1: rejected. The feasibility check and the certificate check use no solver; a
+    bound is recomputed from its certificate in exact arithmetic.
 
     Example:  optsched verify result.json
 

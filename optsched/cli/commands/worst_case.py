@@ -68,7 +68,9 @@ def worst_case(
             "--min-opt-fraction",
             min=0,
             max=1,
-            help="Minimum optimum, as a fraction of total utility.",
+            help="Minimum optimum, as a fraction of total utility: what all jobs would earn if "
+            "each ran alone (bot: if transfers were free); for a minimization, the sum of "
+            "stand-alone costs over the cost attained.",
         ),
     ] = 0.2,
     earns: Annotated[
@@ -82,7 +84,7 @@ def worst_case(
     ] = 0.001,
     work_limit: Annotated[
         float,
-        typer.Option(min=0, help="Work units per instance for the primal search."),
+        typer.Option(min=0, help="Work units per instance for the search for a good schedule."),
     ] = 5.0,
     time_limit: Annotated[
         float, typer.Option(min=0, help="Seconds for the optimum of the worst instance.")
@@ -103,11 +105,8 @@ def worst_case(
     the ratio by more than 1 %, solved (up to --time-limit), and saved with its certificate, for
     `verify`, `show` and `report`.
 
-    Total utility is what all jobs would earn if each ran alone (bot: if transfers were free). For a
-    minimization, the fraction is the cost of all jobs, each run alone, divided by the cost reached.
-
-    Ctrl-C writes the best so far. Rerun to resume; --evaluations may be increased. Exit status 1:
-    no instance met the --min-*-fraction thresholds.
+    On Ctrl-C, the best instance so far is written. Rerun to resume; --evaluations may be increased.
+    Exit status 1: no instance met the --min-*-fraction thresholds.
 
     Example:  optsched worst-case --family oasis --policy oasis --preset small -o worst.json
     """

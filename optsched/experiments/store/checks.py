@@ -1,6 +1,6 @@
 """What a store must be before anything in it is used: its tables, and in them what belongs there.
 
-A file that somebody sends may hold views that never end, triggers, or texts instead of
+An untrusted file may hold views that never end, triggers, or texts instead of
 numbers. All of it is refused in one line, before the first query that would run into it.
 """
 

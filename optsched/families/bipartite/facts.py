@@ -79,10 +79,7 @@ def warnings(inst: BipartiteInstance) -> list[str]:
         found.append("no job arrives: every decision earns 0")
     load = max(offered_load(inst).values())
     if load < LIGHT:
-        found.append(
-            f"the offered load is {load:.2g}: there is room for everybody, and policies may look "
-            "alike"
-        )
+        found.append(f"the offered load is {load:.2g}: all jobs fit, and policies may look alike")
     if all(u.kind == "linear" for machine in inst.machines for u in machine.utility):
         found.append("all utilities are linear: every greedy rule is near the optimum")
     return found

@@ -77,7 +77,7 @@ def warnings(inst: BotInstance) -> Sequence[str]:
 
 
 def shadow_prices(inst: BotInstance, certificate: BotCertificate) -> list[Mapping[str, Any]]:
-    """Return what one more unit of speed or bandwidth would be worth, the dearest first.
+    """Return the value of one more unit of speed or bandwidth, in decreasing order.
 
     The prices of a certificate may all be multiplied; here they are such that all that is there
     costs the sum of the weights, which makes them derivatives of a logarithmic utility.

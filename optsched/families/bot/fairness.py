@@ -33,7 +33,7 @@ def utilities(alpha: float | str, weights: ArrayLike, rates: ArrayLike) -> Float
 
 
 def log_mean_rate(alpha: float | str, weights: ArrayLike, value: float) -> float:
-    """Return the logarithm of the rate M that, given to everybody, has utility ``value``.
+    """Return the logarithm of the rate M that, given to all, has utility ``value``.
 
     >>> round(log_mean_rate(1, [1, 1], 2 * math.log(3)) - math.log(3), 12)
     0.0
@@ -53,8 +53,8 @@ def log_mean_rate(alpha: float | str, weights: ArrayLike, value: float) -> float
 def measure(instance: Any, earned: float, reference: float) -> float:
     """Return the mean rate of the reference over that of a policy (max-min: the smallest rate).
 
-    For proportional fairness this is exp((OPT - ALG) / sum of weights); infinite if somebody gets
-    nothing. The mean rate is the one that, given to everybody, is worth as much.
+    For proportional fairness this is exp((OPT - ALG) / sum of weights); infinite if a rate
+    is 0. The mean rate is the one that, given to all, has the same utility.
     """
     if earned == reference:
         return 1.0

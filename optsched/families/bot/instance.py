@@ -232,8 +232,8 @@ class BotInstance(BotPlatform, Instance):
     def _check_utilities(self) -> None:
         """Refuse an instance whose optimal utility might be no float.
 
-        The mean rate of the optimum lies between the smallest rate that everybody can have at once
-        and the largest that anybody can have alone; the utility lies between those of these two.
+        The mean rate of the optimum lies between the smallest rate that all can have at once
+        and the largest that one can have alone; the utility lies between those of these two.
         """
         if self.alpha in (0, 1, "inf"):
             return

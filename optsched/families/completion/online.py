@@ -29,12 +29,12 @@ preempts states when a job starts, and an empty list stops it.
 
 
 def events(inst: CompletionInstance, information: Information = "after") -> Iterator[Arrivals]:
-    """Hand over the jobs slot by slot; then slot T: nobody comes any more, decide the rest."""
+    """Hand over the jobs slot by slot; then slot T: no more arrivals, decide the rest."""
     return arrivals_by_slot(inst.jobs, inst.horizon + 1, information)
 
 
 def _take(decision: Any) -> Mapping[int, tuple[Piece, ...]]:
-    """Take down pieces by job; every piece is checked again, and nobody else holds it."""
+    """Take down pieces by job; every piece is checked again, and no other code holds it."""
     return MappingProxyType({j: _pieces(j, pieces) for j, pieces in by_job(decision)})
 
 

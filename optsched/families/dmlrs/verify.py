@@ -23,7 +23,7 @@ def verify(inst: DmlrsInstance, schedule: DmlrsSchedule, *, unfinished: bool = F
     schedule : DmlrsSchedule
     unfinished : bool
         Whether a job may be left unfinished: it then earns nothing, and (3.1) is not required of
-        it. For the runs of policies that admit everybody.
+        it. For the runs of policies that admit all jobs.
 
     Returns
     -------

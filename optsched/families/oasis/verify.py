@@ -25,7 +25,7 @@ def verify(inst: OasisInstance, schedule: OasisSchedule, *, unfinished: bool = F
     schedule : OasisSchedule
     unfinished : bool
         Whether a job may be left unfinished: it then earns nothing, and (2) is not required of it.
-        For the runs of policies that admit everybody.
+        For the runs of policies that admit all jobs.
 
     Returns
     -------

@@ -9,7 +9,7 @@ Let one job take up at most the share x_r of a machine's resource r, and A_r = l
 p that the job finds, and is charged at, grows by at most p (exp(A_r x_r) - 1); so the value of all
 machines grows by at most a_r = (exp(A_r x_r) - 1) / x_r times what the job pays for it. And where a
 job finds no room for itself, the price is at least U_r exp(-A_r x_r); times b_r = exp(A_r x_r) it
-is U_r, which nobody pays. So the final prices times b_r, and the payoffs of the jobs, are feasible
+is U_r, which no job pays. So the final prices times b_r, and the payoffs of the jobs, are feasible
 in the dual program: with D = sum_r b_r (value of all capacity of r at L) and K = max(1, max_r a_r
 b_r),
 

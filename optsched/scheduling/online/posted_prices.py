@@ -22,9 +22,9 @@ class PostedPrices:
     ----------
     ledger : Ledger
     ln_upper : sequence of shape (R,)
-        ln U^r; None for a resource that nobody demands, whose price is 0.
+        ln U^r; None for a resource without demand, whose price is 0.
     ln_lower : float or None
-        ln L; None if nobody demands anything on this side.
+        ln L; None if there is no demand on this side.
     """
 
     def __init__(

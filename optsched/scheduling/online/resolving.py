@@ -67,7 +67,7 @@ class ReSolve(ABC):
         return get_family(self.family)
 
     def step(self, event: Arrivals) -> Mapping[int, Any]:
-        """Solve again if somebody has arrived; return what the plan does in this slot."""
+        """Solve again if jobs have arrived; return what the plan does in this slot."""
         if event.jobs:
             self.known += event.jobs
             self.jobs += event.jobs.values()

@@ -58,7 +58,7 @@ def charge_leftovers(
 ) -> None:
     """Raise unit prices towards the value of all that is free on a machine, over what it holds.
 
-    A machine that a job fills may be left with capacity that nobody can use. With ``share`` = 1 the
+    A machine that a job fills may be left with capacity that no job can use. With ``share`` = 1 the
     job pays for it, so that it prefers machines that it fills without a rest. ``price`` of a unit
     and what is ``free`` are (R, H); ``max_units`` for workers and their price, ``out``, are (H,).
     """

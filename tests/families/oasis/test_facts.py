@@ -79,7 +79,7 @@ def test_warnings_name_what_cannot_be_admitted():
 
 def test_warning_of_a_light_load():
     assert warnings(instance(job(epochs=1))) == [
-        "the offered load is 0.2: there is room for nearly everybody, and policies may look alike"
+        "the offered load is 0.2: nearly all jobs fit, and policies may look alike"
     ]
 
 

@@ -9,7 +9,7 @@ not from a library.
 Nothing overflows: amounts and parameters are 0 or within 1e-15 .. 1e15, so slopes are below
 2**100; weights are at most 2**53 and prices below 2**200. So a product of a weight, a slope or a
 price, and an amount is below 2**260, and fewer than 2**60 are added up. What `up` adds, 2**-1000,
-is negligible against the smallest product of data. Exact zeros stay zeros, so that "nobody can
+is negligible against the smallest product of data. Exact zeros stay zeros, so that "no job can
 earn anything" can be proved.
 """
 
@@ -172,7 +172,7 @@ def bounds_above(n: Floats, share: Floats, nu: Floats, rows: RowArrays, rewards:
     share : shape (C, K), nu : shape (R * K,)
         Prices, theta = n share; taken as they are.
     rows : Rows
-        Rounded to the safe side: alpha such that nobody gains less, beta downwards; upper and
+        Rounded to the safe side: alpha such that no gain decreases, beta downwards; upper and
         capacity at least the most that a channel and a row may hold.
     """
     start, port, kind, alpha, beta, upper, capacity = rows

@@ -19,7 +19,7 @@ MARGIN = 1 + 1e-8  # the judge's tolerance, and rounding: of fewer than 2**24 nu
 
 
 def empty(inst: BipartiteInstance) -> BipartiteSchedule:
-    """Return the schedule that gives nothing to anybody."""
+    """Return the schedule of zero amounts."""
     return always(inst, np.zeros(inst.arrays.channels))
 
 

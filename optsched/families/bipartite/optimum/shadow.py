@@ -18,8 +18,8 @@ def shadow_prices(
 ) -> list[dict[str, Any]]:
     """Return, for every machine and resource with a price, what one more unit earns at most.
 
-    ``price`` is in units of the objective for one more unit on that machine in all slots; the
-    dearest come first.
+    ``price`` is in units of the objective for one more unit on that machine in all slots; in
+    decreasing order.
     """
     prices = np.array([p.nu for p in certificate.prices], float) * 2.0**-certificate.nu_bits
     if certificate.scope == "stationary":

@@ -48,7 +48,7 @@ class OgaSched:
     decay : float
         Factor from slot to slot.
     start_at : array of shape (N,), optional
-        y(1), a decision in Y; by default nothing is given to anybody.
+        y(1), a decision in Y; by default all amounts are 0.
     """
 
     information: Information = "before"

@@ -36,7 +36,7 @@ def log_mean(inst: BotInstance, pay: Fraction, task: Sequence[Fraction]) -> Frac
     Raises
     ------
     ValueError
-        Somebody's tasks are free, so that these prices bound nothing.
+        The tasks of an application are free, so that these prices bound nothing.
     """
     free = [k for k, price in enumerate(task) if price == 0]
     if free:

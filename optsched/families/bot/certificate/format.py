@@ -92,7 +92,7 @@ class PriceLevel(NamedTuple):
     """Floors of the applications that are settled, None for the others, shape (K,)."""
 
     def bound(self) -> Fraction:
-        """Return what nobody can give to all of the others if the settled have their floors."""
+        """Return the bound on the least rate of the others if the settled have their floors."""
         settled = sum(
             (p * f for p, f in zip(self.task, self.floors, strict=True) if f is not None),
             Fraction(0),
@@ -165,7 +165,7 @@ def levels(inst: BotInstance, certificate: BotCertificate) -> tuple[PriceLevel, 
             raise ValueError(f"level {j}: has {len(floors)} floors, expected {apps}")
         settled = {k for k, f in enumerate(floors) if f is not None}
         if j > 0 and not before < settled:
-            raise ValueError(f"level {j}: settles nobody new, or forgets who was settled")
+            raise ValueError(f"level {j}: settles no new application, or omits a settled one")
         before = settled
         pay, task = market.evaluate(f"level {j}", prices)
         level = PriceLevel(pay, task, tuple(None if f is None else exact(f) for f in floors))

@@ -14,7 +14,7 @@ from optsched.families.bot.instance import BotInstance, BotSchedule, single
 
 
 def modest(inst: BotInstance) -> BotSchedule:
-    """Return a schedule that gives something to everybody.
+    """Return a schedule with positive rates.
 
     Each of K applications runs on the one node that suits it best, at 1 / K of the rate that it
     could have there alone; so nothing is loaded beyond K / K. (Doing nothing is feasible too, and

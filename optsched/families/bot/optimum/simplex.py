@@ -189,7 +189,7 @@ def _level(
 ) -> Vertex | None:
     """Solve one level, in units near what comes out; return rates (K, N) and prices of rows.
 
-    None: stopped, or nobody can have more than nothing.
+    None: stopped, or no rate can be positive.
     """
     open_ = np.array([f is None for f in floors])
     best = None

@@ -92,7 +92,7 @@ class Steps(Frozen):
 
 
 class Negotiation:
-    """A negotiation that goes on: rates, prices, and what everybody knows.
+    """A negotiation that goes on: rates, prices, and the knowledge of each node.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ def line_up(n: int, more: int, limit: float, line: Line) -> int:
 
     Return how many servers that takes; -1 once the cheapest n must cost more than ``limit``. Then
     costs[x] is that of the x cheapest units, as far as twice n; classes that are not in ``order``
-    are dearer than that.
+    cost more than that.
     """
     unit, max_units, order, costs, ahead = (
         line.unit,

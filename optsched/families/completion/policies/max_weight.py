@@ -73,7 +73,7 @@ def jain(
     """Schedule jobs greedily: Jain, Menache, Naor, Yaniv (Transactions on Parallel Computing 2015).
 
     The jobs are taken by falling weight per worker-slot of their shortest mode, and each is put
-    where it ends first, if that is by the deadline; nobody pays a price.
+    where it ends first, if that is by the deadline; no job pays a price.
     """
     block = Block(cluster, tau, 2.0)
 

@@ -3,7 +3,7 @@
 A trace names arrival, running time and number of GPUs of a job; a profile names how many
 mini-batches per second a model trains on each kind of GPU. A trace may name models and steps as
 well: then a job has the speeds of its model, and where there is no running time, its steps. What
-nobody names is drawn, and the instance states it in ``drawn``.
+no source names is drawn, and the instance states it in ``drawn``.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _timed(trace: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     known = trace["model"].isin(table.index)
     if not known.all():
         raise InputError(
-            f"the list of jobs has no running times, and nobody has measured the speed of "
+            f"the list of jobs has no running times, and no profile has the speed of "
             f"{trace['model'][~known].iloc[0]!r}, expected a --profile with all its models"
         )
     speed = table[MEASURED_ON].loc[trace["model"]].to_numpy()

@@ -72,7 +72,7 @@ class ValueGrid:
     most_utility : int
         The greatest utility that can be earned, on the grid, at most; a greater one counts as that.
     dearest : int
-        Of a worker or PS; dearer ones are lowered to this, which no job can pay.
+        Of a worker or PS; higher ones are capped at this, which no job can pay.
     """
 
     def __init__(self, inst: DmlrsInstance, grid_bits: int) -> None:

@@ -11,7 +11,7 @@ from optsched.scheduling.shadow import PricedSide, Row, capacity_rows
 
 
 def shadow_prices(inst: DmlrsInstance, certificate: DmlrsCertificate) -> list[Row]:
-    """Return what one more natural unit in a slot earns at most, the dearest first.
+    """Return what one more natural unit in a slot earns at most, in decreasing order.
 
     A row for every slot, class of machines and resource with a price; ``price`` is for one more GPU
     or GB on one machine of the class. Only prices on capacity alone have that meaning: a

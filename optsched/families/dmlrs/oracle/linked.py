@@ -169,7 +169,7 @@ def linked_slots(
 ) -> tuple[int, float]:
     """Open slots for what they offer; see `slot_offers.open_slots`.
 
-    ``abandoned`` (1,) is 1 once nobody waits for the answer.
+    ``abandoned`` (1,) is 1 once the answer is no longer awaited.
     """
     certain = cutoff
     held, opened = plain_int(0), plain_int(0)

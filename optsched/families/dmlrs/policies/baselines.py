@@ -19,7 +19,7 @@ class Fifo(Baseline):
 
     Jobs wait in the order of arrival (of one slot: by index). When all workers of the first in line
     fit with the parameter servers that they need, it is placed, on one machine if possible and else
-    round robin, and keeps its machines until it is completed; nobody overtakes it. Its number of
+    round robin, and keeps its machines until it is completed; no job overtakes it. Its number of
     workers is drawn once, on its arrival, then at most K_i and at most what the empty machines
     hold; a job of which they do not hold one worker is turned away.
 

@@ -33,7 +33,7 @@ class PdOrs:
     Parameters
     ----------
     U : {"safe", "printed"}
-        Whether U makes a full machine too expensive for everybody, or follows (3.13).
+        Whether U makes a full machine too expensive for all jobs, or follows (3.13).
     L_scale : float
         Multiplies L. Above 1 the guarantee is lost, and contended clusters earn far more.
     gain, most_rounds : float, int

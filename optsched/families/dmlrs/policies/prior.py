@@ -30,14 +30,14 @@ SAFE, PRINTED = "safe", "printed"
 
 
 def ln_bounds(inst: DmlrsInstance, upper_price: str) -> tuple[list[float | None], float | None]:
-    """Return ln U^r for every resource (None: nobody demands it), and ln L (None: nobody pays).
+    """Return ln U^r for every resource (None: no demand), and ln L (None: no job pays).
 
     Parameters
     ----------
     inst : DmlrsInstance
     upper_price : {"safe", "printed"}
         Whether U divides the utility by the smaller positive demand of a worker and a PS, so that
-        nobody can afford a machine that is full, or by their sum, as in (3.13).
+        no job can afford a machine that is full, or by their sum, as in (3.13).
     """
     upper = [-math.inf] * len(inst.resources)
     least, fraction = math.inf, math.inf

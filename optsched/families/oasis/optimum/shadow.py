@@ -17,7 +17,7 @@ NODES = 2000  # limit of the search for what a machine hosts; beyond it, a bound
 
 
 def shadow_prices(inst: OasisInstance, certificate: OasisCertificate) -> list[Row]:
-    """Return what more capacity in one slot earns at most, the dearest first.
+    """Return what more capacity in one slot earns at most, in decreasing order.
 
     Prices on capacity give a row for every slot, class and resource: ``price`` is for one more
     natural unit (one GPU, one GB) on one machine of the class. Prices per worker give a row for

@@ -11,7 +11,7 @@ class Fifo(FixedNumber):
     """First come, first served; the head of the line blocks. Guarantee: none.
 
     Jobs wait in the order of arrival (of one slot: by index). When all workers and PS of the first
-    in line fit, it is placed round robin and keeps its machines until it is completed; nobody
+    in line fit, it is placed round robin and keeps its machines until it is completed; no job
     overtakes it. The grid is empty: the range of the number of workers belongs to the definition.
 
     Parameters
@@ -46,7 +46,7 @@ class Drf(Baseline):
     name = "drf"
 
     def admit(self, i: int, task: ArrivedJob, slot: int) -> bool:  # noqa: ARG002
-        """Take everybody on."""
+        """Admit all jobs."""
         return True
 
     def decide(self, slot: int) -> None:  # noqa: ARG002

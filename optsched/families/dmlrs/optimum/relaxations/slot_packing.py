@@ -223,7 +223,7 @@ def promised(
 def set_values(
     machine: PricedMachine, sack: Knapsack, forced: int, net_value: Floats, closure: Floats
 ) -> float:
-    """Fill ``net_value`` (2**n,) of every set of items: its best load, -inf if a subset is as good.
+    """Fill ``net_value`` (2**n,) of every set of items: its best load, -inf if a subset equals it.
 
     ``closure`` (2**n,) is scratch memory. Returns how much more any set might be worth, if a search
     had to be cut short.

@@ -169,7 +169,7 @@ def _hulls(
 
 @kernel
 def push(scratch: Scratch, size: int, slope: float, length: float, slot: int, low: float) -> None:
-    """Put a segment into the heap of ``size``, whose top is the dearest."""
+    """Put a segment into the heap of ``size``, whose top has the greatest slope."""
     heap, item, lows = scratch.heap, scratch.item, scratch.low
     k = size
     while k > 0:
@@ -184,7 +184,7 @@ def push(scratch: Scratch, size: int, slope: float, length: float, slot: int, lo
 
 @kernel
 def pop(scratch: Scratch, size: int) -> None:
-    """Take the dearest segment out of the heap of ``size``."""
+    """Take the segment of greatest slope out of the heap of ``size``."""
     heap, item, lows = scratch.heap, scratch.item, scratch.low
     last = size - 1
     slope, k = heap[0, last], 0

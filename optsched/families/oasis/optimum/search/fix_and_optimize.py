@@ -132,7 +132,7 @@ class FixAndOptimize:
         return True
 
     def _ended(self) -> bool:
-        """Whether all repairs are to end: also called in their own thread, where nobody looks."""
+        """Whether all repairs are to end: also called in their own thread."""
         return self.ended.is_set() or self.progress.left() <= 0
 
     def _share(self) -> float:

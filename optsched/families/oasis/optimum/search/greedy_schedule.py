@@ -79,7 +79,7 @@ def _holds(free: Floats, h: int, demand: Floats, most: int) -> int:
 
 @kernel
 def _keep(scratch: Scratch, size: int, held: float, enough: float) -> tuple[int, float]:
-    """Take the dearest segments out that are not needed for ``enough``; return what is left."""
+    """Remove the most expensive segments not needed for ``enough``; return what is left."""
     while size > 0 and held - scratch.heap[1, 0] >= enough:
         held -= scratch.heap[1, 0]
         pop(scratch, size)

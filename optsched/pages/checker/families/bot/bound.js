@@ -108,7 +108,7 @@ FAMILIES.bot = (() => {
       const floors = (prices.floors ?? inst.applications.map(() => null)).map((f) => (f === null ? null : exact(f)));
       need(floors.length === inst.applications.length, `level ${j}: expected a floor or null for each application`);
       const settled = new Set([...floors.keys()].filter((k) => floors[k] !== null));
-      need(j === 0 || (settled.size > before.size && [...before].every((k) => settled.has(k))), `level ${j}: settles nobody new, or forgets one`);
+      need(j === 0 || (settled.size > before.size && [...before].every((k) => settled.has(k))), `level ${j}: settles no new application, or omits a settled one`);
       before = settled;
       const { pay, task } = evaluate(inst, prices, `level ${j}`);
       const others = sumOf(task.filter((_, k) => floors[k] === null));
