@@ -314,13 +314,13 @@ def summarize(rows: list[Row]) -> Summary:
         [
             f"{row['model']} {row['number']}",
             row["columns"],
-            row["HiGHS"],
-            row["seconds"],
-            row["certified gap"],
+            round(row["HiGHS"], 2),
+            round(row["seconds"], 2),
+            None if row["certified gap"] is None else float(f"{row['certified gap']:.0e}"),
             row["nodes"],
             row["cuts"],
-            row["kB"],
-            row["VIPR kB"],
+            round(row["kB"]),
+            None if row["VIPR kB"] is None else round(row["VIPR kB"]),
         ]
         for row in rows
     ]
