@@ -448,12 +448,12 @@ def in_dual_cone(cone: ExactCone, tail: Sequence[Fraction]) -> list[Fraction] | 
 
 
 def implied(
-    program: Exact, tell: Callable[[int, int, int], None] | None = None
+    program: Exact, callback: Callable[[int, int, int], None] | None = None
 ) -> tuple[Bounds, Bounds]:
     """Return the bounds of the variables, infinite ones derived in two passes over rows and cones.
 
-    Where there are no cones, one pass is made. ``tell`` is called with the row, its side (0: lower)
-    and the column of every bound that a row implies.
+    Where there are no cones, one pass is made. ``callback`` is called with the row, its side (0:
+    lower) and the column of every bound that a row implies.
     """
     lower, upper = [*program.lower], [*program.upper]
     free = {j for j, pair in enumerate(zip(lower, upper, strict=True)) if None in pair}
@@ -465,8 +465,8 @@ def implied(
                 if (side := sides[which]) is not None:
                     scaled = [(j, sign * a) for j, a in entries]
                     for j in _imply(scaled, sign * side, lower, upper, program.integer):
-                        if tell is not None:
-                            tell(i, which, j)
+                        if callback is not None:
+                            callback(i, which, j)
         for cone in program.cones:
             for terms, limit in cone.limits():
                 for _ in _imply(terms, limit, lower, upper, program.integer):
