@@ -750,7 +750,7 @@ class _Tree:
 
 def _denominator(program: Exact) -> int | None:
     """Return of which number's inverse all costs are multiples that were rounded; None: of none."""
-    costs = [Fraction(c, program.cost_scale) for c in program.cost if c]
+    costs = [Fraction(c, program.cost_scale) for c in {*program.cost} - {0}]
     near = [c.limit_denominator(SIMPLE // 1000) for c in costs]
     found = math.lcm(*(c.denominator for c in near))
     close = all(abs(a - b) < slack(b) / 1000 for a, b in zip(near, costs, strict=True))
