@@ -434,7 +434,7 @@ def neat(x: float) -> float:
     >>> neat(0.9999999999), neat(0.33333333331), neat(0.123456789123)
     (1.0, 0.3333333333333333, 0.123456789123)
     """
-    if not math.isfinite(x):
+    if not math.isfinite(x) or x.is_integer():
         return x
     simple = Fraction(x).limit_denominator(10_000)
     return float(simple) if abs(simple - Fraction(x)) <= slack(Fraction(x)) else x
