@@ -150,8 +150,8 @@ class ReSolve(ABC):
     def now(self, slot: int) -> Mapping[int, Any]:
         """Return what the plan does in a slot, as the family's decision: here, placements."""
         placed = {}
-        for i, job in zip(self.known, self.plan.jobs, strict=False):
-            if job is not None:
+        for i, known, job in zip(self.known, self.jobs, self.plan.jobs, strict=False):
+            if job is not None and known.arrival <= slot:
                 sides = [{h: n for t, h, n in side if t == slot} for side in (job.workers, job.ps)]
                 placed[i] = Placement(*sides)
         return placed
