@@ -209,7 +209,7 @@ def _point(
         low=float(low.mean()),
         high=float(high.mean()),
         interval=None if inside is None else (1 - inside[1], 1 - inside[0]),
-        warning=warning(1 - high, 1 - low),
+        warning=warning(1 - high, 1 - low).replace("ratios", "shares"),
         value=float(np.mean(values)),
     )
 
