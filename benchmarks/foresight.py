@@ -78,12 +78,13 @@ def summarize(rows: list[Row]) -> Summary:
     limits = {"battery": (10.0, 3.0, 96), "line": (600.0, 180.0, 8760)}
     for name, what in names.items():
         mine = [row for row in rows if row["problem"] == name]
-        seconds = median([row["seconds"] for row in mine]) if mine else None
+        seconds = median([row["seconds"] for row in mine]) if mine else math.nan
         must, aim, hours = limits[name]
         if mine:
             shares = [min(row["shares"][-1] for row in mine), max(r["shares"][-1] for r in mine)]
             cpu = median([row["cpu"] for row in mine])
-            lines.append([what, mine[0]["hours"], len(mine), seconds, cpu, *shares])
+            figures = [*(round(x, 1) for x in (seconds, cpu)), *(round(x, 6) for x in shares)]
+            lines.append([what, mine[0]["hours"], len(mine), *figures])
         full = bool(mine) and all(row["hours"] == hours for row in mine)
         targets.append(
             Target(f"{what}, {hours} h", "s", seconds if full else None, must=must, aim=aim)
@@ -106,7 +107,7 @@ def draw() -> None:
         figure = new_figure(7.2, 3.4)
         axis = figure.subplots()
         windows = [0, 1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24]
-        kinds = {"none": "nothing is worth anything at the window's end", "duals": "duals"}
+        kinds = {"none": "terminal value: none", "duals": "terminal value: duals"}
         for colour, (terminal, name) in zip(COLOURS, kinds.items(), strict=False):
             found = optsched.foresight(made["storage"], windows, seeds=10, terminal=terminal)
             ends = [p.interval or (p.low, p.high) for p in found.points]

@@ -105,7 +105,7 @@ class Lookahead(Reoptimization):
     ----------
     window : float
     commit : float
-        What is to be decided within so many time units of a plan is committed with it.
+        What is to be decided within this many time units of a plan is committed with it.
     terminal : callable, optional
         (variable, end of the window) -> what a unit of the variable is worth beyond the end.
     forecast : float or callable, optional
@@ -181,7 +181,7 @@ class Lookahead(Reoptimization):
         return variable.cost + float(self.terminal(variable, event.time + self.window))
 
     def _believe(self, forecast: Forecast, event: Event) -> None:
-        """Replace what is known of coming variables by a forecast, and that by what has come."""
+        """Forecast the coming variables; those that have come are as they are."""
         for name, true in list(self._expected.items()):
             variable, lead = self.state.variables[name], true.revealed - event.time
             told: Any = {}

@@ -245,7 +245,7 @@ def foresight(
     preset : str, optional
         Of a problem; by default the first one.
     commit : float
-        Everything that is to be decided within so many time units of a plan is committed at once.
+        All that is to be decided within this many time units of a plan is committed at once.
     terminal : {"none", "duals"}, Declared or callable
         What is worth something beyond the window. A function (variable, end of the window) returns
         what a unit of the variable is worth then, in the sense of the objective. An instance prices

@@ -41,12 +41,12 @@ def foresight(
     ] = "0,1,3,6,12,24",
     commit: Annotated[
         float,
-        typer.Option(min=0, help="Decisions within so many time units are committed at once."),
+        typer.Option(min=0, help="Decisions within this many time units are committed at once."),
     ] = 0.0,
     terminal: Annotated[
         str,
         typer.Option(
-            help="Worth of what is left at a window's end: none, duals (those of the instance with "
+            help="Value of what is left at a window's end: none, duals (those of the instance with "
             "the next seed), an instance file (its duals), or a function, FILE.py:NAME."
         ),
     ] = "none",

@@ -38,9 +38,9 @@ class ReSolve(ABC):
     gap : float
         Relative gap at which a program counts as solved.
     window : float
-        It also knows the jobs that arrive within so many slots,
+        It also knows the jobs that arrive within this many slots.
     coming : sequence of Arrivals
-        of all these.
+        Where it finds them: all arrivals.
     """
 
     name = "re-solve"
