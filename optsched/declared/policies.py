@@ -112,7 +112,7 @@ class Lookahead(Reoptimization):
         What is believed of a coming variable: a function (variable, time until it is revealed,
         random numbers) -> its cost, or a mapping of some of ``cost``, ``lower``, ``upper``. A
         number is the standard error of costs, relative. By default the truth.
-    future : sequence of Event, optional
+    future : sequence, optional
         All events; by default the family computes them.
     """
 

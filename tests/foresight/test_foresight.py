@@ -124,6 +124,8 @@ def test_forecasts_are_believed_and_not_judged(battery):
     perfect = optsched.foresight(inst, [6])
     assert blind.points[0].low < perfect.points[0].low
     assert all(0 < lead <= 6 for _, lead in asked)
+    whole = optsched.foresight(inst, [30], forecast=flat)
+    assert whole.points[0].low > 0.1  # nothing new is seen, but what comes is not what was believed
     known = optsched.foresight(inst, [6], forecast=lambda x, _lead, _random: x.cost)
     assert known.values[0] == pytest.approx(perfect.values[0])
     closed = optsched.foresight(inst, [6], forecast=lambda _x, _lead, _random: {"upper": 0.0})
