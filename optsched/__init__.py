@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Verdict,
         get_family,
     )
+    from optsched.results.certify import certify
 
     __version__: str
 
@@ -45,6 +46,7 @@ __all__ = [
     "Schedule",
     "Verdict",
     "campaign",
+    "certify",
     "compare",
     "foresight",
     "get_family",
@@ -71,6 +73,7 @@ _HOMES = {
     "minimax.menu": ("menu",),
     "policies.knowledge": ("statistic",),
     "pages.page": ("report",),
+    "results.certify": ("certify",),
     "problem": (
         *("InputError", "Instance", "Policy", "PolicyError", "Schedule", "Verdict", "get_family"),
     ),
