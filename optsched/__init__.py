@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from optsched.declared.problem import problem
     from optsched.declared.readers import online
     from optsched.experiments.campaign import Campaign, campaign
+    from optsched.experiments.foresight import foresight
     from optsched.files.format import load_instance, save_instance
     from optsched.minimax.game import minimax
     from optsched.minimax.menu import menu
@@ -47,6 +48,7 @@ __all__ = [
     "campaign",
     "certify",
     "compare",
+    "foresight",
     "get_family",
     "load_instance",
     "menu",
@@ -65,6 +67,7 @@ _HOMES = {
     "experiments.campaign": ("Campaign", "campaign"),
     "core": ("Optimum", "RatioReport", "Run", "compare", "relax", "simulate", "solve"),
     "declared.readers": ("online",),
+    "experiments.foresight": ("foresight",),
     "files.format": ("load_instance", "save_instance"),
     "minimax.game": ("minimax",),
     "minimax.menu": ("menu",),

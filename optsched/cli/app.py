@@ -24,6 +24,7 @@ from optsched.cli.commands.certify import certify
 from optsched.cli.commands.check_problem import check_problem
 from optsched.cli.commands.checker import checker
 from optsched.cli.commands.export import export
+from optsched.cli.commands.foresight import foresight
 from optsched.cli.commands.generate import generate
 from optsched.cli.commands.info import info
 from optsched.cli.commands.max_weight import max_weight
@@ -73,7 +74,7 @@ for command in (
         checker,
         export,
     ),
-    *(report, worst_case, minimax, reproduce, info),
+    *(report, worst_case, minimax, foresight, reproduce, info),
 ):
     app.command(help=paragraphs(command))(command)
 app.add_typer(campaign.commands, name="campaign")

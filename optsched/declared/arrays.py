@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from optsched.declared.model import Declared
 from optsched.numbers.arrays import Floats
-from optsched.solvers import highs, load, lp_status, rerun, solve_mip
+from optsched.solvers import highs, load, lp_status, rerun, row_duals, solve_mip
 from optsched.solvers.linear import power_of_two
 
 TIGHT = 1e-10  # feasibility of a linear program that is to be exact
@@ -74,6 +74,14 @@ def polish(a: Arrays, x: Floats) -> Floats | None:
         return None
     exact: Floats = np.clip(np.array(h.getSolution().col_value, dtype=float), lower, upper)
     return exact
+
+
+def duals(a: Arrays) -> Floats | None:
+    """Return the duals of the rows of the LP relaxation; None: it has no optimum."""
+    h, scale = highs(), power_of_two(a.cost)
+    load(h, a.cost / scale, a.rows, a.low, a.high, a.lower, a.upper)
+    rerun(h)
+    return row_duals(h) * scale if lp_status(h) == "optimal" else None
 
 
 def unbounded_column(a: Arrays) -> int | None:

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from itertools import accumulate
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.random import Generator
 
 from optsched.declared.events import Constraint, Decision, Event, Online, Public, State, Variable
-from optsched.declared.model import Declared, neat
+from optsched.declared.model import Declared, ProgramVariable, neat
 from optsched.numbers.arrays import Floats
-from optsched.numbers.resources import exact, slack
+from optsched.numbers.resources import EPS, exact, slack
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError, PolicyError, Prior
+
+SURE = 5e-10  # by how much a row may be broken so that no rounding makes it more than 1e-9
+ROUNDING = 1e-13  # relative error of a sum of floats
+
+Terminal: TypeAlias = Callable[[Variable, float], float]
+Forecast: TypeAlias = Callable[[ProgramVariable, float, Generator], float | Mapping[str, float]]
 
 
 class Reoptimization(Online):
@@ -87,26 +97,149 @@ class Rolling(Reoptimization):
 
 
 class Lookahead(Reoptimization):
-    """Also sees what the next ``window`` time units will reveal, and optimizes over that."""
+    """Also sees what the next ``window`` time units will reveal, and optimizes over that.
+
+    As long as nothing becomes known that the last plan did not contain, it is followed.
+
+    Parameters
+    ----------
+    window : float
+    commit : float
+        What is to be decided within this many time units of a plan is committed with it.
+    terminal : callable, optional
+        (variable, end of the window) -> what a unit of the variable is worth beyond the end.
+    forecast : float or callable, optional
+        What is believed of a coming variable: a function (variable, time until it is revealed,
+        random numbers) -> its cost, or a mapping of some of ``cost``, ``lower``, ``upper``. A
+        number is the standard error of costs, relative. By default the truth.
+    future : sequence, optional
+        All events; by default the family computes them.
+    """
 
     name = "lookahead"
-    knows: Sequence[str] = ("future",)
 
-    def __init__(self, window: float = 1.0) -> None:
-        self.window = _window(window)
+    def __init__(
+        self,
+        window: float = 1.0,
+        *,
+        commit: float = 0.0,
+        terminal: Terminal | None = None,
+        forecast: Forecast | float | None = None,
+        future: Sequence[Event] | None = None,
+    ) -> None:
+        self.window, self.commit = _window(window), _window(commit, "commit")
+        self.terminal, self.future = terminal, future
+        self.forecast = noise(forecast) if isinstance(forecast, int | float) else forecast
+        self.knows = ("future",) if future is None else ()
 
     def start(self, public: Public, prior: Prior, streams: Streams) -> None:
         """Forget every earlier run."""
         super().start(public, prior, streams)
-        self._coming = [Event.model_validate(event) for event in prior["future"]]
+        coming = self.future
+        if coming is None:
+            coming = [Event.model_validate(event) for event in prior["future"]]
+        self._coming, self._streams = deque(coming), streams
+        self._expected: dict[str, ProgramVariable] = {}
+        self._plan: dict[str, float] = {}
+        self._fresh, self._until = False, -math.inf
 
     def step(self, event: Event) -> Decision:
         """Take in what comes soon, and decide."""
+        self._fresh &= self.forecast is None and self.terminal is None
         while self._coming and self._coming[0].time <= event.time + self.window:
-            self.state.add(self._coming.pop(0))
+            coming = self._coming.popleft()
+            self._expected |= {c.name: c for c in coming.columns}
+            self.state.add(coming)
+            self._fresh = False
+        if self.forecast is not None:
+            self._believe(self.forecast, event)
         decision = self.decide(event)
         self.state.commit(event, decision)
         return decision
+
+    def decide(self, event: Event) -> Decision:
+        """Follow the plan, or make another one."""
+        follow = self._fresh or event.time < self._until
+        if not (follow and self._plan.keys() >= set(event.decide)):
+            chosen = self.considered(event)
+            costs = {x.name: self.cost(x, event) for x in chosen}
+            planned = {x.name for x in chosen if x.decided < self._until} & self._plan.keys()
+            fixed = {name: self._plan[name] for name in planned}
+            found = solve_open(self.state, chosen, costs, place=self.place(event), fixed=fixed)
+            if found is None:
+                raise self.stuck(event)
+            self._plan, self._fresh = found, not self.state.cones  # which are kept less exactly
+            self._until = max(self._until, event.time + self.commit)
+        variables = self.state.variables
+        within = {n: min(self._plan[n], variables[n].upper) for n in event.decide}
+        return {n: max(value, variables[n].lower) for n, value in within.items()}
+
+    def cost(self, variable: Variable, event: Event) -> float:
+        """Return the cost of a variable, with what it is worth beyond the window."""
+        if self.terminal is None:
+            return variable.cost
+        return variable.cost + float(self.terminal(variable, event.time + self.window))
+
+    def _believe(self, forecast: Forecast, event: Event) -> None:
+        """Forecast the coming variables; those that have come are as they are."""
+        for name, true in list(self._expected.items()):
+            variable, lead = self.state.variables[name], true.revealed - event.time
+            told: Any = {}
+            if lead > 0:
+                told = forecast(true, lead, self._streams(f"forecast {name}"))
+                told = told if isinstance(told, Mapping) else {"cost": told}
+            else:
+                del self._expected[name]
+            for field in ("cost", "lower", "upper"):
+                setattr(variable, field, float(told.get(field, getattr(true, field))))
+
+
+def noise(error: float) -> Forecast:
+    """Return forecasts whose costs have a relative standard error.
+
+    The factor of a variable is normal, and the same at all times of a run.
+    """
+    if not 0 <= error < math.inf:
+        raise InputError(f"forecast {error}: expected a relative standard error >= 0")
+    return lambda variable, _lead, random: variable.cost * (1 + error * random.standard_normal())
+
+
+class Duals:
+    """Values what reaches beyond a window at the shadow prices of another instance.
+
+    A unit of a variable costs what it uses of the rows in which variables appear after the
+    window's end, times their duals in the LP relaxation. Rows and variables are found by name.
+
+    Parameters
+    ----------
+    inst : Declared
+        A linear program whose names are those of the instance that is played: an earlier one of the
+        same problem.
+    """
+
+    def __init__(self, inst: Declared) -> None:
+        from optsched.declared.arrays import arrays, duals
+
+        if inst.cones:
+            raise InputError("terminal duals: there are cones, expected a linear model")
+        found = duals(arrays(inst))
+        if found is None:
+            raise InputError("terminal duals: the relaxation has no optimum, expected one")
+        sign = 1 if inst.sense == "min" else -1
+        uses: dict[str, list[tuple[float, float]]] = {}
+        for row, y in zip(inst.rows, found.tolist(), strict=True):
+            last = max((inst.columns[j].revealed for j, _ in row.entries), default=-math.inf)
+            for j, a in row.entries if y else ():
+                uses.setdefault(inst.columns[j].name, []).append((last, -sign * y * a))
+        self._uses: dict[str, tuple[list[float], list[float]]] = {}
+        for name, used in uses.items():
+            lasts, worths = zip(*sorted(used, reverse=True), strict=True)
+            self._uses[name] = [-t for t in lasts], [0.0, *accumulate(worths)]
+
+    def __call__(self, variable: Variable, end: float) -> float:
+        """Return what a unit of a variable is worth after the end of a window."""
+        lasts, worths = self._uses.get(variable.name, ([], [0.0]))
+        return worths[bisect_left(lasts, -end)]
 
 
 class Relaxed(Reoptimization):
@@ -196,9 +329,9 @@ def rates(inst: Declared) -> list[float]:
     return [min(found), max(found)] if found else []
 
 
-def _window(window: float) -> float:
+def _window(window: float, name: str = "window") -> float:
     if not 0 <= window < math.inf:
-        raise InputError(f"window {window}: expected a number of time units >= 0")
+        raise InputError(f"{name} {window}: expected a number of time units >= 0")
     return window
 
 
@@ -245,16 +378,11 @@ def solve_open(
     names = list(dict.fromkeys(row for x in chosen for row in x.coefficients))
     number = {name: i for i, name in enumerate(names)}
     column = {x.name: j for j, x in enumerate(chosen)}
-    settled = {
-        x.name: _rest(x) if x.value is None else x.value
-        for x in state.variables.values()
-        if x.name not in column
-    }
+    resting = {x.name: _rest(x) for x in state.open.values() if x.name not in column}
     activity = [state.rows[name].activity for name in names]
-    for other in state.open.values():
-        rest = settled.get(other.name)
+    for other, rest in resting.items():
         if rest:
-            for name, a in other.coefficients.items():
+            for name, a in state.open[other].coefficients.items():
                 if name in number:
                     activity[number[name]] += exact(a) * exact(rest)
     data = [a for x in chosen for a in x.coefficients.values()]
@@ -262,8 +390,10 @@ def solve_open(
     starts = np.cumsum([0, *(len(x.coefficients) for x in chosen)])
     matrix = csc_array((data, rows, starts), shape=(len(names), len(chosen)))
     known = [(state.rows[name], used) for name, used in zip(names, activity, strict=True)]
-    low = np.array([_minus(row.lower, used, -1) for row, used in known])
-    high = np.array([_minus(row.upper, used, 1) for row, used in known])
+    sides = np.array([(row.lower, row.upper) for row, _ in known]).reshape(-1, 2)
+    left = np.array([[_left(x, used) for x in (r.lower, r.upper)] for r, used in known])
+    left = left.reshape(-1, 2)
+    low, high = _forgiven(sides, left)
     sign = 1 if state.sense == "min" else -1
     cost = np.array([sign * costs[x.name] for x in chosen])
     fixed = fixed or {}
@@ -272,6 +402,8 @@ def solve_open(
         for side in ("lower", "upper")
     )
     cones = []
+    settled = {n: x.value for n, x in state.variables.items() if x.value} if state.cones else {}
+    settled |= resting
     for cone in state.cones:
         f = [c + sum(a * settled.get(name, 0.0) for name, a in part) for c, part in cone.members]
         inside = [[(column[n], a) for n, a in part if n in column] for _, part in cone.members]
@@ -299,7 +431,7 @@ def solve_open(
             raise _unbounded(place, f": variable {chosen[j].name} has no limit")
         return None
     made = _tidy(chosen, linear.x)
-    if not _kept(made, known):
+    if not _surely(matrix, np.array([*made.values()]), left) and not _kept(made, known):
         exact_values = polish(program, linear.x)
         made = made if exact_values is None else _tidy(chosen, exact_values)
     return made
@@ -316,6 +448,17 @@ def _tidy(chosen: Sequence[Variable], found: Floats) -> dict[str, float]:
     """Return the values that a solver meant, within their bounds."""
     values = zip(chosen, found.tolist(), strict=True)
     return {x.name: min(max(neat(v), x.lower), x.upper) for x, v in values}
+
+
+def _surely(matrix: Any, x: Floats, left: Floats) -> bool:
+    """Whether values keep all rows by so much that rounding cannot matter."""
+    activity, size = matrix @ x, abs(matrix) @ np.abs(x)
+    for limit, sign in zip(left.T, (-1, 1), strict=True):
+        there = np.isfinite(limit)
+        beyond = sign * (activity - limit)[there] + ROUNDING * (size + np.abs(limit))[there]
+        if np.any(beyond > SURE):
+            return False
+    return True
 
 
 def _kept(values: Mapping[str, float], rows: Iterable[tuple[Constraint, Any]]) -> bool:
@@ -335,12 +478,22 @@ def _rest(variable: Variable) -> float:
     return min(max(0.0, variable.lower), variable.upper)
 
 
-def _minus(limit: float, activity: Any, sign: int) -> float:
-    """Return what an activity leaves of a limit; the tolerance that was used up is forgiven."""
-    if math.isinf(limit):
-        return limit
-    left = exact(limit) - activity
-    return 0.0 if sign * left < 0 and abs(left) <= slack(exact(limit)) else float(left)
+def _left(limit: float, activity: Any) -> float:
+    """Return what an activity leaves of a limit."""
+    return float(exact(limit) - activity) if activity and math.isfinite(limit) else limit
+
+
+def _forgiven(limits: Floats, left: Floats) -> tuple[Floats, Floats]:
+    """Return what is left of lower and of upper limits; the tolerance that was used up is forgiven.
+
+    Parameters
+    ----------
+    limits, left : array, shape (m, 2)
+    """
+    tolerance = float(EPS) * np.maximum(1.0, np.abs(limits)) * (1 + ROUNDING)
+    beyond = left * (1, -1)
+    low, high = np.where((beyond > 0) & (beyond <= tolerance), 0.0, left).T
+    return low, high
 
 
 POLICIES: dict[str, Callable[..., Online]] = {

@@ -22,6 +22,7 @@ from optsched.files.atomic_io import open_file, writable, write_whole
 from optsched.files.format import UNPRINTABLE, read_json
 from optsched.pages.blocks import Page
 from optsched.pages.campaign import page_of_store
+from optsched.pages.foresight import page_of_foresight
 from optsched.pages.minimax import page_of_game
 from optsched.pages.result import page_of_result
 from optsched.process import interrupts
@@ -38,12 +39,13 @@ def report(
     policies: Sequence[str] = (),
     callback: Callable[[str], None] = lambda _: None,
 ) -> Path:
-    """Write what a campaign, a result or a game states as one HTML page that needs nothing else.
+    """Write what a campaign, a result, a game or a curve states as one HTML page.
 
     Parameters
     ----------
     source : Path or str
-        The store of a campaign, a result of `solve` or `ratio`, or what `minimax` has written.
+        The store of a campaign, a result of `solve` or `ratio`, or what `minimax` or `foresight`
+        has written.
     target : Path or str
         The page. It is written whole or not at all; the same source gives the same bytes.
     policies : sequence of str, optional
@@ -70,8 +72,9 @@ def report(
     if is_store:
         make = page_of_store
     else:  # or else one line states what it is
-        kind = read_json(path, "result", "minimax")["kind"]
-        make = page_of_game if kind == "minimax" else page_of_result
+        kind = read_json(path, "result", "minimax", "foresight")["kind"]
+        others = {"minimax": page_of_game, "foresight": page_of_foresight}
+        make = others.get(kind, page_of_result)
     made = make(path, policies, callback)
     interrupts.raise_if_interrupted()
     write_whole(page, render(made))

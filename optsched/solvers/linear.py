@@ -244,10 +244,14 @@ def run(
     return True
 
 
-def rerun(h: highspy.Highs) -> None:
-    """Run HiGHS on a small linear program that is warm, for which Ctrl-C can wait; count it."""
+def rerun(h: highspy.Highs) -> bool:
+    """Run HiGHS on a linear program that is small or warm, for which Ctrl-C can wait; count it.
+
+    It returns True: it has begun, as `run` states.
+    """
     h.run()
     spend(_linear(h))
+    return True
 
 
 def _price(h: highspy.Highs, each: tuple[float, float]) -> float:
@@ -509,7 +513,8 @@ def solve_mip(
     report = None if on_improve is None else improved
     claim = None
     try:
-        begun = run(h, on_improve=report, stop=stop, effort=effort)
+        small = not mip and h.getNumNz() < SMALL_PROGRAM and math.isinf(effort)
+        begun = rerun(h) if small else run(h, on_improve=report, stop=stop, effort=effort)
         claim = claim_of(h, scale)
         if begun and strayed():  # it takes 0.999999 for 1, on which more may hang than is allowed
             left = max(0.0, limits.get("time_limit", math.inf) - (time.perf_counter() - began))

@@ -6,7 +6,8 @@ At every arrival it takes the best schedule of all jobs that are known, after wh
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,6 +37,10 @@ class ReSolve(ABC):
         Work on one program, in units of about a millisecond.
     gap : float
         Relative gap at which a program counts as solved.
+    window : float
+        It also knows the jobs that arrive within this many slots.
+    coming : sequence of Arrivals
+        Where it finds them: all arrivals.
     """
 
     name = "re-solve"
@@ -45,19 +50,28 @@ class ReSolve(ABC):
     slots: ClassVar[Mapping[str, int]]
     """The variables that are decided slot by slot -> where in their index the slot stands."""
 
-    def __init__(self, most: int = 20_000, effort: float = 2000.0, gap: float = 0.001) -> None:
-        if not (most >= 1 and effort > 0 and gap >= 0):
+    def __init__(
+        self,
+        most: int = 20_000,
+        effort: float = 2000.0,
+        gap: float = 0.001,
+        window: float = 0.0,
+        coming: Sequence[Arrivals] = (),
+    ) -> None:
+        if not (most >= 1 and effort > 0 and gap >= 0 and window >= 0):
             raise InputError(
-                f"re-solve: most {most}, effort {effort}, gap {gap}, "
-                "expected most >= 1, effort > 0, gap >= 0"
+                f"re-solve: most {most}, effort {effort}, gap {gap}, window {window}, "
+                "expected most >= 1, effort > 0, gap >= 0, window >= 0"
             )
         self.most, self.effort, self.gap = most, effort, gap
+        self.window, self.coming = window, coming
 
     def start(self, public: Any, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Begin without jobs."""
         self.platform = {name: getattr(public, name) for name in type(public).model_fields}
         self.known: list[int] = []  # the jobs of the program, by their index in the instance
         self.jobs: list[ChunkedJob] = []
+        self.ahead = deque(self.coming)
         self.values: dict[tuple[str, Any], float] = {}  # of the last program's variables
         self.plan: Any = None  # the schedule of the known jobs
 
@@ -68,9 +82,13 @@ class ReSolve(ABC):
 
     def step(self, event: Arrivals) -> Mapping[int, Any]:
         """Solve again if jobs have arrived; return what the plan does in this slot."""
-        if event.jobs:
-            self.known += event.jobs
-            self.jobs += event.jobs.values()
+        arrived = dict(event.jobs)
+        while self.ahead and self.ahead[0].slot <= event.slot + self.window:
+            arrived |= self.ahead.popleft().jobs
+        new = [i for i in arrived if i not in self.known]
+        if new:
+            self.known += new
+            self.jobs += [arrived[i] for i in new]
             self._solve(event.slot)
         return {} if self.plan is None else self.now(event.slot)
 
@@ -132,8 +150,8 @@ class ReSolve(ABC):
     def now(self, slot: int) -> Mapping[int, Any]:
         """Return what the plan does in a slot, as the family's decision: here, placements."""
         placed = {}
-        for i, job in zip(self.known, self.plan.jobs, strict=False):
-            if job is not None:
+        for i, known, job in zip(self.known, self.jobs, self.plan.jobs, strict=False):
+            if job is not None and known.arrival <= slot:
                 sides = [{h: n for t, h, n in side if t == slot} for side in (job.workers, job.ps)]
                 placed[i] = Placement(*sides)
         return placed

@@ -37,7 +37,8 @@ class Resolving(ReSolve):
         if self.in_time and all(job.arrival + d <= inst.horizon for job, d in arrivals):
             return [inst.horizon] * len(inst.jobs)
         planned = [] if self.plan is None else [pieces[-1].end for pieces in self.plan.jobs]
-        return [max([slot, *planned]) + sum(shortest[len(planned) :])] * len(inst.jobs)
+        begun = max([slot, *(job.arrival for job in inst.jobs), *planned])
+        return [begun + sum(shortest[len(planned) :])] * len(inst.jobs)
 
     def variables(self, inst: CompletionInstance, slot: int) -> int:
         """Return about how many variables the program has."""

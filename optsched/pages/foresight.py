@@ -1,0 +1,118 @@
+"""The page of what `optsched foresight` has written: the curve, its knee, the numbers."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from optsched.core.intervals import UNSURE
+from optsched.experiments.cell_keys import digest_of
+from optsched.experiments.foresight import Foresight
+from optsched.pages.blocks import (
+    Code,
+    ColumnHeader,
+    FactList,
+    Page,
+    Picture,
+    Section,
+    SortableTable,
+    TableCell,
+    ends,
+    number,
+)
+from optsched.pages.schedules import CSS, data_uri
+from optsched.problem import InputError
+
+
+def page_of_foresight(
+    path: Path, policies: Sequence[str] = (), tell: Callable[[str], None] = lambda _: None
+) -> Page:
+    """Return the page of a curve.
+
+    Parameters
+    ----------
+    path : Path
+        What `foresight -o` has written.
+    policies : sequence of str
+        Must be empty: no schedules are drawn.
+    tell : callable
+        Called with what is done.
+
+    Raises
+    ------
+    InputError
+        It is no such file.
+    """
+    if policies:
+        raise InputError(
+            f"--policy {policies[0]}: no schedules are drawn of a curve, expected no --policy"
+        )
+    tell("drawing the curve")
+    found = Foresight.load(path)
+    figure = found.figure()
+    knee = next(p for p in found.points if p.window == found.knee)
+    last = found.points[-1]
+    words = f"Share of the optimum by window: {'; '.join(str(found).splitlines()[1:])}"
+    doubts = dict.fromkeys(p.warning for p in found.points if p.warning)
+    return Page(
+        title=path.name,
+        subtitle=f"{found.problem}: {found.told}",
+        answer=[
+            f"With a window of {knee.window:g}, a rolling horizon reaches {knee.low:.2%} of the "
+            f"certified optimum; with {last.window:g}, {last.low:.2%}.",
+            f"{knee.window:g} is the smallest of the windows whose mean share is within 1 % of "
+            "that of the largest.",
+        ],
+        remarks=[f"{UNSURE}: {doubt}" for doubt in doubts],
+        sections=[
+            Section(
+                "The curve",
+                [
+                    Picture(
+                        "Share of the certified optimum by window",
+                        data_uri(figure),
+                        round(CSS * figure.get_figwidth()),
+                        words,
+                    ),
+                    _table(found),
+                ],
+            ),
+            Section("Provenance", [FactList("provenance", _facts(found, path))]),
+            Section(
+                "How to repeat it",
+                [Code("This page:", f"optsched report {shlex.quote(path.name)} -o report.html")],
+            ),
+        ],
+    )
+
+
+def _table(found: Foresight) -> SortableTable:
+    columns = [
+        ColumnHeader("window", "time units that are known ahead"),
+        ColumnHeader("share", "mean share of the certified bound, and of the best solution known"),
+        ColumnHeader("95 % interval", "of the mean share"),
+        ColumnHeader("mean value"),
+    ]
+    rows = [
+        [
+            number(p.window),
+            ends(p.share, p.low, p.high),
+            TableCell("-") if p.interval is None else ends(p.inside, *p.interval),
+            number(p.value, ".6g"),
+        ]
+        for p in found.points
+    ]
+    return SortableTable("foresight", "Each window", columns, rows)
+
+
+def _facts(found: Foresight, path: Path) -> list[tuple[str, str]]:
+    return [
+        ("file", f"{path.name}, SHA-256 {digest_of(path)}"),
+        ("seeds", ", ".join(map(str, found.seeds))),
+        ("forecast", found.forecast),
+        ("commitment", f"{found.commit:g}"),
+        ("terminal value", found.terminal),
+        ("derived for this page", "shares, intervals and the knee"),
+        ("not checked", "values and bounds, which are those of the file"),
+    ]

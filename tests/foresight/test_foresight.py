@@ -1,0 +1,252 @@
+"""The value of foresight: curves against brute force, what windows show, options, refusals."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from independent import foresight as independent
+
+import optsched
+from optsched.core import simulate, solve
+from optsched.declared.events import events
+from optsched.declared.policies import Duals, Lookahead
+from optsched.declared.problem import Draws
+from optsched.experiments.foresight import Foresight, share
+from optsched.problem import InputError, PolicyError, get_family
+from optsched.process.loading import load_from_file
+
+GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
+HOURS, WINDOWS = 14, [0, 1, 3, 6, 20]
+
+
+@pytest.fixture(scope="module")
+def battery():
+    return load_from_file(f"{GALLERY / 'battery.py'}:battery", "problem")
+
+
+@optsched.problem(sizes={"small": {"days": 8}})
+def lots(random, days):
+    """Order for several days, at a fixed cost."""
+    demand = random.integers(0, 9, days)
+    m = pyo.ConcreteModel()
+    m.D = range(days)
+    m.order, m.stock = pyo.Var(m.D, bounds=(0, 30)), pyo.Var(m.D, bounds=(0, 30))
+    m.setup = pyo.Var(m.D, domain=pyo.Binary)
+    m.cost = pyo.Objective(expr=sum(9 * m.setup[d] + 1.1 * m.stock[d] for d in m.D))
+    m.level = pyo.Constraint(
+        m.D,
+        rule=lambda m, d: m.stock[d] == (m.stock[d - 1] if d else 0) + m.order[d] - int(demand[d]),
+    )
+    m.paid = pyo.Constraint(m.D, rule=lambda m, d: m.order[d] <= 30 * m.setup[d])
+    return optsched.online(m, revealed={v: lambda d: d for v in (m.order, m.stock, m.setup)})
+
+
+def decided(inst, policy):
+    """Return what a policy decides, by variable."""
+    made = simulate(inst, policy).schedule
+    return dict(zip([c.name for c in inst.columns], made.values, strict=True))
+
+
+def test_the_curve_of_the_battery_is_that_of_brute_force(battery):
+    found = optsched.foresight(battery, WINDOWS, seeds=3, hours=HOURS)
+    for seed in range(3):
+        inst = battery(seed=seed, hours=HOURS)
+        prices = [c.cost for c in inst.columns if c.name.startswith("sell")]
+        expected = [independent.battery(prices, w) for w in WINDOWS]
+        assert [row[seed] for row in found.values] == pytest.approx(expected, abs=1e-6)
+    assert found.points[0].low == 0.0
+    assert found.points[1].low < found.points[3].low
+    shares = [point.low for point in found.points]
+    assert found.knee == next(
+        w for w, s in zip(WINDOWS, shares, strict=True) if s >= 0.99 * shares[-1]
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("terminal", ["none", "duals"])
+def test_a_window_over_the_whole_horizon_is_the_optimum(battery, seed, terminal):
+    for problem, sizes in ((battery, {"hours": 30}), (lots, {})):
+        best = solve(problem(seed=seed, **sizes)).value
+        found = optsched.foresight(problem, [40], seeds=[seed], terminal=terminal, **sizes)
+        assert found.values[0][0] == pytest.approx(best, rel=1e-9)
+        assert found.points[0].high == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["battery", "lots"])
+@pytest.mark.parametrize(
+    "options", [{}, {"commit": 2}, {"forecast": 0.3}, {"terminal": lambda x, _end: x.cost / 9}]
+)
+def test_windows_reveal_nothing_beyond_their_end(battery, name, options):
+    problem, sizes = (battery, {"hours": 16}) if name == "battery" else (lots, {"days": 10})
+    shown = []
+    for window in (0, 1, 3):
+        for now in (2, 5):
+            cut = now + window + 1  # the two are alike before
+            pair = [problem.draw(Draws(4, cut, other), 4, None, sizes) for other in (4, 1_000_003)]
+            sides = [decided(inst, Lookahead(window, **options)) for inst in pair]
+            for c in pair[0].columns:
+                if c.decided <= now:
+                    assert sides[0][c.name] == sides[1][c.name]
+            shown.append(sides[0] != sides[1])
+    assert any(shown)  # what comes later does matter
+
+
+def test_committed_decisions_are_not_reconsidered(battery):
+    inst = battery(seed=1, hours=24)
+    coming = list(events(inst))
+    seen = []
+
+    def end_of_window(_variable, end):
+        seen.append(end)
+        return 0.0
+
+    for window in (6, 30):
+        seen.clear()
+        simulate(inst, Lookahead(window, commit=4, terminal=end_of_window, future=coming))
+        assert sorted(set(seen)) == [window + t for t in range(0, 24, 4)]
+    always = optsched.foresight(inst, [6])
+    rarely = optsched.foresight(inst, [6], commit=5)
+    assert rarely.points[0].low < always.points[0].low
+
+
+def test_forecasts_are_believed_and_not_judged(battery):
+    inst = battery(seed=1, hours=24)
+    asked = []
+
+    def flat(variable, lead, _random):
+        asked.append((variable.revealed, lead))
+        return -45.0 if variable.name.startswith("buy") else 45.0
+
+    blind = optsched.foresight(inst, [6], forecast=flat)
+    perfect = optsched.foresight(inst, [6])
+    assert blind.points[0].low < perfect.points[0].low
+    assert all(0 < lead <= 6 for _, lead in asked)
+    known = optsched.foresight(inst, [6], forecast=lambda x, _lead, _random: x.cost)
+    assert known.values[0] == pytest.approx(perfect.values[0])
+    closed = optsched.foresight(inst, [6], forecast=lambda _x, _lead, _random: {"upper": 0.0})
+    assert closed.values[0] == pytest.approx(optsched.foresight(inst, [0]).values[0])
+    noisy = [optsched.foresight(inst, [6], forecast=0.5, seeds=4) for _ in range(2)]
+    assert noisy[0].values == noisy[1].values
+    assert len(set(noisy[0].values[0])) == 4
+
+
+def test_duals_price_what_reaches_beyond_the_window(battery):
+    inst = battery(seed=1, hours=24)
+    worth = Duals(inst)
+    buy = next(c for c in inst.columns if c.name == "buy[3]")
+    sell = next(c for c in inst.columns if c.name == "sell[3]")
+    assert worth(sell, 8.0) < 0 < worth(buy, 8.0)  # in units of what is stored
+    assert worth(buy, 8.0) == pytest.approx(-independent.KEPT * worth(sell, 8.0))
+    assert worth(buy, 23.0) == 0.0
+    plain = optsched.foresight(inst, [1, 3])
+    own = optsched.foresight(inst, [1, 3], terminal=inst)
+    assert own.terminal == "duals"
+    assert all(b.low > a.low for a, b in zip(plain.points, own.points, strict=True))
+    other = optsched.foresight(battery, [1], seeds=[0, 1], hours=24, terminal="duals")
+    next_seed = battery(seed=2, hours=24)
+    assert other.values[0][1] == optsched.foresight(inst, [1], terminal=next_seed).values[0][0]
+
+
+def test_shares_have_the_sign_of_what_is_reached():
+    assert [share("max", v, 4.0) for v in (4.0, 1.0, 0.0, -2.0)] == [1.0, 0.25, 0.0, -0.5]
+    assert [share("min", v, 4.0) for v in (4.0, 8.0)] == [1.0, 0.5]
+    assert [share("max", v, -4.0) for v in (-4.0, -8.0)] == [1.0, 0.5]
+    assert [share("min", v, -4.0) for v in (-4.0, -1.0, 2.0)] == [1.0, 0.25, -0.5]
+    assert [share("max", 0.0, 0.0), share("max", -1.0, 0.0), share("min", 3.0, 0.0)] == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("family", "sizes"),
+    [
+        ("oasis", {"jobs": 4, "slots": 6}),
+        pytest.param("dmlrs", {"jobs": 3, "slots": 5}, marks=pytest.mark.slow),
+        pytest.param("completion", {"jobs": 3}, marks=pytest.mark.slow),
+    ],
+)
+def test_families_foresee_arrivals(family, sizes):
+    record = get_family(family)
+    inst = record.generate("small", seed=3, **sizes)
+    found = optsched.foresight(inst, [0, 50], time_limit=20)
+    simple = simulate(inst, "re-solve").value
+    assert found.values[0][0] == pytest.approx(simple)
+    assert record.sign * found.values[1][0] >= record.sign * simple - 1e-9
+    assert found.points[1].high == pytest.approx(1.0, abs=2e-3)  # its gap
+
+
+def test_what_is_wrong_is_refused_in_one_line(battery):
+    inst = battery(seed=1, hours=6)
+
+    def refused(match, *given, error=InputError, **options):
+        with pytest.raises(error, match=match) as caught:
+            optsched.foresight(*given, **options)
+        assert "\n" not in str(caught.value)
+
+    refused("windows", inst, [])
+    refused("windows", inst, [1, -1])
+    refused("expected an optsched.problem", 7)
+    refused("an instance alone", inst, hours=9)
+    refused("no further seed", inst, terminal="duals")
+    refused("commit -1", inst, commit=-1)
+    refused("relative standard error", inst, forecast=-0.5)
+    refused("3 seeds and 2 instances", [inst, inst], seeds=3)
+    refused("has no policy re-solve", get_family("bot").generate("small", seed=1))
+    refused("no commitment", get_family("oasis").generate("small", seed=1), commit=2)
+    with pytest.raises(PolicyError, match="window 3, seed 0: ZeroDivisionError"):
+        optsched.foresight(inst, [3], terminal=lambda _x, _end: 1 / 0)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "battery.py").write_text((GALLERY / "battery.py").read_text())
+    yield tmp_path
+    for name in [name for name in sys.modules if str(tmp_path) in name]:
+        del sys.modules[name]
+    sys.path[:] = [place for place in sys.path if place != str(tmp_path)]
+
+
+def test_the_command_writes_a_curve_and_its_page(folder, call):
+    words = ["battery.py:battery", "--seeds", "2", "--seed", "5", "--windows", "0,24"]
+    status, out, _ = call("foresight", *words, "-o", "curve.json", "--plot", ".")
+    assert status == 0
+    assert "24 (knee)" in out
+    assert (folder / "foresight.png").stat().st_size > 1000
+    status, out, _ = call("foresight", *words, "--json")
+    told = json.loads(out)
+    assert told["seeds"] == [5, 6]
+    found = Foresight.load("curve.json")
+    assert told["values"] == [list(row) for row in found.values]
+    assert told["knee"] == found.knee == 24.0
+    assert call("report", "curve.json", "-o", "curve.html")[0] == 0
+    page = (folder / "curve.html").read_text()
+    assert "of the certified optimum" in page
+    assert "data:image/svg+xml" in page
+    content = json.loads(Path("curve.json").read_text())
+    content["values"][0].pop()
+    Path("curve.json").write_text(json.dumps(content))
+    status, _, err = call("report", "curve.json", "-o", "curve.html")
+    assert status == 2
+    assert "as many optima and values" in err
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_command_reads_instances_and_programs_with_times(call):
+    assert call("generate", "battery.py:battery", "--seed", "1", "-o", "one.json")[0] == 0
+    assert call("export", "one.json", "-o", "one.mps")[0] == 0
+    hours = range(72)
+    table = [f"x(_{name}({h})_),{h}" for name in ("buy", "sell") for h in hours]
+    Path("times.csv").write_text("\n".join(["name,revealed", *table]))
+    curves = []
+    for words in (["one.json"], ["one.mps", "--times", "times.csv"]):
+        status, out, _ = call("foresight", *words, "--windows", "3", "--json")
+        assert status == 0
+        curves.append(json.loads(out)["values"])
+    assert np.abs(np.ravel(curves[0])) == pytest.approx(np.abs(np.ravel(curves[1])))
+    assert call("foresight", "one.mps")[0] == 2
+    assert call("foresight", "one.json", "--windows", "3,x")[0] == 2
+    assert call("foresight", "one.json", "--forecast", "good")[0] == 2
