@@ -17,7 +17,7 @@ def report(
         Path,
         typer.Argument(
             metavar="STORE | RESULT",
-            help="Output of `campaign run`, `solve -o`, `ratio -o` or `minimax -o`.",
+            help="Output of `campaign run`, `solve -o`, `ratio -o`, `minimax -o` or `advice -o`.",
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")] = Path(
