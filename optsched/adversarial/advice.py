@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -26,7 +27,15 @@ from optsched.declared.events import Online
 from optsched.declared.model import Declared
 from optsched.declared.problem import LARGEST_SEED, Draws, Problem
 from optsched.files.format import write_json
-from optsched.numbers.parameter_space import Data, ParameterSpace, Part, Range, Real, Whole
+from optsched.numbers.parameter_space import (
+    Data,
+    ParameterSpace,
+    Part,
+    Range,
+    Real,
+    Whole,
+    copied,
+)
 from optsched.numbers.streams import Streams
 from optsched.policies.loader import get_policy, name_of
 from optsched.problem import Frozen, InputError, Level, PolicyError, family_of
@@ -36,6 +45,7 @@ ERRORS, LAMBDAS, SEEDS = (0.0, 0.1, 0.2, 0.4, 0.8), (0.0, 0.5, 1.0), 5
 WORK = 1000.0  # units of each search
 EVENT = 1.5  # units of an event that a policy decides, next to those of the solvers
 STRUCTURE = {0.0, 1.0, -1.0, math.inf, -math.inf}  # limits and coefficients without an error
+DRAWN = 5  # predictions that a search draws before it changes some
 ENDLESS = 1e12  # what an infinite ratio counts for the search
 
 Noise: TypeAlias = Literal["draws", "numbers"]
@@ -74,11 +84,13 @@ class Advice(Frozen):
 
     def __str__(self) -> str:
         title = f"{self.problem}: {len(self.seeds)} instances, errors of {self.noise}"
-        lines = [f"{title}, mean ratios", f"{'errors':<12}{'error':>6}  {'policy':<16}mean ratio"]
+        wide = max(len(p.policy) for p in self.points) + 2
+        head = f"{'errors':<12}{'error':>6}  {'policy':<{wide}}mean ratio"
+        lines = [f"{title}, mean ratios with 95 % intervals", head]
         for p in self.points:
             shown = "failed" if p.ratio is None else between(p.ratio)
             shown += f", {p.failed} failed" if p.failed and p.ratio is not None else ""
-            lines.append(f"{p.errors:<12}{p.error:>6g}  {p.policy:<16}{shown}")
+            lines.append(f"{p.errors:<12}{p.error:>6g}  {p.policy:<{wide}}{shown}")
         return "\n".join(lines)
 
 
@@ -226,6 +238,7 @@ class _Case:
         if isinstance(chosen, str):
             chosen = get_policy(self.family, chosen)  # type: ignore[assignment]
         self._alone = self._played(chosen)
+        self._bad: list[Data] = []  # predictions that searches have found
         self.draws = true.sense == "max" and any(c.integer for c in true.columns)
 
     def _played(self, policy: Any) -> float | None:
@@ -270,22 +283,30 @@ class _Case:
         end = work_units.done() + work
         events = len({t for c in self.true.columns for t in (c.revealed, c.decided)})
 
-        def evaluate(prediction: Any, _data: Data) -> Evaluation:
-            nonlocal worst
+        found: Data | None = None
+
+        def evaluate(prediction: Any, data: Data) -> Evaluation:
+            nonlocal worst, found
             interrupts.raise_if_interrupted()
             work_units.spend(EVENT * events)
             value = self.value(prediction, caution)
-            worst, ratio = self.worse(worst, value), self.ratio(value)
+            before, worst, ratio = worst, self.worse(worst, value), self.ratio(value)
+            found = found if worst == before else data
             low = 1.0 if ratio is None else min(ratio.low, ENDLESS)
             return Evaluation(low=low, share=1, earned=1, failed="it failed" * (ratio is None))
 
-        search = EvolutionarySearch(self.family, box, terms, seed, evaluate)
+        known = [copied(data) for data in self._bad]
+        space = replace(box, draw=lambda chosen: known.pop() if known else box.draw(chosen))
+        first = len(known) + DRAWN
+        search = EvolutionarySearch(self.family, space, terms, seed, evaluate, first)
         steps = search.steps()
         while work_units.done() < end:
             try:
                 next(steps)
             except InputError:  # all predictions with so few errors are known
                 break
+        if found is not None:
+            self._bad.append(found)
         return worst
 
 

@@ -14,7 +14,16 @@ from copy import copy, deepcopy
 from dataclasses import replace
 from fractions import Fraction
 
-from optsched.declared.events import Constraint, Decision, Event, Online, Public, State, Variable
+from optsched.declared.events import (
+    Constraint,
+    Decision,
+    Event,
+    FunctionPolicy,
+    Online,
+    Public,
+    State,
+    Variable,
+)
 from optsched.declared.events import events as events_of
 from optsched.declared.model import Declared, plain
 from optsched.declared.policies import Lookahead, Reoptimization, kept, solve_open
@@ -23,8 +32,6 @@ from optsched.numbers.resources import exact
 from optsched.numbers.streams import Streams
 from optsched.policies.loader import get_policy
 from optsched.problem import InputError, Prior
-
-NEAR = 1e-9  # relative: how much farther from the plan a repair may be than the nearest one
 
 
 class Follow(Reoptimization):
@@ -132,7 +139,7 @@ def nearest(state: State, wanted: Mapping[str, float], place: str) -> dict[str, 
     if found is None:
         return None
     total = sum(found[name] for name in distances)
-    scratch.rows["distance"] = Constraint("distance", 0.0, total + NEAR * max(1.0, total))
+    scratch.rows["distance"] = Constraint("distance", 0.0, total)
     costs |= dict.fromkeys(distances, 0.0)
     return solve_open(scratch, parts, costs, place=place) or found
 
@@ -211,14 +218,14 @@ class Guarded(Follow):
         self._fallback.state.add(event)
         self._allowed += self._cost(alone)
         made = {}
-        with_baseline = self.caution == 1
-        if not with_baseline:
+        caution, trusted = exact(self.caution), self.caution < 1
+        if trusted:
             made = self.decide(event)
-            spent = self._spent + self._cost(made)
-            more = abs(self._allowed) * (1 - exact(self.caution))
-            with_baseline = exact(self.caution) * (spent - self._allowed) > more
-        if with_baseline:
-            made = self._fallback.decide(event)
+            more = caution * (self._spent + self._cost(made) - self._allowed)
+            trusted = more <= abs(self._allowed) * (1 - caution)
+        if not trusted or isinstance(self._fallback, FunctionPolicy):  # it may keep a memory
+            otherwise = self._fallback.decide(event)
+            made = made if trusted else otherwise
         made = {name: made.get(name, 0.0) for name in event.decide}
         self._spent += self._cost(made)
         self.settle(event, made)

@@ -54,6 +54,8 @@ def figure(found: Advice) -> Figure:
         axis.set_ylim(scale.low, scale.high)
         if scale.log:
             axis.set_yscale("log")
+        axis.set_yticks(scale.steps(), [f"{x:g}" for x in scale.steps()])
+        axis.minorticks_off()
         axis.set_title(f"{kind} errors", fontsize=9)
         finish(axis, f"error of {found.noise}", "mean ratio" if axis is panels[0] else "")
     legend(drawn, panels[0])
