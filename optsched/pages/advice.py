@@ -42,15 +42,26 @@ def figure(found: Advice) -> Figure:
         [r.low for r in known], [r.interval[1] for r in known if r.interval]
     )
     for axis, kind in zip(panels, kinds, strict=True):
-        for k, caution in enumerate(sorted({p.caution for p in found.points})):
-            points = [p for p in found.curve(kind, caution) if p.ratio is not None]
-            means = [(p.error, p.ratio.low, p.ratio.interval) for p in points if p.ratio]
-            errors = [error for error, _, _ in means]
-            ends = [inside or (mean, mean) for _, mean, inside in means]
-            colour = CURVES[k % len(CURVES)]
-            axis.fill_between(errors, *zip(*ends, strict=True), color=colour, alpha=0.15, lw=0)
-            label = names[points[0].policy] if points else ""
-            axis.plot(errors, [m for _, m, _ in means], color=colour, marker="o", ms=3, label=label)
+        cautions = sorted({p.caution for p in found.points})
+        apart = 0.01 * max(p.error for p in found.points)  # so that intervals stay legible
+        for k, caution in enumerate(cautions):
+            points = [(p, p.ratio) for p in found.curve(kind, caution) if p.ratio is not None]
+            ends = [r.interval or (r.low, r.low) for _, r in points]
+            axis.errorbar(
+                [p.error + (k - (len(cautions) - 1) / 2) * apart for p, _ in points],
+                [r.low for _, r in points],
+                [
+                    [max(0.0, r.low - e[0]) for (_, r), e in zip(points, ends, strict=True)],
+                    [max(0.0, e[1] - r.low) for (_, r), e in zip(points, ends, strict=True)],
+                ],
+                color=CURVES[k % len(CURVES)],
+                marker="o",
+                ms=3,
+                lw=1.4,
+                elinewidth=0.8,
+                capsize=2,
+                label=names[points[0][0].policy] if points else "",
+            )
         axis.set_ylim(scale.low, scale.high)
         if scale.log:
             axis.set_yscale("log")
