@@ -180,9 +180,9 @@ def advice(
             else:
                 expected = predictions(true) if callable(predictions) else predictions or true
                 space = partial(_numbers, expected)
-            for caution in sorted(lambdas):
+            for caution in sorted({*lambdas}):
                 worst: float | None = None
-                for error in sorted(errors):
+                for error in sorted({*errors}):
                     tell(f"seed {seed}: error {error:g}, caution {caution:g}")
                     box = space(error)
                     value = case.value(box.instance(None, box.draw(seed)), caution)
