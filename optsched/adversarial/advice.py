@@ -127,7 +127,8 @@ def advice(
         The caution of `guarded`: 0 is `follow`, 1 is the baseline.
     seeds : int or sequence of int
         Of instances and errors; a number n stands for 0 to n - 1.
-    baseline : str or Online
+    baseline : str or Policy
+        As for `guarded`.
     predictions : Declared or callable, optional
         What is predicted if there are no errors: an instance, or a function of the true one. By
         default the true one.
@@ -158,6 +159,10 @@ def advice(
             "optsched.online has made"
         )
     drawn = isinstance(problem, Problem)
+    if not drawn and (preset or sizes):
+        raise InputError(
+            "a preset or a size is given for an instance, expected an optsched.problem"
+        )
     if noise is None:
         noise = "draws" if drawn and predictions is None else "numbers"
     if noise == "draws" and (not drawn or predictions is not None):

@@ -268,6 +268,8 @@ def test_a_prediction_from_outside():
     assert curves.noise == "numbers"
     with pytest.raises(InputError, match='expected "numbers"'):
         advice(true, noise="draws")
+    with pytest.raises(InputError, match="a preset or a size is given for an instance"):
+        advice(true, days=3)
     with pytest.raises(InputError, match="errors has 2, expected numbers from 0 to 1"):
         advice(true, [2])
     with pytest.raises(InputError, match=r"expected an optsched\.problem"):
