@@ -158,7 +158,7 @@ class Guarded(Follow):
     prediction : Declared
     caution : float
         From 0 (`follow`) to 1 (the baseline).
-    baseline : str or Online or callable
+    baseline : str or Policy or callable
         A name, or what makes a policy. It must not know the future.
     """
 
