@@ -11,6 +11,7 @@ from importlib.machinery import ModuleSpec
 
 TYPE_CHECKING = False  # `typing` alone would take longer to import than this
 if TYPE_CHECKING:
+    from optsched.adversarial.advice import advice
     from optsched.core import Optimum, RatioReport, Run, compare, relax, simulate, solve
     from optsched.declared.problem import problem
     from optsched.declared.readers import online
@@ -45,6 +46,7 @@ __all__ = [
     "Run",
     "Schedule",
     "Verdict",
+    "advice",
     "campaign",
     "certify",
     "compare",
@@ -64,6 +66,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "adversarial.advice": ("advice",),
     "experiments.campaign": ("Campaign", "campaign"),
     "core": ("Optimum", "RatioReport", "Run", "compare", "relax", "simulate", "solve"),
     "declared.readers": ("online",),

@@ -43,6 +43,7 @@ class EvolutionarySearch:
     terms: Terms
     seed: int
     evaluate: Evaluate
+    first: int = FIRST
     best: Evaluated | None = None
     count: int = 0
     _seen: set[str] = field(default_factory=set)
@@ -58,7 +59,7 @@ class EvolutionarySearch:
         """Yield every instance that is evaluated, without end."""
         while True:
             self._elite, self._starving = [], []
-            for _ in range(FIRST):
+            for _ in range(self.first):
                 yield self._take(*self._drawn(), parent=None)
             still = 0
             while self._elite and still < PATIENCE:  # none: the policy failed in all of them

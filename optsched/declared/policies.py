@@ -431,7 +431,7 @@ def solve_open(
             raise _unbounded(place, f": variable {chosen[j].name} has no limit")
         return None
     made = _tidy(chosen, linear.x)
-    if not _surely(matrix, np.array([*made.values()]), left) and not _kept(made, known):
+    if not _surely(matrix, np.array([*made.values()]), left) and not kept(made, known):
         exact_values = polish(program, linear.x)
         made = made if exact_values is None else _tidy(chosen, exact_values)
     return made
@@ -461,11 +461,13 @@ def _surely(matrix: Any, x: Floats, left: Floats) -> bool:
     return True
 
 
-def _kept(values: Mapping[str, float], rows: Iterable[tuple[Constraint, Any]]) -> bool:
+def kept(values: Mapping[str, float], rows: Iterable[tuple[Constraint, Any]]) -> bool:
     """Whether values keep some rows as the feasibility check demands, after what they carry."""
     for row, used in rows:
         total = used + sum(
-            exact(a) * exact(values[name]) for name, a in row.coefficients.items() if name in values
+            exact(a) * exact(values[name])
+            for name, a in row.coefficients.items()
+            if values.get(name)
         )
         for limit, sign in ((row.lower, -1), (row.upper, 1)):
             if math.isfinite(limit) and sign * (total - exact(limit)) > slack(exact(limit)):

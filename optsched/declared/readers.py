@@ -22,7 +22,7 @@ When: TypeAlias = Any
 """A time, a function of the index, or a mapping from the index to a time."""
 Whens: TypeAlias = Mapping[Any, When] | Iterable[tuple[Any, When]]
 KNOWN = {"Var", "Objective", "Constraint", "ConstraintList", "Block", "Param", "Set", "Suffix"}
-KNOWN |= {"Expression", "RangeSet", "BuildCheck", "BuildAction"}  # of Pyomo
+KNOWN |= {"Expression", "RangeSet", "ContinuousSet", "BuildCheck", "BuildAction"}  # of Pyomo
 
 
 def online(
@@ -40,8 +40,9 @@ def online(
     revealed : mapping or path
         For every variable that is not fixed, the time at which it becomes known, by component or
         name: a number, a
-        function of its index, or a mapping from the index. Pyomo's scalar variables cannot be keys:
-        give their names, or a list of pairs. A path leads to a table with the columns name,
+        function of its index, or a mapping from the index; of linopy also the name of a dimension,
+        whose positions from 0 on are the times. Pyomo's scalar variables cannot be keys: give
+        their names, or a list of pairs. A path leads to a table with the columns name,
         revealed and, if any differs, decided.
     decided : mapping, optional
         The time at which its value becomes irrevocable, in the same form; by default when it is
@@ -62,7 +63,8 @@ def online(
         revealed, table = _table(Path(revealed))
         decided = [*table.items(), *_pairs(decided or {}, "decided")]
     draft = _read(model)
-    shown, fixed = _Times(revealed, "revealed"), _Times(decided or {}, "decided")
+    shown = _Times(_positions(model, revealed, "revealed"), "revealed")
+    fixed = _Times(_positions(model, decided or {}, "decided"), "decided")
     found = [shown.of(c["name"], *key) for c, key in zip(draft.columns, draft.keys, strict=True)]
     first = min((time for time in found if time is not None), default=0.0)
     for j, (column, key) in enumerate(zip(draft.columns, draft.keys, strict=True)):
@@ -250,6 +252,29 @@ class _Times:
                         f"`{self._what}` names {name}, which is fixed, expected variables only"
                     )
                 raise InputError(f"`{self._what}` names {name}, which is no variable of the model")
+
+
+def _positions(model: Any, given: Whens, what: str) -> Whens:
+    """Replace names of dimensions of linopy's variables by positions along them."""
+    found = []
+    for key, when in _pairs(given, what):
+        if isinstance(when, str) and hasattr(model, "matrices") and hasattr(model, "variables"):
+            name = key if isinstance(key, str) else key.name
+            if name not in model.variables:
+                raise InputError(f"`{what}` names {name}, which is no variable of the model")
+            labels = model.variables[name].labels
+            if when not in labels.dims:
+                known = ", ".join(map(str, labels.dims)) or "none"
+                raise InputError(
+                    f"variable {name}: has no dimension {when!r}, expected one of: {known}, or "
+                    "a time"
+                )
+            place = {c: k for k, c in enumerate(labels.coords[when].values.tolist())}
+            axis = labels.dims.index(when)
+            found.append((key, lambda *index, place=place, axis=axis: place[index[axis]]))
+        else:
+            found.append((key, when))
+    return found
 
 
 def _pairs(given: Whens, what: str) -> list[tuple[Any, When]]:
@@ -443,13 +468,13 @@ def _labels(container: Any) -> Iterator[tuple[str, int, tuple[Any, ...]]]:
         labels = container[name].labels
         coordinates = [labels.coords[d].values.tolist() for d in labels.dims]
         flat = labels.values
-        for position in _positions(flat.shape):
+        for position in _places(flat.shape):
             label = int(flat[position])
             if label >= 0:
                 yield name, label, tuple(c[p] for c, p in zip(coordinates, position, strict=True))
 
 
-def _positions(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+def _places(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     import numpy as np
 
     yield from np.ndindex(*shape)

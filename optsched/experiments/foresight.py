@@ -225,7 +225,7 @@ def foresight(
     terminal: Literal["none", "duals"] | Declared | Terminal = "none",
     forecast: Literal["perfect"] | float | Forecast = "perfect",
     time_limit: float | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    callback: Callable[[str], None] = lambda _: None,
     **sizes: Any,
 ) -> Foresight:
     """Measure which share of the certified optimum a rolling horizon reaches, by its window.
@@ -258,7 +258,7 @@ def foresight(
         costs. Decisions are judged by what comes.
     time_limit : float, optional
         Seconds for each optimum, as in :func:`optsched.solve`.
-    tell : callable
+    callback : callable
         Called with what is done.
     **sizes
         Of a problem, other than the preset's.
@@ -300,13 +300,13 @@ def foresight(
     optima: list[tuple[float, float]] = []
     known: dict[int, tuple[float, float]] = {}
     for k, (seed, inst) in enumerate(zip(chosen, instances, strict=True)):
-        tell(f"instance {k + 1} of {len(chosen)}: optimum")
+        callback(f"instance {k + 1} of {len(chosen)}: optimum")
         if id(inst) not in known:
             known[id(inst)] = _optimum(inst, time_limit)
         optima.append(known[id(inst)])
         coming = list(family.events(inst))
         for window, row in zip(steps, values, strict=True):
-            tell(f"instance {k + 1} of {len(chosen)}: window {window:g}")
+            callback(f"instance {k + 1} of {len(chosen)}: window {window:g}")
             row.append(_play(family, inst, make(window, coming), coming, seed, window))
     return Foresight(
         problem=getattr(instances[0], "problem", "") or family.name,

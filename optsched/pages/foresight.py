@@ -26,7 +26,7 @@ from optsched.problem import InputError
 
 
 def page_of_foresight(
-    path: Path, policies: Sequence[str] = (), tell: Callable[[str], None] = lambda _: None
+    path: Path, policies: Sequence[str] = (), callback: Callable[[str], None] = lambda _: None
 ) -> Page:
     """Return the page of a curve.
 
@@ -36,7 +36,7 @@ def page_of_foresight(
         What `foresight -o` has written.
     policies : sequence of str
         Must be empty: no schedules are drawn.
-    tell : callable
+    callback : callable
         Called with what is done.
 
     Raises
@@ -48,7 +48,7 @@ def page_of_foresight(
         raise InputError(
             f"--policy {policies[0]}: no schedules are drawn of a curve, expected no --policy"
         )
-    tell("drawing the curve")
+    callback("drawing the curve")
     found = Foresight.load(path)
     figure = found.figure()
     knee = next(p for p in found.points if p.window == found.knee)

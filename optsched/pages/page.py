@@ -20,6 +20,7 @@ from optsched.base import renamed_arguments
 from optsched.drawing import CURVES, OTHERS
 from optsched.files.atomic_io import open_file, writable, write_whole
 from optsched.files.format import UNPRINTABLE, read_json
+from optsched.pages.advice import page_of_advice
 from optsched.pages.blocks import Page
 from optsched.pages.campaign import page_of_store
 from optsched.pages.foresight import page_of_foresight
@@ -44,8 +45,8 @@ def report(
     Parameters
     ----------
     source : Path or str
-        The store of a campaign, a result of `solve` or `ratio`, or what `minimax` or `foresight`
-        has written.
+        The store of a campaign, a result of `solve` or `ratio`, or what `minimax`, `foresight` or
+        `advice` has written.
     target : Path or str
         The page. It is written whole or not at all; the same source gives the same bytes.
     policies : sequence of str, optional
@@ -72,9 +73,13 @@ def report(
     if is_store:
         make = page_of_store
     else:  # or else one line states what it is
-        kind = read_json(path, "result", "minimax", "foresight")["kind"]
-        others = {"minimax": page_of_game, "foresight": page_of_foresight}
-        make = others.get(kind, page_of_result)
+        kinds = {
+            "result": page_of_result,
+            "minimax": page_of_game,
+            "foresight": page_of_foresight,
+            "advice": page_of_advice,
+        }
+        make = kinds[read_json(path, *kinds)["kind"]]
     made = make(path, policies, callback)
     interrupts.raise_if_interrupted()
     write_whole(page, render(made))

@@ -266,3 +266,56 @@ def test_a_linopy_model_is_read():
     assert inst.family == "declared-min"
     assert [c.name for c in inst.columns[:2]] == ["buy[0]", "buy[1]"]
     assert solve(inst).value == pytest.approx(5.0)
+    late = pd.date_range("2026-01-01", periods=4, freq="h", name="hour")
+    sell = m.add_variables(
+        lower=0, upper=2, coords=[["a", "b"], late], dims=["at", "hour"], name="sell"
+    )
+    m.add_constraints(sell.sum() <= 5, name="stock")
+    inst = online(m, [("buy", "t"), (m.variables["use"], "t"), ("sell", "hour")], {"buy": 9})
+    assert [(c.revealed, c.decided) for c in inst.columns[:2]] == [(0, 9), (1, 9)]
+    assert [c.revealed for c in inst.columns if c.name[:4] == "sell"] == [0, 1, 2, 3] * 2
+    with pytest.raises(
+        InputError, match="variable buy: has no dimension 'hour', expected one of: t"
+    ):
+        online(m, {"buy": "hour", "use": "t", "sell": "hour"})
+    with pytest.raises(InputError, match="names bought, which is no variable of the model"):
+        online(m, {"bought": "t"})
+
+
+def test_a_pypsa_network_is_read():
+    pypsa = pytest.importorskip("pypsa", reason="pypsa is an optional extra")
+    import pandas as pd
+
+    n = pypsa.Network()
+    n.set_snapshots(pd.date_range("2026-01-01", periods=3, freq="h"))
+    n.add("Bus", "north")
+    n.add("Generator", "gas", bus="north", p_nom_extendable=True, capital_cost=5, marginal_cost=2)
+    n.add("Generator", "wind", bus="north", p_nom=10, p_max_pu=[1.0, 0.5, 0.0])
+    n.add("Load", "town", bus="north", p_set=[4, 7, 6])
+    m = n.optimize.create_model()
+    times = {v: "snapshot" if "snapshot" in m.variables[v].dims else 0 for v in m.variables}
+    inst = online(m, times)
+    assert solve(inst).value == pytest.approx(6 * 5 + 8 * 2)
+    known = dict(zip((row.name for row in inst.rows), inst.times, strict=True))
+    limits = {t for name, t in known.items() if "gas" in name and "upper" in name}
+    assert limits >= {0, 1, 2}  # of every hour, when it comes
+    balance = [t for name, t in known.items() if name.startswith("Bus-nodal_balance")]
+    assert balance == [0, 1, 2]
+
+
+def test_continuous_time_of_pyomo_is_read():
+    from pyomo.dae import ContinuousSet, DerivativeVar
+
+    m = pyo.ConcreteModel()
+    m.t = ContinuousSet(bounds=(0, 4))
+    m.level = pyo.Var(m.t, bounds=(0, 2))
+    m.flow = DerivativeVar(m.level, wrt=m.t, bounds=(-1, 1))
+    m.level[0].fix(0)
+    grid = pyo.TransformationFactory("dae.finite_difference")
+    grid.apply_to(m, wrt=m.t, nfe=2, scheme="BACKWARD")
+    m.flow[0].fix(0)
+    m.end = pyo.Objective(expr=m.level[4], sense=pyo.maximize)
+    inst = online(m, {m.level: lambda t: t, m.flow: lambda t: t})
+    assert sorted({c.revealed for c in inst.columns}) == [2, 4]
+    assert inst.times == (2, 4)
+    assert solve(inst).value == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -80,6 +81,9 @@ def played(page, *options):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("page", RUNNING)
 def test_a_page_prints_what_it_shows(page, address):
+    needed = re.match(r"<!-- needs (.*) -->", (DOCS / page).read_text("utf-8"))
+    for name in needed[1].split(", ") if needed else ():
+        pytest.importorskip(name, reason=f"{name} is an optional extra")
     done = played(DOCS / page, "--warm", address)
     assert done.returncode == 0, done.stdout + done.stderr
 

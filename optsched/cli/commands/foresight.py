@@ -94,7 +94,7 @@ def foresight(
     if seeds is not None or seed or is_named_in_file(source[0]):
         options["seeds"] = range(seed, seed + (seeds or (10 if is_named_in_file(source[0]) else 1)))
     with ending_well(), Ticker("reading") as ticker:
-        found = measure(_read(source, times), wanted, tell=ticker.show, **options)
+        found = measure(_read(source, times), wanted, callback=ticker.show, **options)
     if output is not None:
         found.save(output)
     if as_json:

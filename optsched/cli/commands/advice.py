@@ -1,0 +1,108 @@
+"""`optsched advice`: policies with predictions, as these get worse."""
+
+from typing import Annotated, Any, Literal
+
+import typer
+
+from optsched.cli.commands.outcome import ending_well, leave, report, report_pictures
+from optsched.cli.options import MOST, POLICY_HELP, Json, Output, Pictures, Style, talks
+from optsched.files.atomic_io import writable, writable_folder
+from optsched.problem import InputError, is_named_in_file
+from optsched.process import messages
+
+
+@talks
+def advice(
+    source: Annotated[
+        str, typer.Argument(metavar="FILE", help="Problem (FILE.py:NAME) or instance file.")
+    ],
+    errors: Annotated[
+        str, typer.Option(help="Sizes of errors, from 0 to 1.")
+    ] = "0,0.1,0.2,0.4,0.8",
+    lambdas: Annotated[
+        str, typer.Option(help="Caution of `guarded`: 0 follows the prediction, 1 is the baseline.")
+    ] = "0,0.5,1",
+    seeds: Annotated[int, typer.Option(min=1, max=MOST, help="Instances, or random errors.")] = 5,
+    baseline: Annotated[
+        str, typer.Option("--baseline", "-p", help=f"Robust policy. {POLICY_HELP}")
+    ] = "re-solve",
+    predictions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Instance file, or function of the true instance (FILE.py:NAME), to which errors "
+            "are added.",
+            show_default="the true instance",
+        ),
+    ] = None,
+    noise: Annotated[
+        Literal["draws", "numbers"] | None,
+        typer.Option(help="What is wrong: draws of the problem, or single numbers."),
+    ] = None,
+    preset: Annotated[str | None, typer.Option(help="Preset (default: the first).")] = None,
+    work_limit: Annotated[
+        float,
+        typer.Option(min=0, help="Work units of each search for the worst prediction; 0: none."),
+    ] = 1000.0,
+    output: Output = None,
+    as_json: Json = False,
+    plot: Pictures = None,
+    style: Style = "screen",
+) -> None:
+    """Measure how much predictions help, and how much wrong ones hurt.
+
+    Policies get a predicted instance: `follow` trusts it, `guarded` limits the damage by means of a
+    robust baseline. Predictions are the true instance with errors: random ones, and those with
+    which a search makes the policy as bad as it can. The ratio of each policy is printed against
+    the size of errors. `optsched report` shows the output file.
+
+    Example:  optsched advice parking.py:parking -p parking.py:break_even -o advice.json
+    """
+    from optsched.adversarial.advice import advice as measure
+    from optsched.cli.progress_display import Ticker
+    from optsched.files.format import load_instance
+    from optsched.process.loading import load_from_file
+
+    if output is not None:
+        writable(output)
+    folder = plot and writable_folder(plot)
+    made: Any
+    expected: Any
+    made, expected = (
+        name and (load_from_file(name, name) if is_named_in_file(name) else load_instance(name))
+        for name in (source, predictions)
+    )
+    with ending_well(), Ticker(f"measuring {source}") as ticker:
+        found = measure(
+            made,
+            _numbers("--errors", errors),
+            _numbers("--lambdas", lambdas),
+            seeds=seeds,
+            baseline=baseline,
+            predictions=expected,
+            noise=noise,
+            preset=preset,
+            work_limit=work_limit,
+            callback=ticker.show,
+        )
+    if output is not None:
+        found.save(output)
+        messages.remark(f"{output} written")
+    if as_json:
+        report(found.model_dump(mode="json"), None, as_json)
+    else:
+        messages.result(messages.printable(str(found), shown="\n"))
+    if folder is not None:
+        from optsched.drawing import save, styled
+        from optsched.pages.advice import figure
+
+        with styled(style):
+            report_pictures([save(figure(found), folder / "advice.png")])
+    leave(found=True)
+
+
+def _numbers(option: str, text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"{option} {text!r}: expected numbers, such as 0,0.1,0.2") from None
