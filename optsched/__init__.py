@@ -13,6 +13,7 @@ TYPE_CHECKING = False  # `typing` alone would take longer to import than this
 if TYPE_CHECKING:
     from optsched.adversarial.advice import advice
     from optsched.core import Optimum, RatioReport, Run, compare, relax, simulate, solve
+    from optsched.declared.events import policy
     from optsched.declared.problem import problem
     from optsched.declared.readers import online
     from optsched.experiments.campaign import Campaign, campaign
@@ -56,6 +57,7 @@ __all__ = [
     "menu",
     "minimax",
     "online",
+    "policy",
     "problem",
     "relax",
     "report",
@@ -69,6 +71,7 @@ _HOMES = {
     "adversarial.advice": ("advice",),
     "experiments.campaign": ("Campaign", "campaign"),
     "core": ("Optimum", "RatioReport", "Run", "compare", "relax", "simulate", "solve"),
+    "declared.events": ("policy",),
     "declared.readers": ("online",),
     "experiments.foresight": ("foresight",),
     "files.format": ("load_instance", "save_instance"),

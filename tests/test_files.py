@@ -189,6 +189,7 @@ def one_line(path, *kinds):
     [
         ('{"format": 1,\n "kind" "run"}', ", line 2, column 9: is no JSON: Expecting ':'"),
         ("", ", line 1, column 1: is no JSON"),
+        ("SQLite format 3\0", ": is the store of a campaign, expected JSON"),
         ('{"x": NaN}', ": NaN is no number of JSON, expected a finite number"),
         ('{"x": -Infinity}', ": -Infinity is no number of JSON"),
         ("[1, 2]", ': expected an object with "format", "kind" and "family"'),

@@ -447,7 +447,7 @@ class RatioScale:
             )
         return Judged(
             name=run.policy,
-            information=run.information,
+            information=run.informed,
             own=run.own,
             seal=run.seal,
             decision_limit=run.decision_limit,

@@ -39,6 +39,7 @@ from optsched.process.errors import Explained, kind_of
 from optsched.process.limit import checked_limit, limited
 from optsched.sandbox.process import SEAL, SealedPolicy, is_program
 
+FUTURE = "future"  # what a policy with foresight knows beforehand
 MOST = 3  # broken equations that are told of a policy
 
 
@@ -92,8 +93,9 @@ class Run(Frozen):
             f"decided in {self.seconds:.3f} s",
             self.seal,
         ]
-        if self.own:
-            parts.append(f"knows {', '.join(self.own)}")
+        known = [*([FUTURE] if FUTURE in self.prior else []), *self.own]
+        if known:
+            parts.append(f"knows {', '.join(known)}")
         return ", ".join(parts)
 
     def summary(self) -> dict[str, Any]:
@@ -105,6 +107,11 @@ class Run(Frozen):
             "completed": done,
             "seal": self.seal,
         }
+
+    @property
+    def informed(self) -> str:
+        """When the policy decided, and whether it knew the future, such as `lookahead`."""
+        return f"{self.information}, future" if FUTURE in self.prior else self.information
 
     @property
     def own(self) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from optsched.declared.model import (
     ProgramVariable,
     Scalar,
     Solution,
+    component_of,
     index_of,
     label,
     plain,
@@ -260,7 +261,7 @@ class Variable:
     @property
     def component(self) -> str:
         """Its name without the index."""
-        return self.name.partition("[")[0]
+        return component_of(self.name)
 
 
 @dataclass(eq=False)
@@ -421,7 +422,8 @@ class Online(ABC):
 class FunctionPolicy(Online):
     """A policy made of a function of a `View`, which returns the values that are not 0.
 
-    Keys of what it returns are variables or their names. A state of its own belongs in
+    Keys of what it returns are variables, their names, or a component and its index, such as
+    ``("x", 3)``. A state of its own belongs in
     ``event.memory``.
     """
 
@@ -443,11 +445,24 @@ class FunctionPolicy(Online):
     def decide(self, event: Event) -> Decision:
         """Call the function."""
         made = self.function(View(self.state, event, self.memory, self.random))
-        if made is None:
-            return {}
         if not isinstance(made, Mapping):
-            raise TypeError(f"{self.name} returned {made!r:.60}, expected a mapping from variables")
-        return {x.name if isinstance(x, Variable) else x: value for x, value in made.items()}
+            raise TypeError(
+                f"{self.name} returned {made!r:.60}, expected a mapping from variables to values "
+                "(an empty one if all are 0)"
+            )
+        return {_name(key): value for key, value in made.items()}
+
+
+def policy(function: Callable[[View], Any]) -> FunctionPolicy:
+    """Make a policy of a function of an event, for an instance that no generator has made."""
+    return FunctionPolicy(function)
+
+
+def _name(key: Any) -> Any:
+    """Return the name of a variable that is given as such, by name, or by component and index."""
+    if isinstance(key, Variable):
+        return key.name
+    return label(key) if isinstance(key, tuple) and key else key
 
 
 def future(inst: Declared) -> list[Any]:

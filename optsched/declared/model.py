@@ -26,7 +26,8 @@ from optsched.numbers.resources import exact, slack
 from optsched.problem import Frozen, Instance, Schedule, Sense
 
 LARGEST, SMALLEST = 1e15, 1e-15
-INDEX = re.compile(r"(?P<component>[^\[\]]+)\[(?P<index>.*)\]")
+INDEX = re.compile(r"(?P<component>.+)\[(?P<index>[^\[\]]*)\]")
+WHOLE, DECIMAL = re.compile(r"-?(0|[1-9]\d*)"), re.compile(r"-?\d+\.\d+(e[+-]?\d+)?")
 
 
 def _moderate(x: float) -> float:
@@ -50,31 +51,39 @@ ConeKind: TypeAlias = Literal["second-order", "exponential"]
 def index_of(name: str) -> tuple[int | float | str, ...]:
     """Return the index in the name of a variable or a row.
 
-    >>> index_of("x[3,north]"), index_of("y")
-    ((3, 'north'), ())
+    >>> index_of("x[3,north]"), index_of("y"), index_of("block[0].x[2024_01]")
+    ((3, 'north'), (), ('2024_01',))
     """
     match = INDEX.fullmatch(name)
     return () if match is None else tuple(map(_plain, match["index"].split(",")))
 
 
 def _plain(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text.strip("'\"")
+    if WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if DECIMAL.fullmatch(text) else text.strip("'\"")
+
+
+def component_of(name: str) -> str:
+    """Return the name of a variable or a row without its index.
+
+    >>> component_of("x[3,north]"), component_of("block[0].y")
+    ('x', 'block[0].y')
+    """
+    match = INDEX.fullmatch(name)
+    return name if match is None else match["component"]
 
 
 def label(row: str | Sequence[object]) -> str:
     """Return the name that is meant by a name, or by a component and its index.
 
-    >>> label("once"), label(("budget", 3)), label(("flow", "a", 2.0))
+    >>> label("once"), label(("budget", 3)), label(("flow", ("a", 2.0)))
     ('once', 'budget[3]', 'flow[a,2]')
     """
     if isinstance(row, str):
         return row
-    component, *given = row
+    component, *parts = row
+    given = [i for part in parts for i in (part if isinstance(part, tuple) else (part,))]
     index = [int(i) if isinstance(i, float) and i.is_integer() else i for i in given]
     return f"{component}[{','.join(map(str, index))}]" if index else str(component)
 
@@ -202,6 +211,10 @@ class Declared(Instance):
                 "continuous variables where there are cones"
             )
         return self
+
+    def values(self, solution: Solution) -> dict[str, float]:
+        """Return the values of a solution by the names of variables."""
+        return dict(zip((c.name for c in self.columns), solution.values, strict=True))
 
     @cached_property
     def exact(self) -> Exact:

@@ -58,7 +58,8 @@ class Reoptimization(Online):
         """Return what to report where earlier decisions leave no way on."""
         return PolicyError(
             f"{self.place(event)}: no values satisfy the constraints that are "
-            "revealed, after what was decided before"
+            "revealed, after what was decided before; expected a model with recourse, such as a "
+            "variable for a shortage"
         )
 
 

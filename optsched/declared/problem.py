@@ -28,7 +28,7 @@ from optsched.declared.events import (
 from optsched.declared.feasibility import verify
 from optsched.declared.model import KINDS, Declared, Solution
 from optsched.declared.policies import POLICIES, Posted, rates
-from optsched.declared.readers import refuse_changed
+from optsched.declared.readers import models_are_held, refuse_changed
 from optsched.families import later
 from optsched.numbers.parameter_space import Data, ParameterSpace, Part, Range, Whole
 from optsched.numbers.streams import Streams
@@ -315,17 +315,19 @@ class Problem:
                 raise InputError(
                     f"{self.name}: unknown size {size!r}, expected one of: {', '.join(known)}"
                 )
-        try:
-            made = self.function(draws, **given)
-        except InputError:
-            raise
-        except Exception as err:
-            raise PolicyError(f"problem {self.name}: {explain(err)}") from err
-        if not isinstance(made, Declared):
-            raise InputError(
-                f"problem {self.name} returned a {type(made).__name__}, "
-                "expected what optsched.online returns"
-            )
+        with models_are_held():
+            try:
+                made = self.function(draws, **given)
+            except InputError:
+                raise
+            except Exception as err:
+                raise PolicyError(f"problem {self.name}: {explain(err)}") from err
+            if not isinstance(made, Declared):
+                raise InputError(
+                    f"problem {self.name} returned a {type(made).__name__}, "
+                    "expected what optsched.online returns"
+                )
+            refuse_changed(made)
         drawn = "found by a search" if seed is None else f"seed={seed}"
         words = [self.name, chosen, *(f"{k}={v}" for k, v in sizes.items()), drawn]
         origin = {"problem": self.name, "source": " ".join(w for w in words if w)}

@@ -6,6 +6,8 @@ import csv
 import math
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import repeat
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -88,9 +90,24 @@ def online(
             )
     made = _instance(draft)
     if not isinstance(model, Path | str):
+        if (held := _held.get()) is not None:
+            held.append(model)
         of = id(made)
         _models[of] = weakref.ref(made, lambda _: _models.pop(of, None)), weakref.ref(model)
     return made
+
+
+_held: ContextVar[list[Any] | None] = ContextVar("held", default=None)
+
+
+@contextmanager
+def models_are_held() -> Iterator[None]:
+    """Keep all models that are declared meanwhile: `refuse_changed` compares with them."""
+    token = _held.set([])
+    try:
+        yield
+    finally:
+        _held.reset(token)
 
 
 _models: dict[int, tuple[weakref.ref[Declared], weakref.ref[Any]]] = {}

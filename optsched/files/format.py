@@ -28,6 +28,7 @@ from optsched.problem import Family, Frozen, InputError, Instance, get_family
 Record = TypeVar("Record", bound=Frozen)
 
 FORMAT = 1
+STORE = b"SQLite format 3\0"  # how the store of a campaign begins
 LARGEST = 1 << 28  # bytes of a file that is read
 REPEATED = 4096  # whole numbers of a file, of which each is one object in memory
 NUMBERS = frozenset((int, float, type(None)))
@@ -79,6 +80,11 @@ def parse_json(data: bytes, path: Path, *kinds: str) -> dict[str, Any]:
     InputError
         It is no JSON, or holds something else.
     """
+    if data.startswith(STORE):
+        raise InputError(
+            f"{path}: is the store of a campaign, expected JSON; `optsched campaign verify` and "
+            "`optsched report` read stores"
+        )
     try:
         content = json.loads(
             data.decode("utf-8"),

@@ -114,6 +114,8 @@ def test_indices_and_memory_and_random_numbers():
         ({"x[0]": 2}, "variable x[0]: value 2, upper bound 1"),
         ({"x[0]": math.nan}, "variable x[0]: value nan, expected a number"),
         ([1], "expected a mapping from variables"),
+        (None, "returned None, expected a mapping from variables"),
+        ({("x", 7): 1}, "time 0: variable 'x[7]' is unknown"),
     ],
 )
 def test_wrong_decisions_are_refused_at_once(decision, complaint):
@@ -264,3 +266,21 @@ def test_draws_belong_to_times():
     assert Draws(1).integers(0, 99, (3, 2)).tolist() == whole[0][:3]
     with pytest.raises(InputError, match="draws one number"):
         Draws(1).integers(9)
+
+
+def test_decisions_name_variables_by_component_and_index():
+    def by_index(event):
+        x = event.variables[0]
+        if event.time == 2:
+            return {"buy": 2}
+        return {(x.component, x.index): 1.0} if x.component == "x" and event.fits(x) else {}
+
+    assert played(by_index).value == 3 - 6
+
+
+def test_a_table_and_a_run_state_that_a_policy_knew_the_future():
+    inst = shop()
+    assert "knows future" in str(simulate(inst, "lookahead"))
+    report = compare(inst, ["lookahead", "re-solve"])
+    known = {row.name: row.information for row in report.policies}
+    assert known == {"lookahead": "after, future", "re-solve": "after"}

@@ -10,6 +10,8 @@ import pyomo.environ as pyo
 import pytest
 
 from optsched.core import simulate, solve
+from optsched.declared.model import component_of, index_of
+from optsched.declared.problem import problem
 from optsched.declared.readers import online
 from optsched.problem import InputError
 from optsched.results.export import Format, write_program
@@ -319,3 +321,29 @@ def test_continuous_time_of_pyomo_is_read():
     assert sorted({c.revealed for c in inst.columns}) == [2, 4]
     assert inst.times == (2, 4)
     assert solve(inst).value == 2
+
+
+def test_variables_of_blocks_have_pairs_as_times_and_their_own_components():
+    m = pyo.ConcreteModel()
+    m.T = range(2)
+    m.block = pyo.Block(m.T, rule=lambda b, _: setattr(b, "x", pyo.Var([3], domain=pyo.Binary)))
+    m.gain = pyo.Objective(expr=sum(m.block[t].x[3] for t in m.T), sense=pyo.maximize)
+    inst = online(m, [(m.block[t].x, t) for t in m.T])
+    assert [c.name for c in inst.columns] == ["block[0].x[3]", "block[1].x[3]"]
+    assert component_of(inst.columns[1].name) == "block[1].x"
+    assert index_of(inst.columns[1].name) == (3,)
+    assert inst.values(solve(inst).schedule) == {"block[0].x[3]": 1.0, "block[1].x[3]": 1.0}
+
+
+def test_a_generator_that_changes_its_model_after_it_was_declared_is_refused():
+    @problem(sizes={"small": {}})
+    def late(random):  # noqa: ARG001
+        m = pyo.ConcreteModel()
+        m.x = pyo.Var(range(2), domain=pyo.Binary)
+        m.gain = pyo.Objective(expr=m.x[0] + 2 * m.x[1], sense=pyo.maximize)
+        made = online(m, {m.x: lambda i: i})
+        m.one = pyo.Constraint(expr=m.x[0] + m.x[1] <= 1)
+        return made
+
+    with pytest.raises(InputError, match=r"call optsched\.online again"):
+        late("small")
