@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Verdict,
         get_family,
     )
+    from optsched.results.certify import certify
 
     __version__: str
 
@@ -46,6 +47,7 @@ __all__ = [
     "Verdict",
     "advice",
     "campaign",
+    "certify",
     "compare",
     "get_family",
     "load_instance",
@@ -71,6 +73,7 @@ _HOMES = {
     "minimax.menu": ("menu",),
     "policies.knowledge": ("statistic",),
     "pages.page": ("report",),
+    "results.certify": ("certify",),
     "problem": (
         *("InputError", "Instance", "Policy", "PolicyError", "Schedule", "Verdict", "get_family"),
     ),

@@ -21,6 +21,7 @@ from typer.main import get_command
 
 from optsched.cli.commands import campaign, library
 from optsched.cli.commands.advice import advice
+from optsched.cli.commands.certify import certify
 from optsched.cli.commands.check_problem import check_problem
 from optsched.cli.commands.checker import checker
 from optsched.cli.commands.export import export
@@ -59,7 +60,20 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    *(generate, trace, show, solve, run, ratio, max_weight, verify, check_problem, checker, export),
+    *(
+        generate,
+        trace,
+        show,
+        solve,
+        certify,
+        run,
+        ratio,
+        max_weight,
+        verify,
+        check_problem,
+        checker,
+        export,
+    ),
     *(report, worst_case, minimax, advice, reproduce, info),
 ):
     app.command(help=paragraphs(command))(command)

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field
 
@@ -174,10 +174,88 @@ def rounded(
     Nemhauser and Wolsey: A recursive procedure to generate all cuts for 0-1 mixed integer programs.
     Mathematical Programming 46, 1990. Coefficients are then rounded down to a grid.
     """
-    if _common([y for _, y in multipliers], WIDEST_OF_CUT) is None:
+    unit = _common([y for _, y in multipliers], WIDEST_OF_CUT)
+    if unit is None:
         return None
-    total: dict[int, Fraction] = {}
-    right = Fraction(0)
+    summed = exact_sum(program, bounds, multipliers, complemented, unit)
+    if summed is None or not summed.rest:
+        return None
+    return _on_grid(*summed.cut(program, bounds), bounds, program.integer)
+
+
+class Sum(NamedTuple):
+    """A sum of rows as an equation of nonnegative variables, some of which are slacks.
+
+    Numbers are integers, multiples of 1 / unit; or floats, for a first look at a cut.
+
+    Attributes
+    ----------
+    total : dict
+        Of every column its coefficient in the rows, and -1 if it is measured from its upper bound.
+    right : int
+    slacks : list of tuple
+        Row, 1 for its upper limit or -1, that limit, coefficient, whether it is integer.
+    unit : int
+    """
+
+    total: dict[int, tuple[Any, int]]
+    right: Any
+    slacks: list[tuple[int, int, int, Any, bool]]
+    unit: int
+
+    @property
+    def rest(self) -> Any:
+        """The fractional part of the right side."""
+        return self.right % self.unit
+
+    def rounded(self, a: Any, integer: bool) -> Any:
+        """Return the coefficient in the cut, in multiples of 1 / (unit - rest)."""
+        if not integer:
+            return min(0, a)
+        rest = self.rest
+        return a // self.unit * (self.unit - rest) + max(0, a % self.unit - rest)
+
+    def cut(self, program: Exact, bounds: tuple[Bounds, Bounds]) -> tuple[dict[int, Any], Any, Any]:
+        """Return coefficients of the cut and its upper limit, both times the last number."""
+        times = self.unit - self.rest
+        limit: Any = self.right // self.unit * times
+        made = {j: self.rounded(s * a, program.integer[j]) * s for j, (a, s) in self.total.items()}
+        for j, a in made.items():
+            limit += a * (bounds[self.total[j][1] < 0][j] or 0)
+        for i, sign, side, weight, whole in self.slacks:
+            factor = sign * self.rounded(weight, whole)
+            limit -= factor * side
+            for j, c in program.rows[i]:
+                made[j] -= factor * c
+        return made, limit, times
+
+
+def exact_sum(
+    program: Exact,
+    bounds: tuple[Bounds, Bounds],
+    multipliers: Sequence[tuple[int, Fraction]],
+    complemented: Container[int],
+    unit: int,
+) -> Sum | None:
+    """Return a sum of rows in integers; ``unit`` is a common denominator of the multipliers."""
+    columns = {j for i, _ in multipliers for j, _ in program.rows[i]}
+    known = [bound for j in columns if (bound := bounds[j in complemented][j]) is not None]
+    unit *= math.lcm(*{bound.denominator for bound in known})
+    scaled = [(i, y.numerator * (unit // y.denominator)) for i, y in multipliers]
+    found = sum_of(program, bounds, scaled, complemented, unit)
+    return None if found is None else found._replace(right=int(found.right))
+
+
+def sum_of(
+    program: Exact,
+    bounds: tuple[Bounds, Bounds],
+    multipliers: Sequence[tuple[int, Any]],
+    complemented: Container[int],
+    unit: int = 1,
+) -> Sum | None:
+    """Return a sum of rows; None: an infinite limit or bound takes part."""
+    total: dict[int, Any] = {}
+    right: Any = 0
     slacks = []
     for i, y in multipliers:
         low, high = program.sides[i]
@@ -187,7 +265,7 @@ def rounded(
             return None
         right += y * side
         for j, c in program.rows[i]:
-            total[j] = total.get(j, Fraction(0)) + y * c
+            total[j] = total.get(j, 0) + y * c
         whole = all(program.integer[j] for j, _ in program.rows[i])
         slacks.append((i, sign, side, sign * y, whole))
     for j, a in total.items():
@@ -195,54 +273,40 @@ def rounded(
         if bound is None:
             return None
         right -= a * bound
-    rest = right - math.floor(right)
-    if not rest:
-        return None
+    places = {j: (a, -1 if j in complemented else 1) for j, a in total.items()}
+    return Sum(places, right, slacks, unit)
 
-    def new(a: Fraction, integer: bool) -> Fraction:
-        if not integer:
-            return min(Fraction(0), a) / (1 - rest)
-        return math.floor(a) + max(Fraction(0), a - math.floor(a) - rest) / (1 - rest)
 
-    made: dict[int, Fraction] = {}
-    limit = Fraction(math.floor(right))
-    for j, a in total.items():
-        sign = -1 if j in complemented else 1
-        made[j] = sign * new(sign * a, program.integer[j])
-        limit += made[j] * (bounds[j in complemented][j] or 0)
-    for i, sign, side, weight, whole in slacks:
-        factor = sign * new(weight, whole)
-        limit -= factor * side
-        for j, c in program.rows[i]:
-            made[j] -= factor * c
-    return _on_grid(made, limit, bounds, program.integer)
+def grid_of(made: Iterable[int], times: int) -> int:
+    """Return what the coefficients of a cut are multiplied by before they are rounded down."""
+    return min(CUT_GRID, times // math.gcd(times, *made))
 
 
 def _on_grid(
-    made: dict[int, Fraction],
-    limit: Fraction,
+    made: dict[int, int],
+    limit: Scalar,
+    times: int,
     bounds: tuple[Bounds, Bounds],
     integer: Sequence[bool],
 ) -> tuple[list[tuple[int, int]], int] | None:
-    """Return a row in integers that a row of fractions implies."""
-    scale = math.lcm(*{a.denominator for a in made.values()})
-    if scale > CUT_GRID:
-        scale = CUT_GRID
+    """Return a row in integers that a row with coefficients made / times implies."""
+    scale = grid_of(made.values(), times)
     entries = []
     limit *= scale
     for j, a in sorted(made.items()):
-        scaled = math.floor(a * scale)
-        if scaled != a * scale:
+        scaled, left = divmod(a * scale, times)
+        if left:
             bound = bounds[0][j]
             if bound is None:
                 return None
-            limit -= (a * scale - scaled) * bound
+            limit -= left * bound
         if scaled:
             entries.append((j, scaled))
     unit = math.gcd(*(a for _, a in entries)) or 1
+    side = Fraction(limit) / times
     if all(integer[j] for j, _ in entries):
-        return [(j, a // unit) for j, a in entries], math.floor(limit / unit)
-    return entries, math.ceil(limit)
+        return [(j, a // unit) for j, a in entries], math.floor(side / unit)
+    return entries, math.ceil(side)
 
 
 def empty(lower: Bounds, upper: Bounds) -> bool:
@@ -356,7 +420,7 @@ def evaluate(
         return found
     if program.step is not None:
         whole = math.ceil((found - program.rounding) / program.step)
-        found = whole * program.step - program.rounding
+        found = max(found, whole * program.step - program.rounding)
     return found + program.offset
 
 
@@ -383,24 +447,30 @@ def in_dual_cone(cone: ExactCone, tail: Sequence[Fraction]) -> list[Fraction] | 
     return [u, v, -u * exp_above(v / u - 1) if u else Fraction(0)]
 
 
-def implied(program: Exact) -> tuple[Bounds, Bounds]:
+def implied(
+    program: Exact, callback: Callable[[int, int, int], None] | None = None
+) -> tuple[Bounds, Bounds]:
     """Return the bounds of the variables, infinite ones derived in two passes over rows and cones.
 
-    Where there are no cones, one pass is made.
+    Where there are no cones, one pass is made. ``callback`` is called with the row, its side (0:
+    lower) and the column of every bound that a row implies.
     """
     lower, upper = [*program.lower], [*program.upper]
     free = {j for j, pair in enumerate(zip(lower, upper, strict=True)) if None in pair}
     for _ in range(2 if program.cones else 1):
-        for entries, (least, most) in zip(program.rows, program.sides, strict=True):
+        for i, (entries, sides) in enumerate(zip(program.rows, program.sides, strict=True)):
             if not any(j in free for j, _ in entries):
                 continue
-            for side, sign in ((most, 1), (least, -1)):
-                if side is not None:
+            for which, sign in ((1, 1), (0, -1)):
+                if (side := sides[which]) is not None:
                     scaled = [(j, sign * a) for j, a in entries]
-                    _imply(scaled, sign * side, lower, upper, program.integer)
+                    for j in _imply(scaled, sign * side, lower, upper, program.integer):
+                        if callback is not None:
+                            callback(i, which, j)
         for cone in program.cones:
             for terms, limit in cone.limits():
-                _imply(terms, limit, lower, upper, program.integer)
+                for _ in _imply(terms, limit, lower, upper, program.integer):
+                    pass
     return lower, upper
 
 
@@ -410,8 +480,8 @@ def _imply(
     lower: Bounds,
     upper: Bounds,
     integer: Sequence[bool],
-) -> None:
-    """Derive infinite bounds from a row sum a x <= side."""
+) -> Iterator[int]:
+    """Derive infinite bounds from a row sum a x <= side; yield their columns."""
     least = [(j, a, lower[j] if a > 0 else upper[j]) for j, a in entries]
     unlimited = [j for j, _, bound in least if bound is None]
     if len(unlimited) > 1:
@@ -429,3 +499,4 @@ def _imply(
             target[j] = math.floor(limit) if a > 0 else math.ceil(limit)
         else:
             target[j] = limit
+        yield j

@@ -270,8 +270,6 @@ class Exact:
     step, rounding : Fraction
         The objective without its offset is a multiple of the step, or within the rounding of one;
         None: of nothing.
-    least_cost : float
-        The least cost that is not 0, without its sign.
     """
 
     def __init__(self, inst: Declared, *, relaxed: bool = False) -> None:
@@ -292,7 +290,6 @@ class Exact:
         unit = math.gcd(*self.cost)
         self.step = Fraction(unit, self.cost_scale) if whole and unit else None
         self.rounding = Fraction(0)
-        self.least_cost = min((abs(c.cost) for c in inst.columns if c.cost), default=1.0)
 
     def _add(self, row: Row) -> None:
         entries = [(j, exact(a)) for j, a in row.entries if a]

@@ -27,15 +27,18 @@ from optsched.declared.certificate import (
     leaves,
     program_of,
     rounded,
+    sum_of,
 )
 from optsched.declared.model import Declared, Exact, Solution, neat
 from optsched.engine.interval import CLOSED
 from optsched.engine.progress import Progress
+from optsched.engine.reserve import Reserve, busy
 from optsched.numbers.arrays import Floats
 from optsched.numbers.resources import slack
 from optsched.problem import RELAXATION, Implementation, InputError
 from optsched.proofs.grid import nearest
 from optsched.solvers import (
+    claim_of,
     cp_bound,
     cp_domain,
     cp_program,
@@ -59,9 +62,13 @@ STUCK = 1e-3  # relative improvement of five rounds of cuts below which there ar
 ROUNDS, MOST_CUTS = 40, 60  # of cuts, and of the tableau in each
 MOST_SIZES = 8  # of the coefficients of a row
 BROKEN = 1e-4  # by how much, relative to its norm, a cut must be broken
+STEEPEST = 1e9  # ratio of the coefficients of a cut
 FLAT = 1e-6  # multipliers of rows that a cut does without
 NEARLY_WHOLE = 0.005  # fractional parts of which no cut is made
-RELIABLE, TRIED = 2, 8  # a column is tried before it was branched on so often; at most this many
+RELIABLE, TRIED = 4, 8  # a column is tried before it was branched on so often; at most this many
+MOST_KEPT = 0.4  # share of the time that is kept for checking the tree
+SELDOM = 32  # nodes after which it is looked how late it is
+FIRST_CHECK, NEXT_CHECK = 50, 2  # nodes after which a tree is checked; growth until the next time
 LARGEST_WHOLE = 2**53  # of what CP-SAT is given
 
 
@@ -122,8 +129,10 @@ def _integer_program(
         seed=seed,
         on_improve=lambda x, _objective: tree.offer(x),
         stop=progress.called_off,
+        presolve=True,
         **progress.limits(progress.left() / 2),
     )
+    progress.said = found.claim
     if found.x is not None:
         tree.offer(found.x)
     if found.bound is not None:
@@ -151,8 +160,7 @@ class _Linear:
         self.h = highs()
         largest = float(np.abs(self.arrays.cost).max(initial=0.0))
         self.scale = 2.0 ** max(-1000, math.frexp(largest)[1] - 10) if largest else 1.0
-        for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
-            self.h.setOptionValue(name, 1e-9)
+        self._tolerate(1e-9)
         load(self.h, self.arrays.cost / self.scale, *self.arrays[1:-1])
         self._bounds: dict[int, tuple[float, float]] = {}
         self.units: list[float] = []  # of rows that were added
@@ -163,16 +171,27 @@ class _Linear:
             rerun(self.h)
         else:
             run(self.h, stop=progress.called_off, effort=progress.limits()["effort"])
+            if not self.arrays.integer.any():
+                progress.said = progress.said or claim_of(self.h, self.scale)
         status = lp_status(self.h)
         if status in ("infeasible", "unbounded", "unknown") and self.h.getNumCol() != 0:
             self.h.setOptionValue("presolve", "off")
             self.h.clearSolver()
             rerun(self.h)
             status = lp_status(self.h)
+        if status == "unknown":  # cuts of many digits can be beyond the simplex method
+            self._tolerate(1e-7)
+            rerun(self.h)
+            self._tolerate(1e-9)
+            status = lp_status(self.h)
         x = None
         if status == "optimal":
             x = np.array(self.h.getSolution().col_value, dtype=float)
         return status, x
+
+    def _tolerate(self, tolerance: float) -> None:
+        for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+            self.h.setOptionValue(name, tolerance)
 
     def add(self, rows: Sequence[tuple[list[tuple[int, int]], int]]) -> None:
         """Add rows, sum of entries <= limit, in units that keep them near 1."""
@@ -266,6 +285,9 @@ class _Node:
     bound: Fraction | None  # of the minimization; None: nothing is proved, or nothing is feasible
     ray: bool = False
     split: tuple[int, int, int, int] | None = None  # column, at, left, right
+    step: float = (
+        1.0  # by how much the last branch moved its column away from the parent's solution
+    )
 
 
 @dataclass
@@ -301,6 +323,9 @@ class _Tree:
         self.gains = _Gains(), _Gains()
         self.cuts: list[Cut] = []
         self.sign = self.program.sign
+        self.reserve = Reserve(progress, MOST_KEPT)
+        self._checked, self._each = 0, 0.0  # nodes of the last check, and seconds for each
+        self._over = False
         self._reported = 0
 
     def root(self) -> bool:
@@ -319,7 +344,7 @@ class _Tree:
             none = none or self._prove_empty(node)
             self.progress.infeasible = True
             if node.ray:
-                self.progress.proved(self.sign * math.inf, self.certificate)
+                self.progress.proved(self.sign * math.inf, self.certificate())
             return False
         if status == "unbounded":
             self._unbounded()
@@ -380,7 +405,7 @@ class _Tree:
     def cut(self) -> None:
         """Add cuts to the root as long as they improve its bound."""
         self.nodes = [_Node((), [], None)]
-        root = self.nodes[0]
+        root, self._checked = self.nodes[0], 0
         self.program = self.program.copy()
         self.linear.restrict({})
         last: list[float] = []
@@ -409,10 +434,15 @@ class _Tree:
             for multipliers in sums:
                 columns = {j for i, _ in multipliers for j, _ in self.program.rows[i]}
                 complemented = sorted(j for j in columns if near[j])
+                if not self._breaks(x, multipliers, {*complemented}):
+                    continue
                 found = rounded(self.program, bounds, multipliers, {*complemented})
                 if found is None or not found[0]:
                     continue
                 entries, limit = found
+                sizes = [abs(a) for _, a in entries]
+                if max(sizes) > STEEPEST * min(sizes):
+                    continue
                 norm = math.sqrt(sum(float(a) ** 2 for _, a in entries))
                 if (sum(a * float(x[j]) for j, a in entries) - limit) / norm > BROKEN:
                     texts = tuple((i, str(y)) for i, y in multipliers)
@@ -424,6 +454,17 @@ class _Tree:
             self.program.cut(entries, limit)
         self.linear.add([found for _, found in made])
         return bool(made)
+
+    def _breaks(self, x: Floats, multipliers: Multipliers, complemented: set[int]) -> bool:
+        """Whether the solution seems to break a cut, in floats."""
+        bounds = self.lower, self.upper
+        floats = [(i, float(y)) for i, y in multipliers]
+        found = sum_of(self.program, bounds, floats, complemented)
+        if found is None or abs(found.right - round(found.right)) < FRACTIONAL:
+            return False
+        made, limit, _ = found.cut(self.program, bounds)
+        norm = math.sqrt(sum(a * a for a in made.values()))
+        return bool(sum(a * float(x[j]) for j, a in made.items()) - limit > norm * BROKEN / 2)
 
     def _single(self, x: Floats) -> Iterator[Multipliers]:
         """Yield rows of the model, scaled to a coefficient of 1."""
@@ -473,7 +514,7 @@ class _Tree:
             heapq.heappush(heap, (least, next(order), k))
 
         put(0)
-        while heap and len(self.nodes) < most and not self.progress.stop():
+        while heap and len(self.nodes) < most and not self._late():
             bound, _, k = heap[0]
             if self._enough(bound):
                 break
@@ -484,6 +525,19 @@ class _Tree:
             if len(self.nodes) > 1.3 * self._reported + 10:
                 self._report()
         self._report()
+
+    def _late(self) -> bool:
+        """Whether the search must end, so that there is time to check the tree."""
+        if len(self.nodes) > FIRST_CHECK + NEXT_CHECK * self._checked:
+            self._report()
+            began = busy()
+            self.progress.confirm()
+            self._checked = len(self.nodes)
+            self._each = (busy() - began) / self._checked
+        if len(self.nodes) % SELDOM == 1:
+            self.reserve.work = self._each * len(self.nodes)
+            self._over |= self.reserve.share() >= 1
+        return self._over or self.progress.stop()
 
     def _enough(self, bound: Fraction) -> bool:
         """Whether a leaf with this bound holds nothing better than the incumbent."""
@@ -501,7 +555,7 @@ class _Tree:
             return []
         self.linear.restrict(self._limits(node))
         status, x = self.linear.solve()
-        if status == "infeasible" and self._prove_empty(node):
+        if status in ("infeasible", "unknown") and self._prove_empty(node):
             return []
         if status == "optimal" and x is not None:
             before = node.bound
@@ -516,7 +570,9 @@ class _Tree:
         j, at = chosen
         made = []
         for right in (False, True):
-            child = _Node((*node.path, (j, at, right)), node.multipliers, node.bound)
+            step = 1.0 if x is None else float(at + 1 - x[j] if right else x[j] - at)
+            path = (*node.path, (j, at, right))
+            child = _Node(path, node.multipliers, node.bound, step=max(step, FRACTIONAL))
             self._prove(child, [node.multipliers])
             made.append(len(self.nodes))
             self.nodes.append(child)
@@ -528,7 +584,7 @@ class _Tree:
         if not node.path or node.bound is None or before is None:
             return
         j, _, right = node.path[-1]
-        self.gains[right].learn(j, max(0.0, float(node.bound - before)))
+        self.gains[right].learn(j, max(0.0, float(node.bound - before)) / node.step)
 
     def _column(self, node: _Node, x: Floats | None) -> tuple[int, int] | None:
         """Return the column to branch on, and where; None: there is nothing to branch on."""
@@ -549,7 +605,7 @@ class _Tree:
             return self._any(limits, lambda _, high: high - 1, np.argsort(-off).tolist())
         if not unknown or len(scored) < 2:
             return scored[0][1:]
-        return self._tried(limits, scored, unknown[:TRIED])
+        return self._tried(limits, x, scored, unknown[:TRIED])
 
     def _any(
         self,
@@ -569,6 +625,7 @@ class _Tree:
     def _tried(
         self,
         limits: dict[int, tuple[float, float]],
+        x: Floats,
         scored: list[tuple[float, int, int]],
         unknown: list[tuple[float, int, int]],
     ) -> tuple[int, int]:
@@ -578,11 +635,13 @@ class _Tree:
         for _, j, at in unknown:
             low, high = limits.get(j, (self.linear.arrays.lower[j], self.linear.arrays.upper[j]))
             gains = []
-            for bounds in ((low, float(at)), (at + 1.0, high)):
-                self.linear.restrict(limits | {j: bounds})
+            halves = (low, float(at), x[j] - at), (at + 1.0, high, at + 1 - x[j])
+            for side, (least, most, part) in zip(self.gains, halves, strict=True):
+                self.linear.restrict(limits | {j: (least, most)})
                 there = self.linear.solve()[1]
                 gain = math.inf if there is None else max(0.0, self.linear.objective() - here)
                 gains.append(min(gain, 1e9))
+                side.learn(j, side.of(j) if there is None else gain / part)
             found.append((max(gains[0], 1e-9) * max(gains[1], 1e-9), j, at))
         return max(found, key=lambda entry: (entry[0], -entry[1]))[1:]
 
@@ -655,18 +714,18 @@ class _Tree:
         ends = [node for node in self.nodes if node.split is None and not node.ray]
         if not ends:
             self.progress.infeasible |= self.progress.value is None
-            self.progress.proved(self.sign * math.inf, self.certificate)
+            self.progress.proved(self.sign * math.inf, self.certificate())
             return
         if any(node.bound is None for node in ends):
             return
         least = min(node.bound for node in ends if node.bound is not None)
-        self.progress.proved(from_below(self.program, least), self.certificate)
+        self.progress.proved(from_below(self.program, least), self.certificate())
 
-    def certificate(self) -> Tree:
-        """Return the tree as it is now."""
-        nodes = tuple(map(_written, self.nodes))
+    def certificate(self) -> Callable[[], Tree]:
+        """Return what writes the tree as it is now; cuts at the root begin another tree."""
+        known = [(node.split, node.ray, node.multipliers) for node in self.nodes]
         more = {"cuts": tuple(self.cuts), "denominator": self.denominator}
-        return Tree(relaxed=self.relaxed, nodes=nodes, **more)
+        return lambda: Tree(relaxed=self.relaxed, nodes=tuple(map(_written, known)), **more)
 
 
 def _denominator(program: Exact) -> int | None:
@@ -684,11 +743,12 @@ def _denominator(program: Exact) -> int | None:
     return found
 
 
-def _written(node: _Node) -> Branch | Leaf:
-    if node.split is not None:
-        column, at, left, right = node.split
+def _written(node: tuple[tuple[int, int, int, int] | None, bool, Multipliers]) -> Branch | Leaf:
+    split, ray, multipliers = node
+    if split is not None:
+        column, at, left, right = split
         return Branch(column=column, at=at, left=left, right=right)
-    return Leaf(ray=node.ray, multipliers=tuple((i, str(y)) for i, y in node.multipliers))
+    return Leaf(ray=ray, multipliers=tuple((i, str(y)) for i, y in multipliers))
 
 
 def cp_sat(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:
@@ -731,26 +791,6 @@ def cp_sat(inst: Declared, progress: Progress, *, threads: int, seed: int) -> No
 
 
 METHODS = {"auto": auto, "tree": tree_alone, RELAXATION: relaxation, "cp-sat": cp_sat}
-
-
-def distance(
-    inst: Declared,
-    _solution: Solution | None,
-    value: float,
-    _certificate: Tree | None,
-    bound: float,
-) -> float:
-    """Return how far a value and a bound are apart, relative to the value.
-
-    A value below a tenth of the least cost counts as that: near 0 the tolerance of the
-    feasibility check would look like a gap.
-    """
-    if value == bound:
-        return 0.0
-    if math.isinf(value) or math.isinf(bound):
-        return math.inf
-    least = inst.exact.least_cost
-    return abs(bound - value) / max(abs(value), least / 10)
 
 
 def shadow_prices(inst: Declared, tree: Tree) -> list[dict[str, Any]]:

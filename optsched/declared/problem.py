@@ -133,7 +133,6 @@ def _family(sense: Sense) -> Family:
         describe=_describe,
         trivial=("greedy",),
         second={"auto": "cp-sat"},
-        distance=later(OPTIMUM, "distance"),
         shadow_prices=later(OPTIMUM, "shadow_prices"),
         recorder=recorder,
         playable=refuse_changed,

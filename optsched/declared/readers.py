@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
+from optsched.declared.files import refuse_misread
 from optsched.declared.model import KINDS, Declared, Draft, index_of
 from optsched.files.format import first_error
 from optsched.numbers.resources import exact
@@ -85,8 +86,27 @@ def online(
                 f"constraint {row['name']}: has no variables and is always "
                 f"{'true' if holds else 'false'}, expected a constraint on variables"
             )
+    made = _instance(draft)
+    if not isinstance(model, Path | str):
+        of = id(made)
+        _models[of] = weakref.ref(made, lambda _: _models.pop(of, None)), weakref.ref(model)
+    return made
+
+
+_models: dict[int, tuple[weakref.ref[Declared], weakref.ref[Any]]] = {}
+
+
+def offline(model: Any) -> Declared:
+    """Return a model of any kind as an instance whose variables are all revealed at time 0."""
+    draft = _read(model)
+    for column in draft.columns:
+        column |= {"revealed": 0.0, "decided": 0.0}
+    return _instance(draft)
+
+
+def _instance(draft: Draft) -> Declared:
     try:
-        made = KINDS[draft.sense].model_validate(
+        return KINDS[draft.sense].model_validate(
             {
                 "offset": draft.offset,
                 "columns": draft.columns,
@@ -96,13 +116,6 @@ def online(
         )
     except ValidationError as err:
         raise InputError(_located(err, draft)) from err
-    if not isinstance(model, Path | str):
-        of = id(made)
-        _models[of] = weakref.ref(made, lambda _: _models.pop(of, None)), weakref.ref(model)
-    return made
-
-
-_models: dict[int, tuple[weakref.ref[Declared], weakref.ref[Any]]] = {}
 
 
 def refuse_changed(inst: Declared) -> None:
@@ -311,6 +324,7 @@ def _of_file(path: Path) -> Draft:
         found = read_program(path)
     except ValueError as err:
         raise InputError(f"{path}: {err}") from err
+    refuse_misread(path, {name: (low, high) for name, _, low, high, _ in found.columns})
     draft = Draft("max" if found.maximize else "min", found.offset)
     for name, cost, lower, upper, integer in found.columns:
         draft.columns.append(

@@ -81,6 +81,7 @@ class Progress:
         self.first: Maker | None = None  # of the best bound before any search
         self.defects: tuple[str, ...] = ()
         self.claimed: list[tuple[Implementation, float]] = []
+        self.said: Any = None  # by the solver, of the whole program
         self.history: list[HistoryPoint] = []
         self.infeasible = False
         self._ended = False

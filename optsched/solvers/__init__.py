@@ -4,7 +4,8 @@ Known defects of the solvers, and how this package avoids them:
 
 - HiGHS 1.12 to 1.15 returns wrong "Optimal" answers for integer programs of the OASiS shape when
   presolve is on. With 1.16 none was found, but presolve saves no time over all families (see
-  benchmarks/presolve.py): :func:`highs` turns it off for integer programs. Linear programs keep it.
+  benchmarks/presolve.py): :func:`highs` turns it off for integer programs. Linear programs keep it,
+  and declared ones, of which no claim counts.
 - HiGHS compares objectives with absolute tolerances: :func:`solve_mip` hands it one whose largest
   coefficient is near 1000.
 - HiGHS may hand back duals of a maximization with the wrong sign (interior point, no crossover):
@@ -29,8 +30,10 @@ from __future__ import annotations
 from optsched.solvers.constraint import cp_bound, cp_domain, cp_program, cp_solver, run_cp
 from optsched.solvers.convex import Conic, ConvexOutcome, solve_cones, solve_cvxpy
 from optsched.solvers.linear import (
+    Claim,
     MipLimits,
     MipResult,
+    claim_of,
     highs,
     load,
     lp_status,
@@ -52,6 +55,7 @@ from optsched.solvers.modelling import (
 from optsched.solvers.status import Interrupted, Status
 
 __all__ = [
+    "Claim",
     "Conic",
     "ConvexOutcome",
     "Interrupted",
@@ -60,6 +64,7 @@ __all__ = [
     "PyomoOutcome",
     "Status",
     "Written",
+    "claim_of",
     "cp_bound",
     "cp_domain",
     "cp_program",

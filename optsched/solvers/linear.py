@@ -43,6 +43,18 @@ class MipResult:
     objective: float | None
     bound: float | None  # HiGHS's word: no solution has a lower objective
     seconds: float
+    claim: Claim | None = None
+
+
+class Claim(NamedTuple):
+    """What HiGHS states of a minimization, unchecked."""
+
+    solver: str
+    status: str
+    """In its words."""
+    value: float | None
+    bound: float | None
+    x: Floats | None
 
 
 class HighsOptions(TypedDict, total=False):
@@ -52,6 +64,7 @@ class HighsOptions(TypedDict, total=False):
     time_limit: float
     seed: int
     gap: float
+    presolve: bool
 
 
 class MipLimits(HighsOptions, total=False):
@@ -68,6 +81,7 @@ def highs(
     seed: int = 0,
     mip: bool = False,
     gap: float = 0.0,
+    presolve: bool = False,
 ) -> highspy.Highs:
     """Return HiGHS, configured; give it a program with :func:`load` and start it with :func:`run`.
 
@@ -80,6 +94,8 @@ def highs(
         Whether the program has integer variables; presolve is then off.
     gap : float
         Relative gap at which an integer program counts as solved.
+    presolve : bool
+        Turn presolve on also for integer variables.
     """
     import highspy
 
@@ -87,7 +103,7 @@ def highs(
     h: highspy.Highs = _silent()()
     options: dict[str, Any] = {"threads": threads, "random_seed": seed}
     options |= {"time_limit": time_limit, "mip_rel_gap": gap, "mip_abs_gap": 0.0}
-    if mip:
+    if mip and not presolve:
         options["presolve"] = "off"
     for name, value in options.items():
         h.setOptionValue(name, value)
@@ -484,15 +500,17 @@ def solve_mip(
         if mip:
             dual_bound = info.mip_dual_bound * scale
             bound = dual_bound if math.isfinite(dual_bound) else None
-        return MipResult(status, x, objective, bound, time.perf_counter() - began)
+        return MipResult(status, x, objective, bound, time.perf_counter() - began, claim)
 
     def strayed() -> bool:
         optimal = h.getModelStatus() == highspy.HighsModelStatus.kOptimal
         return optimal and mip and checked(floats(h.getSolution().col_value)) is None
 
     report = None if on_improve is None else improved
+    claim = None
     try:
         begun = run(h, on_improve=report, stop=stop, effort=effort)
+        claim = claim_of(h, scale)
         if begun and strayed():  # it takes 0.999999 for 1, on which more may hang than is allowed
             left = max(0.0, limits.get("time_limit", math.inf) - (time.perf_counter() - began))
             h.clearSolver()
@@ -502,6 +520,23 @@ def solve_mip(
     except KeyboardInterrupt as err:
         raise Interrupted(result()) from err
     return result(begun)
+
+
+def claim_of(h: highspy.Highs, scale: float) -> Claim:
+    """Return what HiGHS states of the program that was run last, with its costs times ``scale``."""
+    info, solution = h.getInfo(), h.getSolution()
+    status = str(h.modelStatusToString(h.getModelStatus()))
+    value, bound = info.objective_function_value, info.mip_dual_bound
+    if not h.getLp().integrality_:
+        bound = value if status == "Optimal" else math.inf
+    there = solution.value_valid and math.isfinite(value)
+    return Claim(
+        f"HiGHS {h.version()}",
+        status,
+        value * scale if there else None,
+        bound * scale if math.isfinite(bound) and status != "Infeasible" else None,
+        floats(solution.col_value) if there else None,
+    )
 
 
 def power_of_two(cost: Floats) -> float:

@@ -29,6 +29,8 @@ from optsched.declared.certificate import (
 from optsched.declared.feasibility import verify
 from optsched.declared.model import Maximization, Minimization, Solution
 from optsched.declared.optimum import shadow_prices
+from optsched.engine.interval import Interval
+from optsched.problem import family_of
 
 
 def column(name, **given):
@@ -323,3 +325,34 @@ def test_numbers_beyond_the_largest_float_are_refused():
     assert verify(made(math.inf, math.inf), Solution(values=(1e280,))).value == 1e295
     dual = Tree(nodes=(Leaf(multipliers=((0, "-1" + "0" * 390),)),))
     assert shadow_prices(made(4.0, 1.0), dual)[0]["price"] == -math.inf
+
+
+def small_amounts():
+    """Return a knapsack of projects whose gains are costs of 1e9 times amounts up to 1e-9 v."""
+    values, weights = (9, 8, 2, 6), (5, 4, 1, 4)
+    n = len(values)
+    chosen = [column(f"b[{j}]", cost=0, upper=1, integer=True) for j in range(n)]
+    amounts = [column(f"x[{j}]", cost=1e9, upper=v / 1e9) for j, v in enumerate(values)]
+    links = [
+        {"name": f"link[{j}]", "upper": 0, "entries": [(n + j, 1e9), (j, -v)]}
+        for j, v in enumerate(values)
+    ]
+    room = {"name": "room", "upper": 8, "entries": list(enumerate(weights))}
+    return Maximization.model_validate({"columns": [*chosen, *amounts], "rows": [*links, room]})
+
+
+def test_a_gap_is_relative_to_the_value_however_small_amounts_are():
+    inst = small_amounts()
+    found = solve(inst)
+    assert found.value == pytest.approx(14)
+    assert found.gap == pytest.approx(found.bound / found.value - 1)
+    assert (str(found.status) == "optimal") == (found.bound <= 14 * (1 + 1e-6))
+    one = Maximization.model_validate({"columns": [column("x", cost=1e9, upper=1e-9)], "rows": []})
+    assert Interval(family_of(one), one, 0.0, 1.0).gap == math.inf
+    assert Interval(family_of(one), one, 0.5, 1.0).gap == 1.0
+
+
+def test_rounding_to_the_granularity_never_weakens_a_bound():
+    columns = [column(f"x[{j}]", cost=0.333333333, upper=1, integer=True) for j in range(3)]
+    thirds = Minimization.model_validate({"columns": columns, "rows": []})
+    assert check(thirds, Tree(denominator=3, nodes=(leaf(),))) == 0.0

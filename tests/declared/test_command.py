@@ -265,6 +265,7 @@ NAMED_BY_FILES = {  # commands that read what somebody else may have written
     "max-weight": ["result.json"],
     "verify": ["result.json"],
     "export": ["result.json", "-o", "program.mps"],
+    "certify": ["program.mps", "--work-limit", 10],
     "report": ["cells.sqlite", "-o", "cells.html"],
     "worst-case": ["-p", "fifo", "-o", "worst.json", "--evaluations", 1, "--family", "bot"],
     "minimax": ["result.json"],

@@ -13,7 +13,7 @@ function walkTree(nodes, visit) {
     else {
       for (const [side, isRight] of [["right", true], ["left", false]]) {
         const child = node[side];
-        need(child < nodes.length, `node ${k}: child ${child} does not exist`);
+        need(child >= 0 && child < nodes.length, `node ${k}: child ${child} does not exist`);
         need(!seen.has(child), `node ${k}: child ${child} is the root, or a child already`);
         seen.add(child);
         walk.push([child, [...above, [node, isRight]]]);

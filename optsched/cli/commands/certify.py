@@ -1,0 +1,74 @@
+"""`optsched certify`: a proved bound for any linear or integer program."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from optsched.cli.commands.outcome import ending_well, leave, report
+from optsched.cli.options import Gap, Json, Output, Seed, Threads, TimeLimit, WorkLimit, talks
+from optsched.engine.interval import CLOSED
+from optsched.files.atomic_io import writable
+from optsched.process import messages
+
+
+@talks
+def certify(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="MPS or LP file, also .gz.")],
+    solution: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Solution to check: HiGHS's file, or lines of name and value.",
+        ),
+    ] = None,
+    time_limit: TimeLimit = None,
+    work_limit: WorkLimit = None,
+    gap: Gap = CLOSED,
+    threads: Threads = 1,
+    seed: Seed = 0,
+    output: Output = None,
+    vipr: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the proof in the format VIPR 1.0.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Prove a bound for a linear or integer program, and check its solution exactly.
+
+    The claim of the solver is printed next to what is proved. Exit status 1: nothing is proved, the
+    claim is contradicted, or the solution of --solution fails the check.
+
+    Example:  optsched certify model.mps -o result.json
+
+    Example:  optsched certify model.lp --solution model.sol --vipr model.vipr
+    """
+    from optsched.cli.console import out
+    from optsched.cli.progress_display import Ticker
+    from optsched.results.certify import certify
+
+    for target in (output, vipr):
+        if target is not None:
+            writable(target)  # or else nobody need begin
+    with ending_well(), Ticker("looking for a proof") as ticker:
+        found = certify(
+            model,
+            solution=solution,
+            time_limit=time_limit,
+            work_limit=work_limit,
+            gap=gap,
+            threads=threads,
+            seed=seed,
+            watch=ticker.watch,
+        )
+    if output is not None:
+        with messages.long_step(f"writing {output}"):
+            found.save(output)
+    if vipr is not None:
+        with messages.long_step(f"writing {vipr}"):
+            found.vipr(vipr)
+    if as_json:
+        report(found.summary(), None, as_json)
+    else:
+        out().print(str(found), markup=False)
+    fails = found.given is not None and not found.given.feasible
+    leave(found=found.certified and not found.contradictions and not fails)

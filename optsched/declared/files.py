@@ -1,0 +1,102 @@
+"""What HiGHS misreads in MPS and LP files without a word: refused here, with its line."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from optsched.problem import InputError
+
+NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf|infinity)", re.IGNORECASE)
+SECTIONS = ("NAME", "OBJSENSE", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
+SENSES = ("MAX", "MIN", "MAXIMIZE", "MINIMIZE")
+VALUED, VALUELESS = ("UP", "LO", "FX", "LI", "UI", "SC", "SI"), ("FR", "MI", "PL", "BV")
+LP_SECTIONS = re.compile(
+    r"(?P<binary>bin|binary|binaries)|end|gen|generals?|integers?|bounds?|semi\S*|sos\d?",
+    re.IGNORECASE,
+)
+
+
+def refuse_misread(path: Path, bounds: Mapping[str, tuple[float, float]]) -> None:
+    """Refuse a file that HiGHS reads as another model than is written, as the bounds it has show.
+
+    Raises
+    ------
+    InputError
+        The message names the line or the variable.
+    """
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8", errors="replace") as file:
+        if ".mps" in path.suffixes:
+            for number, complaint in _mps(file):
+                raise InputError(f"{path}, line {number}: {complaint}")
+        else:
+            for name in _binaries(file):
+                low, high = bounds.get(name, (0.0, 1.0))
+                if low < 0 or high > 1:
+                    raise InputError(
+                        f"{path}: variable {name} is binary and its bounds are {low:g} and "
+                        f"{high:g}, expected bounds within 0 and 1"
+                    )
+
+
+def _mps(file: Iterator[str]) -> Iterator[tuple[int, str]]:
+    """Yield the lines of an MPS file that are doubtful, and why."""
+    section, objective, free, columns = "", "", set[str](), set[str]()
+    for number, line in enumerate(file, start=1):
+        words = line.partition("$")[0].split()
+        if not words or line.startswith("*"):
+            continue
+        if not line[0].isspace():
+            section = words[0].upper()
+            if section not in SECTIONS:
+                yield number, f"section {words[0]}, expected one of: {', '.join(SECTIONS)}"
+            if section == "OBJSENSE" and words[1:] and words[1].upper() not in SENSES[:2]:
+                yield number, f"OBJSENSE {words[1]}, expected MAX or MIN"
+        elif section == "OBJSENSE" and words[0].upper() not in SENSES:
+            yield number, f"OBJSENSE {words[0]}, expected one of: {', '.join(SENSES)}"
+        elif section == "ROWS" and words[0].upper() == "N":
+            objective = objective or words[-1]
+            free.add(words[-1])
+        elif section == "COLUMNS" and "'MARKER'" not in words:
+            columns.add(words[0])
+            yield from _pairs(number, words[1:], "a column, then")
+        elif section in ("RHS", "RANGES"):
+            rest = words[len(words) % 2 :]
+            yield from _pairs(number, rest, "perhaps a name, then")
+            other = next((row for row in rest[::2] if row in free and row != objective), None)
+            if other is not None:
+                yield number, f"row {other} is free and no objective, expected a constraint"
+        elif section == "BOUNDS":
+            yield from _bound(number, words, columns)
+
+
+def _pairs(number: int, rest: list[str], what: str) -> Iterator[tuple[int, str]]:
+    if len(rest) not in (2, 4) or not all(map(NUMBER.fullmatch, rest[1::2])):
+        yield number, f"{' '.join(rest)[:60]!r}, expected {what} one or two rows with a number each"
+
+
+def _bound(number: int, words: list[str], columns: set[str]) -> Iterator[tuple[int, str]]:
+    kind, rest = words[0].upper(), words[1:]
+    if kind in VALUELESS:
+        names = rest[-2:] if len(rest) > 1 and NUMBER.fullmatch(rest[-1]) else rest[-1:]
+        if not columns.intersection(names):
+            yield number, f"{' '.join(rest)[:60]!r} names no column, expected one of COLUMNS"
+    elif kind not in VALUED or len(rest) not in (2, 3) or not NUMBER.fullmatch(rest[-1]):
+        yield number, f"{' '.join(words)[:60]!r}, expected a type, a column and its bound"
+    elif rest[-2] not in columns:
+        yield number, f"{rest[-2]} is no column, expected one of COLUMNS"
+
+
+def _binaries(file: Iterator[str]) -> Iterator[str]:
+    """Yield the variables in the binary section of an LP file."""
+    on = False
+    for line in file:
+        words = line.partition("\\")[0].split()
+        if words and (found := LP_SECTIONS.fullmatch(words[0])):
+            on = found["binary"] is not None
+            del words[0]
+        if on:
+            yield from words

@@ -1,0 +1,269 @@
+"""MPS and LP files: every feature is read as it is written, or refused in one line."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import re
+from math import inf
+
+import pytest
+from independent import mps
+
+from optsched.declared.readers import offline
+from optsched.problem import InputError
+
+MPS = """NAME some model
+{sense}ROWS
+ N cost
+ N other
+ L at_most
+ G at_least
+ E equal
+COLUMNS
+ x cost 1 at_most 1
+ x other 7 at_least 1
+ {begin}
+ y cost -2.5 at_most 1
+ y equal 3
+ {end}
+RHS
+ RHS at_most 4 at_least 1
+ RHS equal -2 {more}
+{sections}ENDATA
+"""
+INTEGER = {"begin": "M1 'MARKER' 'INTORG'", "end": "M2 'MARKER' 'INTEND'"}
+LP = """min
+ obj: 2 x + 3 y + 4
+st
+ c: x + y >= 2
+{rows}bounds
+ x <= 4
+{tail}end
+"""
+
+
+def written(**given):
+    blank = dict.fromkeys(("sense", "begin", "end", "more", "sections"), "")
+    return MPS.format(**(blank | given)).replace(" \n", "\n")
+
+
+def read(folder, text, ending="mps"):
+    path = folder / f"model.{ending}"
+    path.write_text(text)
+    return offline(path)
+
+
+def agrees(inst, model):
+    """Assert that what was read is what the independent reader finds."""
+    assert (inst.sense, inst.offset) == (model.sense, model.offset)
+    mine = {c.name: [c.cost, c.lower, c.upper, c.integer] for c in inst.columns}
+    assert mine == model.columns
+    names = [c.name for c in inst.columns]
+    rows = {r.name: [r.lower, r.upper, {names[j]: a for j, a in r.entries}] for r in inst.rows}
+    assert rows == model.rows
+
+
+@pytest.mark.parametrize("value", ["2", "-2", "0"])
+@pytest.mark.parametrize(
+    ("row", "limits"),
+    [
+        ("at_most", {"2": (2, 4), "-2": (2, 4), "0": (4, 4)}),
+        ("at_least", {"2": (1, 3), "-2": (1, 3), "0": (1, 1)}),
+        ("equal", {"2": (-2, 0), "-2": (-4, -2), "0": (-2, -2)}),
+    ],
+)
+def test_ranges_of_every_sign(tmp_path, row, value, limits):
+    text = written(sections=f"RANGES\n RNG {row} {value}\n")
+    inst = read(tmp_path, text)
+    (found,) = (r for r in inst.rows if r.name == row)
+    assert (found.lower, found.upper) == limits[value]
+    agrees(inst, mps.read(text))
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize(
+    ("lines", "bounds"),
+    [
+        ("UP B y 5", (0, 5)),
+        ("UP B y 0", (0, 0)),
+        ("UP y 5", (0, 5)),
+        ("MI B y", (-inf, inf)),
+        ("MI B y\n UP B y -3", (-inf, -3)),
+        ("LO B y -5\n UP B y -3", (-5, -3)),
+        ("UP B y -3\n LO B y -5", (-5, -3)),
+        ("PL B y", (0, inf)),
+        ("FR B y", (-inf, inf)),
+        ("FX B y 2.5", (2.5, 2.5)),
+        ("LO B y 2", (2, inf)),
+        ("BV B y", (0, 1)),
+        ("BV y", (0, 1)),
+        ("LI B y 2", (2, inf)),
+        ("UI B y 7", (0, 7)),
+        ("UP B y 1e30", (0, inf)),
+        ("UP B y Inf", (0, inf)),
+    ],
+)
+def test_bounds_of_every_type(tmp_path, lines, bounds, whole):
+    text = written(sections=f"BOUNDS\n {lines}\n", **(INTEGER if whole else {}))
+    inst = read(tmp_path, text)
+    y = inst.columns[1]
+    assert (y.lower, y.upper) == bounds
+    assert y.integer == (whole or lines[:2] in ("BV", "LI", "UI"))
+    if "1e30" not in lines:
+        agrees(inst, mps.read(text))
+
+
+def test_markers_objective_constants_free_rows_and_senses(tmp_path):
+    for sense in ("", "OBJSENSE\n MAX\n", "OBJSENSE\n MINIMIZE\n", "OBJSENSE MAX\n"):
+        text = written(sense=sense, more="cost -10", **INTEGER)
+        inst = read(tmp_path, text)
+        agrees(inst, mps.read(text))
+        assert inst.offset == 10
+        assert inst.columns[1].integer
+        assert inst.columns[1].upper == 1  # without a bound, as other readers have it
+        assert "other" not in [r.name for r in inst.rows]
+        assert inst.sense == ("max" if "MAX" in sense else "min")
+
+
+def test_long_names_empty_rows_tabs_and_compressed_files(tmp_path):
+    long = "a_very_long_name_of_a_variable[3,north]"
+    text = written().replace(" x ", f" {long} ").replace(" E equal", " E equal\n G nothing")
+    text = text.replace(" y cost", "\ty\tcost")
+    inst = read(tmp_path, text)
+    agrees(inst, mps.read(text))
+    path = tmp_path / "model.mps.gz"
+    path.write_bytes(gzip.compress(text.encode()))
+    assert offline(path) == inst
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_files_are_read_as_the_independent_reader_does(tmp_path, seed):
+    text = drawn(random.Random(seed))
+    agrees(read(tmp_path, text), mps.read(text))
+
+
+def drawn(draw):
+    """Return a random MPS file in free format."""
+    rows = {f"r{i}": draw.choice("LGE") for i in range(draw.randint(1, 6))}
+    lines = ["NAME drawn", *draw.choice([[], ["OBJSENSE", " MAX"]]), "ROWS", " N cost"]
+    lines += [f" {kind} {name}" for name, kind in rows.items()]
+    lines += [" N more", "COLUMNS"]
+    bounds, whole = [], False
+    for j in range(draw.randint(1, 6)):
+        if draw.random() < 0.4:
+            lines.append(f" M{j} 'MARKER' '{'INTEND' if whole else 'INTORG'}'")
+            whole = not whole
+        names = ["cost", *draw.sample(list(rows), draw.randint(1, len(rows))), "more"]
+        lines += [f" x{j} {name} {draw.choice(['1', '-2', '3.5', '1e1', '-.5'])}" for name in names]
+        kind = draw.choice(["", "UP", "LO", "FX", "MI", "PL", "FR", "BV", "LI", "UI"])
+        if kind in ("UP", "UI", "LO", "LI", "FX"):
+            bounds.append(f" {kind} B x{j} {draw.randint(0, 5)}")
+        elif kind:
+            bounds.append(f" {kind} B x{j}")
+    lines += [" M 'MARKER' 'INTEND'"] * whole
+    lines += ["RHS"] + [f" RHS {name} {draw.randint(-5, 5)}" for name in rows]
+    lines += [f" RHS cost {draw.randint(-5, 5)}"]
+    ranged = [name for name in rows if draw.random() < 0.5]
+    lines += ["RANGES"] * bool(ranged) + [f" R {n} {draw.randint(-4, 4)}" for n in ranged]
+    return "\n".join([*lines, *(["BOUNDS"] if bounds else []), *bounds, "ENDATA", ""])
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (("x cost 1", "x cost one"), "line 9: 'cost one at_most 1', expected a column, then"),
+        (("x cost 1", "x cost 1,5"), "line 9: 'cost 1,5 at_most 1', expected"),
+        (("x cost 1 at_most 1", "x cost 1 at_most"), "line 9: 'cost 1 at_most', expected"),
+        (("x cost 1", "x cost 1 equal 2"), "line 9: 'cost 1 equal 2 at_most 1', expected"),
+        (("x cost 1", "x cost 1e-20"), "variable x: cost: 1e-20 is out of range"),
+        ((" RHS equal -2", " RHS other 3"), "row other is free and no objective"),
+        ((" RHS equal -2", " RHS nowhere 3"), 'Row name "nowhere" in RHS section is not defined'),
+        (("ROWS\n", "OBJSENSE\n UP\nROWS\n"), "line 3: OBJSENSE UP, expected one of: MAX"),
+        (("ROWS\n", "OBJSENSE MAXIMISE\nROWS\n"), "line 2: OBJSENSE MAXIMISE, expected MAX or"),
+        (("ROWS\n", "OBJNAME\n other\nROWS\n"), "line 2: section OBJNAME, expected one of"),
+        (("COLUMNS\n", "LAZYCONS\n L z\nCOLUMNS\n"), "section LAZYCONS, expected one of"),
+        (("ENDATA", "BOUNDS\n UP B z 3\nENDATA"), "z is no column, expected one of COLUMNS"),
+        (("ENDATA", "BOUNDS\n FR B z\nENDATA"), "'B z' names no column"),
+        (("ENDATA", "BOUNDS\n UP B x much\nENDATA"), "'UP B x much', expected a type, a column"),
+        (("ENDATA", "BOUNDS\n UP B x -3\nENDATA"), "variable x: lower bound 0 and upper bound -3"),
+        (("ENDATA", "BOUNDS\n SC B x 3\nENDATA"), "variable x is semicontinuous"),
+        (("ENDATA", "BOUNDS\n UP B x 3\n UP C x 4\nENDATA"), "duplicate upper bound"),
+        (("ENDATA", "QUADOBJ\n x x 2\nENDATA"), "the objective is quadratic"),
+        (("ENDATA", "SOS\n S1 SOS s 1\n SOS x 1\nENDATA"), "HiGHS cannot read it"),
+        (("ENDATA", ""), "HiGHS cannot read it"),
+        ((" L at_most", " L at_most\n L at_most"), 'have the same name "at_most"'),
+    ],
+)
+def test_what_is_doubtful_in_mps_files_is_refused_in_one_line(tmp_path, change, complaint):
+    text = written()
+    assert change[0] in text
+    with pytest.raises(InputError, match=re.escape(complaint)) as refused:
+        read(tmp_path, text.replace(*change))
+    assert "\n" not in str(refused.value)
+
+
+def test_names_with_blanks_are_refused(tmp_path):
+    text = """NAME          t
+ROWS
+ N  cost
+ L  row one
+COLUMNS
+    x one     cost               1.0   row one            1.0
+RHS
+    RHS       row one            4.0
+ENDATA
+"""
+    with pytest.raises(InputError, match="names with spaces"):
+        read(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("tail", "y"),
+    [
+        ("", (0, inf, False)),
+        (" y free\n", (-inf, inf, False)),
+        (" -inf <= y <= 3\n", (-inf, 3, False)),
+        (" -2 <= y <= 3\n", (-2, 3, False)),
+        (" y = 3\n", (3, 3, False)),
+        (" y >= 1\n y <= 3\n", (1, 3, False)),
+        ("general\n y\n", (0, inf, True)),
+        ("integers\n y\n", (0, inf, True)),
+        ("binary\n y\n", (0, 1, True)),
+        ("general\n x\nbinary\n y\n", (0, 1, True)),
+    ],
+)
+def test_bounds_and_kinds_in_lp_files(tmp_path, tail, y):
+    inst = read(tmp_path, LP.format(rows="", tail=tail), "lp")
+    assert inst.offset == 4
+    assert [c.cost for c in inst.columns] == [2, 3]
+    found = inst.columns[1]
+    assert (found.lower, found.upper, found.integer) == y
+    row = inst.rows[0]
+    assert (row.name, row.lower, row.upper, row.entries) == ("c", 2, inf, ((0, 1), (1, 1)))
+
+
+@pytest.mark.parametrize(
+    ("rows", "tail", "complaint"),
+    [
+        (" d: 1 <= x - y <= 5\n", "", "HiGHS cannot read it"),
+        (" d: [ x^2 ] + x >= 1\n", "", "HiGHS cannot read it"),
+        (" d: x + 2 <= 3\n", "", "a constant on the left-hand side of a constraint is ignored"),
+        (" d: x + 2 x <= 3\n", "", "`x` appears more than once"),
+        (" c: x <= 3\n", "", "constraint c: the name is used twice"),
+        (" d: y = 1 -> x <= 3\n", "", "HiGHS cannot read it"),
+        ("", " y <= -3\n", "variable y: lower bound 0 and upper bound -3"),
+        ("", "binary\n x\n", "variable x is binary and its bounds are 0 and 4"),
+        ("", " y <= 5\nsemi-continuous\n y\n", "variable y is semicontinuous"),
+        ("", "sos\n s1: S1:: x:1 y:2\n", "HiGHS cannot read it"),
+    ],
+)
+def test_what_is_doubtful_in_lp_files_is_refused_in_one_line(tmp_path, rows, tail, complaint):
+    with pytest.raises(InputError, match=re.escape(complaint)) as refused:
+        read(tmp_path, LP.format(rows=rows, tail=tail), "lp")
+    assert "\n" not in str(refused.value)
+
+
+def test_a_quadratic_objective_is_refused(tmp_path):
+    with pytest.raises(InputError, match="the objective is quadratic"):
+        read(tmp_path, "min\n obj: x + [ x^2 ] / 2\nst\n c: x >= 1\nend\n", "lp")
