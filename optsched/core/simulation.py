@@ -171,7 +171,9 @@ def simulate(
     decision_limit : float, optional
         Seconds for each decision, and for the start. By default 600 for a sealed policy, and no
         limit for one in this process, which can be interrupted in the main thread only, and only
-        where it runs Python. What a policy in this process prints goes to stderr.
+        where it runs Python; one that catches every exception in a loop outlives the limit. The
+        import of a policy in this process, and its constructor, have no limit. What it prints goes
+        to stderr.
     progress : callable, optional
         Called with the number of events done.
 
