@@ -188,7 +188,8 @@ class Judged(Frozen):
         promised = self.ratio.guarantee
         theory = "" if promised is None else f" (guaranteed: at most {promised:.4g})"
         left = "" if self.obeys else "; it leaves the model"
-        knows = f"; knows {', '.join(self.own)}" if self.own else ""
+        known = [*self.information.split(", ")[1:], *self.own]
+        knows = f"; knows {', '.join(known)}" if known else ""
         text = f"ratio {self.ratio}{theory}{left}{knows}; {self.seal}"
         return f"{self.name} reaches {self.value:.6g}, {text}"
 

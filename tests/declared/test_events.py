@@ -284,3 +284,4 @@ def test_a_table_and_a_run_state_that_a_policy_knew_the_future():
     report = compare(inst, ["lookahead", "re-solve"])
     known = {row.name: row.information for row in report.policies}
     assert known == {"lookahead": "after, future", "re-solve": "after"}
+    assert "knows future" in str(report.policies[0])
