@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from optsched.declared.files import refuse_misread
 from optsched.declared.model import KINDS, Declared, Draft, index_of
+from optsched.files.atomic_io import open_file
 from optsched.files.format import first_error
 from optsched.numbers.resources import exact
 from optsched.problem import InputError
@@ -337,6 +338,8 @@ def _of_file(path: Path) -> Draft:
     """Read an MPS or LP file."""
     from optsched.solvers import read_program
 
+    with open_file(path):
+        pass  # there is one: HiGHS would say that it cannot read it
     try:
         found = read_program(path)
     except ValueError as err:

@@ -267,3 +267,8 @@ def test_what_is_doubtful_in_lp_files_is_refused_in_one_line(tmp_path, rows, tai
 def test_a_quadratic_objective_is_refused(tmp_path):
     with pytest.raises(InputError, match="the objective is quadratic"):
         read(tmp_path, "min\n obj: x + [ x^2 ] / 2\nst\n c: x >= 1\nend\n", "lp")
+
+
+def test_a_file_that_is_not_there_is_no_file_that_cannot_be_read(tmp_path):
+    with pytest.raises(InputError, match="No such file"):
+        offline(tmp_path / "missing.mps")
