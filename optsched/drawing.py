@@ -131,7 +131,7 @@ def _fold(label: Text, length: float) -> bool:
 
 
 def _balanced(line: str, letters: int) -> list[str]:
-    """Fold a line into as few lines as possible of at most ``letters`` letters, of similar length."""
+    """Fold a line into the fewest lines of at most ``letters`` letters, of similar length."""
     kept = re.sub(" (?=[%/])|(?<=/) ", "\N{NO-BREAK SPACE}", line)
 
     def wrapped(width: int) -> list[str]:
