@@ -169,3 +169,22 @@ def test_what_is_stored_counts_only_while_all_that_it_holds_is_the_same(tmp_path
     assert answer() == "14 []"
     assert answer() == "14 [1]"
     assert answer(**changed) == f"{7 * changed.get('sign', 1) * changed.get('factor', 2)} []"
+
+
+def test_what_is_stored_counts_whatever_the_order_of_sets():
+    code = (
+        "from optsched.numbers.kernels import _stamps\n"
+        "import optsched.scheduling.oracle.slots\n"
+        "print(sorted((k.py_func.__qualname__, v) for k, v in _stamps.items()))"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": str(seed)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in range(1, 5)
+    }
+    assert len(found) == 1

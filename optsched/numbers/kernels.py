@@ -84,7 +84,11 @@ def _stamp(made: Any) -> None:
     imported, or is in this file.
     """
     file = made._cache._cache_file
-    parts = [file._source_stamp, sorted(made.targetoptions.items())]
+    options = {  # a set of texts has another order in every process
+        name: sorted(value) if isinstance(value, set | frozenset) else value
+        for name, value in made.targetoptions.items()
+    }
+    parts = [file._source_stamp, sorted(options.items())]
     for name, value in made.py_func.__globals__.items():
         if isinstance(value, Dispatcher):
             parts.append((name, _stamps.get(value)))
