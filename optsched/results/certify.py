@@ -43,10 +43,10 @@ class Certified:
     ----------
     instance : Declared
         The model, with all variables at time 0.
-    optimum : Optimum
+    optimum : optsched.core.optimum.Optimum
         The best solution that passed the exact check, the bound and its certificate.
     claim : SolverClaim or None
-    given : Verdict or None
+    given : optsched.problem.Verdict or None
         The exact check of the solution that was handed over.
     contradictions : tuple of str
         In which respects the claim is proved wrong.
