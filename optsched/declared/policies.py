@@ -434,7 +434,9 @@ def solve_open(
     made = _tidy(chosen, linear.x)
     if not _surely(matrix, np.array([*made.values()]), left) and not kept(made, known):
         exact_values = polish(program, linear.x)
-        made = made if exact_values is None else _tidy(chosen, exact_values)
+        if exact_values is not None:  # as they are: rounded once more, they can break a row
+            pairs = zip(chosen, exact_values.tolist(), strict=True)
+            made = {x.name: min(max(v, x.lower), x.upper) for x, v in pairs}
     return made
 
 

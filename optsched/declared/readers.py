@@ -75,6 +75,7 @@ def online(
         if seen is None and (j in draft.follows or column["lower"] == column["upper"]):
             seen = first  # there is nothing to decide
         if seen is None:
+            shown.refuse_unused(draft.fixed)
             raise InputError(f"variable {column['name']}: has no time in `revealed`, expected one")
         column |= {"revealed": seen, "decided": seen if late is None else late}
     for j, sources in draft.follows.items():
@@ -265,6 +266,11 @@ class _Times:
         for key, _ in self._given:
             if (key if isinstance(key, str) else id(key)) not in self._used:
                 name = key if isinstance(key, str) else getattr(key, "name", repr(key)[:60])
+                if hasattr(key, "component_objects"):
+                    raise InputError(
+                        f"`{self._what}` names {name}, which is a block, expected its variables: "
+                        f"[(m.{name}.x, 0), (m.{name}.y, 0)]"
+                    )
                 if name in fixed:
                     raise InputError(
                         f"`{self._what}` names {name}, which is fixed, expected variables only"

@@ -250,3 +250,26 @@ def test_the_command_reads_instances_and_programs_with_times(call):
     assert call("foresight", "one.mps")[0] == 2
     assert call("foresight", "one.json", "--windows", "3,x")[0] == 2
     assert call("foresight", "one.json", "--forecast", "good")[0] == 2
+
+
+@optsched.problem(sizes={"day": {"hours": 24}})
+def ice(random, hours):
+    """A store loses a twentieth of its level in every hour, so that values have many digits."""
+    price, need = random.integers(10, 60, hours), random.integers(0, 5, hours)
+    m = pyo.ConcreteModel()
+    m.H = range(hours)
+    m.make, m.level = pyo.Var(m.H, bounds=(0, 8)), pyo.Var(m.H, bounds=(0, 20))
+    m.short = pyo.Var(m.H, bounds=(0, 100))
+    m.cost = pyo.Objective(expr=sum(int(price[h]) * m.make[h] + 200 * m.short[h] for h in m.H))
+
+    def balance(m, h):
+        before = 0.95 * m.level[h - 1] if h else 0
+        return m.level[h] == before + m.make[h] + m.short[h] - int(need[h])
+
+    m.balance = pyo.Constraint(m.H, rule=balance)
+    return optsched.online(m, {v: lambda h: h for v in (m.make, m.level, m.short)})
+
+
+def test_values_of_many_digits_keep_constraints():
+    found = optsched.foresight(ice, windows=[0, 3, 6], seeds=4)
+    assert 0 < found.points[0].low <= found.points[-1].low <= 1
