@@ -129,7 +129,7 @@ def save_worst(path: Path, folder: Path, *, trust: bool | Collection[str] = Fals
         by_digest = dict(
             store.rows(
                 "SELECT lower(hex(digest)), text FROM instance JOIN word ON word.id = source "
-                "WHERE digest IS NOT NULL"
+                "WHERE digest IS NOT NULL AND instance.id IN (SELECT instance FROM cell)"
             )
         )
     found = Campaign(path)
