@@ -55,8 +55,13 @@ def _write_csv(target: Path, head: list[str], rows: list[list[Any]]) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)
-    writer.writerows(rows)
+    writer.writerows([_plain(x) if isinstance(x, str) else x for x in row] for row in rows)
     write_whole(target, text.getvalue())
+
+
+def _plain(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def save_latex(path: Path, target: Path) -> None:

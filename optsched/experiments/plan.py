@@ -88,7 +88,7 @@ class SearchLimits(Frozen):
         validation_alias=AliasChoices("work_limit", "effort"),  # stored under the older name
         description="units of work; 60000 by default",
     )
-    gap: float = Field(default=CLOSED, ge=0)
+    gap: float = Field(default=CLOSED, ge=0, lt=1)
     seed: NonNegativeInt = 0
     check: Level = Level.CERTIFIED
 
@@ -225,7 +225,10 @@ class CellLimits(Frozen):
         default=600.0, gt=0, description="after which a cell counts as hung, on top of a time limit"
     )
     memory_gb: float | None = Field(
-        default=None, gt=0, description="for the cells of a worker; None: its share of the machine"
+        default=None,
+        gt=0,
+        le=1e6,
+        description="for the cells of a worker; None: its share of the machine",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -189,6 +190,21 @@ def test_messages_do_not_command_a_terminal(call, edit, tmp_path):
     assert status == 0
     assert "\\x1b[31mred\\nforged" in out
     assert "\x1b" not in out + (tmp_path / "t.csv").read_text()
+
+
+def test_messages_are_no_formulas_and_only_those_of_errors_are_told(call, edit, tmp_path):
+    path = edit(
+        "INSERT INTO word (text) VALUES ('=1+1'); "
+        "UPDATE cell SET message = (SELECT max(id) FROM word)"
+    )
+    assert call("campaign", "export", path, "--csv", tmp_path / "t.csv")[0] == 0
+    assert {row["message"] for row in csv.DictReader((tmp_path / "t.csv").open())} == {"'=1+1"}
+    assert "1+1" not in call("campaign", "status", path)[1]
+    path = edit(
+        "INSERT INTO word (text) VALUES ('=1+1'); "
+        "UPDATE cell SET status = 2, message = (SELECT max(id) FROM word)"
+    )
+    assert "4 times: =1+1" in call("campaign", "status", path)[1]
 
 
 def test_rows_of_other_versions_are_wrong_only_if_they_cannot_be_true(call, edit):
