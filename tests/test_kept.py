@@ -85,6 +85,19 @@ def test_old_ones_make_room(ratio, monkeypatch):
     assert not ratio(seed=0)[1]
 
 
+def test_files_of_the_user_stay(ratio, monkeypatch):
+    monkeypatch.setattr(optimum_cache, "MOST", 1)
+    place = optimum_cache.folder()
+    place.mkdir(parents=True, exist_ok=True)
+    theirs = [place / name for name in ("result.json", f"{40 * 'a'}-mine.json", f"{39 * 'a'}.json")]
+    for path in theirs:
+        path.write_text("")
+    ratio(seed=0)
+    ratio(seed=1)
+    kept = {*place.glob("*.json")}
+    assert ({*theirs} < kept, len(kept)) == (True, len(theirs) + 1)
+
+
 def test_a_claim_is_not_taken_from_the_folder(ratio):
     """Only what is certified is kept, so that anything else was put there by somebody."""
     first, _ = ratio()

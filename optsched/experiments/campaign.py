@@ -16,6 +16,7 @@ from optsched.experiments.ratios_by_policy import COLUMNS, Cells, Sample, cells,
 from optsched.experiments.run import CampaignProgress, agree, duration, run
 from optsched.experiments.statistics import Statistics, statistics
 from optsched.experiments.store import LEVELS, CellState, Store
+from optsched.experiments.store.schema import COMPARED
 from optsched.files.atomic_io import writing
 from optsched.problem import InputError, Level
 
@@ -228,15 +229,19 @@ def status(path: Path) -> CampaignStatus:
         by_source: dict[str, dict[CellState, int]] = {}
         for content, state, n in store.counts():
             by_source.setdefault(source_of(content)[1], {})[CellState(state)] = n
-        references = store.rows("SELECT DISTINCT w.text FROM optimum JOIN word w ON w.id=reference")
-        versions = store.rows("SELECT versions FROM cell UNION SELECT versions FROM optimum")
+        references = store.rows(
+            f"SELECT DISTINCT w.text FROM {COMPARED} JOIN word w ON w.id = reference"
+        )
+        versions = store.rows(f"SELECT versions FROM cell UNION SELECT versions FROM {COMPARED}")
         messages = store.rows(
-            "SELECT w.text, count(*) FROM (SELECT message FROM cell UNION ALL SELECT message FROM "
-            "optimum) JOIN word w ON w.id = message GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?",
-            (MESSAGES,),
+            "SELECT w.text, count(*) FROM (SELECT message FROM cell WHERE status = ? UNION ALL "
+            f"SELECT message FROM {COMPARED}) JOIN word w ON w.id = message GROUP BY 1 "
+            "ORDER BY 2 DESC, 1 LIMIT ?",
+            (CellState.ERROR, MESSAGES),
         )
         claimed = store.rows(
-            "SELECT count(*) FROM optimum WHERE status = ? AND value IS NOT NULL AND level <> ?",
+            f"SELECT count(*) FROM {COMPARED} WHERE status = ? AND value IS NOT NULL "
+            "AND level <> ?",
             (CellState.DONE, LEVELS.index(Level.CERTIFIED)),
         )
         return CampaignStatus(

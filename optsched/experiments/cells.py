@@ -58,6 +58,12 @@ class CellTask:
         return self.source.key, b"" if self.contender is None else self.contender.key
 
     @property
+    def label(self) -> str:
+        """The task in a phrase."""
+        what = "optimum" if self.contender is None else self.contender.label
+        return f"{self.source.label}, {self.source.drawn_by(self.seed)}: {what}"
+
+    @property
     def mark(self) -> tuple[bytes, bytes, bytes | None]:
         """Which task it is."""
         return self.instance, self.reference.key, self.cell

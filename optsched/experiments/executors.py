@@ -56,6 +56,10 @@ class Futures:
         """Whether a chunk has not come back."""
         return bool(self._running)
 
+    def running(self) -> list[Task]:
+        """Return the first task of every chunk that has not come back."""
+        return [tasks[0] for tasks in self._running.values()]
+
     def submit(self, tasks: Sequence[Task]) -> None:
         """Hand in a chunk.
 

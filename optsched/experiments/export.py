@@ -55,8 +55,13 @@ def _write_csv(target: Path, head: list[str], rows: list[list[Any]]) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)
-    writer.writerows(rows)
+    writer.writerows([_plain(x) if isinstance(x, str) else x for x in row] for row in rows)
     write_whole(target, text.getvalue())
+
+
+def _plain(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def save_latex(path: Path, target: Path) -> None:
@@ -129,7 +134,7 @@ def save_worst(path: Path, folder: Path, *, trust: bool | Collection[str] = Fals
         by_digest = dict(
             store.rows(
                 "SELECT lower(hex(digest)), text FROM instance JOIN word ON word.id = source "
-                "WHERE digest IS NOT NULL"
+                "WHERE digest IS NOT NULL AND instance.id IN (SELECT instance FROM cell)"
             )
         )
     found = Campaign(path)

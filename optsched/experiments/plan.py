@@ -88,7 +88,7 @@ class SearchLimits(Frozen):
         validation_alias=AliasChoices("work_limit", "effort"),  # stored under the older name
         description="units of work; 60000 by default",
     )
-    gap: float = Field(default=CLOSED, ge=0)
+    gap: float = Field(default=CLOSED, ge=0, lt=1)
     seed: NonNegativeInt = 0
     check: Level = Level.CERTIFIED
 
@@ -225,7 +225,10 @@ class CellLimits(Frozen):
         default=600.0, gt=0, description="after which a cell counts as hung, on top of a time limit"
     )
     memory_gb: float | None = Field(
-        default=None, gt=0, description="for the cells of a worker; None: its share of the machine"
+        default=None,
+        gt=0,
+        le=1e6,
+        description="for the cells of a worker; None: its share of the machine",
     )
 
 
@@ -243,7 +246,7 @@ class Plan(Frozen):
 
     @model_validator(mode="after")
     def _few_enough(self) -> Self:
-        """Refuse grids that are too large to run; `settled` counts what is left of them."""
+        """Refuse grids that are too large to run; `refuse_many` counts their cells."""
         for blocks in (self.instances, self.policies):
             if sum(prod(map(len, block.grid.values())) for block in blocks) > MOST:
                 raise ValueError(f"a grid has more than {MOST} points, expected fewer")
@@ -349,6 +352,28 @@ class Plan(Frozen):
             )
         return list(found.values())
 
+    def refuse_many(self) -> None:
+        """Refuse a plan of too many cells, before any is made.
+
+        Raises
+        ------
+        InputError
+            There are more than `MOST`, those that are named twice counted twice.
+        """
+        cells = 0
+        for block in self.instances:
+            family = get_family(block.family)
+            settings = [
+                prod(map(len, policies.grid.values()))
+                for policies in self.policies
+                if policies.family in (None, block.family)
+                and (policies.family or ":" in policies.name or policies.name in family.policies)
+            ]
+            sources = prod(map(len, block.grid.values())) * len(block.numbers(self.digests))
+            cells += sources * (sum(settings) or len(family.compared)) * self.replications
+        if cells > MOST:
+            raise InputError(f"the plan requests {cells} cells, expected at most {MOST}")
+
     def _with_problems(self) -> Plan:
         """Run the files of problems; put the family of the instances in front of each name."""
         made = {name: family_or_problem(name) for name in self.problems()}
@@ -389,7 +414,6 @@ class Plan(Frozen):
             for family, problem in problems.items()
             if problem is not None
         }
-        count = 0
         families = {block.family for block in self.instances}
         for policy in self.policies:
             if policy.family is not None:
@@ -399,10 +423,10 @@ class Plan(Frozen):
             file = file_of_policy(policy.name, Path.cwd())
             if file is not None:
                 digests[policy.name] = digest_of(file)
+        self.refuse_many()
         for block in self.instances:
             (block.reference or self.reference).reference(block.family)
             self._try(block.family)
-            settings = len(self._contenders(block.family)) * self.replications
             own = {name: digest_of(folder / name) for name in block.named(folder)}
             digests |= own
             numbers = block.numbers(own)
@@ -411,10 +435,9 @@ class Plan(Frozen):
                     source.check(number)
                 for named in source.files():
                     digests[named] = digest_of(folder / named)
-                count += len(numbers) * settings
-                if count > MOST:
-                    raise InputError(f"the plan requests more than {MOST} cells, expected fewer")
-        return self.model_copy(update={"digests": digests, "folder": str(folder.resolve())})
+        settled = self.model_copy(update={"digests": digests, "folder": str(folder.resolve())})
+        settled.refuse_many()  # now with its files
+        return settled
 
 
 def read_plan(path: Path, trust: bool | Collection[str] = False) -> Plan:
@@ -484,7 +507,12 @@ def stored_plan(text: str, path: Path) -> Plan:
     except (ValueError, RecursionError) as err:
         raise InputError(f"{path}: holds no plan: {err}") from err
     _must_be_json(content, f"{path}: plan")
-    return checked(Plan, content, f"{path}: plan")
+    plan = checked(Plan, content, f"{path}: plan")
+    try:
+        plan.refuse_many()
+    except InputError as err:
+        raise InputError(f"{path}: {err}") from err
+    return plan
 
 
 def difference(there: Any, here: Any, place: str = "") -> str | None:

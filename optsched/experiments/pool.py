@@ -124,6 +124,10 @@ class ProcessPool:
         """Whether a process has something to report."""
         return any(w.tasks for w in self._workers)
 
+    def running(self) -> list[Task]:
+        """Return the tasks that processes are at."""
+        return [w.tasks[0] for w in self._workers if w.tasks]
+
     def submit(self, tasks: Sequence[Task]) -> None:
         """Give a chunk to a process that is idle."""
         idle = next((w for w in self._workers if not w.tasks), None) or self._start()

@@ -41,9 +41,14 @@ class CampaignProgress:
     errors: int
     left: float | None  # seconds, by what was done so far; None: nobody knows yet
     ended: bool  # by Ctrl-C, before all was done
+    running: tuple[str, ...] = ()  # what is still waited for, after Ctrl-C
 
     def __str__(self) -> str:
-        parts = [f"{self.done} of {self.cells} cells"]
+        parts = []
+        if self.running:
+            more = f" and {len(self.running) - 1} more" if len(self.running) > 1 else ""
+            parts.append(f"finishing {self.running[0]}{more}; a second signal ends at once")
+        parts.append(f"{self.done} of {self.cells} cells")
         if self.errors:
             parts.append(f"{self.errors} errors")
         if self.done < self.cells:
@@ -323,10 +328,11 @@ class _Work:
         usual = sum(known) / len(known) if known else AIM
         return sum(n * self._seconds.get(kind, usual) for kind, n in self._left.items())
 
-    def progress(self, size: int, *, ended: bool) -> CampaignProgress:
+    def progress(self, size: int, *, ended: bool, running: Sequence[Any] = ()) -> CampaignProgress:
         """Return how far it is."""
         left = self._left_seconds() / size if self._seconds else None
-        return CampaignProgress(self.done, self.cells, self.errors, left, ended)
+        labels = tuple(task.label for task in running) if ended else ()
+        return CampaignProgress(self.done, self.cells, self.errors, left, ended, labels)
 
 
 def steer(
@@ -346,7 +352,7 @@ def steer(
                 work.handle(event)
             work.flush()
             if callback is not None and time.monotonic() >= due:
-                callback(work.progress(pool.size, ended=ended))
+                callback(work.progress(pool.size, ended=ended, running=pool.running()))
                 due = time.monotonic() + FLUSH
             if interrupts.received() is not None and not ended:
                 ended = True

@@ -104,16 +104,29 @@ def verify(
     KeyboardInterrupt
         An end was requested.
     """
-    keys, cases = set(), 0
+    with Store.open(path) as store:
+        there = store.cell_keys()
+        instances = {
+            key: (source, number, digest)
+            for key, source, number, digest in store.rows(
+                "SELECT i.key, text, seed, coalesce(digest, i.key) FROM instance i "
+                "JOIN word ON word.id = source"
+            )
+        }
+        optima = {
+            (digest, reference)
+            for digest, reference in store.rows(
+                "SELECT digest, text FROM optimum JOIN word ON word.id = reference"
+            )
+        }
+    keys, strays, cases = set(), {*instances}, 0
     for case in plan.cases():
         keys |= {cell.key for cell in case.cells}
         cases += 1
-    with Store.open(path) as store:
-        there = store.cell_keys()
-        strays = store.rows(
-            "SELECT (SELECT count(*) FROM optimum WHERE digest NOT IN "
-            "(SELECT coalesce(digest, key) FROM instance))"
-        )[0][0]
+        source, number, digest = instances.get(case.key, (None, None, None))
+        if (source, number) == (canonical(case.source.content), case.seed):
+            strays.discard(case.key)
+            optima.discard((digest, canonical(case.reference.content)))
     drawn: Sequence[int] = range(cases)
     if sample > 1:
         seed = secrets.randbits(32) if seed is None else seed
@@ -122,7 +135,9 @@ def verify(
     if there - keys:
         found.wrong.append(f"{len(there - keys)} cells are not of the plan")
     if strays:
-        found.wrong.append(f"{strays} optima belong to no instance")
+        found.wrong.append(f"{len(strays)} instances are not of the plan")
+    if optima:
+        found.wrong.append(f"{len(optima)} optima belong to no instance and reference of the plan")
     size = -(-len(drawn) // PARTS)
     parts = {
         k: {"drawn": list(drawn[first : first + size])}
@@ -154,14 +169,17 @@ def look(part: Mapping[str, Any], path: str, plan: Any) -> dict[str, Any]:
                 continue
             columns, rows = store.view([cell.key for cell in case.cells])
             cells = [dict(zip(columns, row, strict=True)) for row in rows]
-            if cells:
-                _look(case, {cell["key"]: cell for cell in cells}, found, pool)
+            reference = canonical(case.reference.content)
+            first = cells[0] if cells else store.optimum(case.key, reference)
+            if first is not None:
+                _look(case, first, {cell["key"]: cell for cell in cells}, found, pool)
     return vars(found)
 
 
-def _look(case: Case, rows: Mapping[bytes, Cell], found: Verified, pool: ProcessPool) -> None:
-    """Verify the cells of an instance."""
-    first = next(iter(rows.values()))
+def _look(
+    case: Case, first: Cell, rows: Mapping[bytes, Cell], found: Verified, pool: ProcessPool
+) -> None:
+    """Verify the cells of an instance; ``first`` has its optimum, also if it has no cells yet."""
     place = f"{case.source.label}, {case.source.drawn_by(case.seed)}"
     task = CellTask(case.key, case.source, case.seed, case.reference)
     stored = _best(first)

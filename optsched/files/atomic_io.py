@@ -225,7 +225,8 @@ def _kind(mode: int) -> str:
 def writing(path: Path) -> Iterator[None]:
     """Be the only one who writes ``path``, on this machine or on a shared disk.
 
-    Next to it lies NAME.lock meanwhile. What a killed process has left of it counts for nothing.
+    Next to it, or to what it links to, lies NAME.lock meanwhile. What a killed process has left
+    of it counts for nothing.
 
     Raises
     ------
@@ -234,7 +235,8 @@ def writing(path: Path) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout  # here, as few commands need it
 
-    place = path.with_name(path.name + ".lock")
+    real = Path(os.path.realpath(path))  # one lock, however the file is named
+    place = real.with_name(real.name + ".lock")
     lock = FileLock(place, timeout=0.1, fallback_to_soft=False)  # its holder may be ending now
     if not place.parent.is_dir():  # it would be made
         raise InputError(f"{path}: cannot be written: there is no folder {place.parent}")

@@ -238,7 +238,7 @@ def _taken_for(content: Any, made: Any) -> str | None:
     pairs: Iterable[tuple[Any, Any, Any]]
     if isinstance(content, dict):
         there = made if isinstance(made, dict) else getattr(made, "__dict__", {})
-        pairs = [(k, x, there.get(k)) for k, x in content.items()]
+        pairs = [(k, x, there[k] if k in there else _aliased(made, k)) for k, x in content.items()]
     elif isinstance(content, list) and isinstance(made, list | tuple):
         if NUMBERS.issuperset(map(type, content)) and bool not in map(type, made):
             return None
@@ -256,6 +256,15 @@ def _taken_for(content: Any, made: Any) -> str | None:
         if found is not None:
             between = "" if found.startswith(":") else "."
             return f"{key}{between}{found}"
+    return None
+
+
+def _aliased(made: Any, key: str) -> Any:
+    """Return the field of a record that a file may also call ``key``; None: there is none."""
+    for name, field in getattr(type(made), "model_fields", {}).items():
+        alias = field.validation_alias
+        if key in getattr(alias, "choices", (alias,)):
+            return getattr(made, name)
     return None
 
 

@@ -50,7 +50,7 @@ def _counts(table: pd.DataFrame) -> str:
 
 def page_of(library: Library) -> Path:
     """Return the page that belongs to a library in a source tree."""
-    return library.folder.resolve().parents[1] / "docs" / "library.md"
+    return library.folder.resolve().parent.parent / "docs" / "library.md"
 
 
 def update_page(library: Library) -> bool:

@@ -19,6 +19,7 @@ from optsched.experiments.ratios_by_policy import Sample, group_of
 from optsched.experiments.run import duration
 from optsched.experiments.statistics import Statistics, Summary, between, statistics
 from optsched.experiments.store import LEVELS, CellState, Store
+from optsched.experiments.store.schema import COMPARED
 from optsched.pages import curves, words
 from optsched.pages.blocks import (
     Block,
@@ -43,6 +44,7 @@ WORST = 3  # instances per policy in the table of the worst
 OPEN = 50  # optima in the table of the open ones
 MOST_FACTS = 60
 WORSE = 1.01  # ratio from which a worst instance of the best policy is worth a picture
+OF_CELLS = "(i.id, o.reference) IN (SELECT instance, reference FROM cell)"
 EXPORT = "`optsched campaign export` has all of them."
 
 
@@ -315,13 +317,15 @@ def _open(store: Store) -> list[Section]:
         "SELECT s.text, r.text, i.seed, o.value, o.bound, o.level, o.certified, o.effort, "
         "lower(hex(i.digest)) FROM optimum o JOIN instance i ON i.digest = o.digest "
         "JOIN word s ON s.id = i.source JOIN word r ON r.id = o.reference WHERE o.status = ? "
+        f"AND {OF_CELLS} "
         "ORDER BY abs(o.value - coalesce(o.certified, o.bound)) / abs(o.value) DESC, i.id LIMIT ?",
         (CellState.LIMIT, OPEN),
     )
     if not rows:
         return []
     (total,) = store.rows(
-        "SELECT count(*) FROM optimum o JOIN instance i ON i.digest = o.digest WHERE o.status = ?",
+        "SELECT count(*) FROM optimum o JOIN instance i ON i.digest = o.digest WHERE o.status = ? "
+        f"AND {OF_CELLS}",
         (CellState.LIMIT,),
     )[0]
     group = _groups(store)
@@ -359,16 +363,16 @@ def _open(store: Store) -> list[Section]:
 def _provenance(store: Store, found: Reading) -> list[Section]:
     sets = store.rows(
         "SELECT text FROM word WHERE id IN (SELECT versions FROM cell UNION SELECT versions FROM "
-        "optimum) ORDER BY id"
+        f"{COMPARED}) ORDER BY id"
     )
     versions = [json.loads(text) for (text,) in sets]
     listed = [", ".join(f"{name} {version}" for name, version in v.items()) for v in versions]
     (wall,) = store.rows(
         "SELECT (SELECT coalesce(sum(wall), 0) FROM cell) + (SELECT coalesce(sum(wall), 0) FROM "
-        "optimum)"
+        f"{COMPARED})"
     )[0]
     plan, clock = found.plan, "seconds" in found.status.limits
-    references = store.rows("SELECT text FROM word WHERE id IN (SELECT reference FROM optimum)")
+    references = store.rows(f"SELECT text FROM word WHERE id IN (SELECT reference FROM {COMPARED})")
     requested = {f"{k} {v}" for (text,) in references for k, v in json.loads(text).items() if v}
     facts = [
         ("store", f"{found.path.name}, SHA-256 {digest_of(found.path)}"),

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
@@ -24,6 +25,7 @@ from optsched.results.load import load_known
 from optsched.results.result import save_result
 
 MOST = 100  # files; the oldest go first
+NAME = re.compile(r"[0-9a-f]{40}(-[0-9a-f]{12})?\.json")  # of a file in the cache: see `_places`
 
 
 def folder() -> Path:
@@ -92,6 +94,7 @@ def _places(instance: Instance, spec: Mapping[str, Any]) -> list[Path]:
 
 
 def _make_space() -> None:
-    kept = sorted(folder().glob("*.json"), key=lambda p: p.stat().st_mtime)
+    ours = [path for path in folder().iterdir() if NAME.fullmatch(path.name)]
+    kept = sorted(ours, key=lambda p: p.stat().st_mtime)
     for path in kept[:-MOST]:
         path.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import subprocess
@@ -167,6 +168,23 @@ def test_a_stored_plan_is_the_plan():
     assert stored_plan(plan().model_dump_json(), Path("store")).keys() == plan().keys()
 
 
+MANY = {
+    "replications": {"replications": 10**7},
+    "seeds": {"instances": [{"family": "bot", "preset": "small", "seeds": [*range(10**6)]}]},
+    "a grid of policies": {
+        "policies": [{"name": "fifo", "grid": {k: [*range(99)] for k in "abc"}}],
+        "replications": 9,
+    },
+}
+
+
+@pytest.mark.parametrize("what", MANY)
+def test_a_stored_plan_of_too_many_cells_is_refused_at_once(what):
+    usual = plan().model_dump(mode="json") | {"replications": 3} | MANY[what]
+    with pytest.raises(InputError, match=r"store: the plan requests \d+ cells, expected at most"):
+        stored_plan(json.dumps(usual), Path("store"))
+
+
 def test_instances_that_are_named_twice_come_once():
     block = {"family": "bot", "preset": "small", "seeds": 2}
     assert len(list(plan(instances=[block, block | {"seeds": 3}]).cases())) == 3
@@ -223,6 +241,9 @@ def test_instance_files_of_another_family_are_refused(tmp_path):
         ({"reference": {"method": "x"}}, "bot: unknown method 'x', expected one of: auto"),
         ({"reference": {"work_limit": 5, "time_limit": 5}}, "expected one of them"),
         ({"reference": {"effort": 5, "work_limit": 5}}, "effort"),
+        ({"reference": {"work_limit": True}}, "reference.work_limit: is True, expected a number"),
+        ({"reference": {"gap": 1}}, "reference.gap: is 1; Input should be less than 1"),
+        ({"limits": {"memory_gb": 1e308}}, "limits.memory_gb: is 1e+308; Input should be less"),
         ({"refrence": {}}, "refrence"),
         ({"digests": {}}, "digests is no key of a plan"),
         ({"instances": [{"family": "bot", "parameters": {"nodes": math.nan}}]}, "finite numbers"),
@@ -241,7 +262,7 @@ def test_instance_files_of_another_family_are_refused(tmp_path):
         ({"instances": [{"family": "oasis", "trace": "no.csv"}]}, "no.csv: cannot be read"),
         (
             {"instances": [{"family": "bot", "seeds": "0..99999"}], "replications": 101},
-            "more than 10000000 cells",
+            "requests 40400000 cells, expected at most 10000000",
         ),
     ],
 )

@@ -22,6 +22,7 @@ from optsched.experiments.pool import ProcessPool
 from optsched.experiments.run import part_of
 from optsched.experiments.store import CellState, Store
 from optsched.problem import InputError
+from optsched.process import interrupts
 
 pytestmark = pytest.mark.slow
 
@@ -267,3 +268,16 @@ def test_a_call_that_ends_its_process_is_named_and_others_are_kept():
     del cells[3]
     call_all(square, cells, keep=rows.__setitem__, workers=2)
     assert [rows[k]["square"] for k in range(3)] == [1, 4, 9]
+
+
+def test_whoever_ends_a_run_reads_what_it_waits_for(monkeypatch):
+    received, said = interrupts.received, []
+    monkeypatch.setattr(
+        interrupts, "received", lambda: signal.SIGTERM if begun("hangs") else received()
+    )
+    plan = small(2, ("poison:Hangs",), limits={"cell_seconds": 2})
+    made = campaign(plan, "store", workers=1, callback=lambda found: said.append(str(found)))
+    assert made.progress.ended
+    assert "finishing bot small, seed 0: poison:Hangs; a second signal ends at once, 0 of 2 c" in (
+        "\n".join(said)
+    )

@@ -198,9 +198,13 @@ def test_only_one_writes(tmp_path):
         [sys.executable, "-c", code, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     assert other.stdout.readline() == b"mine\n"
-    refused = pytest.raises(InputError, match=rf"another run writes it \(process {other.pid} on")
-    with refused, writing(path):
-        pass
+    link = tmp_path / "link"
+    link.symlink_to("store")
+    said = rf"another run writes it \(process {other.pid} on"
+    for name in (path, link):
+        with pytest.raises(InputError, match=said), writing(name):
+            pass
+    link.unlink()
     other.kill()  # what it leaves counts for nothing
     other.wait()
     assert (tmp_path / "store.lock").exists()

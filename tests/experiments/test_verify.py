@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
+import re
 import shutil
 import sqlite3
 import struct
@@ -66,6 +68,18 @@ def test_processes_of_their_own_say_the_same(whole):
     assert verify(whole, plan, workers=2) == verify(whole, plan)
 
 
+REST = "effort, micros, wall, schedule, certificate, versions, message"
+CERTIFIED = f"1, 901, 902, 2, 902, {REST} FROM optimum LIMIT 1;"
+PHANTOM = (
+    "INSERT INTO instance (key, source, seed, digest) SELECT x'01', source, 777, x'11' "
+    "FROM instance LIMIT 1;"
+)
+OPTIMUM_OF_PHANTOM = f"INSERT INTO optimum SELECT x'11', reference, {CERTIFIED}"
+OTHER_REFERENCE = (
+    """INSERT INTO word (text) SELECT replace(text, '50.0', '9999.0') FROM word WHERE id = """
+    "(SELECT min(reference) FROM optimum); "
+    f"INSERT INTO optimum SELECT digest, (SELECT max(id) FROM word), {CERTIFIED}"
+)
 FORGED = {
     "a value": ("UPDATE cell SET value = value * 1.5", "value is"),
     "a ratio": ("UPDATE cell SET low = 1, high = 1", "low is"),
@@ -89,6 +103,21 @@ FORGED = {
         "effort, micros, wall, schedule, certificate, versions, message FROM optimum LIMIT 1",
         "belong to no instance",
     ),
+    "an instance of no cell": (
+        f"{PHANTOM} {OPTIMUM_OF_PHANTOM}",
+        "1 instances are not of the plan",
+    ),
+    "its optimum": (f"{PHANTOM} {OPTIMUM_OF_PHANTOM}", "1 optima belong to no instance and"),
+    "another reference": (f"{OTHER_REFERENCE}", "1 optima belong to no instance and"),
+    "an instance under the key of another": (
+        "UPDATE cell SET instance = 1; UPDATE instance SET seed = 7 WHERE id = 2",
+        "1 instances are not of the plan",
+    ),
+    "the optimum of an instance without cells": (
+        "DELETE FROM cell WHERE instance = 2; UPDATE optimum SET value = value * 2 "
+        "WHERE digest = (SELECT digest FROM instance WHERE id = 2)",
+        "is beyond the certified bound",
+    ),
 }
 
 
@@ -99,6 +128,17 @@ def test_forged_rows_are_found(call, edit, what):
     assert status == 1
     assert said in out
     assert "rejected" in out
+
+
+@pytest.mark.parametrize("script", [f"{PHANTOM} {OPTIMUM_OF_PHANTOM}", OTHER_REFERENCE])
+def test_an_optimum_of_no_cell_is_not_shown(call, whole, edit, tmp_path, script):
+    said = call("campaign", "status", whole)
+    for more in ("", "UPDATE optimum SET level = 1, status = 0 WHERE value = 901"):  # open, claimed
+        path = edit(f"{script} {more}")
+        assert call("campaign", "status", path) == said
+        assert call("report", path, "-o", tmp_path / "page.html")[0] == 0
+        page = (tmp_path / "page.html").read_text()
+        assert not {"901", "9999"} & {*re.findall(r"\d+", page)}
 
 
 TEXTS = {
@@ -150,6 +190,21 @@ def test_messages_do_not_command_a_terminal(call, edit, tmp_path):
     assert status == 0
     assert "\\x1b[31mred\\nforged" in out
     assert "\x1b" not in out + (tmp_path / "t.csv").read_text()
+
+
+def test_messages_are_no_formulas_and_only_those_of_errors_are_told(call, edit, tmp_path):
+    path = edit(
+        "INSERT INTO word (text) VALUES ('=1+1'); "
+        "UPDATE cell SET message = (SELECT max(id) FROM word)"
+    )
+    assert call("campaign", "export", path, "--csv", tmp_path / "t.csv")[0] == 0
+    assert {row["message"] for row in csv.DictReader((tmp_path / "t.csv").open())} == {"'=1+1"}
+    assert "1+1" not in call("campaign", "status", path)[1]
+    path = edit(
+        "INSERT INTO word (text) VALUES ('=1+1'); "
+        "UPDATE cell SET status = 2, message = (SELECT max(id) FROM word)"
+    )
+    assert "4 times: =1+1" in call("campaign", "status", path)[1]
 
 
 def test_rows_of_other_versions_are_wrong_only_if_they_cannot_be_true(call, edit):

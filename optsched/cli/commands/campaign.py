@@ -77,9 +77,9 @@ def run(
     It runs the default policies of the family on 40 instances. Optima are computed under a work
     limit, so results are reproducible.
 
-    Ctrl-C lets running cells finish, then stops; if killed, only those are lost. Rerun to resume.
-    If the plan has more seeds or policies, only the new cells are run. Exit status 1: a cell
-    failed.
+    Ctrl-C or SIGTERM lets running cells finish, then stops; a second one ends at once. If killed,
+    only those are lost. Rerun to resume. If the plan has more seeds or policies, only the new cells
+    are run. Exit status 1: a cell failed.
 
     External policies (MODULE:CLASS, exec:COMMAND) execute arbitrary code and therefore require
     `--policy` or `--trust`.
@@ -148,8 +148,7 @@ def _run(
         with Ticker(f"campaign {plan.name}") as ticker:
 
             def callback(progress: CampaignProgress) -> None:
-                ending = "ending after the cells in flight; " if progress.ended else ""
-                ticker.show(ending + str(progress))
+                ticker.show(str(progress))
 
             made = campaign(plan, store, callback=callback, **how)
     number = interrupts.received()

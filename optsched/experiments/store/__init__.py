@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from optsched.experiments.cell_keys import canonical
 from optsched.experiments.store import checks
-from optsched.experiments.store.schema import APPLICATION, FORMAT, MERGE, TABLES, VIEW
+from optsched.experiments.store.schema import APPLICATION, FORMAT, MERGE, ONE, TABLES, VIEW
 from optsched.problem import InputError, Level
 
 WAIT = 20.0  # seconds that another program may hold the file
@@ -302,6 +302,14 @@ class Store:
         with self._reading():
             cursor = self._db.execute(f"{VIEW}{some} ORDER BY c.key", keys or ())
             return [column[0] for column in cursor.description], cursor.fetchall()
+
+    def optimum(self, key: bytes, reference: str) -> dict[str, Any] | None:
+        """Return the columns of `view` on an optimum, found without a cell; None: there is none."""
+        with self._reading():
+            cursor = self._db.execute(ONE, (key, reference))
+            row = cursor.fetchone()
+            names = [column[0] for column in cursor.description]
+        return None if row is None else dict(zip(names, row, strict=True))
 
     def rows(self, query: str, given: Sequence[Any] = ()) -> list[Any]:
         """Return what a query finds."""

@@ -31,6 +31,11 @@ RANGES = {  # what numbers of a column are between
     **dict.fromkeys(("low", "high"), (0, "9e999")),  # ratios, also infinite ones
 }
 
+# What cells are compared with: of an optimum that no cell has, nothing is shown.
+COMPARED = """(SELECT * FROM optimum WHERE (digest, reference) IN (
+    SELECT coalesce(i.digest, i.key), c.reference FROM
+    (SELECT DISTINCT instance, reference FROM cell) c JOIN instance i ON i.id = c.instance))"""
+
 VIEW = """
 SELECT c.key, s.text AS source, i.seed AS instance_seed, lower(hex(i.digest)) AS instance_sha256,
     p.text AS policy, c.replication, c.seed, r.text AS reference,
@@ -46,6 +51,16 @@ FROM cell c JOIN instance i ON i.id = c.instance JOIN word s ON s.id = i.source
     JOIN word v ON v.id = c.versions LEFT JOIN word m ON m.id = c.message
     LEFT JOIN optimum o ON o.digest = coalesce(i.digest, i.key) AND o.reference = c.reference
     LEFT JOIN word w ON w.id = o.versions LEFT JOIN word n ON n.id = o.message
+"""
+
+ONE = """
+SELECT lower(hex(i.digest)) AS instance_sha256, o.status AS optimum_status, o.value AS optimum,
+    o.bound, o.level AS bound_level, o.certified AS certified_bound,
+    lower(hex(o.schedule)) AS optimum_schedule, lower(hex(o.certificate)) AS certificate,
+    w.text AS optimum_versions
+FROM instance i JOIN optimum o ON o.digest = coalesce(i.digest, i.key)
+    JOIN word r ON r.id = o.reference JOIN word w ON w.id = o.versions
+WHERE i.key = ? AND r.text = ?
 """
 
 # Numbers of words and instances are a store's own; rows that are equal but for them are equal.
