@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 import re
 
 import pyomo.environ as pyo
@@ -242,12 +243,30 @@ def test_files_with_doubtful_parts_are_refused(tmp_path, more):
         ("name,revealed\nx,soon\n", "line 2: revealed is 'soon', expected a time"),
         ("who,when\nx,1\n", "line 2: has no name"),
         ("name,revealed\nx,1\n", "variable y: has no time"),
+        ("name,revealed\nx,1,5\ny,1\n", "line 2: has more cells than there are columns"),
+        ("name,revealed\nx,1_0\ny,1\n", "line 2: revealed is '1_0', expected a time"),
+        ("name,revealed\nx,\u0661\ny,1\n", "line 2: revealed is '\u0661', expected a time"),
+        ("name,revealed\nx,nan\ny,1\n", "line 2: revealed is 'nan', expected a time"),
+        ("name,revealed,revealed\nx,1,2\ny,1,2\n", "has the column 'revealed' twice"),
+        (f"name,revealed\nx,1\n{'y' * 131073},1\n", r"line 3: is no CSV: field larger"),
     ],
 )
 def test_tables_that_are_none_are_refused(tmp_path, table, complaint):
     (tmp_path / "some.mps").write_text(MPS.format(more=""))
     (tmp_path / "times.csv").write_text(table)
     with pytest.raises(InputError, match=complaint):
+        online(tmp_path / "some.mps", tmp_path / "times.csv")
+
+
+def test_a_table_that_may_not_end_is_not_read(tmp_path, monkeypatch):
+    (tmp_path / "some.mps").write_text(MPS.format(more=""))
+    os.mkfifo(tmp_path / "pipe.csv")
+    for table, kind in ((tmp_path / "pipe.csv", "a pipe"), ("/dev/zero", "a device")):
+        with pytest.raises(InputError, match=f"is {kind}, expected a file"):
+            online(tmp_path / "some.mps", table)
+    monkeypatch.setattr("optsched.declared.readers.LARGEST", 20)
+    (tmp_path / "times.csv").write_text("name,revealed\nx,1\ny,1\n")
+    with pytest.raises(InputError, match="22 bytes, expected at most 20"):
         online(tmp_path / "some.mps", tmp_path / "times.csv")
 
 
