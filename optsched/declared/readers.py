@@ -322,9 +322,7 @@ def _table(path: Path) -> tuple[dict[str, float], dict[str, float]]:
         for line in lines:
             place = f"{path}, line {lines.line_num}"
             if None in line:
-                raise InputError(
-                    f"{place}: has more cells than there are columns, expected one each"
-                )
+                raise InputError(f"{place}: has more cells than columns, expected one each")
             name = (line.get("name") or "").strip()
             if not name or name in shown:
                 what = f"names {name[:40]} a second time" if name else "has no name"

@@ -243,7 +243,7 @@ def test_files_with_doubtful_parts_are_refused(tmp_path, more):
         ("name,revealed\nx,soon\n", "line 2: revealed is 'soon', expected a time"),
         ("who,when\nx,1\n", "line 2: has no name"),
         ("name,revealed\nx,1\n", "variable y: has no time"),
-        ("name,revealed\nx,1,5\ny,1\n", "line 2: has more cells than there are columns"),
+        ("name,revealed\nx,1,5\ny,1\n", "line 2: has more cells than columns"),
         ("name,revealed\nx,1_0\ny,1\n", "line 2: revealed is '1_0', expected a time"),
         ("name,revealed\nx,\u0661\ny,1\n", "line 2: revealed is '\u0661', expected a time"),
         ("name,revealed\nx,nan\ny,1\n", "line 2: revealed is 'nan', expected a time"),
