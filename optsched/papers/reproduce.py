@@ -279,7 +279,9 @@ def _kind(value: Any) -> str:
         return "true or false"
     if isinstance(value, int | float) or value in ("inf", "-inf", "nan"):
         return "a number"
-    return {str: "a text", list: "a list"}.get(type(value), "an object")
+    if isinstance(value, str):
+        return "a text"
+    return "a list" if isinstance(value, list) else "an object"
 
 
 @contextmanager
