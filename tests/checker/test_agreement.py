@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from itertools import product
 
 import pytest
@@ -13,6 +14,7 @@ from patience import LONG
 from second_checker import NODE, RESULTS, answers, differences, solved
 
 from optsched.core import compare, simulate, solve
+from optsched.pages.checker import save_checker
 from optsched.problem import InputError, get_family
 from optsched.results.result import recheck, save_result, save_run
 
@@ -112,6 +114,17 @@ def test_names_of_rows(tmp_path):
     assert all(part["accepted"] for path in (good, run) for part in found[str(path)])
     assert not any(part["accepted"] for path in files for part in found[str(path)])
     assert differences([good, run, *files], found) == []
+
+
+def test_a_checker_to_which_nobody_listens_ends_quietly(tmp_path):
+    program = save_checker(tmp_path / "checker.js")
+    ended = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {NODE} {program} {program} {program} | true"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (1, "")
 
 
 @pytest.mark.parametrize("family", ["oasis", "dmlrs"])
