@@ -21,6 +21,7 @@ from optsched.files.format import checked, instance_of, read_json, short, write_
 from optsched.numbers.json_float import Extended, Signed
 from optsched.policies.loader import must_name_rows
 from optsched.problem import (
+    RELAXATION,
     Family,
     Frozen,
     InputError,
@@ -269,6 +270,8 @@ def recheck_optimum(family: Family, instance: Instance, stored: Optimum, scope: 
     complaints = _foreign(family, instance, stored.family, stored.instance_sha256)
     if scope in family.scopes and stored.scope != scope:
         complaints.append(f"it is the reference {scope!r}, but its scope is {stored.scope!r}")
+    if scope == RELAXATION and (stored.value, stored.schedule) != (None, None):
+        complaints.append(f"it is the reference {scope!r}, which has no schedule, but there is one")
     complaints += _out_of_scope(family, instance, stored)
     value = _value(family, instance, stored, complaints)
     bound = _proved(family, instance, stored, complaints)

@@ -116,6 +116,20 @@ def test_names_of_rows(tmp_path):
     assert differences([good, run, *files], found) == []
 
 
+def test_a_relaxation_has_no_schedule(tmp_path):
+    inst = case("oasis", "one job", 1.0, 1).instance
+    best, relaxed = solve(inst, time_limit=LONG), solve(inst, method="relaxation", time_limit=LONG)
+    files = [tmp_path / "good.json", tmp_path / "bad.json"]
+    for path, reference in zip(files, (relaxed, best), strict=True):
+        save_result(path, inst, best, references={"relaxation": reference})
+    assert [[part.accepted for part in recheck(path)] for path in files] == [
+        [True, True],
+        [True, False],
+    ]
+    assert "'relaxation', which has no schedule" in str(recheck(files[1])[1])
+    assert differences(files, answers(files, tmp_path)) == []
+
+
 def test_a_checker_to_which_nobody_listens_ends_quietly(tmp_path):
     program = save_checker(tmp_path / "checker.js")
     ended = subprocess.run(

@@ -158,6 +158,7 @@ function checkOptimum(family, instance, stated, place, scope) {
   const complaints = foreign(instance, stated);
   const scopes = family.scopes ?? {};
   if (hasName(scopes, scope) && stated.scope !== scope) complaints.push(`it is the reference ${scope}, but its scope is "${stated.scope}"`);
+  if (scope === "relaxation" && (stated.value !== null || stated.schedule !== null)) complaints.push(`it is the reference ${scope}, which has no schedule, but there is one`);
   if (stated.scope && !hasName(scopes, stated.scope)) complaints.push(`the scope is "${stated.scope}"`);
   else {
     if (stated.scope && stated.schedule && !scopes[stated.scope](instance, stated.schedule)) complaints.push(`the schedule is not ${stated.scope}`);
