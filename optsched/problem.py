@@ -339,6 +339,8 @@ class Family:
     # (instance, schedules) -> figures; None: there is nothing to draw
     pictures: Callable[[Any, Mapping[str, Any]], Mapping[str, Any]] | None = None
     second: Mapping[str, str] = field(default_factory=dict)  # method -> one that shares no solver
+    # (instance) -> its program as MPS, and a table of times, with which `online` reads it back
+    mps_and_times: Callable[[Any], tuple[str, str]] | None = None
     trivial: tuple[str, ...] = ("fifo",)  # policies that need no thought, as far as there are such
     slow: tuple[str, ...] = ()  # policies that take long, and run when the others are done
     on_request: tuple[str, ...] = ()  # policies that run only where they are named

@@ -6,6 +6,7 @@ import dataclasses
 import gzip
 import json
 import os
+import shlex
 import signal
 import stat
 import subprocess
@@ -429,7 +430,7 @@ def test_wrong_option_is_one_line(call, folder, tmp_path, monkeypatch, args, wor
 
 def test_a_result_that_cannot_be_stored_is_printed(call, folder):
     status, out, err = call("solve", folder / "small.json", *LIMIT, "-o", "/dev/full", "-q")
-    assert status == 2
+    assert status == 1
     assert out.startswith("oasis: ")
     assert err == "optsched: /dev/full: cannot be written: No space left on device\n"
 
@@ -437,6 +438,36 @@ def test_a_result_that_cannot_be_stored_is_printed(call, folder):
 def test_a_result_that_cannot_be_stored_is_not_looked_for(call, folder):
     args = (folder / "small.json", "--time-limit", 10**6, "--gap", 0, "-o", "/proc/x.json")
     refused(call("solve", *args, "--method", "search"), "/proc/x.json: cannot be written")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("shell", "said"),
+    [
+        ("-o /dev/full", "/dev/full: cannot be written: No space left on device"),
+        ("-o - >&-", "-: cannot be written: stdout is closed"),
+        ("-o - | true", ""),
+    ],
+)
+def test_an_export_that_nobody_takes_ends_with_status_1(folder, shell, said):
+    command = shlex.join([sys.executable, "-m", "optsched", "export", str(folder / "small.json")])
+    ended = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command} {shell}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr == (f"optsched: {said}\n" if said else "")
+
+
+def test_the_name_of_a_file_commands_no_terminal(call, folder, tmp_path):
+    odd = tmp_path / "a\x1b[31mb.json"
+    odd.write_bytes((folder / "small.json").read_bytes())
+    for command in (("show", odd), ("export", odd, "-o", tmp_path / "a\x1b[31mb.lp")):
+        status, out, err = call(*command)
+        assert status == 0
+        assert "\x1b" not in out + err
 
 
 def test_a_device_stays_a_device(call, folder):

@@ -206,6 +206,9 @@ def one_line(path, *kinds):
         ('{"kind": "\\u001b[2Jx"}', ": '\\x1b[2Jx' holds a control character, expected text"),
         ('{"kind": "\\ud800"}', ": '\\ud800' holds a control character"),
         ('{"\\u202e": 1}', ": '\\u202e' holds a control character"),
+        ('{"\u061ca": 1}', ": '\\u061ca' holds a control character"),
+        ('{"kind": "a\u2028b"}', ": 'a\\u2028b' holds a control character"),
+        ('{"kind": "a\\u2029b"}', ": 'a\\u2029b' holds a control character"),
         ('{"kind": "\x9b2J"}', ": '\\x9b2J' holds a control character"),
     ],
 )

@@ -121,6 +121,55 @@ def test_rows_of_other_code_are_not_taken_up(tmp_path):
     assert (RAN, again.foreign) == ([0, 1, 1], 0)
 
 
+def edited(folder, value, place=("rows", 1, "square")):
+    """Store the squares, and edit one value; None: take it out."""
+    path = reproduce(SQUARES, folder, workers=1).results
+    content = json.loads(path.read_text())
+    *way, last = place
+    inside = content
+    for name in way:
+        inside = inside[name]
+    if value is None:
+        del inside[last]
+    else:
+        inside[last] = value
+    path.write_text(json.dumps(content))
+
+
+def test_rows_that_are_not_run_again_are_counted(tmp_path):
+    first = reproduce(SQUARES, tmp_path, seeds=3, workers=1)
+    assert (first.kept, "not run again" in str(first)) == (0, False)
+    again = reproduce(SQUARES, tmp_path, workers=1)
+    assert f"from {again.results}, not run again: 3 of 4 cells\n" in str(again)
+    assert again.summary()["not_run_again"] == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        ("x", r"rows\[1\]\.square: is 'x', expected a number, as in other rows"),
+        (True, r"rows\[1\]\.square: is True, expected a number"),
+        ([], r"rows\[1\]\.square: is \[\], expected a number"),
+        ({"a": 1}, r"rows\[1\]\.square: is {'a': 1}, expected a number"),
+        ("inf", "no verdict follows from its rows .TypeError"),
+        (None, "no verdict follows from its rows .KeyError: 'square'"),
+    ],
+)
+def test_malformed_rows_are_refused_in_one_line(value, complaint, tmp_path):
+    edited(tmp_path, value)
+    with pytest.raises(InputError, match=complaint) as caught:
+        reproduce(SQUARES, tmp_path, workers=1)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_fails_on_rows_of_this_run_is_a_defect(tmp_path):
+    def failing(rows):
+        return rows.values("cube")
+
+    with pytest.raises(KeyError):
+        reproduce(replace(SQUARES, findings=failing), tmp_path, workers=1)
+
+
 def test_the_digest_follows_the_module_of_a_run_and_its_family(monkeypatch):
     before = code_digest(run, "bot")
     assert before == code_digest(run, "bot") != code_digest(oasis.run, "bot")

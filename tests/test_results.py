@@ -6,13 +6,14 @@ import json
 
 import pytest
 from independent.oasis import simple_job
+from names import NO_NAMES
 from patience import LONG
 
 from optsched import simulate, solve
 from optsched.core import compare
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.numbers.resources import MachineClass
-from optsched.problem import families, family_of, get_family
+from optsched.problem import InputError, families, family_of, get_family
 from optsched.results.load import load_report
 from optsched.results.result import recheck, save_result, save_run
 
@@ -147,3 +148,37 @@ def test_a_run_of_minus_infinity_is_looked_at_again(tmp_path):
         path = tmp_path / f"{policy}.json"
         save_run(path, inst, simulate(inst, policy))
         assert recheck(path)[0].accepted, policy
+
+
+@pytest.mark.parametrize("name", [*NO_NAMES, "oasis", "*OASIS"])  # the last: of the row before
+@pytest.mark.parametrize("place", ["runs", "schedules"])
+def test_a_row_has_a_name_of_its_own_that_can_be_shown(name, place, tmp_path):
+    inst = tiny(2.0)
+    made = compare(inst, ["oasis", "fifo"], time_limit=LONG)
+    save_result(tmp_path / "good.json", inst, made.optimum, made.runs, made.references)
+    assert all(part.accepted for part in recheck(tmp_path / "good.json"))
+    content = json.loads((tmp_path / "good.json").read_text())
+    if place == "runs":
+        content["runs"][1]["policy"] = name
+    else:
+        content["schedules"] = {name: content["runs"][0]["schedule"]}
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps(content))
+    for look in (recheck, lambda path: load_report(path, inst)):
+        with pytest.raises(InputError, match=r"bad\.json: .*expected") as caught:
+            look(path)
+        assert len(str(caught.value)) < 400
+    if place == "schedules" and "oasis" not in name.lower():
+        with pytest.raises(InputError, match="the name of a row"):
+            compare(inst, ["oasis"], schedule={name: made.runs[0].schedule})
+
+
+@pytest.mark.parametrize("name", ["", "LP relaxation", "x" * 101])
+def test_the_policy_of_a_run_has_a_name_that_can_be_shown(name, tmp_path):
+    inst = tiny(2.0)
+    save_run(tmp_path / "run.json", inst, simulate(inst, "fifo"))
+    content = json.loads((tmp_path / "run.json").read_text())
+    content["run"]["policy"] = name
+    (tmp_path / "run.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match=r"run: policy: .*expected"):
+        recheck(tmp_path / "run.json")

@@ -46,7 +46,8 @@ from optsched.process import messages
 from optsched.process.errors import explain
 from optsched.process.messages import notify
 
-REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EPIPE}
+FULL_OR_CLOSED = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE, errno.EBADF}
+REFUSALS = FULL_OR_CLOSED | {errno.EROFS}
 
 app = typer.Typer(
     name="optsched",
@@ -100,6 +101,7 @@ def main(args: Sequence[str] | None = None) -> None:
     """Run a command: what goes wrong is one line; with -v, a defect has its traceback as well."""
     if sys.stdout is None:  # the command was started with its output closed
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        messages.has_output = False
     if sys.stderr is None:  # else what is meant for it would be printed on stdout
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     try:
@@ -112,8 +114,12 @@ def main(args: Sequence[str] | None = None) -> None:
         notify(str(err), shown="\n")  # with the policy's own lines
         sys.exit(1)
     except InputError as err:
-        notify(str(err))
-        sys.exit(2)
+        system = err.__cause__.errno if isinstance(err.__cause__, OSError) else None
+        if system == errno.EPIPE:
+            _print_no_more()
+        else:
+            notify(str(err))
+        sys.exit(1 if system in FULL_OR_CLOSED else 2)
     except MemoryError:
         notify("there is not enough memory for this")
         sys.exit(1)

@@ -12,7 +12,7 @@ from optsched.core.optimum import Optimum, SolveOptions, known, solve
 from optsched.core.reports import Failed, JudgedSchedule, RatioReport, RatioScale, found_by
 from optsched.core.simulation import Original, Run, simulate
 from optsched.engine.known import judged
-from optsched.policies.loader import folded, name_of, turns
+from optsched.policies.loader import folded, must_name_rows, name_of, turns
 from optsched.problem import (
     RELAXATION,
     InputError,
@@ -123,6 +123,7 @@ def compare(
         raise InputError("the optimum is known, expected nothing to start a search from")
     checked_limit(decision_limit, sealed=sealed)
     given = {"schedule": schedule} if isinstance(schedule, Schedule) else schedule or {}
+    must_name_rows(family, given)
     outside = [
         JudgedSchedule(name, *judged(family, instance, made, "the schedule"))
         for name, made in given.items()

@@ -17,7 +17,7 @@ from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 from optsched.numbers.json_float import Signed
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import checked_prior, compute, own
-from optsched.policies.loader import get_policy, introduced, is_own
+from optsched.policies.loader import get_policy, introduced, is_own, no_name
 from optsched.problem import (
     Family,
     Frozen,
@@ -73,6 +73,14 @@ class Run(Frozen):
     guarantee: float | None = Field(description="the theory's bound on the ratio for this instance")
     seconds: float = Field(description="time that the policy took for all decisions")
     slowest: float = Field(description="time of its slowest decision, s")
+
+    @field_validator("policy")
+    @classmethod
+    def _can_name_a_row(cls, value: str, info: ValidationInfo) -> str:
+        why = no_name(get_family(info.data["family"]), value, own=True)
+        if why is not None:
+            raise ValueError(why)
+        return value
 
     @field_validator("schedule", mode="before")
     @classmethod

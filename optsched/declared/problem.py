@@ -27,6 +27,7 @@ from optsched.declared.events import (
 )
 from optsched.declared.feasibility import verify
 from optsched.declared.model import KINDS, Declared, Solution
+from optsched.declared.mps import mps_and_times
 from optsched.declared.policies import POLICIES, Posted, rates
 from optsched.declared.readers import models_are_held, refuse_changed
 from optsched.families import later
@@ -129,6 +130,7 @@ def _family(sense: Sense) -> Family:
         methods={name: _checked(function) for name, function in methods.items()},
         knowledge={"future": future, "rates": rates},
         program=_program,
+        mps_and_times=mps_and_times,
         headline=_headline,
         describe=_describe,
         trivial=("greedy",),

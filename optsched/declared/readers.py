@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -14,9 +15,9 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
-from optsched.declared.files import refuse_misread
+from optsched.declared.files import NUMBER, refuse_misread
 from optsched.declared.model import KINDS, Declared, Draft, index_of
-from optsched.files.atomic_io import open_file
+from optsched.files.atomic_io import open_file, read_limited
 from optsched.files.format import first_error
 from optsched.numbers.resources import exact
 from optsched.problem import InputError
@@ -24,6 +25,7 @@ from optsched.problem import InputError
 When: TypeAlias = Any
 """A time, a function of the index, or a mapping from the index to a time."""
 Whens: TypeAlias = Mapping[Any, When] | Iterable[tuple[Any, When]]
+LARGEST = 100 << 20  # bytes of a table of times
 KNOWN = {"Var", "Objective", "Constraint", "ConstraintList", "Block", "Param", "Set", "Suffix"}
 KNOWN |= {"Expression", "RangeSet", "ContinuousSet", "BuildCheck", "BuildAction"}  # of Pyomo
 
@@ -316,27 +318,32 @@ def _table(path: Path) -> tuple[dict[str, float], dict[str, float]]:
     shown: dict[str, float] = {}
     fixed: dict[str, float] = {}
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            for number, line in enumerate(csv.DictReader(file), start=2):
-                place = f"{path}, line {number}"
-                name = (line.get("name") or "").strip()
-                if not name or name in shown:
-                    what = f"names {name} a second time" if name else "has no name"
-                    raise InputError(f"{place}: {what}, expected the columns name, revealed")
-                for column, target in (("revealed", shown), ("decided", fixed)):
-                    text = (line.get(column) or "").strip()
-                    if not text and column == "decided":
-                        continue
-                    try:
-                        target[name] = float(text)
-                    except ValueError:
-                        raise InputError(
-                            f"{place}: {column} is {text[:40]!r}, expected a time"
-                        ) from None
-    except OSError as err:
-        raise InputError(f"{path}: cannot be read: {err.strerror}") from err
+        lines = csv.DictReader(
+            io.StringIO(read_limited(path, LARGEST).decode("utf-8-sig"), newline="")
+        )
+        columns = [(name or "").strip() for name in lines.fieldnames or ()]
+        twice = next((name for name in columns if columns.count(name) > 1), None)
+        if twice is not None:
+            raise InputError(f"{path}: has the column {twice[:40]!r} twice, expected it once")
+        for line in lines:
+            place = f"{path}, line {lines.line_num}"
+            if None in line:
+                raise InputError(f"{place}: has more cells than columns, expected one each")
+            name = (line.get("name") or "").strip()
+            if not name or name in shown:
+                what = f"names {name[:40]} a second time" if name else "has no name"
+                raise InputError(f"{place}: {what}, expected the columns name, revealed")
+            for column, target in (("revealed", shown), ("decided", fixed)):
+                text = (line.get(column) or "").strip()
+                if not text and column == "decided":
+                    continue
+                if not NUMBER.fullmatch(text):
+                    raise InputError(f"{place}: {column} is {text[:40]!r}, expected a time")
+                target[name] = float(text)
     except UnicodeDecodeError as err:
         raise InputError(f"{path}: is no text in UTF-8: {err}") from err
+    except csv.Error as err:
+        raise InputError(f"{path}, line {lines.line_num + 1}: is no CSV: {err}") from err
     return shown, fixed
 
 

@@ -139,9 +139,11 @@ def writable(path: Path) -> Path:
     InputError
         It cannot; the message states why.
     """
-    if path == STDOUT:
-        return path
     with _writing(path):
+        if path == STDOUT:
+            if not messages.has_output:
+                raise OSError(errno.EBADF, "stdout is closed")
+            return path
         if not path.parent.is_dir():
             raise InputError(f"{path}: cannot be written: there is no folder {path.parent}")
         if path.is_dir():

@@ -33,9 +33,11 @@ LARGEST = 1 << 28  # bytes of a file that is read
 REPEATED = 4096  # whole numbers of a file, of which each is one object in memory
 NUMBERS = frozenset((int, float, type(None)))
 NESTED = frozenset((dict, list))
-UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters, marks that turn the direction of a line, and halves of characters."""
-SUSPECT = b"\\", b"\x7f", b"\xc2", b"\xe2"
+UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Control characters, ends of lines, marks that turn their direction, halves of characters."""
+SUSPECT = b"\\", b"\x7f", b"\xc2", b"\xd8", b"\xe2"
 """Where a JSON text may hold one of them; most texts have nothing of the kind."""
 
 

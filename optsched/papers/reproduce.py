@@ -1,13 +1,16 @@
 """Repeats a figure of a paper: a campaign of calls, one JSON file, a picture, a verdict.
 
 The file is written after every cell; a later call takes up what it finds there, if code, versions
-and time limit are the same. Every row states which code made it.
+and time limit are the same. Every row states which code made it. Rows that are taken up are not
+run again, and so are not verified: the output states how many there are.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +38,7 @@ class Reproduction:
     results: Path
     picture: Path | None
     foreign: int = 0  # rows that other code has made
+    kept: int = 0  # rows that were stored before
 
     def __str__(self) -> str:
         stored = f"numbers: {self.results}"
@@ -44,6 +48,11 @@ class Reproduction:
                 f"command goes on from here\n  {stored}"
             )
         kept = (
+            f"  from {self.results}, not run again: {self.kept} of {self.cells} cells\n"
+            if self.kept
+            else ""
+        )
+        kept += (
             f"  {self.foreign} of {self.cells} rows were made by other code than this\n"
             if self.foreign
             else ""
@@ -62,6 +71,7 @@ class Reproduction:
             "title": self.experiment.title,
             "done": self.done,
             "cells": self.cells,
+            "not_run_again": self.kept,
             "rows_of_other_code": self.foreign,
             **facts_of(self.outcome),
             "results": str(self.results),
@@ -144,6 +154,7 @@ def reproduce(
     path = folder / f"{name}.json"
     code = code_digest(chosen.run, chosen.family)
     rows = stored_rows(cells, _stored(path, limit, None if keep_rows else code))
+    kept = sum(row is not None for row in rows)
     head = {
         "name": chosen.name,
         "title": chosen.title,
@@ -176,12 +187,14 @@ def reproduce(
     except KeyboardInterrupt:
         return Reproduction(chosen, len(store()), len(cells), None, path, None)
     done = store()
-    outcome = chosen.judge(done)
-    below = outcome.caption(chosen.claim)
-    picture = save(chosen.picture(done), folder / f"{name}.png", below=below)
+    with _blaming(path, kept):
+        outcome = chosen.judge(done)
+        below = outcome.caption(chosen.claim)
+        figure = chosen.picture(done)
+    picture = save(figure, folder / f"{name}.png", below=below)
     foreign = sum(row.get("code") != code for row in done)
     store(**facts_of(outcome), rows_of_other_code=foreign)
-    return Reproduction(chosen, len(cells), len(cells), outcome, path, picture, foreign)
+    return Reproduction(chosen, len(cells), len(cells), outcome, path, picture, foreign, kept)
 
 
 def from_seed(chosen: Experiment, seeds: int, first: int | None) -> list[Cell]:
@@ -219,6 +232,67 @@ def _stored(path: Path, limit: float, code: str | None) -> list[Row]:
     rows: list[Row] = content.get("rows", [])
     if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
         raise InputError(f'{path}: "rows" is {short(rows)}, expected a list of objects')
-    if code is None:
-        return rows
-    return [r for r in rows if content.get("versions") == versions() and r.get("code") == code]
+    if code is not None:
+        same = content.get("versions") == versions()
+        rows = [row for row in rows if same and row.get("code") == code]
+    _must_be_alike(rows, path)
+    return rows
+
+
+def _must_be_alike(rows: Sequence[Row], path: Path) -> None:
+    """Refuse a row that has something of another kind than most rows have there.
+
+    Raises
+    ------
+    InputError
+        Names the first place.
+    """
+    found: dict[str, dict[str, str]] = defaultdict(dict)  # names -> place in the file -> kind
+    shown: dict[str, str] = {}
+    for i, row in enumerate(rows):
+        for names, place, value in _leaves(row, "", f"rows[{i}]"):
+            if value is not None:
+                found[names][place] = _kind(value)
+                shown[place] = short(value)
+    for kinds in found.values():
+        usual = Counter(kinds.values()).most_common(1)[0][0]
+        for place, kind in kinds.items():
+            if kind != usual:
+                raise InputError(
+                    f"{path}: {place}: is {shown[place]}, expected {usual}, as in other rows"
+                )
+
+
+def _leaves(value: Any, names: str, place: str) -> Iterator[tuple[str, str, Any]]:
+    """Yield everything in a row, by its names alone and by its place in the file."""
+    yield names, place, value
+    if isinstance(value, dict):
+        for name, inside in value.items():
+            yield from _leaves(inside, f"{names}.{name}", f"{place}.{name}")
+    elif isinstance(value, list):
+        for i, inside in enumerate(value):
+            yield from _leaves(inside, f"{names}[]", f"{place}[{i}]")
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, int | float) or value in ("inf", "-inf", "nan"):
+        return "a number"
+    if isinstance(value, str):
+        return "a text"
+    return "a list" if isinstance(value, list) else "an object"
+
+
+@contextmanager
+def _blaming(path: Path, kept: int) -> Iterator[None]:
+    """Turn what malformed rows raise into one line, where some of them come from a file."""
+    try:
+        yield
+    except (TypeError, ValueError, LookupError, ArithmeticError, AssertionError) as err:
+        if not kept:
+            raise
+        raise InputError(
+            f"{path}: no verdict follows from its rows ({type(err).__name__}: {err}), expected "
+            "rows as optsched wrote them; without the file all cells run again"
+        ) from err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple, cast, get_args
 
@@ -206,18 +206,8 @@ def introduced(family: Family, policy: Any, called: str, *, own: bool) -> Introd
     called = called[:LONGEST_NAME]
     _complain([m for m in MEMBERS if not hasattr(policy, m)], called)
     name, information, knows = policy.name, policy.information, policy.knows
-    if type(name) is not str or not _shown(name, LONGEST_NAME):
-        raise InputError(
-            f"policy {called!r}: its name is {name!a:.80}, expected 1 to "
-            f"{LONGEST_NAME} ASCII characters that can be printed"
-        )
-    rows = (LP_ROW, RELAXATION, "optimum", *family.references)
-    taken = {folded(row) for row in (*rows, *(() if own else family.policies))}
-    if folded(name) in taken:
-        raise InputError(
-            f"policy {called!r}: its name {name!r} is that of a policy of family "
-            f"{family.name} or of a row of its tables, expected another one"
-        )
+    if (wrong_name := no_name(family, name, own=own)) is not None:
+        raise InputError(f"policy {called!r}: its name {wrong_name}")
     known = get_args(Information)
     if type(information) is not str or information not in known:
         raise InputError(
@@ -235,6 +225,40 @@ def introduced(family: Family, policy: Any, called: str, *, own: bool) -> Introd
             f"1 to {LONGEST_KNOWN} ASCII characters that can be printed"
         )
     return Introduction(name, cast(Information, information), names)
+
+
+def no_name(family: Family, name: Any, *, own: bool) -> str | None:
+    """Return why a row of a table cannot have a name, and what would be right; None: it can.
+
+    The names of the family's policies are theirs alone, unless it is one of its ``own``.
+    """
+    if type(name) is not str or not _shown(name, LONGEST_NAME):
+        return f"is {name!a:.80}, expected 1 to {LONGEST_NAME} ASCII characters that can be printed"
+    rows = (LP_ROW, RELAXATION, "optimum", *family.references)
+    if folded(name) in {folded(row) for row in (*rows, *(() if own else family.policies))}:
+        return (
+            f"{name!r} is that of a policy of family {family.name} or of a row of its tables, "
+            "expected another one"
+        )
+    return None
+
+
+def must_name_rows(family: Family, names: Iterable[str]) -> None:
+    """Refuse names that the rows of one table cannot have.
+
+    Raises
+    ------
+    InputError
+        One cannot name a row, or two look alike.
+    """
+    seen: set[str] = set()
+    for name in names:
+        why = no_name(family, name, own=True)
+        if why is None and folded(name) in seen:
+            why = f"{name!r} is that of another row, expected one of its own"
+        if why is not None:
+            raise InputError(f"the name of a row {why}")
+        seen.add(folded(name))
 
 
 def _shown(name: str, longest: int) -> bool:

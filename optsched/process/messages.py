@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 quiet = False  # nothing but the result, and what went wrong
 verbose = False  # all there is to state of the result
+has_output = True  # stdout was open when this process began
 
 
 def settle(*, quiet: bool, verbose: bool) -> None:

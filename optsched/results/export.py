@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from enum import StrEnum
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from optsched.files.atomic_io import write_whole
+from optsched.files.atomic_io import is_stream, write_whole
 from optsched.problem import Family, InputError, Instance, family_of
 
 
@@ -54,8 +55,9 @@ def write_program(
 ) -> tuple[str, ...]:
     """Write the program of ``instance`` to ``path``.
 
-    LP and MPS have the names of variables and equations; CBF, which has no names, lists those of
-    the constraints in comments.
+    An MPS file of a declared problem keeps its names and has a table of times next to it: `online`
+    reads them back. Other LP and MPS files have the names of variables and equations; CBF, which
+    has no names, lists those of the constraints in comments.
 
     Parameters
     ----------
@@ -72,7 +74,8 @@ def write_program(
     tuple of str
         What users of other solvers must know, which also stands in the file: how its objective
         becomes that of the family (see ``Family.program_note``), and what solvers are known to do
-        wrong.
+        wrong; and where the times of the variables of a declared problem stand, which are written
+        next to an MPS file.
 
     Raises
     ------
@@ -91,10 +94,27 @@ def write_program(
             f"expected {' or '.join(fitting)}"
         )
     notes = (*family.program_note(instance), *([] if convex or relaxed else [HIGHS]))
-    text = _written_by_cvxpy(program) if convex else _written_by_pyomo(program, to)
+    times = ""
+    if to is Format.MPS and family.mps_and_times is not None:
+        own, times = family.mps_and_times(instance)
+        text = own.encode()
+    else:
+        text = _written_by_cvxpy(program) if convex else _written_by_pyomo(program, to)
     comments = (f"{COMMENT[to]}{line}\n" for note in notes for line in note.splitlines())
     write_whole(path, "".join(comments).encode() + text)
+    if times and not is_stream(path):
+        write_whole(times_of(path), times)
+        notes += (f"times of its variables: {times_of(path)}",)
     return notes
+
+
+def times_of(path: Path) -> Path:
+    """Return where the times of the variables of a file stand.
+
+    >>> str(times_of(Path("small.mps")))
+    'small.times.csv'
+    """
+    return path.with_suffix(".times.csv")
 
 
 def program_in_form(family: Family, instance: Instance, **form: bool) -> Any:
@@ -121,8 +141,27 @@ def _written_by_cvxpy(program: Any) -> bytes:
     return cbf_text(program).encode()
 
 
+class _Distinct:
+    """Labels of a Pyomo model; where Pyomo has one label for two parts, the second has a number."""
+
+    def __init__(self, labeler: Callable[[Any], str]) -> None:
+        self._labeler, self._taken = labeler, set[str]()
+
+    def __call__(self, part: Any) -> str:
+        label = base = self._labeler(part)
+        n = 1
+        while label in self._taken:
+            n += 1
+            label = f"{base}_{n}"
+        self._taken.add(label)
+        return label
+
+
 def _written_by_pyomo(program: Any, to: Format) -> bytes:
+    from pyomo.core.base.label import LPFileLabeler, TextLabeler  # they take a while to import
+
+    labeler = _Distinct(LPFileLabeler() if to is Format.LP else TextLabeler())
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / f"program.{to}"
-        program.write(str(made), io_options={"symbolic_solver_labels": True})  # ending: format
+        program.write(str(made), io_options={"labeler": labeler})  # ending: format
         return made.read_bytes()

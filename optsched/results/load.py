@@ -26,8 +26,7 @@ from optsched.results.result import (
     recheck_outside,
     recheck_run,
     references_in,
-    runs_in,
-    schedules_in,
+    rows_in,
 )
 
 
@@ -159,8 +158,7 @@ def load_report(path: Path, instance: Instance) -> RatioReport | None:
     """
     content = read_json(path, "result")
     family = family_of(instance)
-    runs = runs_in(content, path, family)
-    schedules = schedules_in(content, path, family)
+    runs, schedules = rows_in(content, path, family)
     if not runs:
         return None
     optimum, references = _known(content, path, instance)

@@ -19,7 +19,9 @@ from optsched.core import Optimum, Run, shown_gap
 from optsched.engine.interval import CLOSED
 from optsched.files.format import checked, instance_of, read_json, short, write_json
 from optsched.numbers.json_float import Extended, Signed
+from optsched.policies.loader import must_name_rows
 from optsched.problem import (
+    RELAXATION,
     Family,
     Frozen,
     InputError,
@@ -176,8 +178,9 @@ def recheck_content(content: dict[str, Any], path: Path) -> list[Recheck]:
         found = [recheck_optimum(family, instance, main, "")]
         for name, other in references_in(content, path, family).items():
             found.append(recheck_optimum(family, instance, other, name))
-        found += [recheck_run(family, instance, run) for run in runs_in(content, path, family)]
-        for name, schedule in schedules_in(content, path, family).items():
+        runs, schedules = rows_in(content, path, family)
+        found += [recheck_run(family, instance, run) for run in runs]
+        for name, schedule in schedules.items():
             found.append(recheck_outside(family, instance, name, schedule))
     if content.get("instance_sha256") != instance.digest():
         complaint = (
@@ -199,23 +202,24 @@ def references_in(content: Mapping[str, Any], path: Path, family: Family) -> dic
     return found
 
 
-def runs_in(content: Mapping[str, Any], path: Path, family: Family) -> list[Run]:
-    """Return the runs of a result, as the file states them."""
-    raw = content.get("runs", [])
-    if not isinstance(raw, list):
+def rows_in(
+    content: Mapping[str, Any], path: Path, family: Family
+) -> tuple[list[Run], dict[str, Schedule]]:
+    """Return the runs of a result, and its schedules from outside by name, as it states them."""
+    runs, schedules = content.get("runs", []), content.get("schedules", {})
+    if not isinstance(runs, list):
         raise InputError(f'{path}: "runs" is no list')
-    named = {f"runs[{i}]": run for i, run in enumerate(raw)}
-    return [part_of(Run, named, name, path, family.name) for name in named]
-
-
-def schedules_in(content: Mapping[str, Any], path: Path, family: Family) -> dict[str, Schedule]:
-    """Return the schedules from outside in a result, by name."""
-    raw = content.get("schedules", {})
-    if not isinstance(raw, dict):
+    if not isinstance(schedules, dict):
         raise InputError(f'{path}: "schedules" is no object')
-    named = {name: f"schedules.{name}" for name in raw}
-    return {
-        name: part_of(family.schedule, {where: raw[name]}, where, path)
+    places = {f"runs[{i}]": run for i, run in enumerate(runs)}
+    made = [part_of(Run, places, place, path, family.name) for place in places]
+    try:
+        must_name_rows(family, [*(run.policy for run in made), *schedules])
+    except InputError as err:
+        raise InputError(f"{path}: {err}") from err
+    named = {name: f"schedules.{name}" for name in schedules}
+    return made, {
+        name: part_of(family.schedule, {where: schedules[name]}, where, path)
         for name, where in named.items()
     }
 
@@ -266,6 +270,8 @@ def recheck_optimum(family: Family, instance: Instance, stored: Optimum, scope: 
     complaints = _foreign(family, instance, stored.family, stored.instance_sha256)
     if scope in family.scopes and stored.scope != scope:
         complaints.append(f"it is the reference {scope!r}, but its scope is {stored.scope!r}")
+    if scope == RELAXATION and (stored.value, stored.schedule) != (None, None):
+        complaints.append(f"it is the reference {scope!r}, which has no schedule, but there is one")
     complaints += _out_of_scope(family, instance, stored)
     value = _value(family, instance, stored, complaints)
     bound = _proved(family, instance, stored, complaints)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from itertools import product
 
 import pytest
 from damages import NAMES, damaged
 from independent.cases import case
+from names import NO_NAMES
 from patience import LONG
 from second_checker import NODE, RESULTS, answers, differences, solved
 
-from optsched.core import simulate, solve
+from optsched.core import compare, simulate, solve
+from optsched.pages.checker import save_checker
 from optsched.problem import InputError, get_family
 from optsched.results.result import recheck, save_result, save_run
 
@@ -85,6 +88,57 @@ def test_what_only_one_of_them_used_to_refuse(results, tmp_path):
     for path, edit in zip(files, EDITS, strict=True):
         assert not any(part["accepted"] for part in found[str(path)]), edit
     assert differences(files, found) == []
+
+
+def test_names_of_rows(tmp_path):
+    inst = case("bipartite", "one job", 1.0, 1).instance
+    made = compare(inst, ["binpacking", "ogasched"], time_limit=LONG)
+    outside = {"mine": made.runs[0].schedule}
+    good = tmp_path / "good.json"
+    save_result(good, inst, made.optimum, made.runs, made.references, outside)
+    run = tmp_path / "run.json"
+    save_run(run, inst, made.runs[0])
+    content, alone = json.loads(good.read_text()), json.loads(run.read_text())
+    files = []
+    for name in (*NO_NAMES, "stationary", "BinPacking", "mine"):
+        second = content["runs"][1] | {"policy": name}
+        edits = [content | {"runs": [content["runs"][0], second]}]
+        if name != "mine":
+            edits.append(content | {"schedules": {name: content["schedules"]["mine"]}})
+        if name in (*NO_NAMES, "stationary"):
+            edits.append(alone | {"run": alone["run"] | {"policy": name}})
+        for edit in edits:
+            files.append(tmp_path / f"{len(files)}.json")
+            files[-1].write_text(json.dumps(edit))
+    found = answers([good, run, *files], tmp_path)
+    assert all(part["accepted"] for path in (good, run) for part in found[str(path)])
+    assert not any(part["accepted"] for path in files for part in found[str(path)])
+    assert differences([good, run, *files], found) == []
+
+
+def test_a_relaxation_has_no_schedule(tmp_path):
+    inst = case("oasis", "one job", 1.0, 1).instance
+    best, relaxed = solve(inst, time_limit=LONG), solve(inst, method="relaxation", time_limit=LONG)
+    files = [tmp_path / "good.json", tmp_path / "bad.json"]
+    for path, reference in zip(files, (relaxed, best), strict=True):
+        save_result(path, inst, best, references={"relaxation": reference})
+    assert [[part.accepted for part in recheck(path)] for path in files] == [
+        [True, True],
+        [True, False],
+    ]
+    assert "'relaxation', which has no schedule" in str(recheck(files[1])[1])
+    assert differences(files, answers(files, tmp_path)) == []
+
+
+def test_a_checker_to_which_nobody_listens_ends_quietly(tmp_path):
+    program = save_checker(tmp_path / "checker.js")
+    ended = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {NODE} {program} {program} {program} | true"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (1, "")
 
 
 @pytest.mark.parametrize("family", ["oasis", "dmlrs"])

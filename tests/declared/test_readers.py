@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 import re
 
 import pyomo.environ as pyo
 import pytest
 
 from optsched.core import simulate, solve
-from optsched.declared.model import component_of, index_of
+from optsched.declared.model import KINDS, component_of, index_of
 from optsched.declared.problem import problem
 from optsched.declared.readers import online
 from optsched.problem import InputError
@@ -195,10 +196,9 @@ def test_an_unbounded_model_is_refused_with_a_variable_that_grows():
         solve(inst)
 
 
-@pytest.mark.parametrize("to", [Format.MPS, Format.LP])
-def test_files_are_read_with_a_table_of_times(tmp_path, to):
-    path = tmp_path / f"program.{to}"
-    write_program(declared(), path, to)
+def test_files_are_read_with_a_table_of_times(tmp_path):
+    path = tmp_path / "program.lp"
+    write_program(declared(), path, Format.LP)
     names = {c.name: k for k, c in enumerate(declared().columns)}
     written = re.findall(r"x\(\S+\)|ONE_VAR_CONSTANT", path.read_text())
     table = tmp_path / "times.csv"
@@ -210,6 +210,83 @@ def test_files_are_read_with_a_table_of_times(tmp_path, to):
     assert len(inst.columns) >= len(names)
     assert {c.decided for c in inst.columns} <= {0, 1, 2}
     assert solve(inst).value == 5.5
+
+
+ODD = ("x+y", "x_y", "x[1,2]", "x(1,2)", "2x", "1e5", "0", "-", "<=", "inf", "é", "x" * 150)
+RENAMED = ("a b", "a_b", "RHS", "rows", "max", "objective", "*x", "$x", "'MARKER'", "\xa0")
+RENAMED += ("x" * 300, "x" * 301)
+
+
+def odd_program(sense, names):
+    """Return a program with every kind of bound and row, under names of all kinds."""
+    kinds = [(0, 4), (-3, math.inf), (-math.inf, 7), (-math.inf, math.inf), (2, 2), (-0.1, 1e15)]
+    columns = [
+        {
+            "name": name,
+            "cost": 0.1 * (k % 4) - 0.2,
+            "lower": kinds[k % 6][0],
+            "upper": kinds[k % 6][1],
+            "integer": k % 3 == 0,
+            "revealed": k / 3,
+            "decided": k / 3 + k % 2,
+        }
+        for k, name in enumerate(names)
+    ]
+    sides = [(-1, 5), (-math.inf, 9.7), (0.1, math.inf), (3, 3), (-0.1, 0.3), (0.1, 1e15)]
+    rows = [
+        {
+            "name": name,
+            "lower": sides[k % 6][0],
+            "upper": sides[k % 6][1],
+            "entries": [(k, 1 / 3), ((k + 1) % len(names), -2.5)],
+        }
+        for k, name in enumerate(names)
+    ]
+    return KINDS[sense].model_validate({"offset": 1.5, "columns": columns, "rows": rows})
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_an_exported_program_is_read_back_as_it_is(sense, tmp_path):
+    inst = odd_program(sense, ODD)
+    notes = write_program(inst, tmp_path / "odd.mps", Format.MPS)
+    assert f"times of its variables: {tmp_path / 'odd.times.csv'}" in notes
+    back = online(tmp_path / "odd.mps", str(tmp_path / "odd.times.csv"))
+    assert (back.family, back.offset) == (inst.family, inst.offset)
+    assert back.columns == inst.columns
+    rows = {row.name: row for row in back.rows}
+    for row in inst.rows:
+        other = rows.pop(row.name)
+        assert sorted(row.entries) == sorted(other.entries)
+        lower = other.lower
+        if (row.lower, row.upper) == (-0.1, 0.3):  # no float is their difference: two rows
+            second = rows.pop(f"{row.name}_lower")
+            assert (second.upper, second.entries) == (math.inf, other.entries)
+            lower = second.lower
+        assert (row.lower, row.upper) == (lower, other.upper)
+    assert not rows
+
+
+@pytest.mark.parametrize("to", [Format.MPS, Format.LP])
+def test_names_that_a_file_cannot_hold_are_replaced_by_others(to, tmp_path):
+    inst = odd_program("max", RENAMED)
+    path = tmp_path / f"odd.{to}"
+    write_program(inst, path, to)
+    if to is Format.MPS:
+        back = online(path, tmp_path / "odd.times.csv")
+        fields = ("cost", "lower", "upper", "integer", "revealed", "decided")
+        for mine, other in zip(inst.columns, back.columns, strict=True):
+            assert [getattr(mine, f) for f in fields] == [getattr(other, f) for f in fields]
+        assert [c.name for c in back.columns][:3] == ["a_b_2", "a_b", "RHS_"]
+    else:
+        assert len(set(re.findall(r"x\(\S+", path.read_text()))) == len(RENAMED)
+
+
+def test_names_that_pyomo_makes_one_are_told_apart(tmp_path):
+    inst = odd_program("max", ("x+y", "x_y", "x y"))
+    write_program(inst, tmp_path / "some.lp", Format.LP)
+    found = set(re.findall(r"x\(x_y\)\S*", (tmp_path / "some.lp").read_text()))
+    assert found == {"x(x_y)", "x(x_y)_2", "x(x_y)_3"}
+    online(tmp_path / "some.lp", dict.fromkeys(found, 0))
 
 
 MPS = """NAME d
@@ -242,12 +319,30 @@ def test_files_with_doubtful_parts_are_refused(tmp_path, more):
         ("name,revealed\nx,soon\n", "line 2: revealed is 'soon', expected a time"),
         ("who,when\nx,1\n", "line 2: has no name"),
         ("name,revealed\nx,1\n", "variable y: has no time"),
+        ("name,revealed\nx,1,5\ny,1\n", "line 2: has more cells than columns"),
+        ("name,revealed\nx,1_0\ny,1\n", "line 2: revealed is '1_0', expected a time"),
+        ("name,revealed\nx,\u0661\ny,1\n", "line 2: revealed is '\u0661', expected a time"),
+        ("name,revealed\nx,nan\ny,1\n", "line 2: revealed is 'nan', expected a time"),
+        ("name,revealed,revealed\nx,1,2\ny,1,2\n", "has the column 'revealed' twice"),
+        (f"name,revealed\nx,1\n{'y' * 131073},1\n", r"line 3: is no CSV: field larger"),
     ],
 )
 def test_tables_that_are_none_are_refused(tmp_path, table, complaint):
     (tmp_path / "some.mps").write_text(MPS.format(more=""))
     (tmp_path / "times.csv").write_text(table)
     with pytest.raises(InputError, match=complaint):
+        online(tmp_path / "some.mps", tmp_path / "times.csv")
+
+
+def test_a_table_that_may_not_end_is_not_read(tmp_path, monkeypatch):
+    (tmp_path / "some.mps").write_text(MPS.format(more=""))
+    os.mkfifo(tmp_path / "pipe.csv")
+    for table, kind in ((tmp_path / "pipe.csv", "a pipe"), ("/dev/zero", "a device")):
+        with pytest.raises(InputError, match=f"is {kind}, expected a file"):
+            online(tmp_path / "some.mps", table)
+    monkeypatch.setattr("optsched.declared.readers.LARGEST", 20)
+    (tmp_path / "times.csv").write_text("name,revealed\nx,1\ny,1\n")
+    with pytest.raises(InputError, match="22 bytes, expected at most 20"):
         online(tmp_path / "some.mps", tmp_path / "times.csv")
 
 

@@ -47,5 +47,5 @@ def export(
     target = writable(output or Path(f"{source.name.partition('.')[0]}.{to}"))
     tell = messages.remark if is_stdout(target) else messages.result
     for line in write_program(instance, target, to, relaxed=relaxed, printed=printed):
-        tell(line)
-    tell(f"{target} written")
+        tell(messages.printable(line))
+    tell(messages.printable(f"{target} written"))

@@ -63,7 +63,7 @@ def show(
     content |= {"comparison": None if compared is None else compared.summary()}
     report(content, output, as_json)
     if not as_json:
-        console.print(facts_table(f"{source}: {family.title}", facts))
+        console.print(facts_table(messages.printable(f"{source}: {family.title}"), facts))
         for warning in warnings:
             console.print(f"warning: {warning}", markup=False)
         if compared is not None:

@@ -38,6 +38,14 @@ if (typeof process !== "undefined" && typeof document === "undefined") {
       throw new Refused(`cannot be read: ${err.message}`);
     }
   };
+  const print = (part) => {
+    try {
+      writeSync(1, `${JSON.stringify(part)}\n`);
+    } catch (err) {
+      if (err.code !== "EPIPE") throw err;
+      process.exit(1); // nobody reads any more
+    }
+  };
   const names = process.argv.slice(2);
-  process.exitCode = batch(names, read, (part) => writeSync(1, `${JSON.stringify(part)}\n`)) ? 0 : 1;
+  process.exitCode = batch(names, read, print) ? 0 : 1;
 }

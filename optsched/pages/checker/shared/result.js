@@ -31,11 +31,26 @@ const optimumKind = (family) =>
     shadow_prices: [list(anyObject), []],
     defects: [list(text), []],
   });
+
+// What names have in common that look alike in a table, where "*" marks some rows.
+const folded = (name) => name.toLowerCase().replaceAll("*", " ").split(" ").filter(Boolean).join(" ");
+
+// The name of a row of a table, which is shown as it is.
+const rowName = (family) => ({
+  read(v, place) {
+    const longest = 100;
+    const isShown = typeof v === "string" && v.length <= longest && /^[!-~](?:[ -~]*[!-~])?$/.test(v) && folded(v) !== "";
+    if (!isShown) refuse(place, v, `1 to ${longest} ASCII characters that can be printed`);
+    if (["lp relaxation", "relaxation", "optimum", ...Object.keys(family.scopes ?? {})].includes(folded(v))) refuse(place, v, "a name that no row of a table has");
+    return v;
+  },
+});
+
 const runKind = (family) =>
   record({
     family: text,
     instance_sha256: text,
-    policy: text,
+    policy: rowName(family),
     information: oneOf("after", "before", "local"),
     seed: whole(),
     schedule: family.schedule,
@@ -103,6 +118,8 @@ function checkFile(file) {
   const found = read.map(([place, part, scope]) => ("policy" in part ? checkRun(family, instance, part, place) : checkOptimum(family, instance, part, place, scope)));
   const outside = content.has("schedules") ? content.get("schedules") : new Map();
   need(outside instanceof Map, '"schedules" is no object');
+  const names = [...read.filter(([, part]) => "policy" in part).map(([, part]) => part.policy), ...[...outside.keys()].map((name) => rowName(family).read(name, "schedules"))];
+  need(new Set(names.map(folded)).size === names.length, "two rows have one name");
   for (const [name, raw] of outside) {
     const schedule = family.schedule.read(raw, `schedules.${name}`);
     const verdict = family.judge(instance, schedule, { unfinished: false });
@@ -141,6 +158,7 @@ function checkOptimum(family, instance, stated, place, scope) {
   const complaints = foreign(instance, stated);
   const scopes = family.scopes ?? {};
   if (hasName(scopes, scope) && stated.scope !== scope) complaints.push(`it is the reference ${scope}, but its scope is "${stated.scope}"`);
+  if (scope === "relaxation" && (stated.value !== null || stated.schedule !== null)) complaints.push(`it is the reference ${scope}, which has no schedule, but there is one`);
   if (stated.scope && !hasName(scopes, stated.scope)) complaints.push(`the scope is "${stated.scope}"`);
   else {
     if (stated.scope && stated.schedule && !scopes[stated.scope](instance, stated.schedule)) complaints.push(`the schedule is not ${stated.scope}`);
