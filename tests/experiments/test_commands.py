@@ -181,6 +181,17 @@ def test_options_about_one_window_are_refused_with_several(call, more, said):
     assert (status, err.count(said)) == (2, 1)
 
 
+def test_a_family_that_draws_nothing_has_windows_and_no_seeds(call):
+    words = ("ratio", "sample", "--family", "rigid", "--jobs", 6, "--work-limit", 50, "-p", "fcfs")
+    status, _, err = call(*words, "--seeds", 3)
+    assert status == 2
+    assert "draws nothing of it, so that all 3 instances would be the same; expected --win" in err
+    status, out, err = call(*words, "--windows", 3, "--json")
+    assert status == 0, err
+    (mine,) = json.loads(out)["statistics"]["summaries"]
+    assert (mine["instances"], mine["errors"], mine["drawn"]) == (3, 0, False)
+
+
 def test_windows_of_too_few_jobs_are_refused(call):
     status, _, err = call("ratio", "sample", "--windows", 5, "-q")
     assert status == 2

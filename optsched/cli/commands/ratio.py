@@ -140,6 +140,11 @@ def ratio(
         how = {"sealed": sandbox, "decision_limit": decision_limit}
         policies = [{"name": name, **how} for name in requested]
         block = {"family": instance.family, **drawn(source, window, seeds, windows)}
+        if seeds is not None and "trace" in block and not getattr(instance, "drawn", True):
+            raise InputError(
+                f"{source}: family {instance.family} draws nothing of it, so that all {seeds} "
+                f"instances would be the same; expected --windows {seeds}"
+            )
         if seeds is not None and is_named_in_file(str(source)):
             block |= {"family": str(source), "seeds": [*range(seed, seed + seeds)]}
             block |= {} if preset is None else {"preset": preset}
