@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import threading
 from dataclasses import replace
 from itertools import count
 
@@ -10,7 +12,7 @@ import pytest
 from independent.oasis import FILES, load, optimum, random_instance, schedule
 from patience import LONG, until
 
-from optsched import InputError, Optimum, Run, simulate, solve
+from optsched import InputError, Optimum, Run, compare, simulate, solve
 from optsched.core.optimum import settle
 from optsched.engine.interval import Interval
 from optsched.engine.progress import Progress
@@ -405,3 +407,36 @@ def test_cross_check_evaluates_the_certificate_that_there_is(method):
     found = solve(OasisInstance.model_validate(content), method=method, check="cross-checked")
     assert (found.value, found.bound) == (0, 0)
     assert (found.status, found.bound_level) == (Status.OPTIMAL, Level.CERTIFIED)
+
+
+def test_display_ends_with_what_was_found(capsys):
+    inst, _, _ = reference()
+    assert "optimal" in str(found := solve(inst, display=True))
+    said = capsys.readouterr()
+    assert said.err.splitlines()[-1] == str(found)
+    assert not said.out
+    compare(inst, ["fifo"], display=True, work_limit=0)
+    assert capsys.readouterr().err.startswith("oasis: ")
+    solve(inst)
+    assert not capsys.readouterr().err
+
+
+def test_display_shows_both_sides_next_to_a_further_observer(monkeypatch):
+    shown, seen, lines = [], threading.Event(), []
+
+    def note(_, line):
+        lines.append(line)
+        if "gap" in line:
+            seen.set()
+
+    def wait(progress):
+        shown.append(progress.bound)
+        seen.wait(LONG)
+
+    monkeypatch.setattr("optsched.core.display.PATIENCE", 0.0)
+    monkeypatch.setattr("optsched.core.display.PERIOD", 0.01)
+    monkeypatch.setattr("optsched.core.display.Ticker.print", note)
+    solve(reference()[0], display=True, watch=wait)
+    assert shown
+    assert seen.is_set()
+    assert any(re.match(r"solving oasis: incumbent .*, bound .*, gap ", line) for line in lines)

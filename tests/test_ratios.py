@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from html import escape
 
 import pytest
 from forging import written as optimum
@@ -13,6 +14,7 @@ from independent.oasis import FILES, load, schedule
 from pydantic import ValidationError
 
 from optsched.core import Ratio, RatioReport, compare, mean_ratio
+from optsched.experiments.ratios_by_policy import COLUMNS
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
 from optsched.problem import InputError, Level, Status, get_family
@@ -221,3 +223,48 @@ def test_unknown_policy(small):
 def test_unknown_option_before_any_policy_runs(small):
     with pytest.raises(TypeError, match="unexpected keyword argument 'time'"):
         compare(small, ["nobody"], time=3)
+
+
+def test_a_table_has_the_numbers_of_the_rows(small):
+    own = OasisSchedule(jobs=(None,) * len(small.jobs))
+    report = compare(
+        small,
+        POLICIES,
+        optimum=optimum(small, value=1e3, bound=2e3),
+        schedule={"<b>R&D</b>": own},
+    )
+    table = report.table()
+    assert table["policy"].tolist() == [*POLICIES, "<b>R&D</b>"]
+    for row, (_, cells) in zip(report.policies, table.iterrows(), strict=True):
+        assert cells["value"] == row.value
+        assert (cells["ratio_low"], cells["ratio_high"]) == (row.ratio.low, row.ratio.high)
+        assert cells["completed"] == row.completed
+        assert cells["information"] == row.information
+    assert table["seconds"].notna().tolist() == [True, True, False]  # nobody ran the schedule
+    assert table["guarantee"].isna().all()
+    shared = {"policy", "value", "ratio_low", "ratio_high", "seconds"}
+    assert shared <= {*table.columns} & {*COLUMNS}  # names as in the table of a campaign
+
+
+def test_a_table_has_the_columns_of_further_references():
+    dmlrs = get_family("dmlrs").generate("small", seed=5)
+    both = compare(dmlrs, ["fifo"], reference="both", work_limit=500).table()
+    assert 1 <= both["ratio_low"][0] <= both["ratio_to_lp"][0]
+    bipartite = get_family("bipartite").generate("small", seed=1)
+    report = compare(bipartite, ["fairness"], work_limit=500)
+    (row,), table = report.policies, report.table()
+    assert row.regret
+    for name, regret in row.regret.items():
+        assert table[f"regret_to_{name}_low"][0] == regret.low
+
+
+def test_notebooks_show_a_report_with_names_escaped(small):
+    name = "<b>" + "R&D-" * 20
+    own = OasisSchedule(jobs=(None,) * len(small.jobs))
+    report = compare(small, ["drf"], optimum=optimum(small), schedule={name: own})
+    page = report._repr_html_()
+    assert f"<td>{escape(name)}</td>" in page  # whole
+    assert "<b>" not in page
+    assert page.startswith(report.optimum._repr_html_())
+    odd = report.optimum.model_copy(update={"scope": "<b>"})
+    assert odd._repr_html_() == f"<p>{escape(str(odd))}</p>"

@@ -363,12 +363,3 @@ def test_versions_of_what_is_installed():
     found = provenance.solver_versions()
     assert found["highspy"] == metadata.version("highspy")
     assert {"highspy", "ortools", "clarabel", "cvxpy", "pyomo"} <= found.keys()
-
-
-def test_a_ray_is_one_that_is_at_hand():
-    h = solvers.highs()
-    solvers.load(h, [0.0, 0.0], [[1.0, 1.0]], [3.0], [INF], [0.0, 0.0], [1.0, 1.0])
-    assert solvers.ray(h) is None  # or else HiGHS solves the program, without a limit
-    h.setOptionValue("presolve", "off")
-    solvers.rerun(h)
-    assert np.array_equal(np.sign(solvers.ray(h)), [1])

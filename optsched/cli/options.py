@@ -136,7 +136,11 @@ WINDOW = {
         str | None, _window("Length of a slot: 90s, 15min, 1h (default), ...", "--slot-length")
     ],
     "start": Annotated[
-        str | None, _window("Where the window begins: 0 (default), 30d, a date, or #500 (a job).")
+        str | None,
+        _window(
+            "Where the window begins: 0 (default), 30d, a date, #500 (a job), or 3/20 (third of "
+            "twenty parts)."
+        ),
     ],
     "load": Annotated[
         float | None,
@@ -236,6 +240,13 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         if given.get("output") is not None:
             writable(given["output"])  # or else nobody need begin
         text = {name: given.pop(name) for name in WINDOW}
+        if given.get("windows") is not None:  # the first one stands for all
+            for name in ("start", "draw_seed"):
+                if text[name] is not None:
+                    raise InputError(
+                        f"{option_name(name)} is about one window, expected it without --windows"
+                    )
+            text["start"] = f"1/{given['windows']}"
         profiles = text.pop("profile")
         window = Window(**text, profiles=tuple(profiles) if profiles else None)
         for name, value in (("source", source), ("window", window), ("preset", preset)):

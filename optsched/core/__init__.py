@@ -3,10 +3,11 @@
 from optsched.base import renamed_names
 from optsched.core.inputs import is_instance, open_input, recorded
 from optsched.core.intervals import MeanRatio, mean_ratio
-from optsched.core.optimum import Optimum, SolveOptions, Start, relax, shown_gap, solve
+from optsched.core.optimum import Optimum, SolveOptions, Start, relax, solve
 from optsched.core.ratios import Against, compare
 from optsched.core.reports import Failed, Judged, Ratio, RatioReport, meaning, measure_of, quotient
 from optsched.core.simulation import Run, simulate
+from optsched.engine.interval import shown_gap
 from optsched.policies.loader import turns
 
 __all__ = [

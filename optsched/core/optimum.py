@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
+from html import escape
 from itertools import pairwise
 from typing import Any, TypeAlias, TypedDict
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
 from optsched.base import renamed_arguments, renamed_names
-from optsched.engine.interval import CLOSED, Interval
+from optsched.core.display import Ticker
+from optsched.engine.interval import CLOSED, Interval, shown_gap
 from optsched.engine.known import Known, begin, scope_of
 from optsched.engine.progress import HistoryPoint, Progress
 from optsched.numbers.arrays import Ints
@@ -120,6 +122,10 @@ class Optimum(Frozen):
     def __repr__(self) -> str:
         return f"<Optimum {self}>"
 
+    def _repr_html_(self) -> str:
+        """Return the sentence as a notebook shows it."""
+        return f"<p>{escape(str(self))}</p>"
+
     def __str__(self) -> str:
         best = f"the best {self.scope} schedule: " if self.scope else ""
         found = f"{self.family}: {best}{self._found()}, after {self.seconds:.1f} s"
@@ -150,19 +156,6 @@ class Optimum(Frozen):
         return found
 
 
-def shown_gap(gap: float | None) -> str:
-    """Write a gap; a relative one has no meaning at a value of 0.
-
-    >>> shown_gap(0.012), shown_gap(None), shown_gap(3e15), shown_gap(float("inf"))
-    ('1.20%', 'unknown', 'above 1000%', 'infinite')
-    """
-    if gap is None:
-        return "unknown"
-    if math.isinf(gap):
-        return "infinite"
-    return f"{gap:.2%}" if gap <= 10 else "above 1000%"
-
-
 Start: TypeAlias = Schedule | Optimum | Known
 """What a search may start from; an optimum brings its schedule and its certificate."""
 
@@ -178,6 +171,7 @@ class SolveOptions(TypedDict, total=False):
     gap: float
     threads: int
     watch: Callable[[Progress], None] | None
+    display: bool
 
 
 __getattr__ = renamed_names(__name__, Search="SolveOptions")
@@ -185,7 +179,7 @@ __getattr__ = renamed_names(__name__, Search="SolveOptions")
 
 @renamed_arguments(effort="work_limit")
 @interrupts.remembered()
-def solve(
+def solve(  # noqa: PLR0913 - one option each
     instance: Instance,
     *,
     method: str = "auto",
@@ -197,6 +191,7 @@ def solve(
     check: Level | str = Level.CERTIFIED,
     start: Start | Sequence[Start] = (),
     watch: Callable[[Progress], None] | None = None,
+    display: bool = False,
 ) -> Optimum:
     """Compute the offline optimum, or bounds on it.
 
@@ -230,6 +225,9 @@ def solve(
         search begins with the best schedule and the best bound, and looks for what is better.
     watch : callable, optional
         Called with the :class:`optsched.engine.progress.Progress` whenever something changes.
+    display : bool
+        Show incumbent, bound, gap and time on stderr, as the command does: a live line on a
+        terminal, in a notebook or file a line every ten seconds; at the end, what was found.
 
     Returns
     -------
@@ -264,6 +262,8 @@ def solve(
         )
     if work_limit is not None:
         threads = 1  # who of several comes first depends on the load
+    ticker = Ticker(f"solving {family.name}", watch) if display else None
+    watch = watch if ticker is None else ticker.watch
     progress = Progress(
         family, instance, gap=gap, time_limit=time_limit, units=work_limit, watch=watch
     )
@@ -288,13 +288,16 @@ def solve(
     found = None
     # Linear algebra with several threads waits for cores that others use, and sums depend on their
     # number. Some builds of OpenBLAS ignore a limit that is set outside of the calling thread.
-    with blas.one_thread(), suppress(KeyboardInterrupt):
+    with blas.one_thread(), suppress(KeyboardInterrupt), ticker or nullcontext():
         found = supervised(search, progress.budget.overdue, patience=0.0)
     if found is None:
         progress.abandon()
         so_far, proved = progress.so_far()
         found = settle(so_far, level if proved is Level.CERTIFIED else proved, method)
-    return found.model_copy(update={"seconds": progress.budget.elapsed()})
+    found = found.model_copy(update={"seconds": progress.budget.elapsed()})
+    if ticker is not None:
+        ticker.print(str(found))
+    return found
 
 
 def relax(instance: Instance, *, time_limit: float | None = None, threads: int = 1) -> Optimum:

@@ -87,8 +87,8 @@ def compare(
         Called with what is known for good: every run or failure, and the optimum. Policies run in
         the order of :func:`optsched.core.turns`.
     **search
-        ``method``, ``time_limit``, ``work_limit``, ``gap``, ``threads``, ``start``, ``watch``:
-        see :func:`optsched.solve`.
+        ``method``, ``time_limit``, ``work_limit``, ``gap``, ``threads``, ``start``, ``watch``,
+        ``display``: see :func:`optsched.solve`.
 
     Returns
     -------

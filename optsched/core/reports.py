@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -34,6 +34,9 @@ from optsched.problem import (
     Status,
     Verdict,
 )
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 LOAD, PARALLEL = "offered load", "jobs with more than one worker"  # facts that families describe
 TELLING = 1.02  # best trivial ratio from which an instance can tell policies apart
@@ -260,6 +263,41 @@ class RatioReport(Frozen):
     def schedules(self) -> dict[str, Schedule]:
         """Return the schedule behind each row, by its name."""
         return {run.policy: run.schedule for run in self.runs} | self.outside
+
+    def table(self) -> DataFrame:
+        """Return a row per policy, with numbers for what the printed table shows.
+
+        Columns that `Campaign.table` also has bear the same names: ``ratio_low`` and ``ratio_high``
+        are the ends of the ratio, ``seconds`` is the time of all decisions and
+        ``max_seconds`` that of the slowest one. ``obeys`` is False where the printed table has an
+        asterisk. Numbers that are not known are NaN.
+        """
+        from pandas import DataFrame
+
+        lp, rows = RELAXATION in self.references, []
+        for row in self.policies:
+            cells: dict[str, Any] = {"policy": row.name, "obeys": row.obeys, "value": row.value}
+            cells |= {} if self.facts.jobs is None else {"completed": row.completed}
+            cells |= {"ratio_low": row.ratio.low, "ratio_high": row.ratio.high}
+            cells |= {"ratio_to_lp": row.to_relaxation} if lp else {}
+            for name, regret in row.regret.items():
+                cells[f"regret_to_{name}_low"] = regret.low
+                cells[f"regret_to_{name}_high"] = regret.high
+            cells |= {
+                "guarantee": row.ratio.guarantee,
+                "seconds": row.seconds,
+                "max_seconds": row.slowest,
+                "decision_limit": row.decision_limit,
+            }
+            numbers = {n: math.nan if x is None else x for n, x in cells.items()}
+            words = {"information": ", ".join([row.information, *row.own]), "sealed": row.seal}
+            rows.append(numbers | words)
+        return DataFrame(rows)
+
+    def _repr_html_(self) -> str:
+        """Return the optimum and the table as a notebook shows them."""
+        table = self.table().to_html(index=False, na_rep="", float_format="{:.6g}".format)
+        return f"{self.optimum._repr_html_()}\n{table}"
 
     def __repr__(self) -> str:
         rows = ", ".join(f"{row.name} {row.ratio.ends}" for row in self.policies)

@@ -317,7 +317,7 @@ def empty(lower: Bounds, upper: Bounds) -> bool:
 
 def from_below(program: Exact, bound: Fraction) -> float:
     """Return the bound of a minimization as a float of the problem's own sense, safely rounded."""
-    return -program.sign * float_above(-bound) + 0.0  # no -0
+    return -program.sign * float_above(-bound)
 
 
 def leaves(program: Exact, tree: Tree) -> Iterator[tuple[int, Leaf, Bounds, Bounds]]:

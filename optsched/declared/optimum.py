@@ -168,30 +168,27 @@ class _Linear:
 
     def solve(self, progress: Progress | None = None) -> tuple[str, Floats | None]:
         """Solve it as it stands; without presolve where that hides why there is no solution."""
-        self._run(progress)
-        if progress is not None and not self.arrays.integer.any():
-            progress.said = progress.said or claim_of(self.h, self.scale)
+        if progress is None:
+            rerun(self.h)
+        else:
+            run(self.h, stop=progress.called_off, effort=progress.limits()["effort"])
+            if not self.arrays.integer.any():
+                progress.said = progress.said or claim_of(self.h, self.scale)
         status = lp_status(self.h)
         if status in ("infeasible", "unbounded", "unknown") and self.h.getNumCol() != 0:
             self.h.setOptionValue("presolve", "off")
             self.h.clearSolver()
-            self._run(progress)
+            rerun(self.h)
             status = lp_status(self.h)
         if status == "unknown":  # cuts of many digits can be beyond the simplex method
             self._tolerate(1e-7)
-            self._run(progress)
+            rerun(self.h)
             self._tolerate(1e-9)
             status = lp_status(self.h)
         x = None
         if status == "optimal":
             x = np.array(self.h.getSolution().col_value, dtype=float)
         return status, x
-
-    def _run(self, progress: Progress | None) -> None:
-        if progress is None:
-            rerun(self.h)
-        else:
-            run(self.h, stop=progress.called_off, effort=progress.limits()["effort"])
 
     def _tolerate(self, tolerance: float) -> None:
         for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):

@@ -122,3 +122,16 @@ def relative(value: float, other: float) -> float:
     if value == 0 or math.isinf(value) or math.isinf(other):
         return math.inf
     return abs(other / value - 1)
+
+
+def shown_gap(gap: float | None) -> str:
+    """Write a gap; a relative one has no meaning at a value of 0.
+
+    >>> shown_gap(0.012), shown_gap(None), shown_gap(3e15), shown_gap(float("inf"))
+    ('1.20%', 'unknown', 'above 1000%', 'infinite')
+    """
+    if gap is None:
+        return "unknown"
+    if math.isinf(gap):
+        return "infinite"
+    return f"{gap:.2%}" if gap <= 10 else "above 1000%"

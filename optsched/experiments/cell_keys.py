@@ -39,6 +39,7 @@ from optsched.process import messages
 
 KEY = 16  # bytes of a key
 FILES = ("machines", "profiles", "shapes")  # fields of Window that name files
+WINDOWS = "windows"  # among the parameters of a trace: into how many parts it is divided
 Content = dict[str, Any]
 
 
@@ -115,6 +116,11 @@ class Source:
         words = [self.family, self.pattern or self.trace or self.parameters.get("preset")]
         return " ".join([*filter(None, words), *(f"{k}={_short(v)}" for k, v in data.items())])
 
+    @property
+    def windows(self) -> int | None:
+        """Into how many parts the trace is divided; the seed of an instance is its part, from 1."""
+        return None if self.trace is None else self.parameters.get(WINDOWS)
+
     def _files(self) -> Iterator[tuple[str, str]]:
         for name in FILES:
             found = self.parameters.get(name)
@@ -161,11 +167,13 @@ class Source:
             if not isinstance(file, str):
                 raise InputError(f"{self.family}: {name} is {file!r}, expected the name of a file")
         for name in self.parameters:
-            if name not in known:
+            if name not in known and (self.windows is None or name != WINDOWS):
                 raise InputError(
                     f"{self.family}: unknown parameter {name!r}, "
                     f"expected one of: {', '.join(known)}"
                 )
+        if self.windows is not None:
+            self.make(seed)  # the first window has no more jobs than any other
 
     def make(self, seed: int, *, code: bool = False) -> Instance:
         """Return the instance of a seed.
@@ -191,6 +199,8 @@ class Source:
         given = {name: tuples(value) for name, value in self.parameters.items()}
         if self.trace is None:
             return get_family(self.family).generate(**given, seed=seed)
+        if self.windows is not None:
+            given["start"] = f"{seed}/{given.pop(WINDOWS)}"
         folder = Path(self.folder)
         for name in FILES:
             if name in given:
@@ -209,6 +219,8 @@ class Source:
 
     def drawn_by(self, seed: int) -> str:
         """Report which instance of the source a seed stands for: a file has a name."""
+        if self.windows is not None:
+            return f"window {seed}/{self.windows}"
         return self.file(seed) or f"seed {seed}"
 
     def _read(self, seed: int) -> Instance:

@@ -21,6 +21,7 @@ from pydantic import (
 
 from optsched.engine.interval import CLOSED
 from optsched.experiments.cell_keys import (
+    WINDOWS,
     Case,
     Contender,
     Reference,
@@ -122,6 +123,9 @@ class Instances(Frozen):
     preset: str | None = None
     trace: str | None = Field(default=None, description="a file, or the word sample")
     files: str | None = Field(default=None, description="instance files, such as mine/*.json")
+    windows: int | None = Field(
+        default=None, ge=2, le=100_000, description="disjoint parts of the trace, an instance each"
+    )
     seeds: Seeds = (0,)
     parameters: JsonTable = Field(default={})
     grid: Axes = Field(default={})
@@ -147,6 +151,13 @@ class Instances(Frozen):
         for name in ("seed", "draw_seed"):
             if name in self.parameters or name in self.grid:
                 raise ValueError(f"{name} is no parameter here, expected it in seeds")
+        if self.trace is not None and WINDOWS in {*self.parameters, *self.grid}:
+            raise ValueError("windows is no parameter here, expected it next to trace")
+        if self.windows is not None:
+            if self.trace is None:
+                raise ValueError("windows are parts of a trace, expected a trace")
+            if self.seeds != (0,) or "start" in {*self.parameters, *self.grid}:
+                raise ValueError("windows have starts and seeds of their own, expected none")
         return self
 
     def named(self, folder: Path) -> list[str]:
@@ -173,7 +184,9 @@ class Instances(Frozen):
         return names
 
     def numbers(self, digests: Mapping[str, str]) -> tuple[int, ...]:
-        """Return the seeds; of a file, a number of what is in it."""
+        """Return the seeds; of a file, a number of what is in it; of a window, its place from 1."""
+        if self.windows is not None:
+            return tuple(range(1, self.windows + 1))
         if self.files is None:
             return self.seeds
         return tuple(number_of(digests[name]) for name in matching(self.files, digests))
@@ -183,7 +196,8 @@ class Instances(Frozen):
         if self.files is not None:
             yield Source(self.family, {}, None, folder, digests, self.files)
             return
-        fixed = self.parameters if self.preset is None else {"preset": self.preset}
+        fixed: JsonTable = {} if self.preset is None else {"preset": self.preset}
+        fixed |= {} if self.windows is None else {WINDOWS: self.windows}
         for point in grid(self.grid):
             given = {**fixed, **self.parameters, **point}
             if self.trace is None and "preset" not in given:

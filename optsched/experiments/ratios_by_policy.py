@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from optsched.core import quotient
-from optsched.experiments.cell_keys import Reference, contender_of, source_of
+from optsched.experiments.cell_keys import WINDOWS, Reference, contender_of, source_of
 from optsched.experiments.store import LEVELS, CellState, Store
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import RELAXATION, Family, get_family
@@ -160,6 +160,12 @@ def rate(cells: Cells) -> PolicyRatios:
     return PolicyRatios(best, low, np.where(np.isnan(low), math.nan, np.maximum(low, ends)))
 
 
+def _is_one_window(source: str) -> bool:
+    """Return whether all instances of a source, as it is stored, are the same part of a trace."""
+    window = json.loads(source).get("window")
+    return window is not None and WINDOWS not in window
+
+
 def is_relaxation(reference: str) -> bool:
     """Return whether a reference, as it is stored, is the relaxation."""
     return bool(json.loads(reference)["method"] == RELAXATION)
@@ -241,7 +247,7 @@ def _sample(group: str, policy: str, cells: Cells, found: PolicyRatios, inside: 
         errors=int((~has | (status == CellState.ERROR)).sum()),
         nothing=int(zero.sum()),
         least=float(not np.isnan(known[has]).any()),
-        drawn=all("window" in json.loads(source) for source in {cells.cases[c][1] for c in case}),
+        drawn=all(_is_one_window(source) for source in {cells.cases[c][1] for c in case}),
     )
 
 

@@ -406,6 +406,7 @@ def _seeds(plan: Plan) -> Iterator[str]:
         if block.files is not None:
             yield f"{block.family} {block.files}: {len(block.numbers(plan.digests))} files"
             continue
-        first, last, n = block.seeds[0], block.seeds[-1], len(block.seeds)
+        seeds = block.numbers({})
+        first, last, n = seeds[0], seeds[-1], len(seeds)
         source = block.trace or block.preset or "first preset"
         yield f"{block.family} {source}: {n} from {first} to {last}"

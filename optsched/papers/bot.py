@@ -1091,7 +1091,7 @@ def draw_8(rows: Rows) -> Figure:
             f"{UNIT_NAMES[units]},\nthey leave at iteration {leave} (platform {example['seed']})",
             fontsize=9,
         )
-        axis.set_xlabel("iteration (dotted: back, in the paper)")
+        axis.set_xlabel("iteration (they leave at 140; dotted: the paper is back)")
         if leave != LEAVE:
             axis.set_xlabel(f"iteration less {leave - LEAVE}")
     return figure

@@ -335,16 +335,12 @@ def lp_status(h: highspy.Highs) -> Status:
 
 
 def ray(h: highspy.Highs, *, primal: bool = False) -> Floats | None:
-    """Return a ray of the last linear program, None if HiGHS has none at hand.
-
-    HiGHS would solve the program again to find one, without a limit.
+    """Return a ray of the last linear program, None if HiGHS has none.
 
     By default weights of the rows that show that nothing is feasible, of either sign; of an
     unbounded program, with ``primal``, a direction of the columns.
     """
     known: Any = h  # its types know nothing of rays
-    if not (known.getPrimalRayExist() if primal else known.getDualRayExist())[1]:
-        return None
     _, there, found = known.getPrimalRay() if primal else known.getDualRay()
     return floats(found) if there else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ MOST_MACHINES = 100_000
 MOST_WORK = 2**40  # worker-slots of one job
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 HOUR = 3600.0
+PART = re.compile(r"(\d{1,9})/(\d{1,9})")  # K/N: part K of N of a trace
 SLOTS = (60, 300, 900, 1800, HOUR, *(HOUR * h for h in (2, 4, 8, 24, 48, 96, 168, 336, 672)))
 ENOUGH = 0.8  # share of the jobs that can finish, in slots of a sensible length
 NEAR = 0.7  # of the load that was requested: one machine more or less may be as far off
@@ -37,7 +39,9 @@ def take_window(table: pd.DataFrame, jobs: int, start: float | str, min_tasks: i
     jobs, min_tasks : int
     start : float or str
         Seconds from the start of the trace, ``"30d"``, a date (if the trace has dates), or
-        ``"#500"``, the 500th job (of those that are taken) in the order of submission.
+        ``"#500"``, the 500th job (of those that are taken) in the order of submission. ``"3/20"``
+        is the third of twenty disjoint parts of the same number of jobs, give or take one, and no
+        window leaves its part.
 
     Raises
     ------
@@ -49,14 +53,16 @@ def take_window(table: pd.DataFrame, jobs: int, start: float | str, min_tasks: i
     if len(window) < jobs:
         raise InputError(
             f"from start {start} on the trace has {len(window)} jobs of at least {min_tasks} "
-            f"tasks, expected {jobs}; {or_fewer(len(window))}"
+            f"tasks, expected {jobs}; {or_fewer(len(window), start)}"
         )
     return window
 
 
-def or_fewer(there: int) -> str:
-    """Report what to do where a list has fewer jobs than requested."""
+def or_fewer(there: int, start: float | str) -> str:
+    """Report what to do where a list, or its part, has fewer jobs than requested."""
     fewer = f"take fewer (--jobs {there})" if there else "take fewer (--jobs)"
+    if PART.fullmatch(str(start).strip()):
+        return f"{fewer} or divide the trace into fewer parts"
     return f"{fewer} or start earlier, if there are earlier ones"
 
 
@@ -77,6 +83,8 @@ def from_start(
         )
     taken, date = table[table["tasks"] >= min_tasks], table.attrs.get("start")
     text = str(start).strip()
+    if part := PART.fullmatch(text):
+        return _part(taken, int(part[1]), int(part[2]), min_tasks), 0, None
     try:
         if text.startswith("#"):
             if int(text[1:]) < 0:
@@ -87,10 +95,23 @@ def from_start(
         raise InputError(
             f"start is {text!r}, expected seconds from the start of the trace, a time such as 30d "
             f"or 12h, {'a date such as 2017-10-09 07:00, ' if date is not None else ''}"
-            "or a number of jobs such as #500"
+            "a number of jobs such as #500, or a part such as 3/20"
         ) from None
     submit = taken["submit_seconds"].to_numpy()
     return taken, int(np.searchsorted(submit, when, side="left")), when
+
+
+def _part(taken: pd.DataFrame, k: int, n: int, min_tasks: int) -> pd.DataFrame:
+    """Return part k of n, from 1."""
+    jobs = len(taken)
+    if not 1 <= k <= n:
+        raise InputError(f"start is {k}/{n}, expected a part from 1/{n} to {n}/{n}")
+    if jobs < n:
+        raise InputError(
+            f"start {k}/{n}: the trace has {jobs} jobs of at least {min_tasks} tasks, so that some "
+            f"of {n} windows would have none; expected at most {jobs} windows"
+        )
+    return taken.iloc[(k - 1) * jobs // n : k * jobs // n]
 
 
 def _seconds(text: str, date: pd.Timestamp | None) -> float:

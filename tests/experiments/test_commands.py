@@ -153,6 +153,51 @@ def test_a_ratio_over_seeds_is_a_campaign(call, tmp_path):
     assert {row["instance_seed"] for row in numbers(store)} == {5, 6, 7, 8, 9}
 
 
+def test_a_ratio_over_windows_is_pooled(call, tmp_path):
+    store = tmp_path / "store"
+    words = ("ratio", "sample", "--jobs", 20, "--horizon", 20, "--work-limit", 50, "-p", "rrh")
+    status, out, err = call(*words, "--windows", 5, "--json", "-o", store)
+    assert status == 0, err
+    assert "about the first of 5 windows" in err
+    (mine,) = json.loads(out)["statistics"]["summaries"]
+    assert (mine["policy"], mine["instances"], mine["drawn"]) == ("rrh", 5, False)
+    assert mine["interval"] is not None
+    rows = numbers(store)
+    assert {row["instance_seed"] for row in rows} == {1, 2, 3, 4, 5}
+    assert len({row["instance_sha256"] for row in rows}) == 5
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--seeds", 2), "--seeds and --windows are given, expected one of them"),
+        (("--start", "1h"), "--start is about one window, expected it without --windows"),
+        (("--draw-seed", 1), "--draw-seed is about one window, expected it without --windows"),
+        (("--plot", "x"), "--plot is about one instance, expected it without --seeds or --windows"),
+    ],
+)
+def test_options_about_one_window_are_refused_with_several(call, more, said):
+    status, _, err = call("ratio", "sample", "--jobs", 4, "--horizon", 9, "--windows", 3, *more)
+    assert (status, err.count(said)) == (2, 1)
+
+
+def test_a_family_that_draws_nothing_has_windows_and_no_seeds(call):
+    words = ("ratio", "sample", "--family", "rigid", "--jobs", 6, "--work-limit", 50, "-p", "fcfs")
+    status, _, err = call(*words, "--seeds", 3)
+    assert status == 2
+    assert "draws nothing of it, so that all 3 instances would be the same; expected --win" in err
+    status, out, err = call(*words, "--windows", 3, "--json")
+    assert status == 0, err
+    (mine,) = json.loads(out)["statistics"]["summaries"]
+    assert (mine["instances"], mine["errors"], mine["drawn"]) == (3, 0, False)
+
+
+def test_windows_of_too_few_jobs_are_refused(call):
+    status, _, err = call("ratio", "sample", "--windows", 5, "-q")
+    assert status == 2
+    assert "has 80 jobs of at least 1 tasks, expected 100; take fewer (--jobs 80) or " in err
+
+
 def test_seeds_of_what_is_not_drawn_are_refused(call, tmp_path):
     save_instance(get_family("bot").generate("small", seed=1), tmp_path / "one.json")
     status, _, err = call("ratio", tmp_path / "one.json", "--seeds", 3)

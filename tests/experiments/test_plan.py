@@ -12,10 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from optsched.experiments.cell_keys import Contender, Reference, Source, cells_of, instance_key
+from optsched.core import open_input
+from optsched.experiments.cell_keys import (
+    Contender,
+    Reference,
+    Source,
+    canonical,
+    cells_of,
+    instance_key,
+    source_of,
+)
 from optsched.experiments.plan import difference, make_plan, read_plan, stored_plan
 from optsched.files.format import save_instance
-from optsched.problem import InputError, get_family
+from optsched.problem import InputError, Window, get_family
 
 TOML = """
 [[instances]]
@@ -42,6 +51,9 @@ grid = { among = ["jobs", "all"] }
 [reference]
 time_limit = 5
 """
+
+
+SAMPLE = {"family": "oasis", "trace": "sample"}
 
 
 def plan(**changes):
@@ -164,6 +176,22 @@ def test_windows_of_the_sample_become_instances():
     assert made[0].digest() != made[1].digest()
 
 
+def test_windows_of_a_trace_are_the_instances_of_one_source():
+    block = {"family": "oasis", "trace": "sample", "windows": 4}
+    block |= {"parameters": {"jobs": 5, "slots": 5}}
+    made = make_plan({"instances": [block]}, Path())
+    cases = [*made.cases()]
+    assert [case.seed for case in cases] == [1, 2, 3, 4]
+    assert [case.source.drawn_by(case.seed) for case in cases] == [f"window {k}/4" for k in "1234"]
+    assert {case.source.label for case in cases} == {"oasis sample windows=4 jobs=5 slots=5"}
+    _, label = source_of(canonical(cases[0].source.content))
+    assert label == "oasis sample jobs=5 slots=5 windows=4"
+    places = [Window(start=f"#{k}", jobs=5, slots=5, draw_seed=1 + k // 100) for k in (0, 100)]
+    alone = [open_input(Path("sample"), "oasis", window).digest() for window in places]
+    assert [case.source.make(case.seed).digest() for case in cases[:2]] == alone
+    assert stored_plan(made.model_dump_json(), Path("store")).keys() == made.keys()
+
+
 def test_a_stored_plan_is_the_plan():
     assert stored_plan(plan().model_dump_json(), Path("store")).keys() == plan().keys()
 
@@ -258,6 +286,19 @@ def test_instance_files_of_another_family_are_refused(tmp_path):
             {"instances": [{"family": "oasis", "trace": "sample", "parameters": {"machines": 3}}]},
             "machines is 3, expected the name of a file",
         ),
+        ({"instances": [{"family": "bot", "windows": 2}]}, "windows are parts of a trace"),
+        ({"instances": [SAMPLE | {"windows": 1}]}, "instances.0.windows"),
+        ({"instances": [SAMPLE | {"windows": 2, "seeds": 2}]}, "starts and seeds of their own"),
+        (
+            {"instances": [SAMPLE | {"windows": 2, "grid": {"start": ["0"]}}]},
+            "starts and seeds of their own",
+        ),
+        (
+            {"instances": [SAMPLE | {"parameters": {"windows": 2}}]},
+            "windows is no parameter here, expected it next to trace",
+        ),
+        ({"instances": [SAMPLE | {"windows": 5}]}, "has 80 jobs of at least 1 tasks, expected 100"),
+        ({"instances": [SAMPLE | {"windows": 401}]}, "expected at most 400 windows"),
         ({"policies": [{"name": "exec:x", "parameters": {"a": 1}}]}, "exec:x is sealed"),
         ({"instances": [{"family": "oasis", "trace": "no.csv"}]}, "no.csv: cannot be read"),
         (

@@ -282,8 +282,8 @@ for command in (run, resume, status, verify, merge, export):
     commands.command(help=paragraphs(command))(command)
 
 
-def drawn(source: Path, window: Window, seeds: int) -> dict[str, Any]:
-    """Return the instances of a trace that this many seeds draw, as a plan does.
+def drawn(source: Path, window: Window, seeds: int | None, windows: int | None) -> dict[str, Any]:
+    """Return the instances of a trace that seeds draw, or its windows, as a plan does.
 
     Raises
     ------
@@ -301,9 +301,13 @@ def drawn(source: Path, window: Window, seeds: int) -> dict[str, Any]:
         )
     content = {field.name: getattr(window, field.name) for field in fields(window)}
     first = content.pop("draw_seed") or 0
-    return {
+    if seeds is None:
+        del content["start"]
+        which: dict[str, Any] = {"windows": windows}
+    else:
+        which = {"seeds": list(range(first, first + seeds))}
+    return which | {
         "trace": str(source),
-        "seeds": list(range(first, first + seeds)),
         "parameters": {name: _plain(value) for name, value in content.items() if value is not None},
     }
 

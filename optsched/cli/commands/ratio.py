@@ -90,6 +90,15 @@ def ratio(
             "attributes. Prints means and confidence intervals.",
         ),
     ] = None,
+    windows: Annotated[
+        int | None,
+        typer.Option(
+            min=2,
+            max=MOST,
+            help="Number of disjoint windows of the trace, of --jobs jobs each. Prints means and "
+            "confidence intervals.",
+        ),
+    ] = None,
     sandbox: Sandboxed = False,
     decision_limit: DecisionLimit = None,
     statistics: Statistics = None,
@@ -107,24 +116,36 @@ def ratio(
 
     `--seeds 20` runs a campaign over 20 instances; `-o` saves its result store. For a trace, seeds
     vary only attributes missing from the trace, so confidence intervals reflect only that
-    randomness.
+    randomness. `--windows 20` takes `--jobs` jobs from each of 20 parts of the trace instead, so
+    intervals also reflect how the workload varies.
 
     Example:  optsched ratio jobs.csv --machines machines.csv --time-limit 120 --plot pictures
     """
-    if seeds is not None:
+    if seeds is not None or windows is not None:
         from optsched.cli.commands.campaign import drawn, ratio_over_seeds
 
+        if seeds is not None and windows is not None:
+            raise InputError("--seeds and --windows are given, expected one of them")
+        if windows is not None:
+            messages.remark(f"remarks are about the first of {windows} windows")
         alone = {"schedule": schedule, "optimum": optimum, "start-from": start_from, "plot": plot}
         for option, given in alone.items():
             if given is not None:
-                raise InputError(f"--{option} is about one instance, expected it without --seeds")
+                raise InputError(
+                    f"--{option} is about one instance, expected it without --seeds or --windows"
+                )
         search = {"method": method, "gap": gap, "seed": seed}
         search |= {"time_limit": time_limit, "work_limit": work_limit}
         requested = policy or family_of(instance).compared
         how = {"sealed": sandbox, "decision_limit": decision_limit}
         policies = [{"name": name, **how} for name in requested]
-        block = {"family": instance.family, **drawn(source, window, seeds)}
-        if is_named_in_file(str(source)):
+        block = {"family": instance.family, **drawn(source, window, seeds, windows)}
+        if seeds is not None and "trace" in block and not getattr(instance, "drawn", True):
+            raise InputError(
+                f"{source}: family {instance.family} draws nothing of it, so that all {seeds} "
+                f"instances would be the same; expected --windows {seeds}"
+            )
+        if seeds is not None and is_named_in_file(str(source)):
             block |= {"family": str(source), "seeds": [*range(seed, seed + seeds)]}
             block |= {} if preset is None else {"preset": preset}
         blocks = [] if reference is Against.RELAXATION else [block]

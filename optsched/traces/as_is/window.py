@@ -150,7 +150,7 @@ def as_it_is(
     elif len(window) < (jobs or USUAL):
         raise InputError(
             f"from start {start} on the trace has {len(window)} jobs of at least {min_tasks} "
-            f"tasks, expected {jobs or USUAL}; name --horizon, {or_fewer(len(window))}"
+            f"tasks, expected {jobs or USUAL}; name --horizon, {or_fewer(len(window), start)}"
         )
     if jobs is not None or slots is None:
         window = window.iloc[: jobs or USUAL]

@@ -25,7 +25,9 @@ NAMES = {"gpu": "GPU", "cpu": "core", "memory_gb": "GB"}
 
 def _window(source: Path, window: Window) -> tuple[Tables, pd.DataFrame]:
     chosen = window.settle(
-        "rigid", **{"machines": None, "jobs": 100, "start": "0", "min_tasks": 1, "as_is": True}
+        "rigid",
+        **{"machines": None, "jobs": 100, "start": "0", "min_tasks": 1, "as_is": True},
+        draw_seed=0,  # of a campaign; nothing is drawn
     )
     tables = read_tables(source, chosen["machines"], whole=False)
     return tables, take_window(tables.jobs, chosen["jobs"], chosen["start"], chosen["min_tasks"])
