@@ -284,6 +284,7 @@ def test_a_plan_is_repeated_by_its_text():
             "instances": [
                 {"family": "oasis", "grid": {"jobs": [3, 4]}, "seeds": [1, 5, 6]},
                 {"family": "bot", "preset": "small", "reference": {"time_limit": 0.5}},
+                {"family": "oasis", "trace": "sample", "windows": 4},
             ],
             "policies": [{"name": "fifo", "parameters": {}, "sealed": True}],
             "replications": 3,
