@@ -29,8 +29,8 @@ STATUSES = {
     "hard": f"not closed, a gap of at most {NEARLY:.0%}",
     "open": f"a gap above {NEARLY:.0%}",
 }
-DERIVED = ("status", "value", "bound", "gap", "sha256")
-KEY = ("name", "size", "origin", *DERIVED, "method", "effort")
+KEY = ("name", "size", "origin", "status", "value", "bound", "gap", "sha256", "method", "effort")
+ROUNDED = 1e-3  # how far a feature, of four digits, may be from another machine's
 FILE = "table.csv"
 LARGEST = 1 << 26  # bytes of a table
 MOST_CELLS = 1 << 22  # of a table
@@ -173,9 +173,10 @@ def write_table(library: Library, family: str, rows: Sequence[Row]) -> None:
 
 
 def replace_row(library: Library, family: str, row: Row) -> None:
-    """Put a derived row into the table instead of the one of that name."""
-    listed = [entry for entry in rows_of(library, family) if entry["name"] != row["name"]]
-    write_table(library, family, [*listed, row])
+    """Put a derived row into the table instead of the one of that name; columns stay."""
+    listed = rows_of(library, family)
+    mine = {name: x for name, x in row.items() if name in listed[0]}
+    write_table(library, family, [mine if e["name"] == row["name"] else e for e in listed])
 
 
 def rows_of(library: Library, family: str) -> list[dict[str, str]]:
@@ -189,13 +190,15 @@ def contradictions(derived: Row, listed: Mapping[str, str] | None) -> list[str]:
     if listed is None:
         return [f"{FILE} has no row of it"]
     found = []
-    for name in DERIVED:
-        stated, true = listed[name], derived[name]
+    for name, stated in listed.items():
+        true: Any = derived.get(name)
+        if name == "effort" and true is None:  # an entry need not have it
+            continue
         same = stated == str("" if true is None else true)
         if not same and _is_number(true):
             try:
                 # a gap is a difference: what is left of rounding in it means nothing
-                same = agree(float(stated), float(true), SAME) or (
+                same = agree(float(stated), float(true), SAME if name in KEY else ROUNDED) or (
                     name == "gap" and abs(float(stated) - float(true)) <= SAME
                 )
             except ValueError:

@@ -130,6 +130,11 @@ def verify(
         callback(f"{found.read} of {total} entries, {len(found.damaged)} damaged")
 
     call_all(look, cells, keep=keep, workers=workers)
+    names: dict[str, str] = {}
+    for row in sorted(found.rows, key=lambda row: str(row["name"])):
+        name = names.setdefault(row["sha256"], row["name"])
+        if name != row["name"]:
+            found.complain(row["name"], f"is the same instance as {name}, expected another")
     if tables:
         for family in dict.fromkeys(pack.family for pack in packs):
             _compare(library, family, found, whole=sample == 1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import lzma
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -161,6 +163,33 @@ def test_a_typed_status_and_a_lost_row_are_named(library, old, new, said):
     assert ("oasis-small-drawn-0009" in found.damaged) == (said == "has no row of it")
 
 
+@pytest.mark.parametrize("column", ["size", "origin", "method", "effort", "load"])
+def test_every_column_of_the_table_is_compared(library, column):
+    path = library.folder / "oasis" / "table.csv"
+    rows = list(csv.DictReader(path.open()))
+    rows[1][column] = "4711"
+    with path.open("w", newline="") as f:
+        writer = csv.DictWriter(f, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    found = verify(library).damaged
+    assert [*found] == [NAMES[1]]
+    assert found[NAMES[1]][0].startswith(f"table.csv: {column} is '4711', derived is ")
+
+
+def test_an_entry_that_comes_twice_is_named(library):
+    (pack,) = library.packs
+    pack.write([*(text for _, text in pack.lines()), next(pack.lines())[1]])
+    found = verify(library, tables=False).damaged
+    assert found == {
+        "oasis-small-drawn-0004": [f"is the same instance as {NAMES[0]}, expected another"]
+    }
+
+
+def test_a_library_at_the_root_has_no_page():
+    assert not update_page(Library(Path("/no-such-library")))
+
+
 def test_a_pack_that_is_cut_off_is_named(library):
     (pack,) = library.packs
     pack.path.write_bytes(pack.path.read_bytes()[:-40])
@@ -222,6 +251,7 @@ def test_a_better_schedule_and_bound_are_taken_from_two_files(library, solved, t
     assert taken.better == ("bound",)
     assert (taken.name, taken.after["status"]) == (NAMES[2], "easy")
     found = verify(library)
+    assert found.damaged == {}
     assert found.by_status() == {"easy": 3}
     assert found.accepted
     page = (tmp_path / "docs" / "library.md").read_text()
