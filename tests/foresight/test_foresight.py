@@ -238,11 +238,8 @@ def test_the_command_writes_a_curve_and_its_page(folder, call):
 def test_the_command_reads_instances_and_programs_with_times(call):
     assert call("generate", "battery.py:battery", "--seed", "1", "-o", "one.json")[0] == 0
     assert call("export", "one.json", "-o", "one.mps")[0] == 0
-    hours = range(72)
-    table = [f"x(_{name}({h})_),{h}" for name in ("buy", "sell") for h in hours]
-    Path("times.csv").write_text("\n".join(["name,revealed", *table]))
     curves = []
-    for words in (["one.json"], ["one.mps", "--times", "times.csv"]):
+    for words in (["one.json"], ["one.mps", "--times", "one.times.csv"]):
         status, out, _ = call("foresight", *words, "--windows", "3", "--json")
         assert status == 0
         curves.append(json.loads(out)["values"])
