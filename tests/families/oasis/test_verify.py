@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 from independent.oasis import FILES, load, schedule
 from pydantic import ValidationError
 
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisJob, OasisSchedule
 from optsched.families.oasis.optimum.initial_bounds import empty, trim
-from optsched.families.oasis.verify import verify
+from optsched.families.oasis.verify import MANY, verify
 from optsched.numbers.resources import MachineClass
 
 
@@ -50,7 +52,9 @@ def judge(inst, first=GOOD, second=None, **how):
     return verify(inst, OasisSchedule(jobs=(first, second)), **how)
 
 
-def test_value_by_hand(inst):
+@pytest.mark.parametrize("many", [0, MANY], ids=["at once", "one by one"])
+def test_value_by_hand(inst, many, monkeypatch):
+    monkeypatch.setattr(import_module(verify.__module__), "MANY", many)
     assert inst.work == (2, 2)
     # Job 0 completes in slot 2, one after its arrival: 12 / 2. Job 1 in slot 3: 12 / 4.
     verdict = judge(inst, second=plan([(0, 0, 1), (3, 1, 1)], [(0, 1, 1), (3, 1, 1)]))
@@ -114,7 +118,9 @@ def test_work_beyond_what_is_needed_is_allowed_and_delays_completion(inst):
     ],
     ids=["2", "2-empty", "3", "4", "5", "6", "7", "9", "10", "12", "13"],
 )
-def test_every_kind_of_damage_is_named(inst, damaged, message):
+@pytest.mark.parametrize("many", [0, MANY], ids=["at once", "one by one"])
+def test_every_kind_of_damage_is_named(inst, damaged, message, many, monkeypatch):
+    monkeypatch.setattr(import_module(verify.__module__), "MANY", many)
     verdict = judge(inst, damaged)
     assert not verdict.feasible
     assert verdict.value is None
