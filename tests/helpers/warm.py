@@ -86,7 +86,11 @@ def _become(words: Any, streams: list[int]) -> None:
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
-    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
+    sys.stdin, sys.stdout, sys.stderr = (  # a line is out before the next one, on either stream
+        open(0),  # noqa: SIM115
+        open(1, "w", buffering=1),  # noqa: SIM115
+        open(2, "w", buffering=1),  # noqa: SIM115
+    )
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
