@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+import cvxpy as cp
+import highspy
 import pyomo.environ as pyo
 import pytest
 from damages import damaged, said
@@ -141,7 +143,6 @@ def test_a_solution_file_is_checked_exactly(model, text, status, words):
 
 
 def test_a_solution_file_of_highs_is_read(model):
-    highspy = pytest.importorskip("highspy")
     h = highspy.Highs()
     h.silent()
     h.readModel(str(model))
@@ -174,7 +175,6 @@ def test_models_of_python_are_certified():
     m.gain = pyo.Objective(expr=2 * m.x[0] + 2 * m.x[1] + 3 * m.x[2], sense=pyo.maximize)
     m.room = pyo.Constraint(expr=m.x[0] + m.x[1] + 2 * m.x[2] <= 3)
     assert optsched.certify(m).bound == 5
-    cp = pytest.importorskip("cvxpy", reason="CVXPY is an optional extra")
     x = cp.Variable(2, nonneg=True)
     found = optsched.certify(cp.Problem(cp.Minimize(cp.sum(x)), [x[0] + 2 * x[1] >= 4]))
     assert found.value == pytest.approx(2)
