@@ -245,6 +245,13 @@ class Window:
     draw_seed: int | None = None
     as_is: bool | None = None
 
+    @property
+    def unscaled(self) -> bool:
+        """Whether times and machines stay as recorded: so requested, or machines without a load."""
+        if self.as_is is None:
+            return self.machines is not None and self.load is None and self.shapes is None
+        return self.as_is
+
     def settle(self, family: str, **defaults: Any) -> dict[str, Any]:
         """Return the options that a family knows, with its defaults where nothing was set.
 
@@ -260,7 +267,7 @@ class Window:
         """
         given = {f.name: getattr(self, f.name) for f in fields(self)}
         for name, value in given.items():
-            if value is not None and name not in defaults:
+            if value not in (None, False) and name not in defaults:
                 known = ", ".join(map(option_name, defaults))
                 scaled = " with --no-scaling" if "as_is" in defaults else ""
                 raise InputError(
@@ -318,7 +325,7 @@ class Family:
     open_trace: Callable[[Path, Window], Instance] | None = None  # None: it reads no traces
     # (trace, window, its instance) -> what was really run, and in lines what of it does not fit;
     # None: the trace does not state
-    recorded: Callable[[Path, Window, Any], tuple[Schedule, Sequence[str]] | None] = field(
+    recorded: Callable[[Path, Window, Any], tuple[Schedule | None, Sequence[str]] | None] = field(
         default=lambda _source, _window, _instance: None
     )
     # what the word `sample` stands for: "source", fields of Window

@@ -93,13 +93,13 @@ def recorded(source: Path, window: Window, instance: Instance) -> dict[str, Sche
     with messages.silenced():  # remarks on the list were printed when it became an instance
         found = family.recorded(*_meant(source, family, window), instance)
     if found is None:
-        if window.as_is:
+        if window.unscaled:
             messages.remark(f"{source}: has no recorded starts: {REAL} is not known")
         return {}
     schedule, lines = found
     for line in lines:
         messages.remark(line)
-    return {REAL: schedule}
+    return {} if schedule is None else {REAL: schedule}
 
 
 def _meant(source: Path, family: Family, window: Window) -> tuple[Path, Window]:
@@ -110,6 +110,8 @@ def _meant(source: Path, family: Family, window: Window) -> tuple[Path, Window]:
         raise InputError(f"{SAMPLE}: family {family.name} has none, expected a file")
     paths: dict[str, Any] = {name: _sample(file) for name, file in family.samples.items()}
     source = paths.pop("source")
+    scaled = None if window.machines else False  # a sample is small: its machines are proportions
+    paths |= {"as_is": scaled}
     return source, replace(window, **{n: p for n, p in paths.items() if getattr(window, n) is None})
 
 

@@ -120,8 +120,32 @@ def test_machines_that_are_too_few_for_what_was_recorded(tmp_path):
     window = Window(jobs=3, machines=tmp_path / "m.csv")
     inst = FAMILY.open_trace(tmp_path / "log.swf", window)
     assert inst.total == (5,)
-    with pytest.raises(optsched.InputError, match="recorded schedule used 8 cpu at once, more"):
-        FAMILY.recorded(tmp_path / "log.swf", window, inst)
+    schedule, told = FAMILY.recorded(tmp_path / "log.swf", window, inst)
+    assert schedule is None
+    assert "left out: it used 8 cpu at once, more than the list of machines has (5)" in told[0]
+
+
+def test_all_jobs_of_a_short_log_are_taken_with_their_queues(tmp_path):
+    (tmp_path / "log.swf").write_text(LOG.replace("3 1 1 1 1 -1", "3 1 1 7 -1 -1"))
+    jobs = FAMILY.open_trace(tmp_path / "log.swf", Window()).jobs
+    assert [job.partition for job in jobs] == ["7", "1", "7"]
+    with pytest.raises(optsched.InputError, match="has 3 jobs of at least 1 tasks, expected 4"):
+        FAMILY.open_trace(tmp_path / "log.swf", Window(jobs=4))
+
+
+@pytest.mark.parametrize("weight", ["0.5", "2000000"])
+def test_weights_of_a_list_are_whole(tmp_path, weight):
+    (tmp_path / "jobs.csv").write_text(
+        "submit_seconds,run_seconds,tasks,weight,partition,request_seconds\n"
+        "0,60,1,3,gpu,90\n5,60,1,,debug,\n"
+    )
+    first, second = FAMILY.open_trace(tmp_path / "jobs.csv", Window()).jobs
+    assert (first.weight, first.partition, first.request) == (3, "gpu", 90)
+    assert (second.weight, second.partition, second.request) == (1, "debug", 60)
+    wrong = (tmp_path / "jobs.csv").read_text().replace("1,3,gpu", f"1,{weight},gpu")
+    (tmp_path / "jobs.csv").write_text(wrong)
+    with pytest.raises(optsched.InputError, match=r"job line 2: weight is .*, expected a whole"):
+        FAMILY.open_trace(tmp_path / "jobs.csv", Window())
 
 
 @pytest.mark.parametrize("packed", [False, True])
