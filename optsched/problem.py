@@ -351,6 +351,8 @@ class Family:
     trivial: tuple[str, ...] = ("fifo",)  # policies that need no thought, as far as there are such
     slow: tuple[str, ...] = ()  # policies that take long, and run when the others are done
     on_request: tuple[str, ...] = ()  # policies that run only where they are named
+    # (instance, completion, policy name or None, what it knew) -> further columns of its row
+    columns: Callable[..., Mapping[str, float | str]] | None = None
     references: Mapping[str, str] = field(default_factory=dict)  # next to the optimum -> method
     measure: Callable[[Any, float, float], float] | None = None  # (instance, ALG, OPT); None: ratio
     # (instance, schedule | None, value, certificate | None, bound) -> how far apart the two sides

@@ -114,6 +114,21 @@ def test_a_log_is_taken_as_it_is_and_its_schedule_is_a_row(tmp_path):
     assert FAMILY.verify(inst, schedule).value == pytest.approx((25 + 20 + 9) / 3)
 
 
+def test_tables_have_waiting_times_and_what_policies_know(tmp_path):
+    (tmp_path / "log.swf").write_text(LOG.replace("30 0 4 4", "30 5 4 4"))
+    inst = FAMILY.open_trace(tmp_path / "log.swf", Window())
+    schedule, _ = FAMILY.recorded(tmp_path / "log.swf", Window(), inst)
+    compared = optsched.compare(
+        inst, ["fcfs", "easy", "easy-exact"], outside={"real": schedule}, work_limit=2000
+    )
+    rows = {row.name: row.columns for row in compared.policies}
+    assert [c["run times known"] for c in rows.values()] == ["none", "requested", "exact", "-"]
+    assert rows["real"]["mean wait, h"] == pytest.approx((5 + 13 + 5) / 3 / 3600)
+    assert rows["real"]["mean slowdown"] == pytest.approx((25 / 20 + 20 / 10 + 1) / 3)
+    assert compared.hindsight["mean wait, h"] <= rows["real"]["mean wait, h"]
+    assert compared.table()["mean wait, h"].tolist()[-1] == rows["real"]["mean wait, h"]
+
+
 def test_machines_that_are_too_few_for_what_was_recorded(tmp_path):
     (tmp_path / "log.swf").write_text(LOG)
     (tmp_path / "m.csv").write_text("cpu,memory_gb,gpu,count\n5,1,0,1\n")
