@@ -248,8 +248,9 @@ class Window:
     @property
     def unscaled(self) -> bool:
         """Whether times and machines stay as recorded: so requested, or machines without a load."""
+        drawn = (self.load, self.shapes, self.profiles)  # what only scaled windows take
         if self.as_is is None:
-            return self.machines is not None and self.load is None and self.shapes is None
+            return self.machines is not None and all(option is None for option in drawn)
         return self.as_is
 
     def settle(self, family: str, **defaults: Any) -> dict[str, Any]:

@@ -74,9 +74,11 @@ def take_window(
     return window
 
 
-def listed_or_drawn(listed: pd.Series[float], drawn: Sequence[float]) -> list[float]:
+def listed_or_drawn(window: pd.DataFrame, name: str, drawn: Sequence[float]) -> list[float]:
     """Return a column, with drawn numbers where the list has none."""
-    return [d if math.isnan(x) else x for x, d in zip(listed.tolist(), drawn, strict=True)]
+    if name not in window:
+        return list(drawn)
+    return [d if math.isnan(x) else x for x, d in zip(window[name].tolist(), drawn, strict=True)]
 
 
 def or_fewer(there: int, start: float | str) -> str:

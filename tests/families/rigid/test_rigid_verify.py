@@ -119,7 +119,7 @@ def test_tables_have_waiting_times_and_what_policies_know(tmp_path):
     inst = FAMILY.open_trace(tmp_path / "log.swf", Window())
     schedule, _ = FAMILY.recorded(tmp_path / "log.swf", Window(), inst)
     compared = optsched.compare(
-        inst, ["fcfs", "easy", "easy-exact"], outside={"real": schedule}, work_limit=2000
+        inst, ["fcfs", "easy", "easy-exact"], schedule={"real": schedule}, work_limit=2000
     )
     rows = {row.name: row.columns for row in compared.policies}
     assert [c["run times known"] for c in rows.values()] == ["none", "requested", "exact", "-"]

@@ -146,7 +146,11 @@ def _drawn(
     classes: Classes, window: pd.DataFrame, *, profiles: bool, named: bool
 ) -> tuple[str, ...]:
     known = {"servers"} if classes is not SERVERS else set()
-    known |= {"weight"} if window["weight"].notna().all() else set()
+    known |= (
+        {"weight"}
+        if window.get("weight", pd.Series(math.nan, window.index)).notna().all()
+        else set()
+    )
     known |= {"model"} if named else set()
     drawn = tuple(name for name in DRAWN if name not in known)
     return drawn if profiles else (*drawn, "batch_time")
@@ -245,7 +249,7 @@ def _jobs(
     found = []
     for when, weight, drawn, tasks, epochs, number, times, updates, gradient in zip(
         arrival,
-        listed_or_drawn(window["weight"], wholes("weight", RANGES.weight)),
+        listed_or_drawn(window, "weight", wholes("weight", RANGES.weight)),
         wholes("chunks", RANGES.chunks),
         window["tasks"].tolist(),
         wholes("epochs", RANGES.epochs),

@@ -266,7 +266,7 @@ def _utilities(
 ) -> list[Sigmoid]:
     """Draw utilities; the weight of a job, if it is listed, is its priority gamma_1."""
     drawn = draw_utilities(draws, RANGES.target, priority, later=later)
-    scales = listed_or_drawn(window["weight"], [u.scale for u in drawn])
+    scales = listed_or_drawn(window, "weight", [u.scale for u in drawn])
     return [u.model_copy(update={"scale": s}) for u, s in zip(drawn, scales, strict=True)]
 
 
