@@ -42,6 +42,7 @@ from optsched.traces.columns import (
 )
 from optsched.traces.formats import batsim, inventories, philly, slurm, swf, training
 from optsched.traces.formats.declared import Table, TraceFormat, recognized
+from optsched.traces.frames import as_file
 from optsched.traces.lines import begins, first_row
 
 COLUMNS = (
@@ -76,7 +77,7 @@ MACHINE_HEADS = (
 )
 
 
-def read_jobs(path: Path | str) -> pd.DataFrame:
+def read_jobs(source: Path | str | pd.DataFrame) -> pd.DataFrame:
     """Read a list of jobs; the format is known by its name (SWF), its columns, or as JSON.
 
     A file may hold several lists, each with a clock of its own; then the first is read, and
@@ -84,9 +85,10 @@ def read_jobs(path: Path | str) -> pd.DataFrame:
 
     Parameters
     ----------
-    path : path
+    source : path or DataFrame
         ``*.swf``; JSON as of Philly's ``cluster_job_log`` or Batsim's workloads; or a table in text
-        with the columns of one of `FORMATS`. Plain or gzip.
+        with the columns of one of `FORMATS`. Plain or gzip. A DataFrame has the columns of such a
+        table; durations and dates may be those of pandas.
 
     Returns
     -------
@@ -99,7 +101,11 @@ def read_jobs(path: Path | str) -> pd.DataFrame:
         The list is malformed or empty; the message names file, line, field, value and what would
         be right.
     """
-    path = Path(path)
+    with as_file(source) as path:
+        return _read_jobs(path)
+
+
+def _read_jobs(path: Path) -> pd.DataFrame:
     if swf.is_swf(path):
         return _finished(path, "SWF", swf.read_swf(path), None)
     if philly.is_log(path):
