@@ -235,6 +235,7 @@ class _Case:
     """A true instance, its optimum, and the values of policies on it."""
 
     def __init__(self, true: Declared, optimum: Optimum, baseline: str | Online) -> None:
+        interrupts.raise_if_interrupted()
         if optimum.value is None:
             raise InputError(f"{true.problem}: no solution was found, expected one")
         self.true, self.optimum, self.baseline = true, optimum, baseline

@@ -377,6 +377,7 @@ def _policies(
 
 def _optimum(inst: Instance, time_limit: float | None) -> tuple[float, float]:
     found = solve(inst, time_limit=time_limit)
+    interrupts.raise_if_interrupted()
     if found.value is None or found.proved is None:
         what = "solution" if found.value is None else "certified bound"
         raise InputError(f"{inst!r}: no {what} was found, expected more time (time_limit)")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
 from pathlib import Path
 
 import pyomo.environ as pyo
@@ -20,6 +22,7 @@ from optsched.declared.events import FunctionPolicy
 from optsched.declared.policies import Greedy, Lookahead, Posted
 from optsched.declared.problem import Draws
 from optsched.problem import InputError
+from optsched.process import interrupts
 from optsched.process.loading import load_from_file
 
 GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
@@ -60,6 +63,13 @@ def break_even(event):
         return {}
     event.memory["days"] = event.memory.get("days", 0) + 1
     return {buy: 1} if event.memory["days"] >= SKI else {rent: 1}
+
+
+def test_ctrl_c_during_the_optimum_is_no_lack_of_solutions():
+    with interrupts.remembered():
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            advice(skiing([True] * 3), [0.0], [0.0], seeds=1)
 
 
 def selling(prices, kind=pyo.Reals):

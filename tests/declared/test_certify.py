@@ -62,6 +62,11 @@ def test_the_trap_is_minus_36_5_whatever_the_solver_claims():
     assert against == "contradicted: a solution of value -36.5 is better"
 
 
+@pytest.mark.parametrize("limit", ["time_limit", "work_limit"])
+def test_the_claim_of_a_solver_is_computed_within_the_limit(model, limit):
+    assert optsched.certify(model, **{limit: 0}).claim is None
+
+
 @pytest.mark.parametrize(
     ("claim", "against"),
     [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from optsched.declared.policies import Duals, Lookahead
 from optsched.declared.problem import Draws
 from optsched.experiments.foresight import Foresight, share
 from optsched.problem import InputError, PolicyError, get_family
+from optsched.process import interrupts
 from optsched.process.loading import load_from_file
 
 GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
@@ -65,6 +68,13 @@ def test_the_curve_of_the_battery_is_that_of_brute_force(battery):
     assert found.knee == next(
         w for w, s in zip(WINDOWS, shares, strict=True) if s >= 0.99 * shares[-1]
     )
+
+
+def test_ctrl_c_during_the_optimum_is_no_lack_of_time():
+    with interrupts.remembered():
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            optsched.foresight(lots, [0], seeds=1)
 
 
 @pytest.mark.parametrize("seed", range(3))
