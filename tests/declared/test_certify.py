@@ -169,6 +169,24 @@ def test_solution_files_that_are_none_are_refused(model, text, complaint):
         optsched.certify(model, solution=path)
 
 
+def test_a_solution_is_a_file(model):
+    """A device never ends."""
+    done = run("certify", model, "--solution", "/dev/zero")
+    assert done.exit_code == 2
+    assert "/dev/zero: is a device, expected a file" in done.output
+
+
+@pytest.mark.parametrize("hidden", ["\u202e", "\u061c", "\x1b"])
+def test_names_that_cannot_be_shown_are_refused(hidden, tmp_path):
+    """Else a result could be written that no checker reads."""
+    path = tmp_path / "m.lp"
+    path.write_text(f"max\n obj: x{hidden}y\nst\n c: x{hidden}y <= 5\nend\n")
+    done = run("certify", path, "-o", tmp_path / "r.json")
+    assert done.exit_code == 2
+    assert "holds a control character" in done.output
+    assert not (tmp_path / "r.json").exists()
+
+
 def test_models_of_python_are_certified():
     m = pyo.ConcreteModel()
     m.x = pyo.Var([0, 1, 2], domain=pyo.Binary)
