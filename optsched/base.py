@@ -36,7 +36,7 @@ UNPRINTABLE = re.compile(
 def unprintable(text: str) -> str | None:
     """Return the first character that cannot be shown as it is, None if there is none."""
     found = None if text.isprintable() else UNPRINTABLE.search(text)
-    return found and found.group()
+    return None if found is None else found.group()
 
 
 def short(value: Any) -> str:

@@ -17,7 +17,7 @@ import pytest
 from independent.oasis import FILES, load
 
 from optsched.base import unprintable
-from optsched.files.atomic_io import writable, write_whole
+from optsched.files.atomic_io import writable, write_whole, writing
 from optsched.files.format import (
     checked,
     load_instance,
@@ -220,6 +220,16 @@ def test_malformed_text_gives_one_line(text, message, tmp_path):
     path = tmp_path / "bad.json"
     path.write_text(text)
     assert one_line(path).startswith(message)
+
+
+def test_a_lock_on_a_full_disk_names_the_file(tmp_path):
+    with (
+        room_for(0),
+        pytest.raises(InputError, match="store: cannot be written: File too large"),
+        writing(tmp_path / "store"),
+    ):
+        pass
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_cannot_be_shown():
