@@ -24,6 +24,7 @@ from optsched.process.background import supervised
 from optsched.results.result import save_result
 from optsched.results.vipr import write_vipr
 from optsched.solvers import Claim, solve_mip
+from optsched.traces.lines import read_lines
 
 SHORT = 10.0  # seconds of HiGHS at most, where it was not needed
 APART = 1e-6  # relative above 1: by how much a claim must be off to be contradicted
@@ -251,10 +252,7 @@ def _checked(verdict: Verdict) -> str:
 
 def _read_solution(path: Path, inst: Declared) -> Solution:
     """Read a solution file of HiGHS, or lines of name and value."""
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as err:
-        raise InputError(f"{path}: cannot be read: {err}") from err
+    lines = [line for _, line in read_lines(path)]
     first, last = 0, len(lines)
     for k, line in enumerate(lines):
         if line.startswith("# Columns ") and (number := line.split()[2]).isdecimal():

@@ -286,6 +286,34 @@ def test_a_prediction_from_outside():
         advice("parking")
 
 
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda c: c["points"].clear(), "points: is []"),
+        (lambda c: c.update(certified=99), "there are 2 instances, expected no more"),
+        (lambda c: c["points"][0].update(failed=99), "there are 2 instances, expected no more"),
+        (lambda c: c["points"][0].update(error=1e308), "points.0.error: is 1e+308"),
+        (lambda c: c["points"].append(c["points"][0]), "two are of the same errors and caution"),
+        (
+            lambda c: c.update(points=[c["points"][0] | {"caution": k / 99} for k in range(99)]),
+            "1 errors and 99 lambdas, expected at most 50 of each",
+        ),
+        (lambda c: c.update(problem="a $\\frac{$ b"), ""),
+    ],
+)
+def test_edited_curves_are_a_page_or_one_line(edit, message, tmp_path, found):
+    found.save(tmp_path / "a.json")
+    content = json.loads((tmp_path / "a.json").read_text())
+    edit(content["advice"])
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    if not message:
+        optsched.report(tmp_path / "a.json", tmp_path / "a.html")
+        return
+    with pytest.raises(InputError) as err:
+        optsched.report(tmp_path / "a.json", tmp_path / "a.html")
+    assert message in str(err.value)
+
+
 def test_the_command(tmp_path, monkeypatch, found):
     monkeypatch.chdir(tmp_path)
     named = f"{GALLERY / 'trading'}.py:trading"
@@ -304,6 +332,7 @@ def test_the_command(tmp_path, monkeypatch, found):
     page = Path("a.html").read_text()
     assert "follow: mean ratio 1 at best" in page
     assert "data:image/png" in page
+    assert "Not checked: the ratios" in page
     done = CliRunner().invoke(app, ["advice", named, "--errors", "much"])
     assert done.exit_code != 0
     found.save(tmp_path / "b.json")

@@ -174,6 +174,24 @@ def test_solution_files_that_are_none_are_refused(model, text, complaint):
         optsched.certify(model, solution=path)
 
 
+def test_a_solution_is_a_file(model):
+    """A device never ends."""
+    with pytest.raises(InputError, match="/dev/zero: is a device, expected a file"):
+        run("certify", model, "--solution", "/dev/zero")
+
+
+@pytest.mark.parametrize("hidden", ["\u202e", "\u061c", "\x1b"])
+def test_names_that_cannot_be_shown_are_refused(hidden, tmp_path):
+    """Else a result could be written that no checker reads."""
+    path, name = tmp_path / "m.mps", f"x{hidden}y"
+    path.write_text(
+        f"NAME\nROWS\n N obj\n G c\nCOLUMNS\n    {name}  obj  1  c  1\nRHS\n    rhs  c  5\nENDATA\n"
+    )
+    with pytest.raises(InputError, match="holds a control character"):
+        run("certify", path, "-o", tmp_path / "r.json")
+    assert not (tmp_path / "r.json").exists()
+
+
 def test_models_of_python_are_certified():
     m = pyo.ConcreteModel()
     m.x = pyo.Var([0, 1, 2], domain=pyo.Binary)
