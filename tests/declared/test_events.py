@@ -55,6 +55,32 @@ def test_rows_are_revealed_when_they_can_bind():
     assert [r.name for r in told[2].rows] == ["order"]
 
 
+@pytest.mark.parametrize(
+    ("user", "limits", "time"),
+    [
+        ({}, {"upper": 0}, 3),  # x <= size: nothing binds before the first user
+        ({}, {"upper": 2}, 3),
+        ({}, {"lower": 0, "coefficients": (1, -1)}, 3),  # size - x >= 0
+        ({}, {"upper": -1}, 0),  # size must be at least 1 in any case
+        ({"lower": 1}, {"upper": 0}, 0),  # x needs a size
+        ({"lower": -1}, {"upper": 0}, 3),  # x may help
+        ({}, {"lower": 0, "upper": 0}, 3),
+        ({"upper": 0}, {"upper": 0}, 0),  # nothing ever binds
+    ],
+)
+def test_a_row_of_a_size_that_is_decided_first_waits_for_its_first_user(user, limits, time):
+    size, used = limits.get("coefficients", (-1, 1))
+    row = {"name": "room", "entries": [(0, size), (1, used), (2, used)]}
+    row |= {side: limit for side, limit in limits.items() if side != "coefficients"}
+    columns = [
+        column("size", 0, upper=9, cost=1),
+        column("x", 3, **{"upper": 4} | user),
+        column("z", 5, upper=0),
+    ]
+    inst = Minimization.model_validate({"columns": columns, "rows": [row]})
+    assert inst.times == (time,)
+
+
 def test_nothing_unrevealed_reaches_a_policy():
     for path in FILES:
         inst, _ = load(path)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pyomo.environ as pyo
 import pytest
 from leaky import LEAKY, none
 
+import optsched
 from optsched.declared.leaks import check_problem
 
 NAMED = {
@@ -32,3 +34,22 @@ def test_planted_leaks_are_found(kind):
 
 def test_an_honest_problem_has_none():
     assert str(check_problem(none, pairs=40)) == "knapsack: no leak in 40 pairs of instances"
+
+
+def test_a_size_that_is_decided_first_reveals_no_horizon():
+    @optsched.problem(sizes={"small": {"days": 8}})
+    def plant(random, days):
+        demand = random.integers(1, 9, days)
+        m = pyo.ConcreteModel()
+        m.D = range(days)
+        m.size = pyo.Var(bounds=(0, 9))
+        m.make, m.buy = pyo.Var(m.D, bounds=(0, 9)), pyo.Var(m.D, bounds=(0, 9))
+        m.cost = pyo.Objective(expr=3 * m.size + sum(m.make[d] + 2 * m.buy[d] for d in m.D))
+        m.room = pyo.Constraint(m.D, rule=lambda m, d: m.make[d] <= m.size)
+        m.need = pyo.Constraint(m.D, rule=lambda m, d: m.make[d] + m.buy[d] >= int(demand[d]))
+        return optsched.online(
+            m, revealed=[(m.size, 0), (m.make, lambda d: d + 1), (m.buy, lambda d: d + 1)]
+        )
+
+    assert check_problem(plant, pairs=8).leak is None
+    assert optsched.simulate(plant(seed=1), "re-solve").value > 0
