@@ -63,12 +63,6 @@ def _describe(inst: Declared) -> dict[str, Any]:
     }
 
 
-def _empty(inst: Declared) -> Solution | None:
-    """Return all zeros, where that satisfies the constraints."""
-    nothing = Solution(values=(0.0,) * len(inst.columns))
-    return nothing if verify(inst, nothing).feasible else None
-
-
 def _program(inst: Declared) -> Any:
     """Return the program as a Pyomo model with the names of variables and constraints."""
     if inst.cones:

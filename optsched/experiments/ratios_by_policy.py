@@ -225,7 +225,10 @@ def samples(cells: Cells) -> list[Sample]:
     for inside in np.split(order, starts[1:]) if len(order) else []:
         group, label = divmod(int(of[inside[0]]), len(label_names))
         sample = _sample(names[group], label_names[label], cells, rated_cells, inside)
-        family, content = of_cases[cells.case[inside[0]]][0], cells.policies[cells.policy[inside[0]]]
+        family, content = (
+            of_cases[cells.case[inside[0]]][0],
+            cells.policies[cells.policy[inside[0]]],
+        )
         made.append(replace(sample, foresight=knows_future(family, content)))
     return sorted(made, key=lambda s: (s.group, s.policy))
 

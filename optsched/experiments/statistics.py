@@ -56,7 +56,8 @@ class Summary(Frozen):
     group: str
     policy: str
     foresight: bool = Field(
-        default=False, description="it knew the future: its ratio is not that of an online algorithm"
+        default=False,
+        description="it knew the future: its ratio is not that of an online algorithm",
     )
     instances: int = Field(description="with a ratio")
     open: int = Field(description="instances whose optimum is not closed")
@@ -172,9 +173,8 @@ class Statistics(Frozen):
                 found.append(f"{group}: cannot tell apart: {', '.join(alike)}")
             knowing = [s.policy for s in self.groups[group] if s.foresight]
             if knowing:
-                found.append(
-                    f"{group}: no online algorithms, since they knew the future: {', '.join(knowing)}"
-                )
+                names = ", ".join(knowing)
+                found.append(f"{group}: no online algorithms, since they knew the future: {names}")
             found += _doubts(group, self.groups[group])
         return found
 

@@ -215,7 +215,7 @@ def test_foresight_buys_ahead_and_a_short_horizon_does_not():
     )
     assert simulate(late, "re-solve").value == 4
     assert simulate(late, Rolling(5)).value == 4
-    with pytest.raises(PolicyError, match="no values satisfy"):
+    with pytest.raises(PolicyError, match="no values satisfy constraint need, after"):
         simulate(
             Minimization.model_validate(
                 late.model_dump()
@@ -253,7 +253,9 @@ def test_a_trivial_policy_that_fails_does_not_end_a_comparison():
             "rows": [{"name": "both", "upper": 0.5, "entries": [(0, 1), (1, -1)]}],
         }
     )
-    with pytest.raises(PolicyError, match="greedy: time 1: no values satisfy"):
+    with pytest.raises(
+        PolicyError, match="greedy: time 1: no values satisfy constraint both, after"
+    ):
         simulate(inst, "greedy")
 
     def nothing(_event):

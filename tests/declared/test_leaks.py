@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyomo.environ as pyo
 import pytest
 from leaky import LEAKY, none
 
 import optsched
 from optsched.declared.leaks import check_problem
+from optsched.problem import InputError
 
 NAMED = {
     "cost": "variable x[",
@@ -53,3 +55,34 @@ def test_a_size_that_is_decided_first_reveals_no_horizon():
 
     assert check_problem(plant, pairs=8).leak is None
     assert optsched.simulate(plant(seed=1), "re-solve").value > 0
+
+
+def chosen(numbers):
+    """Return a problem whose numbers do not come from those that it is given."""
+
+    @optsched.problem(sizes={"small": {"items": 6}})
+    def fixed(random, items):  # noqa: ARG001
+        cost = numbers().integers(1, 1000, items)
+        m = pyo.ConcreteModel()
+        m.x = pyo.Var(range(items), domain=pyo.Binary)
+        m.gain = pyo.Objective(expr=sum(int(cost[i]) * m.x[i] for i in range(items)), sense=-1)
+        m.room = pyo.Constraint(expr=sum(m.x[i] for i in range(items)) <= 3)
+        return optsched.online(m, revealed={m.x: lambda i: i})
+
+    return fixed
+
+
+def test_random_numbers_from_elsewhere_are_no_leak():
+    line = (
+        r"problem fixed: seed 7 draws two instances that differ in variable x\[0\] \(cost\), expec"
+    )
+    with pytest.raises(InputError, match=line):
+        check_problem(chosen(np.random.default_rng), seed=7)
+
+
+def test_pairs_that_are_all_alike_prove_little():
+    found = check_problem(chosen(lambda: np.random.default_rng(1)), pairs=4)
+    assert found.leak is None
+    assert str(found).endswith(
+        "4 pairs of instances; all pairs are alike: nothing is drawn from the given `random`"
+    )
