@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -247,6 +248,21 @@ def test_many_seeds_make_a_campaign(folder):
     done = run(*words)
     assert done.exit_code == 0
     assert json.loads(done.stdout)["done"] == 3
+
+
+def test_the_instance_that_shows_the_sense_is_drawn_once(folder):
+    counted = FILE.replace("    value = random", "    calls.append(items)\n    value = random")
+    (folder / "counted.py").write_text("calls = []\n" + counted)
+    run("generate", "counted.py:knapsack", "-o", "k.json")
+    run("generate", "counted.py:knapsack", "--seed", "1", "-o", "other.json")
+    (calls,) = [m.calls for name, m in sys.modules.items() if name.endswith("counted.py")]
+    assert len(calls) == 2
+    assert (folder / "k.json").read_bytes() != (folder / "other.json").read_bytes()
+
+
+def test_pyomo_imports_no_statistics_along_with_scipy():
+    code = "import sys, pyomo.environ, optsched.solvers; sys.exit('scipy.stats' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_programs_in_any_language_play(folder):
