@@ -121,7 +121,7 @@ def _longer(
 ) -> Leak | None:
     """Compare with instances of a longer horizon: a size of the preset that adds later events."""
     for size, number in problem.sizes[preset].items():
-        if not isinstance(number, int) or isinstance(number, bool):
+        if size in problem.public or not isinstance(number, int) or isinstance(number, bool):
             continue
         more = number + 1 + number // 4
         try:

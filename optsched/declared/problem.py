@@ -243,6 +243,7 @@ class Problem:
     function: Callable[..., Declared]
     sizes: Mapping[str, Mapping[str, Any]]
     policies: dict[str, FunctionPolicy] = field(default_factory=dict)
+    public: Sequence[str] = ()  # sizes that are known from the start
 
     def __post_init__(self) -> None:
         update_wrapper(self, self.function)
@@ -255,6 +256,12 @@ class Problem:
                         f"problem {self.name}: preset {preset!r} has {size!r}, expected one of: "
                         f"{', '.join(known) or 'none'}"
                     )
+        unknown = [size for size in self.public if size not in known]
+        if isinstance(self.public, str) or unknown:
+            raise InputError(
+                f"problem {self.name}: public is {self.public!r}, expected names of its sizes: "
+                f"{', '.join(known) or 'none'}"
+            )
 
     def __call__(self, preset: str | None = None, *, seed: int = 0, **sizes: Any) -> Declared:
         """Draw an instance.
@@ -357,7 +364,7 @@ class Problem:
 
 
 def problem(
-    *, sizes: Mapping[str, Mapping[str, Any]]
+    *, sizes: Mapping[str, Mapping[str, Any]], public: Sequence[str] = ()
 ) -> Callable[[Callable[..., Declared]], Problem]:
     """Make a family of a function that generates instances.
 
@@ -368,12 +375,15 @@ def problem(
     ----------
     sizes : mapping
         Preset -> arguments of the function; the first preset is drawn where none is named.
+    public : sequence of str
+        Arguments that everybody knows from the start, such as the number of days of a season. What
+        depends on others before its time is a leak.
 
     Raises
     ------
     InputError
-        A preset has an argument that the function does not have.
+        A preset has an argument that the function does not have, or ``public`` names one.
     """
     if not sizes:
         raise InputError("sizes is empty, expected at least one preset, such as {'small': {}}")
-    return lambda function: Problem(function, sizes)
+    return lambda function: Problem(function, sizes, public=public)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import re
 from fractions import Fraction
 
@@ -79,6 +80,37 @@ def test_a_row_of_a_size_that_is_decided_first_waits_for_its_first_user(user, li
     ]
     inst = Minimization.model_validate({"columns": columns, "rows": [row]})
     assert inst.times == (time,)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_row_that_waits_cannot_be_broken_by_what_is_decided_meanwhile(seed):
+    """Whatever the known columns are, the row holds while all others are 0, which they may be."""
+    rng = random.Random(seed)
+    waited = 0
+    for _ in range(50):
+        columns = [
+            column(f"x[{j}]", t, lower=low, upper=low + rng.choice([0, 1, 4, math.inf]))
+            for j, (t, low) in enumerate(
+                (rng.randrange(4), rng.choice([0, 0, 0, -2, 1])) for _ in range(rng.randint(1, 4))
+            )
+        ]
+        entries = [(j, rng.choice([-2, -1, 1, 2])) for j in range(len(columns))]
+        limit = rng.choice([-1, 0, 0, 3])
+        row = {"name": "r", "upper": limit, "entries": entries}
+        inst = Minimization.model_validate({"columns": columns, "rows": [row]})
+        parts = [
+            (c["revealed"], *sorted((a * c["lower"], a * c["upper"])))
+            for c, (_, a) in zip(columns, entries, strict=True)
+        ]
+        helpers = [t for t, least, _ in parts if least < 0]
+        since = max(helpers) if helpers else min(t for t, *_ in parts)
+        (time,) = inst.times
+        assert time >= since
+        waited += time > since
+        if time > since:
+            assert sum(most for t, _, most in parts if t < time) <= limit
+            assert all(least == 0 for t, least, _ in parts if t >= time)
+    assert waited or seed
 
 
 def test_nothing_unrevealed_reaches_a_policy():

@@ -86,3 +86,27 @@ def test_pairs_that_are_all_alike_prove_little():
     assert str(found).endswith(
         "4 pairs of instances; all pairs are alike: nothing is drawn from the given `random`"
     )
+
+
+def appointments(**given):
+    """Return a problem whose first decisions depend on how many others there will be."""
+
+    @optsched.problem(sizes={"small": {"patients": 8}}, **given)
+    def appoint(random, patients):
+        took = random.integers(5, 30, patients + 1)
+        m = pyo.ConcreteModel()
+        m.P = range(1, patients + 1)
+        m.slot, m.wait = pyo.Var(m.P, bounds=(5, 30)), pyo.Var(m.P, bounds=(0, None))
+        m.cost = pyo.Objective(expr=sum(m.wait[p] + m.slot[p] for p in m.P))
+        m.line = pyo.Constraint(m.P, rule=lambda m, p: m.wait[p] >= int(took[p]) - m.slot[p])
+        return optsched.online(m, revealed={m.slot: 0, m.wait: lambda p: p})
+
+    return appoint
+
+
+def test_a_size_may_be_known_from_the_start():
+    assert "whether patients is 8 or 11" in str(check_problem(appointments(), pairs=1))
+    assert check_problem(appointments(public=["patients"]), pairs=5).leak is None
+    for wrong in (["patient"], "patients"):
+        with pytest.raises(InputError, match="expected names of its sizes: patients"):
+            appointments(public=wrong)
