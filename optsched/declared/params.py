@@ -22,7 +22,7 @@ class TreeParams:
     most_sizes : int
         Sizes of the coefficients of a row by which it is divided and rounded.
     reliable, tried : int
-        A column is tried before it was branched on so often; at most so many at a node.
+        Branchings up to which a column is tried before; most columns that are tried at a node.
     most_kept : float
         Share of the time that is kept for checking the tree.
     seldom : int

@@ -376,7 +376,7 @@ def problem(
     sizes : mapping
         Preset -> arguments of the function; the first preset is drawn where none is named.
     public : sequence of str
-        Arguments that everybody knows from the start, such as the number of days of a season. What
+        Arguments that are known from the start, such as the number of days of a season. What
         depends on others before its time is a leak.
 
     Raises
