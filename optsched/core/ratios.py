@@ -152,7 +152,8 @@ def compare(
                 original.must_be_unchanged(name_of(policy))
                 failed[place] = Failed(name=name_of(policy), why=str(err))
                 if all(k in failed for k in range(requested)) and not outside:
-                    optimum = optimum or _infeasible(err, original, seed, search)
+                    if not done:
+                        optimum = optimum or _infeasible(err, original, seed, search)
                     if optimum is None or optimum.status is not Status.INFEASIBLE:
                         raise
             if callback is not None:
