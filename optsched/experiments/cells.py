@@ -26,6 +26,7 @@ from optsched.problem import (
     InputError,
     Instance,
     Level,
+    PolicyError,
     Status,
     get_family,
 )
@@ -177,12 +178,17 @@ def _row(task: CellTask, instance: Instance) -> CellRow:
     """
     assert task.contender is not None
     family = get_family(task.source.family)
-    run = task.contender.play(instance, task.policy_seed, code=True)
-    known = family.strictly(instance, run.schedule)[1].value if run.obeys else None
     best = task.best
     if best is None and _memory.best is not None:
         key, found = _memory.best
         best = found if key == (task.instance, task.reference.key) else None
+    try:
+        run = task.contender.play(instance, task.policy_seed, code=True)
+    except PolicyError as err:
+        if best is not None and best.nothing_exists:
+            raise InputError(f"the instance is infeasible ({best.level})") from err
+        raise
+    known = family.strictly(instance, run.schedule)[1].value if run.obeys else None
     low, high = ratio_of(task, instance, run.value, known, best)
     promised = None if task.contender.parameters else run.guarantee
     if promised is not None and run.obeys and low is not None and low > promised * (1 + CLOSED):

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from games import brute, draw, matching, paging, skiing, trading
+from games import brute, building, draw, matching, paging, skiing, trading
 from second_checker import NODE, answers
 from sweeps import sweep
 
@@ -63,6 +63,7 @@ def verdicts(contents, folder):
 
 GAMES = {
     "skiing": skiing(4, 8),
+    "building": building(2, 4),
     "matching": matching,
     "paging": paging(3, 2),
     "trading": trading((1, 2, 4), 3),
