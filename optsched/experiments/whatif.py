@@ -167,6 +167,8 @@ class WhatIf(Frozen):
             over = f"{hours(real.above[0])} more than the optimum before the change"
             lines.append(f"As recorded, jobs waited {hours(real.before)} on average, {over}.")
         for unit, prices in self.prices(after=False).items():
+            if not any(prices):
+                continue
             top = int(np.argmax(prices))
             lines.append(
                 f"Shadow price of one more {unit} before the change: {sum(prices):.4g} h of "
@@ -229,7 +231,8 @@ def hours(ends: Ends | None, sign: str = "") -> str:
     >>> hours((1.5, 1.5)), hours((-2.0, 0.25), "+"), hours(None)
     ('1.5 h', '-2 to +0.25 h', '-')
     """
-    return "-" if ends is None else _between([f"{x:{sign if x else ''}.4g}" for x in ends]) + " h"
+    texts = [f"{x + 0.0:{sign if x else ''}.4g}" for x in ends or ()]
+    return f"{_between(texts)} h" if texts else "-"
 
 
 def percent(ends: Ends | None) -> str:

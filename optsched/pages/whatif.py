@@ -112,7 +112,13 @@ def _plot(found: WhatIf) -> Block:
     x = AxisScale(0.0, 24.0)
     y = AxisScale(0.0, 1.05 * max(max(row) for row in prices.values()) or 1.0)
     curves = [
-        Curve(name, k, [steps_path(hour, np.array(row), x, y)], "", {"seconds": hour.tolist(), "value": row})
+        Curve(
+            name,
+            k,
+            [steps_path(hour, np.array(row), x, y)],
+            "",
+            {"seconds": hour.tolist(), "value": row},
+        )
         for k, (name, row) in enumerate(prices.items())
     ]
     day = (
