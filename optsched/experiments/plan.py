@@ -469,7 +469,7 @@ class Plan(Frozen):
 
 
 def _is_recorded(source: Source, seed: int) -> bool:
-    """Whether a trace states what was really run; what is wrong with it is an error of its cells."""
+    """Whether a trace states what was really run, or fails to: its cells state why."""
     try:
         instance = source.make(seed)
     except InputError:

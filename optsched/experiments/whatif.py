@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 from optsched.core import RatioReport, compare, open_input, recorded
 from optsched.core.inputs import REAL, is_instance, meant
 from optsched.core.intervals import FEWEST, UNSURE, student, warning
-from optsched.families.rigid.changes import Changes, units_of
+from optsched.families.rigid.changes import Changes, altered, units_of
 from optsched.families.rigid.instance import RigidInstance, RigidSchedule
 from optsched.families.rigid.verify import verify
 from optsched.files.format import checked, read_json, write_json
@@ -166,22 +166,27 @@ class WhatIf(Frozen):
             real = self.rows[REAL]
             over = f"{hours(real.above[0])} more than the optimum before the change"
             lines.append(f"As recorded, jobs waited {hours(real.before)} on average, {over}.")
-        for unit, prices in self.prices(after=False).items():
-            if not any(prices):
-                continue
-            top = int(np.argmax(prices))
+        prices = self.prices(after=False)
+        if any(map(any, prices.values())):
+            top = int(np.argmax(next(row for row in prices.values() if any(row))))
+            units = ", ".join(f"{sum(row):.4g} h for a {unit}" for unit, row in prices.items())
             lines.append(
-                f"Shadow price of one more {unit} before the change: {sum(prices):.4g} h of "
-                f"waiting time of all jobs, {prices[top]:.4g} h of it in hour {top} of the day."
+                f"Shadow prices of one more unit before the change: {units}, of waiting time of "
+                f"all jobs together; the most in hour {top} of {self.day}."
             )
         return lines
+
+    @property
+    def day(self) -> str:
+        """Which day hours belong to."""
+        return "the day" if self.clock else "a day that begins with the first job"
 
     def table(self) -> list[dict[str, str]]:
         """Return the rows as they are printed."""
         fewer = any(abs(r.same - r.before[1]) > 1e-9 * r.same for r in self.rows.values())
         found = []
         for row in self.rows.values():
-            cells = {"schedule": row.name, "before": hours(row.before), "after": hours(row.after)}
+            cells = {"policy": row.name, "before": hours(row.before), "after": hours(row.after)}
             cells |= {"before, same jobs": hours((row.same, row.same))} if fewer else {}
             cells |= {"change": hours(row.change, "+"), "change, %": percent(row.share)}
             cells |= {"95 % interval": hours(row.interval, "+")} if len(self.before) > 1 else {}
@@ -235,26 +240,26 @@ def hours(ends: Ends | None, sign: str = "") -> str:
     return f"{_between(texts)} h" if texts else "-"
 
 
-def percent(ends: Ends | None) -> str:
+def percent(ends: Ends | None, sign: str = "+") -> str:
     """Write an interval of shares.
 
-    >>> percent((-0.5, 0.251))
-    '-50.0 to +25.1 %'
+    >>> percent((-0.5, 0.251)), percent((0.0, 0.5), "")
+    ('-50.0 to +25.1 %', '0 to 50.0 %')
     """
-    return "-" if ends is None else _between([f"{100 * x:+.1f}" for x in ends]) + " %"
+    texts = [f"{100 * x:{sign}.1f}" if round(x, 3) else "0" for x in ends or ()]
+    return f"{_between(texts)} %" if texts else "-"
 
 
 def moved(row: Compared) -> str:
     """Return how a waiting time changes, in hours and percent."""
     assert row.change is not None
-    low, high = row.change
-    if high <= 0:
-        text = f"falls by {hours((-high, -low))}"
-    elif low >= 0:
-        text = f"rises by {hours((low, high))}"
-    else:
-        text = f"changes by {hours(row.change, '+')}"
-    text += f" ({percent(row.share)})" if row.share else ""
+    text, change, share, sign = "changes", row.change, row.share, "+"
+    if change[1] <= 0:  # without signs, the smaller number first
+        text, sign, change = "falls", "", (-change[1], -change[0])
+        share = share and (-share[1], -share[0])
+    elif change[0] >= 0:
+        text, sign = "rises", ""
+    text += f" by {hours(change, sign)}" + (f" ({percent(share, sign)})" if share else "")
     return f"{text}, from {hours(row.before)} to {hours(row.after)}"
 
 
@@ -411,7 +416,7 @@ def _scenario(
 ) -> Scenario:
     """Return the rows of a comparison, judged again, and the shadow prices."""
     best = report.optimum
-    slow = checked(RigidInstance, dict(inst) | {"objective": "slowdown"}, "slowdowns")
+    slow = altered(inst, objective="slowdown")
     weights = [inst.jobs[i].weight for i in same]
     rows = {}
     schedules = {BEST: best.schedule} | report.schedules()

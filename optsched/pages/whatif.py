@@ -93,7 +93,7 @@ def page_of_whatif(
 
 
 def _cell(text: str, column: str) -> TableCell:
-    words = column == "schedule" or text == "-"
+    words = column == "policy" or text == "-"
     return TableCell(text, () if words else (float(text.split()[0]),))
 
 
@@ -121,8 +121,5 @@ def _plot(found: WhatIf) -> Block:
         )
         for k, (name, row) in enumerate(prices.items())
     ]
-    day = (
-        "hour of the day (h)" if found.clock else "hour of a day that begins with the first job (h)"
-    )
     label = "shadow price: waiting time of all jobs per added unit (h)"
-    return Plot("When one more unit would help", day, label, x, y, curves)
+    return Plot("When one more unit would help", f"hour of {found.day} (h)", label, x, y, curves)

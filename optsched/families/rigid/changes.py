@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from optsched.families.rigid.instance import Machine, Platform, RigidInstance
+from optsched.families.rigid.instance import Machine, RigidInstance
 from optsched.files.format import checked
 from optsched.problem import InputError
 
@@ -121,9 +121,8 @@ class Changes:
             An unknown type, more machines removed than there are, no machine or job left, or a job
             that no longer fits.
         """
-        fields = {name: getattr(inst, name) for name in Platform.model_fields}
-        fields |= {"machines": self._machines(inst), "objective": "wait"}
-        platform = checked(Platform, fields, "after the change")
+        machines = self._machines(inst)
+        platform = altered(inst, machines=machines, jobs=())
         stays = [not any(getattr(job, a) == b for a, b in self.without) for job in inst.jobs]
         unfit = [i for i, job in enumerate(inst.jobs) if stays[i] and not platform.fits(job)]
         told = ", ".join(
@@ -147,11 +146,10 @@ class Changes:
             for i, job in zip(kept, jobs, strict=True)
             if stays[i]
         ]
-        before = dict(inst) | {"objective": "wait", "jobs": jobs}
-        after = before | fields | {"jobs": moved}
+        before = altered(inst, objective="wait", jobs=jobs)
         return Changed(
-            before=checked(RigidInstance, before, "before the change"),
-            after=checked(RigidInstance, after, "after the change"),
+            before=before,
+            after=altered(before, machines=machines, jobs=moved),
             kept=tuple(kept),
             same=tuple(k for k, i in enumerate(kept) if stays[i]),
             unfit=f"{len(unfit)} jobs that no longer fit: {told}" if unfit else "",
@@ -186,6 +184,12 @@ class Changes:
         if not any(m.count for m in found):
             raise InputError("no machine is left after the change, expected at least one")
         return [m for m in found if m.count]
+
+
+def altered(inst: RigidInstance, **update: Any) -> RigidInstance:
+    """Return an instance with other fields, checked."""
+    fields = {name: getattr(inst, name) for name in RigidInstance.model_fields}
+    return checked(RigidInstance, fields | update, "the changed instance")
 
 
 def word_of(inst: RigidInstance, k: int) -> tuple[str, int]:
