@@ -64,7 +64,7 @@ class Compared:
     change: Ends | None
     share: Ends | None  # of the value before
     interval: Ends | None  # 95 %, over windows
-    above: tuple[Ends, Ends | None]  # the optimum, before and after
+    above: Ends  # the optimum, before
     slowdown: tuple[float, float | None]
     same: float  # before, of the jobs that both scenarios have
 
@@ -96,7 +96,9 @@ class WhatIf(Frozen):
     def rows(self) -> dict[str, Compared]:
         """The optimum, and what ran in all windows before the change."""
         names = [n for n in self.before[0].rows if all(n in s.rows for s in self.before)]
-        return {name: self._compared(name) for name in names}
+        found = [self._compared(name) for name in names]
+        ends = {BEST: (0, 0.0), REAL: (2, 0.0)}  # the first and the last row
+        return {r.name: r for r in sorted(found, key=lambda r: ends.get(r.name, (1, r.before[1])))}
 
     def _compared(self, name: str) -> Compared:
         rows, later = ([s.rows[name] for s in side if name in s.rows] for side in self._sides)
@@ -109,7 +111,6 @@ class WhatIf(Frozen):
                 share = self._possible(name, (after[0] / before[1] - 1, after[1] / before[0] - 1))
             if len(apart) >= FEWEST:
                 interval = student(apart[:, 0])[0], student(apart[:, 1])[1]
-        best = [_mean([s.rows[BEST] for s in side]) for side in self._sides]
         slow = [
             float(np.mean([r.slowdown for r in side])) if side else None for side in (rows, later)
         ]
@@ -120,7 +121,7 @@ class WhatIf(Frozen):
             change=change,
             share=share,
             interval=interval,
-            above=(_less(before, best[0]), after and _less(after, best[1])),
+            above=_less(before, _mean([s.rows[BEST] for s in self.before])),
             slowdown=(slow[0] or 0.0, slow[1]),
             same=float(np.mean([r.same for r in rows])),
         )
@@ -164,12 +165,12 @@ class WhatIf(Frozen):
                 lines.append(f"The best policy after is {last.name}: it {moved(last)}.")
         if REAL in self.rows:
             real = self.rows[REAL]
-            over = f"{hours(real.above[0])} more than the optimum before the change"
+            over = f"{hours(real.above)} more than the optimum before the change"
             lines.append(f"As recorded, jobs waited {hours(real.before)} on average, {over}.")
         prices = self.prices(after=False)
         if any(map(any, prices.values())):
             top = int(np.argmax(next(row for row in prices.values() if any(row))))
-            units = ", ".join(f"{sum(row):.4g} h for a {unit}" for unit, row in prices.items())
+            units = ", ".join(f"{sum(row):.3g} h for a {unit}" for unit, row in prices.items())
             lines.append(
                 f"Shadow prices of one more unit before the change: {units}, of waiting time of "
                 f"all jobs together; the most in hour {top} of {self.day}."
@@ -190,9 +191,9 @@ class WhatIf(Frozen):
             cells |= {"before, same jobs": hours((row.same, row.same))} if fewer else {}
             cells |= {"change": hours(row.change, "+"), "change, %": percent(row.share)}
             cells |= {"95 % interval": hours(row.interval, "+")} if len(self.before) > 1 else {}
-            for side, above, slow in zip(SIDES, row.above, row.slowdown, strict=True):
-                cells[f"above optimum {side}"] = "-" if row.name == BEST else hours(above)
-                cells[f"slowdown {side}"] = "-" if slow is None else f"{slow:.4g}"
+            cells["above optimum"] = "-" if row.name == BEST else hours(row.above)
+            for side, slow in zip(SIDES, row.slowdown, strict=True):
+                cells[f"slowdown {side}"] = "-" if slow is None else f"{slow:.3g}"
             found.append(cells)
         return found
 
@@ -236,7 +237,7 @@ def hours(ends: Ends | None, sign: str = "") -> str:
     >>> hours((1.5, 1.5)), hours((-2.0, 0.25), "+"), hours(None)
     ('1.5 h', '-2 to +0.25 h', '-')
     """
-    texts = [f"{x + 0.0:{sign if x else ''}.4g}" for x in ends or ()]
+    texts = [f"{x + 0.0:{sign if x else ''}.3g}" for x in ends or ()]
     return f"{_between(texts)} h" if texts else "-"
 
 

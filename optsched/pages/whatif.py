@@ -10,6 +10,7 @@ import numpy as np
 
 from optsched.experiments.cell_keys import digest_of
 from optsched.experiments.whatif import SIDES, WhatIf
+from optsched.families.rigid.changes import NODE
 from optsched.pages.blocks import (
     Block,
     Code,
@@ -27,7 +28,6 @@ from optsched.pages.curves import steps_path
 from optsched.pages.scales import AxisScale
 from optsched.problem import InputError
 
-MOST = 3  # units whose prices are drawn, each before and after
 METHOD = (
     "Means are over jobs, weighted as jobs are. The optimum is an interval: no schedule has a "
     "smaller mean waiting time than its lower end, which a certificate proves, and a schedule "
@@ -44,21 +44,12 @@ METHOD = (
 def page_of_whatif(
     path: Path, policies: Sequence[str] = (), callback: Callable[[str], None] = lambda _: None
 ) -> Page:
-    """Return the page of two scenarios.
-
-    Parameters
-    ----------
-    path : Path
-        What `whatif -o` has written.
-    policies : sequence of str
-        Must be empty: no schedules are drawn.
-    callback : callable
-        Called with what is done.
+    """Return the page of what `whatif -o` has written; ``policies`` must be empty.
 
     Raises
     ------
     InputError
-        It is no such file.
+        It is no such file, or a policy is named: no schedules are drawn.
     """
     if policies:
         raise InputError(f"--policy {policies[0]}: no schedules are drawn, expected no --policy")
@@ -102,7 +93,8 @@ def _plot(found: WhatIf) -> Block:
     prices = {
         f"{unit}, {side}": row
         for after, side in enumerate(SIDES)
-        for unit, row in list(found.prices(after=bool(after)).items())[-MOST:]
+        for unit, row in found.prices(after=bool(after)).items()
+        if not unit.startswith(NODE)
     }
     if not prices:
         return Words(

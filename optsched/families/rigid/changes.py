@@ -15,6 +15,7 @@ from optsched.files.format import checked
 from optsched.problem import InputError
 
 MANY = 5  # names that a message lists
+NODE = "node "  # before the name of a type
 
 
 @dataclass(frozen=True)
@@ -157,33 +158,36 @@ class Changes:
 
     def _machines(self, inst: RigidInstance) -> list[Machine]:
         """Return the machines after the change; of a pool, a type is one of its resources."""
-        found = list(inst.machines)
-        pool = not inst.packed and len(found) == 1 and found[0].count == 1
+        pool = len(inst.machines) == inst.machines[0].count == 1
+        pool &= inst.machines[0].name in ("", "pool") and not inst.packed
+        units = [word_of(inst, k)[1] for k in range(len(inst.resources))]
+        if pool:
+            names, first = [*inst.resources], inst.machines[0].capacity
+            counts = [c // unit for c, unit in zip(first, units, strict=True)]
+        else:
+            names, counts = [m.name for m in inst.machines], [m.count for m in inst.machines]
+        there = list(counts)
         for verb, n, kind in self.machines:
-            sign, update = (n if verb == "add" else -n), dict[str, Any]()
-            types = [m.name for m in found]
-            unit = unit_named(inst, kind) if pool else None
-            if kind in types:
-                k = types.index(kind)
-                have = found[k].count
-                update = {"count": have + sign}
-            elif unit is not None:
-                k, (resource, per) = 0, unit
-                units = list(found[0].capacity)
-                have = units[resource] // per
-                units[resource] += sign * per
-                update = {"capacity": tuple(units)}
-            else:
-                names = inst.resources if pool else types
-                raise InputError(
-                    f"{verb} {n}x{kind}: there is no {kind!r}, expected one of: {', '.join(names)}"
-                )
-            if have + sign < 0:
-                raise InputError(f"{verb} {n}x{kind}: there are {have}, expected at most that")
-            found[k] = found[k].model_copy(update=update)
-        if not any(m.count for m in found):
+            name = "cpu" if pool and kind in ("processor", "processors") else kind
+            if name not in names and kind not in names:
+                known = ", ".join(names)
+                raise InputError(f"{verb} {n}x{kind}: is no type, expected one of: {known}")
+            k = names.index(kind if kind in names else name)
+            if verb == "remove" and n > counts[k]:
+                raise InputError(f"{verb} {n}x{kind}: there are {counts[k]}, expected at most that")
+            counts[k] += n if verb == "add" else -n
+        if pool:
+            more = [(b - a) * u for a, b, u in zip(there, counts, units, strict=True)]
+            capacity = tuple(c + m for c, m in zip(first, more, strict=True))
+            return [inst.machines[0].model_copy(update={"capacity": capacity})]
+        found = [
+            m.model_copy(update={"count": n})
+            for m, n in zip(inst.machines, counts, strict=True)
+            if n
+        ]
+        if not found:
             raise InputError("no machine is left after the change, expected at least one")
-        return [m for m in found if m.count]
+        return found
 
 
 def altered(inst: RigidInstance, **update: Any) -> RigidInstance:
@@ -198,16 +202,6 @@ def word_of(inst: RigidInstance, k: int) -> tuple[str, int]:
     return word or inst.resources[k], int(parts) if parts.isdigit() else 1
 
 
-def unit_named(inst: RigidInstance, kind: str) -> tuple[int, int] | None:
-    """Return which resource a type names, and how many of its units are one."""
-    for k, name in enumerate(inst.resources):
-        word, per = word_of(inst, k)
-        names = {name, word} | ({"processor"} if name == "cpu" else set())
-        if kind.lower().removesuffix("s") in {n.lower().removesuffix("s") for n in names}:
-            return k, per
-    return None
-
-
 def units_of(inst: RigidInstance) -> dict[str, tuple[int, ...]]:
     """Return what one more of each kind adds to the capacity: of a resource, of a node type."""
     found = {}
@@ -215,5 +209,5 @@ def units_of(inst: RigidInstance) -> dict[str, tuple[int, ...]]:
         word, per = word_of(inst, k)
         found[word] = tuple(per if j == k else 0 for j in range(len(inst.resources)))
     if len(inst.machines) > 1 or inst.machines[0].count > 1:
-        found |= {f"node {m.name}".strip(): m.capacity for m in inst.machines}
+        found |= {f"{NODE}{m.name}": m.capacity for m in inst.machines}
     return found

@@ -139,7 +139,7 @@ def test_shadow_prices_are_what_the_bound_loses_with_one_more_unit():
     fall = (check(inst, best.certificate) - check(larger, moved)) * inst.weight / HOUR
     found = hourly(inst, prices, 0)
     assert sum(found["processors"]) == pytest.approx(fall, abs=2 / HOUR)
-    assert fall > 1
+    assert fall > 0.1
     assert found["node node"] == found["processors"]
     late = hourly(inst, prices, 5 * HOUR)["processors"]
     assert np.roll(found["processors"], 5) == pytest.approx(late)
@@ -155,7 +155,7 @@ def test_shadow_prices_are_what_the_bound_loses_with_one_more_unit():
         ({}, "nothing is changed, expected --add, --remove, --scale-load or --without"),
         ({"add": "10gpu"}, "add '10gpu': expected a number from 1 and a type, such as 10xgpu"),
         ({"remove": "0xfat"}, "remove '0xfat': expected a number from 1"),
-        ({"add": "1xgpu"}, "add 1xgpu: there is no 'gpu', expected one of: thin, fat"),
+        ({"add": "1xgpu"}, "add 1xgpu: is no type, expected one of: thin, fat"),
         ({"remove": "3xthin"}, "remove 3xthin: there are 2, expected at most that"),
         ({"remove": ["2xthin", "1xfat"]}, "no machine is left after the change"),
         ({"scale_load": 0}, "scale-load 0: expected a factor > 0 other than 1"),
