@@ -22,9 +22,9 @@ from optsched.core.intervals import FEWEST, UNSURE, student, warning
 from optsched.families.rigid.changes import Changes, altered, units_of
 from optsched.families.rigid.instance import RigidInstance, RigidSchedule
 from optsched.families.rigid.verify import verify
-from optsched.files.format import checked, read_json, write_json
+from optsched.files.format import checked, load_instance, read_json, write_json
 from optsched.numbers.json_float import Signed
-from optsched.problem import Frozen, InputError, Policy, Window, get_family
+from optsched.problem import Frozen, InputError, Instance, Policy, Window, get_family
 from optsched.process import interrupts, messages
 
 HOUR = 3600
@@ -111,9 +111,6 @@ class WhatIf(Frozen):
                 share = self._possible(name, (after[0] / before[1] - 1, after[1] / before[0] - 1))
             if len(apart) >= FEWEST:
                 interval = student(apart[:, 0])[0], student(apart[:, 1])[1]
-        slow = [
-            float(np.mean([r.slowdown for r in side])) if side else None for side in (rows, later)
-        ]
         return Compared(
             name=name,
             before=before,
@@ -122,7 +119,7 @@ class WhatIf(Frozen):
             share=share,
             interval=interval,
             above=_less(before, _mean([s.rows[BEST] for s in self.before])),
-            slowdown=(slow[0] or 0.0, slow[1]),
+            slowdown=(_slow(rows), _slow(later) if after else None),
             same=float(np.mean([r.same for r in rows])),
         )
 
@@ -152,7 +149,7 @@ class WhatIf(Frozen):
     def answer(self) -> list[str]:
         """What there is to know, the most important sentence first."""
         best, named = self.rows[BEST], ", ".join(self.changes)
-        lines = [f"With {named}, the least possible mean waiting time {moved(best)}."]
+        lines = [f"With {named}, the least possible mean waiting time {moved(best)}: certified."]
         if best.interval is not None:
             inside = hours(best.interval, "+")
             lines.append(f"95 % interval of that change over {len(self.before)} windows: {inside}.")
@@ -273,6 +270,10 @@ def _mean(rows: Iterable[Row]) -> Ends:
     return low, high
 
 
+def _slow(rows: Iterable[Row]) -> float:
+    return float(np.mean([r.slowdown for r in rows]))
+
+
 def _less(one: Ends, other: Ends) -> Ends:
     """Return between what the difference of two intervals lies."""
     return one[0] - other[1], one[1] - other[0]
@@ -280,7 +281,7 @@ def _less(one: Ends, other: Ends) -> Ends:
 
 @interrupts.remembered()
 def whatif(
-    source: Path | str | RigidInstance,
+    source: Path | str | Instance,
     *,
     add: str | Sequence[str] = (),
     remove: str | Sequence[str] = (),
@@ -296,7 +297,7 @@ def whatif(
 
     Parameters
     ----------
-    source : path or RigidInstance
+    source : path or Instance
         A log, an instance file of family `rigid`, or an instance.
     add, remove : str or sequence of str
         Machines, such as ``"10xgpu"``: a type of the list of machines, or a resource of the pool.
@@ -367,7 +368,7 @@ def whatif(
         factor = f"{float(changes.load):g}"
         listed.append(f"after the change times since the first submission are divided by {factor}")
     return WhatIf(
-        source=str(source) if isinstance(source, Path | str) else source.source,
+        source=opened[0][0].source if isinstance(source, RigidInstance) else str(source),
         changes=changes.words,
         listed=tuple(dict.fromkeys(listed)),
         direction=changes.direction,
@@ -379,19 +380,15 @@ def whatif(
 
 
 def _opened(
-    source: Path | str | RigidInstance, window: Window, windows: int | None
+    source: Path | str | Instance, window: Window, windows: int | None
 ) -> tuple[list[tuple[RigidInstance, Mapping[str, Any], int | None]], list[str]]:
     """Return instances, each with what was recorded and its second of the day; and remarks."""
-    if isinstance(source, RigidInstance) or is_instance(Path(source)):
+    if isinstance(source, Instance) or is_instance(Path(source)):
+        inst = source if isinstance(source, Instance) else load_instance(Path(source))
+        if not isinstance(inst, RigidInstance):
+            raise InputError(f"what-if: family {inst.family}, expected family rigid")
         if windows is not None:
             raise InputError(f"{source}: is one instance, expected a log for windows")
-        inst = (
-            source
-            if isinstance(source, RigidInstance)
-            else open_input(Path(source), "rigid", window)
-        )
-        if not isinstance(inst, RigidInstance):
-            raise InputError(f"{source}: is of family {inst.family}, expected family rigid")
         return [(inst, {}, None)], [f"drawn: {', '.join(inst.drawn)}"] if inst.drawn else []
     from optsched.traces import read_jobs, reading
     from optsched.traces.windows import take_window
@@ -405,9 +402,10 @@ def _opened(
             inst = cast(RigidInstance, open_input(path, "rigid", one))
             remarks.append(inst.source)
             clock = None
-            if jobs.attrs["start"] is not None:
+            if (date := jobs.attrs["start"]) is not None:
                 first = take_window(jobs, 1, one.start or "0", one.min_tasks or 1)
-                clock = int(jobs.attrs["start"].timestamp() + first["submit_seconds"].iloc[0])
+                begin = date.tz_localize(None).timestamp() + first["submit_seconds"].iloc[0]
+                clock = int(begin) % (24 * HOUR)
             found.append((inst, recorded(path, one, inst), clock))
     return found, [*dict.fromkeys(remarks)]
 

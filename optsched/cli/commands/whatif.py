@@ -20,7 +20,7 @@ from optsched.cli.options import (
 )
 from optsched.engine.interval import CLOSED
 from optsched.problem import Window
-from optsched.process import messages
+from optsched.process import crash_state, messages
 
 if TYPE_CHECKING:
     from optsched.problem import Instance
@@ -88,9 +88,11 @@ def whatif(
     if windows is not None:
         del options["start"]
     options |= {"time_limit": time_limit, "work_limit": work_limit, "gap": gap, "seed": seed}
+    log = not is_instance(source) and instance.family == "rigid"
     with ending_well(), Ticker("reading") as ticker:
+        crash_state.finish_what_is_begun()
         found = measure(
-            instance if is_instance(source) else source,  # type: ignore[arg-type]
+            source if log else instance,
             add=add or (),
             remove=remove or (),
             scale_load=scale_load,

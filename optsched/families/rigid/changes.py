@@ -110,8 +110,9 @@ class Changes:
             if name not in seen:
                 names = [n for n, _ in seen.most_common() if n]
                 more = f" and {len(names) - MANY} more" if len(names) > MANY else ""
-                known = f"one of: {', '.join(names[:MANY])}{more}" if names else "none is recorded"
-                raise InputError(f"without {label}={name}: no job has it, expected {known}")
+                known = f"expected one of: {', '.join(names[:MANY])}{more}"
+                known = known if names else f"the log names no {label}"
+                raise InputError(f"without {label}={name}: no job has it, {known}")
 
     def apply(self, inst: RigidInstance, *, skip_unfit: bool) -> Changed:
         """Return both scenarios; ``skip_unfit`` leaves jobs that no longer fit out of both.
