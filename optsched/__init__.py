@@ -12,7 +12,7 @@ from importlib.machinery import ModuleSpec
 TYPE_CHECKING = False  # `typing` alone would take longer to import than this
 if TYPE_CHECKING:
     from optsched.adversarial.advice import advice
-    from optsched.core import Optimum, RatioReport, Run, compare, relax, simulate, solve
+    from optsched.core import Optimum, RatioReport, Run, compare, load_trace, relax, simulate, solve
     from optsched.declared.events import policy
     from optsched.declared.problem import problem
     from optsched.declared.readers import online
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         get_family,
     )
     from optsched.results.certify import certify
+    from optsched.traces import read_jobs, read_machines
 
     __version__: str
 
@@ -55,11 +56,14 @@ __all__ = [
     "foresight",
     "get_family",
     "load_instance",
+    "load_trace",
     "menu",
     "minimax",
     "online",
     "policy",
     "problem",
+    "read_jobs",
+    "read_machines",
     "relax",
     "report",
     "save_instance",
@@ -72,7 +76,9 @@ __all__ = [
 _HOMES = {
     "adversarial.advice": ("advice",),
     "experiments.campaign": ("Campaign", "campaign"),
-    "core": ("Optimum", "RatioReport", "Run", "compare", "relax", "simulate", "solve"),
+    "core": (
+        *("Optimum", "RatioReport", "Run", "compare", "load_trace", "relax", "simulate", "solve"),
+    ),
     "declared.events": ("policy",),
     "declared.readers": ("online",),
     "experiments.foresight": ("foresight",),
@@ -83,6 +89,7 @@ _HOMES = {
     "policies.knowledge": ("statistic",),
     "pages.page": ("report",),
     "results.certify": ("certify",),
+    "traces": ("read_jobs", "read_machines"),
     "problem": (
         *("InputError", "Instance", "Policy", "PolicyError", "Schedule", "Verdict", "get_family"),
     ),

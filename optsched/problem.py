@@ -245,6 +245,14 @@ class Window:
     draw_seed: int | None = None
     as_is: bool | None = None
 
+    @property
+    def unscaled(self) -> bool:
+        """Whether times and machines stay as recorded: so requested, or machines without a load."""
+        drawn = (self.load, self.shapes, self.profiles)  # what only scaled windows take
+        if self.as_is is None:
+            return self.machines is not None and all(option is None for option in drawn)
+        return self.as_is
+
     def settle(self, family: str, **defaults: Any) -> dict[str, Any]:
         """Return the options that a family knows, with its defaults where nothing was set.
 
@@ -260,7 +268,7 @@ class Window:
         """
         given = {f.name: getattr(self, f.name) for f in fields(self)}
         for name, value in given.items():
-            if value is not None and name not in defaults:
+            if value not in (None, False) and name not in defaults:
                 known = ", ".join(map(option_name, defaults))
                 scaled = " with --no-scaling" if "as_is" in defaults else ""
                 raise InputError(
@@ -318,7 +326,7 @@ class Family:
     open_trace: Callable[[Path, Window], Instance] | None = None  # None: it reads no traces
     # (trace, window, its instance) -> what was really run, and in lines what of it does not fit;
     # None: the trace does not state
-    recorded: Callable[[Path, Window, Any], tuple[Schedule, Sequence[str]] | None] = field(
+    recorded: Callable[[Path, Window, Any], tuple[Schedule | None, Sequence[str]] | None] = field(
         default=lambda _source, _window, _instance: None
     )
     # what the word `sample` stands for: "source", fields of Window
@@ -344,6 +352,8 @@ class Family:
     trivial: tuple[str, ...] = ("fifo",)  # policies that need no thought, as far as there are such
     slow: tuple[str, ...] = ()  # policies that take long, and run when the others are done
     on_request: tuple[str, ...] = ()  # policies that run only where they are named
+    # (instance, completion, policy name or None, what it knew) -> further columns of its row
+    columns: Callable[..., Mapping[str, float | str]] | None = None
     references: Mapping[str, str] = field(default_factory=dict)  # next to the optimum -> method
     measure: Callable[[Any, float, float], float] | None = None  # (instance, ALG, OPT); None: ratio
     # (instance, schedule | None, value, certificate | None, bound) -> how far apart the two sides

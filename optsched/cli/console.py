@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from optsched.core import Judged, Optimum, RatioReport  # statistics take a second to import
 
 LEFT = ("policy", "information", "sealed")  # columns of words
-SAME = ("guarantee", "information", "sealed", "decision limit")  # a sentence if all are the same
+SAME = (
+    "guarantee",
+    "information",
+    "preempts",
+    "sealed",
+    "decision limit",
+)  # a sentence if all are the same
 SEALED = {"sealed": "yes", "not sealed": "no"}
 LONGEST = 40  # cells of a policy's name in one line
 TO_LP = "ratio to LP"
@@ -54,6 +60,9 @@ def show_ratios(console: Console, report: RatioReport) -> None:
     show_optimum(console, report.optimum)
     if report.improved_by is not None:
         console.print(f"the best schedule known is that of {report.improved_by}", markup=False)
+    if report.hindsight:
+        measures = ", ".join(f"{name} {x:.4g}" for name, x in report.hindsight.items())
+        console.print(f"best schedule known: {measures}", markup=False)
     console.print(f"instance: {report.facts}", markup=False)
     for name, found in report.references.items():
         console.print(f"{name} reference: {found}", markup=False)
@@ -156,6 +165,7 @@ def _cells(row: Judged, report: RatioReport) -> dict[str, str]:
     if report.facts.jobs is not None:
         done = "-" if row.completed is None else f"{row.completed} of {report.facts.jobs}"
         cells["completed"] = done
+    cells |= {n: x if isinstance(x, str) else f"{x:.4g}" for n, x in row.columns.items()}
     cells["ratio"] = row.ratio.ends
     if RELAXATION in report.references:
         to = row.to_relaxation

@@ -108,8 +108,8 @@ WINDOW = {
     "machines": Annotated[
         Path | None,
         _window(
-            "Machine list (CSV); unless --no-scaling is given, only the proportions of machine "
-            "types are used."
+            "Machine list (CSV). oasis, dmlrs, rigid: exactly these machines and real times, "
+            "unless --load is given; otherwise only the proportions of machine types are used."
         ),
     ],
     "profile": Annotated[
@@ -119,7 +119,10 @@ WINDOW = {
     "jobs": Annotated[
         int | None,
         _window(
-            "Number of jobs.", min=1, max=MOST, show_default="100; bipartite up to 4000; bot all"
+            "Number of jobs.",
+            min=1,
+            max=MOST,
+            show_default="100; rigid 1000, bipartite 4000; all, if there are fewer",
         ),
     ],
     "slots": Annotated[
@@ -145,8 +148,8 @@ WINDOW = {
     "load": Annotated[
         float | None,
         _window(
-            "Offered load (default: 2; completion 1, bipartite 3); the number of machines is "
-            "scaled to match."
+            "Offered load. Times are scaled to the horizon, and the number of machines to this "
+            "load (default without --machines: 2; completion 1, bipartite 3)."
         ),
     ],
     "min_tasks": Annotated[
@@ -158,7 +161,7 @@ WINDOW = {
     ],
     "as_is": Annotated[
         bool | None,
-        _window("Keep real times and the exact machine list.", "--no-scaling"),
+        _window("Real times and exactly the listed machines, as without --load.", "--no-scaling"),
     ],
 }
 """Without them the family's own settings: most take 100 jobs, 100 slots and load 2."""

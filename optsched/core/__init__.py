@@ -1,7 +1,7 @@
 """Solve, simulate, compare: what the package does with an instance of any family."""
 
 from optsched.base import renamed_names
-from optsched.core.inputs import is_instance, open_input, recorded
+from optsched.core.inputs import is_instance, load_trace, open_input, recorded
 from optsched.core.intervals import MeanRatio, mean_ratio
 from optsched.core.optimum import Optimum, SolveOptions, Start, relax, solve
 from optsched.core.ratios import Against, compare
@@ -23,6 +23,7 @@ __all__ = [
     "Start",
     "compare",
     "is_instance",
+    "load_trace",
     "mean_ratio",
     "meaning",
     "measure_of",

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from optsched.files.atomic_io import read_limited
 from optsched.files.format import LARGEST, load_instance
@@ -22,6 +22,9 @@ from optsched.problem import (
     is_named_in_file,
 )
 from optsched.process import messages
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 OBJECT = re.compile(rb"(\xef\xbb\xbf)?\s*\{")
 LIST_OF_JOBS = re.compile(rb"(\xef\xbb\xbf)?\s*\[\s*\{")
@@ -63,6 +66,50 @@ def open_input(
         return made.open_trace(source, window)
 
 
+def load_trace(
+    log: Path | str | DataFrame,
+    *,
+    family: str = "rigid",
+    machines: Path | str | DataFrame | None = None,
+    **window: Any,
+) -> Instance:
+    """Make an instance of a list of jobs.
+
+    Parameters
+    ----------
+    log : path or DataFrame
+        A file in one of the formats of `optsched.traces.read_jobs`, or a table with their columns.
+    family : str
+        Family of the instance.
+    machines : path or DataFrame, optional
+        The list of machines.
+    **window
+        Fields of `optsched.problem.Window`: ``jobs``, ``start``, ``load``, ``slots``, ...
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    InputError
+        The list is malformed, or an option does not fit; the message names line and field.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> jobs = pd.DataFrame({"submit_seconds": [0, 5], "run_seconds": [60, 30], "tasks": [2, 1]})
+    >>> nodes = pd.DataFrame({"gpu": [0], "cpu": [2], "memory_gb": [8]})
+    >>> [job.run for job in load_trace(jobs, machines=nodes).jobs]
+    [60, 30]
+    """
+    from optsched.traces.frames import as_file  # pandas takes a while to import
+
+    with as_file(log) as source, as_file("" if machines is None else machines) as listed:
+        opened = Window(machines=None if machines is None else listed, **window)
+        return open_input(source, family, opened)
+
+
 def is_instance(source: Path) -> bool:
     """Return whether a file is an instance or a result, not a trace; of JSON, by what it holds.
 
@@ -93,13 +140,13 @@ def recorded(source: Path, window: Window, instance: Instance) -> dict[str, Sche
     with messages.silenced():  # remarks on the list were printed when it became an instance
         found = family.recorded(*meant(source, family, window), instance)
     if found is None:
-        if window.as_is:
+        if window.unscaled:
             messages.remark(f"{source}: has no recorded starts: {REAL} is not known")
         return {}
     schedule, lines = found
     for line in lines:
         messages.remark(line)
-    return {REAL: schedule}
+    return {} if schedule is None else {REAL: schedule}
 
 
 def meant(source: Path, family: Family, window: Window) -> tuple[Path, Window]:
@@ -110,6 +157,8 @@ def meant(source: Path, family: Family, window: Window) -> tuple[Path, Window]:
         raise InputError(f"{SAMPLE}: family {family.name} has none, expected a file")
     paths: dict[str, Any] = {name: _sample(file) for name, file in family.samples.items()}
     source = paths.pop("source")
+    scaled = None if window.machines else False  # a sample is small: its machines are proportions
+    paths |= {"as_is": scaled}
     return source, replace(window, **{n: p for n, p in paths.items() if getattr(window, n) is None})
 
 

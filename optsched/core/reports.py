@@ -179,6 +179,7 @@ class Judged(Frozen):
     value: Signed
     obeys: bool = Field(description="it keeps to the model; else its ratio may be below 1")
     completed: int | None = Field(description="jobs that were completed; None: none do")
+    columns: dict[str, float | str] = Field(default={}, description="measures of the family's own")
     ratio: Ratio
     to_relaxation: Extended | None = Field(
         default=None, description="the same ratio to the value of the relaxation, if computed"
@@ -242,6 +243,9 @@ class RatioReport(Frozen):
 
     facts: Facts
     optimum: Optimum
+    hindsight: dict[str, float] = Field(
+        default={}, description="measures of the family's own, of the best schedule known"
+    )
     improved_by: str | None = Field(
         default=None, description="the policy whose schedule no search has beaten, if there is one"
     )
@@ -278,6 +282,7 @@ class RatioReport(Frozen):
         for row in self.policies:
             cells: dict[str, Any] = {"policy": row.name, "obeys": row.obeys, "value": row.value}
             cells |= {} if self.facts.jobs is None else {"completed": row.completed}
+            cells |= row.columns
             cells |= {"ratio_low": row.ratio.low, "ratio_high": row.ratio.high}
             cells |= {"ratio_to_lp": row.to_relaxation} if lp else {}
             for name, regret in row.regret.items():
@@ -332,6 +337,7 @@ class RatioReport(Frozen):
             "instance_sha256": self.optimum.instance_sha256,
             "facts": self.facts.model_dump(mode="json") | {"telling": self.facts.telling},
             "reference": self.optimum.summary() | {"improved_by": self.improved_by},
+            "hindsight": self.hindsight,
             "references": {name: found.summary() for name, found in self.references.items()},
             "integrality_gap": self.integrality_gap,
             "policies": [
@@ -413,6 +419,7 @@ class RatioScale:
         return RatioReport(
             facts=facts_of(self, runs if behind is None else behind),
             optimum=self.optimum,
+            hindsight=self.in_hindsight(),
             improved_by=self.improved_by,
             references=dict(self.references),
             integrality_gap=self.integrality_gap(),
@@ -448,6 +455,21 @@ class RatioScale:
                 high = None if bound is None else self.family.sign * (bound - earned)
                 found[name] = Regret(low=low, high=None if high is None else max(low, high))
         return found
+
+    def columns(
+        self, ends: Sequence[int | None], policy: str | None = None, knows: Sequence[str] = ()
+    ) -> dict[str, float | str]:
+        """Return further columns of a row."""
+        make = self.family.columns
+        return {} if make is None else dict(make(self.instance, ends, policy, knows))
+
+    def in_hindsight(self) -> dict[str, float]:
+        """Return the same measures of the best schedule known."""
+        schedule = self.optimum.schedule
+        if schedule is None or self.family.columns is None:
+            return {}
+        found = self.columns(self.family.verify(self.instance, schedule).completion)
+        return {name: x for name, x in found.items() if not isinstance(x, str)}
 
     def to_relaxation(self, earned: float) -> float | None:
         """Return the ratio to the value of the relaxation; None if that was not found."""
@@ -493,6 +515,7 @@ class RatioScale:
             value=run.value,
             obeys=run.obeys,
             completed=_completed(run.completion),
+            columns=self.columns(run.completion, run.policy, [*run.prior]),
             ratio=ratio,
             to_relaxation=self.to_relaxation(run.value),
             regret=self.regret(run.value),
@@ -509,6 +532,7 @@ class RatioScale:
             value=verdict.value,
             obeys=verdict.obeys,
             completed=_completed(verdict.completion),
+            columns=self.columns(verdict.completion),
             ratio=self.ratio(verdict.value),
             to_relaxation=self.to_relaxation(verdict.value),
             regret=self.regret(verdict.value),

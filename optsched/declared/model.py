@@ -21,6 +21,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
+from optsched.base import Text
 from optsched.numbers.json_float import Signed
 from optsched.numbers.resources import exact, slack
 from optsched.problem import Frozen, Instance, Schedule, Sense
@@ -91,7 +92,7 @@ def label(row: str | Sequence[object]) -> str:
 class ProgramVariable(Frozen):
     """A variable."""
 
-    name: str = Field(min_length=1)
+    name: Text = Field(min_length=1)
     cost: Number = 0.0
     lower: Limit = 0.0
     upper: Limit = math.inf
@@ -120,7 +121,7 @@ class ProgramVariable(Frozen):
 class Row(Frozen):
     """A constraint: lower <= sum of coefficient * variable <= upper."""
 
-    name: str = Field(min_length=1)
+    name: Text = Field(min_length=1)
     lower: Limit = -math.inf
     upper: Limit = math.inf
     entries: tuple[tuple[int, Number], ...] = Field(description="column, coefficient")
@@ -146,7 +147,7 @@ class Cone(Frozen):
     y exp(x / y) <= z and y > 0, or x <= 0 = y <= z.
     """
 
-    name: str = Field(min_length=1)
+    name: Text = Field(min_length=1)
     kind: ConeKind
     members: tuple[Member, ...] = Field(min_length=1)
 
@@ -175,8 +176,8 @@ class Declared(Instance):
 
     sense: ClassVar[Sense]
 
-    problem: str = Field(default="", description="what it is an instance of")
-    source: str = Field(default="", description="where it comes from")
+    problem: Text = Field(default="", description="what it is an instance of")
+    source: Text = Field(default="", description="where it comes from")
     offset: Number = 0.0
     columns: tuple[ProgramVariable, ...]
     rows: tuple[Row, ...]

@@ -70,6 +70,7 @@ RELIABLE, TRIED = 4, 8  # a column is tried before it was branched on so often; 
 MOST_KEPT = 0.4  # share of the time that is kept for checking the tree
 SELDOM = 32  # nodes after which it is looked how late it is
 FIRST_CHECK, NEXT_CHECK = 50, 2  # nodes after which a tree is checked; growth until the next time
+QUICK = 10**4  # entries of a linear program; below, every one is solved in much less than a second
 LARGEST_WHOLE = 2**53  # of what CP-SAT is given
 
 
@@ -156,8 +157,8 @@ def coarse(y: float) -> Fraction:
 class _Linear:
     """The relaxation in HiGHS, solved again and again with other bounds."""
 
-    def __init__(self, inst: Declared) -> None:
-        self.inst, self.arrays = inst, arrays(inst)
+    def __init__(self, inst: Declared, called_off: Callable[[], bool]) -> None:
+        self.inst, self.arrays, self.called_off = inst, arrays(inst), called_off
         self.h = highs()
         largest = float(np.abs(self.arrays.cost).max(initial=0.0))
         self.scale = 2.0 ** max(-1000, math.frexp(largest)[1] - 10) if largest else 1.0
@@ -169,7 +170,7 @@ class _Linear:
     def solve(self, progress: Progress | None = None) -> tuple[str, Floats | None]:
         """Solve it as it stands; without presolve where that hides why there is no solution."""
         if progress is None:
-            rerun(self.h)
+            self._run()
         else:
             run(self.h, stop=progress.called_off, effort=progress.limits()["effort"])
             if not self.arrays.integer.any():
@@ -178,17 +179,24 @@ class _Linear:
         if status in ("infeasible", "unbounded", "unknown") and self.h.getNumCol() != 0:
             self.h.setOptionValue("presolve", "off")
             self.h.clearSolver()
-            rerun(self.h)
+            self._run()
             status = lp_status(self.h)
         if status == "unknown":  # cuts of many digits can be beyond the simplex method
             self._tolerate(1e-7)
-            rerun(self.h)
+            self._run()
             self._tolerate(1e-9)
             status = lp_status(self.h)
         x = None
         if status == "optimal":
             x = np.array(self.h.getSolution().col_value, dtype=float)
         return status, x
+
+    def _run(self) -> None:
+        """Solve it once; a large one ends when the search is called off."""
+        if self.h.getNumNz() < QUICK:
+            rerun(self.h)
+        elif not self.called_off():
+            run(self.h, stop=self.called_off)
 
     def _tolerate(self, tolerance: float) -> None:
         for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
@@ -318,7 +326,7 @@ class _Tree:
         if self.denominator is not None:
             self.program = self.program.copy()
             self.program.granular(self.denominator)
-        self.linear = _Linear(inst)
+        self.linear = _Linear(inst, progress.called_off)
         self.lower, self.upper = implied(self.program)
         self.nodes = [_Node((), [], None)]
         self.gains = _Gains(), _Gains()

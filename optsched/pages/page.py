@@ -16,10 +16,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from optsched.base import renamed_arguments
+from optsched.base import UNPRINTABLE, renamed_arguments
 from optsched.drawing import CURVES, OTHERS
 from optsched.files.atomic_io import open_file, writable, write_whole
-from optsched.files.format import UNPRINTABLE, read_json
+from optsched.files.format import read_json
 from optsched.pages.advice import page_of_advice
 from optsched.pages.blocks import Page
 from optsched.pages.campaign import page_of_store

@@ -90,9 +90,11 @@ def _policies(report: RatioReport) -> SortableTable:
     regrets = sorted({name for row in report.policies for name in row.regret})
     relaxed = report.references.get(RELAXATION)
     jobs = report.facts.jobs is not None
+    own = [*dict.fromkeys(name for row in report.policies for name in row.columns)]
     columns = [
         *(ColumnHeader("policy"), ColumnHeader("value")),
         *([ColumnHeader("completed", f"of {report.facts.jobs}")] if jobs else []),
+        *map(ColumnHeader, own),
         ColumnHeader("ratio", "at least: a schedule proves it; at most: the bound does"),
         *([] if relaxed is None else [ColumnHeader("ratio to LP", "to the relaxation")]),
         *(ColumnHeader(f"regret to {name}") for name in regrets),
@@ -105,17 +107,24 @@ def _policies(report: RatioReport) -> SortableTable:
         ColumnHeader("decision limit, s", "seconds that each decision was allowed"),
         ColumnHeader("keeps to the model", "else its ratio may be below 1"),
     ]
-    rows = [_row(row, regrets, jobs=jobs, to_lp=relaxed is not None) for row in report.policies]
+    rows = [
+        _row(row, own, regrets, jobs=jobs, to_lp=relaxed is not None) for row in report.policies
+    ]
     if relaxed is not None and relaxed.status is Status.BOUND_ONLY:
-        before = 4 if jobs else 3  # columns up to the ratio
+        before = (4 if jobs else 3) + len(own)  # columns up to the ratio
         cells = [TableCell(LP_ROW), number(relaxed.bound, ".6g")]
         cells += [TableCell("-")] * (before - 2) + [number(1.0)]
         rows.append(cells + [TableCell("-")] * (len(columns) - len(cells)))
     return SortableTable("policies", "Every policy", columns, rows)
 
 
-def _row(row: Judged, regrets: Sequence[str], *, jobs: bool, to_lp: bool) -> list[TableCell]:
+def _row(
+    row: Judged, own: Sequence[str], regrets: Sequence[str], *, jobs: bool, to_lp: bool
+) -> list[TableCell]:
     done = [TableCell("-") if row.completed is None else count(row.completed)] if jobs else []
+    for name in own:
+        x = row.columns.get(name, "-")
+        done.append(TableCell(x) if isinstance(x, str) else number(x))
     regret = [row.regret.get(name) for name in regrets]
     return [
         *(TableCell(row.name), number(row.value, ".6g"), *done),

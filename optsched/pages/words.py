@@ -119,6 +119,9 @@ def of_ratios(report: RatioReport, family: Family) -> list[str]:
     if last is not first:
         summary.append(f"{last.name} is farthest: it reaches {last.value:.6g}, ratio {last.ratio}.")
     summary.append(of_optimum(report.optimum))
+    if report.hindsight:
+        measures = ", ".join(f"{name} {x:.4g}" for name, x in report.hindsight.items())
+        summary.append(f"The best schedule known has {measures}.")
     if report.improved_by is not None:
         summary.append(f"The best schedule known is that of {report.improved_by}.")
     return [*summary, _meanings([family])]

@@ -14,6 +14,8 @@ The table has one row per job, in the order of submission (equal times: the orde
     model            what the job trains, or ""
     steps            mini-batches of all tasks together, whole, >= 1; NaN: not in the list
     request_seconds  requested time, s; NaN: not in the list
+    partition        queue to which it was submitted, or ""
+    weight           relative importance, > 0; NaN: not in the list
 
 ``attrs["format"]`` names the format, ``attrs["dropped"]`` counts rows that name no running time
 (or no processors), ``attrs["start"]`` is the date of the first submission, or None.
@@ -40,13 +42,15 @@ from optsched.traces.columns import (
 )
 from optsched.traces.formats import batsim, inventories, philly, slurm, swf, training
 from optsched.traces.formats.declared import Table, TraceFormat, recognized
+from optsched.traces.frames import as_file
 from optsched.traces.lines import begins, first_row
 
 COLUMNS = (
     *("name", "submit_seconds", "start_seconds", "run_seconds", "tasks"),
     *("gpu", "cpu", "memory_gb", "user", "model", "steps", "request_seconds"),
+    *("partition", "weight"),
 )
-MISSING = {"user": "", "model": ""}
+MISSING = {"user": "", "model": "", "partition": ""}
 
 TIMES = {"submit_seconds": SUBMIT, "start_seconds": BEGIN, "end_seconds": BEGIN}
 RULES = {
@@ -57,6 +61,7 @@ RULES = {
     "cpu": DEMAND,
     "memory_gb": DEMAND,
     "steps": Number("mini-batches", low=1, high=1e15, whole=True),
+    "weight": Number("relative importance", above_low=True, may_be_empty=True),
 }
 OWN = TraceFormat(
     "own jobs",
@@ -72,7 +77,7 @@ MACHINE_HEADS = (
 )
 
 
-def read_jobs(path: Path | str) -> pd.DataFrame:
+def read_jobs(source: Path | str | pd.DataFrame) -> pd.DataFrame:
     """Read a list of jobs; the format is known by its name (SWF), its columns, or as JSON.
 
     A file may hold several lists, each with a clock of its own; then the first is read, and
@@ -80,9 +85,10 @@ def read_jobs(path: Path | str) -> pd.DataFrame:
 
     Parameters
     ----------
-    path : path
+    source : path or DataFrame
         ``*.swf``; JSON as of Philly's ``cluster_job_log`` or Batsim's workloads; or a table in text
-        with the columns of one of `FORMATS`. Plain or gzip.
+        with the columns of one of `FORMATS`. Plain or gzip. A DataFrame has the columns of such a
+        table; durations and dates may be those of pandas.
 
     Returns
     -------
@@ -95,7 +101,11 @@ def read_jobs(path: Path | str) -> pd.DataFrame:
         The list is malformed or empty; the message names file, line, field, value and what would
         be right.
     """
-    path = Path(path)
+    with as_file(source) as path:
+        return _read_jobs(path)
+
+
+def _read_jobs(path: Path) -> pd.DataFrame:
     if swf.is_swf(path):
         return _finished(path, "SWF", swf.read_swf(path), None)
     if philly.is_log(path):
@@ -106,6 +116,15 @@ def read_jobs(path: Path | str) -> pd.DataFrame:
     table, start = _listed(form, columns)
     columns.warn_unread(form.name, form.implied)
     return _finished(path, form.name, table, start)
+
+
+def recommended_family(jobs: pd.DataFrame) -> tuple[str, str]:
+    """Return the family that takes a list of jobs as it is, and why in a few words."""
+    if jobs["run_seconds"].notna().any():
+        return "rigid", "every job runs once, at constant size: waiting and flow times"
+    if jobs["steps"].notna().any():
+        return "completion", "training jobs with models and steps; add --profile for their speeds"
+    return "bipartite", "arrivals without run times"
 
 
 def has_columns(path: Path) -> bool:

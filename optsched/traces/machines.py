@@ -25,6 +25,7 @@ from optsched.problem import InputError
 from optsched.traces.columns import Columns, Number, read_columns
 from optsched.traces.formats import inventories, philly
 from optsched.traces.formats.declared import Table, TraceFormat, recognized
+from optsched.traces.frames import as_file
 from optsched.traces.jobs import FORMATS as JOBS
 from optsched.traces.jobs import has_columns
 from optsched.traces.lines import TextLine, first_row, read_fields
@@ -47,12 +48,12 @@ RULES = {
 }
 
 
-def read_machines(path: Path | str) -> pd.DataFrame:
+def read_machines(source: Path | str | pd.DataFrame) -> pd.DataFrame:
     """Read a list of machines; the format is known by its name (``.machines``) or its header.
 
     Parameters
     ----------
-    path : path
+    source : path or DataFrame
         Alibaba's ``openb_node_list_*.csv``; ``*.machines`` next to an SWF log; those of
         `optsched.traces.formats.inventories`; or your own ``gpu,cpu,memory_gb,...``. Plain or
         gzip.
@@ -68,7 +69,11 @@ def read_machines(path: Path | str) -> pd.DataFrame:
         The list is malformed or empty; the message names file, line, field, value and what would
         be right.
     """
-    path = Path(path)
+    with as_file(source) as path:
+        return _read_machines(path)
+
+
+def _read_machines(path: Path) -> pd.DataFrame:
     if path.name.lower().removesuffix(".gz").endswith(".machines"):
         return _finished(path, "SWF machines", _clusters(path))
     if not has_columns(path) or any(form.fits(first_row(path).fields) for form in JOBS):

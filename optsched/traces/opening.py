@@ -24,7 +24,7 @@ from optsched.traces.windows import must_reach, report_scaling, sensible, take_w
 Made = TypeVar("Made", bound=Any)
 
 DEFAULTS = {
-    **{"machines": None, "shapes": None, "jobs": 100, "slots": 100, "slot": None},
+    **{"machines": None, "shapes": None, "jobs": None, "slots": 100, "slot": None},
     **{"start": "0", "load": 2.0, "min_tasks": 1, "draw_seed": 0},
 }
 """What `Tables.open_scaled` makes of a window by default."""
@@ -74,8 +74,9 @@ class Tables:
             must_reach(chosen["load"], load_of(inst), inst, inst.horizon)
             return inst
 
-        settings.whole(jobs=chosen["jobs"], slots=chosen["slots"], min_tasks=chosen["min_tasks"])
+        settings.whole(slots=chosen["slots"], min_tasks=chosen["min_tasks"])
         some = take_window(self.jobs, chosen["jobs"], chosen["start"], chosen["min_tasks"])
+        chosen["jobs"] = len(some)
         with no_garbage():
             inst = sensible(some, chosen["slots"], length, made, requested=requested)
         report_scaling(some, inst, f"{machines_of(inst)} in place of {self.listed['count'].sum()}")

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
+from optsched.numbers import settings
 from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import MachineClass, ceil_ratio, exact
 from optsched.problem import InputError, Instance
@@ -23,20 +24,30 @@ SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 HOUR = 3600.0
 PART = re.compile(r"(\d{1,9})/(\d{1,9})")  # K/N: part K of N of a trace
 SLOTS = (60, 300, 900, 1800, HOUR, *(HOUR * h for h in (2, 4, 8, 24, 48, 96, 168, 336, 672)))
+USUAL = 100  # jobs of a window
 ENOUGH = 0.8  # share of the jobs that can finish, in slots of a sensible length
 NEAR = 0.7  # of the load that was requested: one machine more or less may be as far off
 
 Made = TypeVar("Made")
 
 
-def take_window(table: pd.DataFrame, jobs: int, start: float | str, min_tasks: int) -> pd.DataFrame:
-    """Return ``jobs`` consecutive jobs of at least ``min_tasks`` tasks.
+def take_window(
+    table: pd.DataFrame,
+    jobs: int | None,
+    start: float | str,
+    min_tasks: int,
+    *,
+    usual: int = USUAL,
+) -> pd.DataFrame:
+    """Return consecutive jobs of at least ``min_tasks`` tasks.
 
     Parameters
     ----------
     table : DataFrame
         Columns as `read_jobs` returns them.
-    jobs, min_tasks : int
+    jobs : int, optional
+        How many; by default ``usual``, or as many as there are.
+    min_tasks, usual : int
     start : float or str
         Seconds from the start of the trace, ``"30d"``, a date (if the trace has dates), or
         ``"#500"``, the 500th job (of those that are taken) in the order of submission. ``"3/20"``
@@ -48,14 +59,26 @@ def take_window(table: pd.DataFrame, jobs: int, start: float | str, min_tasks: i
     InputError
         The list has no times, ``start`` is malformed, or too few jobs are left from there on.
     """
+    if jobs is not None:
+        settings.whole(jobs=jobs)
     taken, first, _ = from_start(table, start, min_tasks)
-    window = taken.iloc[first : first + jobs]
-    if len(window) < jobs:
+    number = usual if jobs is None else jobs
+    window, left = taken.iloc[first : first + number], len(taken) - first
+    if left < (jobs or 1):
         raise InputError(
-            f"from start {start} on the trace has {len(window)} jobs of at least {min_tasks} "
-            f"tasks, expected {jobs}; {or_fewer(len(window), start)}"
+            f"from start {start} on the trace has {max(left, 0)} jobs of at least {min_tasks} "
+            f"tasks, expected {jobs or 1}; {or_fewer(max(left, 0), start)}"
         )
+    if jobs is None and len(window) < len(table):
+        messages.remark(f"{len(window)} of {len(table)} jobs of the trace (--jobs, --start)")
     return window
+
+
+def listed_or_drawn(window: pd.DataFrame, name: str, drawn: Sequence[float]) -> list[float]:
+    """Return a column, with drawn numbers where the list has none."""
+    if name not in window:
+        return list(drawn)
+    return [d if math.isnan(x) else x for x, d in zip(window[name].tolist(), drawn, strict=True)]
 
 
 def or_fewer(there: int, start: float | str) -> str:

@@ -297,7 +297,10 @@ def test_instance_files_of_another_family_are_refused(tmp_path):
             {"instances": [SAMPLE | {"parameters": {"windows": 2}}]},
             "windows is no parameter here, expected it next to trace",
         ),
-        ({"instances": [SAMPLE | {"windows": 5}]}, "has 80 jobs of at least 1 tasks, expected 100"),
+        (
+            {"instances": [SAMPLE | {"windows": 5, "parameters": {"jobs": 100}}]},
+            "has 80 jobs of at least 1 tasks, expected 100",
+        ),
         ({"instances": [SAMPLE | {"windows": 401}]}, "expected at most 400 windows"),
         ({"policies": [{"name": "exec:x", "parameters": {"a": 1}}]}, "exec:x is sealed"),
         ({"instances": [{"family": "oasis", "trace": "no.csv"}]}, "no.csv: cannot be read"),

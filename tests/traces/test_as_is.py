@@ -227,6 +227,31 @@ def test_wrong_options(own, family, options, message):
         open_input(own[0], family, window)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_machines_without_a_load_scale_nothing(own, family):
+    plain = open_input(own[0], family, Window(machines=own[1]))
+    assert plain == open_input(own[0], family, as_is(own))
+
+
+def test_a_load_scales_and_all_jobs_of_a_short_list_are_taken(own):
+    scaled = open_input(own[0], "oasis", Window(machines=own[1], load=1.0, slots=9))
+    assert scaled.horizon == 9
+    assert scaled.source.startswith("own jobs: 5 jobs")
+
+
+def test_listed_weights_are_priorities(own, tmp_path):
+    rows = [
+        f"{line},{w}" for line, w in zip(JOBS.split(), ("weight", 5, 0.5, 70, "", 1), strict=True)
+    ]
+    (tmp_path / "weighted.csv").write_text("\n".join(rows))
+    drawn = open_input(own[0], "oasis", as_is(own)).jobs
+    listed = open_input(tmp_path / "weighted.csv", "oasis", as_is(own)).jobs
+    assert [j.utility.scale for j in listed] == [5, 0.5, 70, drawn[3].utility.scale, 1]
+    assert [j.utility.decay for j in listed] == [j.utility.decay for j in drawn]
+    jobs = open_input(tmp_path / "weighted.csv", "completion", Window(slots=40)).jobs
+    assert [job.weight for job in jobs][:3] == [5, 0.5, 70]
+
+
 def test_nothing_is_invented(own, tmp_path):
     bare = tmp_path / "bare.csv"
     bare.write_text("submit_seconds,run_seconds,tasks\n0,60,1\n")

@@ -187,7 +187,7 @@ def test_machines_without_memory(write):
     assert machines["memory_gb"].isna().all()
     jobs = write(TIRESIAS, "jobs.csv")
     with pytest.raises(InputError, match="Alibaba spot GPU v2026 nodes name no memory"):
-        oasis(jobs, Window(jobs=2, machines=path))
+        oasis(jobs, Window(jobs=2, machines=path, load=2))
     inst = bipartite(write(HELIOS, "counts.csv"), Window(slots=4, machines=path))
     assert {m.name for m in inst.machines} == {"1 x A10", "8 x H800"}
 

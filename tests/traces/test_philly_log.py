@@ -110,7 +110,7 @@ def test_a_log_is_no_list_of_machines(call, write):
         read_machines(log)
     with pytest.raises(InputError, match="is a list of machines, expected a list of jobs"):
         read_jobs(machines)
-    status, _, err = call("trace", log, "--machines", machines, "-o", "x.json")
+    status, _, err = call("trace", log, "--machines", machines, "--load", 2, "-o", "x.json")
     assert status == 2
     assert "name no cores, expected a list that does" in err
 

@@ -163,6 +163,14 @@ def test_slurm(write, remarks):
         jobs = read_jobs(write(SACCT.replace("gres/gpu=4", gres).replace("2Gc", "0n")))
         assert jobs["tasks"].tolist() == [4, gpus]
         assert math.isnan(jobs["memory_gb"].iloc[1])  # 0: all of a machine
+    limits = ("Partition|Timelimit", "gpu|2-00:00:00", "|", *["cpu|UNLIMITED"] * 4)
+    text = "\n".join(map("|".join, zip(SACCT.splitlines(), limits, strict=True)))
+    jobs = read_jobs(write(text, "limits.txt"))
+    assert jobs["request_seconds"].iloc[0] == 172800
+    assert math.isnan(jobs["request_seconds"].iloc[1])
+    assert jobs["partition"].tolist() == ["gpu", "cpu"]
+    with pytest.raises(InputError, match=r"line 2, Timelimit: is '2 d', expected a time such as"):
+        read_jobs(write(text.replace("2-00:00:00", "2 d")))
     for old, new in (("|1-01:00:00|4|1|8", "|long|4|1|8"), ("00:02:30", "2 h")):
         with pytest.raises(InputError, match=r"Elapsed: is .*, expected a time such as 1-02:03:04"):
             read_jobs(write(SACCT.replace(old, new)))

@@ -70,6 +70,8 @@ def show(
             show_ratios(console, compared)
         elif found is not None:
             console.print(f"checked again: {found}", markup=False)
+    if kind == "trace":
+        _recommend(source, family.name)
     if folder is not None:
         from optsched.cli import plots
         from optsched.drawing import styled
@@ -82,6 +84,20 @@ def show(
         if not made:
             messages.remark(f"family {family.name} draws no pictures")
         report_pictures(made)
+
+
+def _recommend(source: Path, chosen: str) -> None:
+    """Name the family that needs the fewest assumptions about a list of jobs."""
+    from optsched.core.inputs import SAMPLE
+    from optsched.traces import read_jobs
+    from optsched.traces.jobs import recommended_family
+
+    if str(source) == SAMPLE or chosen == "bot":  # a bot's list is of workflows or platforms
+        return
+    with messages.silenced():
+        name, why = recommended_family(read_jobs(source))
+    if name != chosen:
+        messages.remark(f"what is recorded fits family {name} (--family {name}): {why}")
 
 
 def _checked(

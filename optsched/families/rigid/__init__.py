@@ -5,6 +5,8 @@ from __future__ import annotations
 from optsched.families import later
 from optsched.families.rigid.certificate.format import RigidCertificate, check
 from optsched.families.rigid.facts import (
+    RUN_TIMES,
+    columns,
     describe,
     headline,
     run_times,
@@ -16,7 +18,6 @@ from optsched.families.rigid.online import WIRE, assemble, events
 from optsched.families.rigid.optimum.initial_bounds import opening
 from optsched.families.rigid.optimum.methods import METHODS
 from optsched.families.rigid.policies.orders import POLICIES
-from optsched.families.rigid.policies.queue import RUN_TIMES
 from optsched.families.rigid.sources.presets import PRESETS, generate
 from optsched.families.rigid.verify import verify
 from optsched.problem import Family
@@ -50,6 +51,7 @@ FAMILY = Family(
     program=later("optsched.models.rigid", "rigid_ilp"),
     headline=headline,
     describe=describe,
+    columns=columns,
     warnings=warnings,
     pictures=later("optsched.families.rigid.pictures", "pictures"),
     shadow_prices=lambda inst, certificate: [*shadow_prices(inst, certificate)],

@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from optsched.families.rigid.certificate.format import RigidCertificate
-from optsched.families.rigid.instance import RigidInstance
+from optsched.families.rigid.instance import SHORTEST, RigidInstance
 from optsched.scheduling.jobs import LIGHT, share, spread
+
+OBJECTIVES = {
+    "flow": "mean flow time, s",
+    "wait": "mean waiting time, s",
+    "slowdown": "mean bounded slowdown",
+    "makespan": "makespan, s",
+}
+RUN_TIMES = "run_times"  # what a policy may know beforehand
 
 
 def headline(inst: RigidInstance) -> str:
     """Return the size in a phrase."""
     there = f"{sum(m.count for m in inst.machines)} nodes" if inst.packed else "a pool"
     amounts = zip(inst.total, inst.resources, strict=True)
-    return f"{len(inst.jobs)} jobs, {there} of {', '.join(f'{c} {name}' for c, name in amounts)}"
+    goal = OBJECTIVES[inst.objective]
+    capacity = ", ".join(f"{c} {name}" for c, name in amounts)
+    return f"{len(inst.jobs)} jobs, {goal}, {there} of {capacity}"
+
+
+def columns(
+    inst: RigidInstance, ends: Sequence[int | None], policy: str | None, knows: Sequence[str]
+) -> Mapping[str, float | str]:
+    """Return what the rows of tables state of a schedule, next to its value.
+
+    Means are weighted, as the objective is; the slowdown is bounded, with a threshold of 10 s.
+    """
+    flow = [(job, end - job.arrival) for job, end in zip(inst.jobs, ends, strict=True) if end]
+    weight = sum(job.weight for job, _ in flow) or 1
+    wait = sum(job.weight * (time - job.run) for job, time in flow) / weight
+    slow = sum(job.weight * max(1, time / max(job.run, SHORTEST)) for job, time in flow) / weight
+    known = "exact" if RUN_TIMES in knows else "none" if policy == "fcfs" else "requested"
+    return {
+        "mean wait, h": wait / 3600,
+        "mean slowdown": slow,
+        "run times known": "-" if policy is None else known,
+        "preempts": "no",
+    }
 
 
 def offered_load(inst: RigidInstance) -> dict[str, float]:
@@ -36,7 +66,7 @@ def describe(inst: RigidInstance) -> Mapping[str, Any]:
     return {
         "source": inst.source,
         "jobs": len(inst.jobs),
-        "objective": inst.objective,
+        "objective": OBJECTIVES[inst.objective],
         "tasks": "packed onto nodes" if inst.packed else "in one pool",
         "resources": dict(zip(inst.resources, inst.total, strict=True)),
         "nodes": [

@@ -80,7 +80,7 @@ def recorded(
     server : int, optional
         The machine of all parameter servers; by default they sit next to workers of their job.
     """
-    start = open_as_is(inst.family, source, window).recorded if window.as_is else None
+    start = open_as_is(inst.family, source, window).recorded if window.unscaled else None
     if start is None:
         return None
     units, capacity = machines

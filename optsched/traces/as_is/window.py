@@ -21,11 +21,10 @@ from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import MachineClass
 from optsched.problem import InputError, Window
 from optsched.traces.opening import Tables, read_tables, seconds
-from optsched.traces.windows import HOUR, classes_of, from_start, or_fewer, work_of
+from optsched.traces.windows import HOUR, USUAL, classes_of, from_start, or_fewer, work_of
 
 MOST_PLACES = 10**7  # jobs times slots
 KINDS = {"gpu": ("gpu", "GPU"), "cpu": ("cpu", "core"), "memory_gb": ("memory", "GB")}
-USUAL = 100  # jobs of a window
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ def as_it_is(
     table, machines = tables.jobs, tables.machines
     if machines is None:
         raise InputError(
-            "--no-scaling takes exactly the machines of a list, expected --machines FILE"
+            "--no-scaling uses exactly the machines of a list, expected --machines FILE"
         )
     taken, first, when = from_start(table, start, min_tasks)
     window = taken.iloc[first:]
@@ -147,10 +146,10 @@ def as_it_is(
         when = float(window["submit_seconds"].iloc[0])
     if slots is not None:
         window = window[window["submit_seconds"] < (when or 0.0) + slots * slot_seconds]
-    elif len(window) < (jobs or USUAL):
+    elif len(window) < (jobs or 1):
         raise InputError(
             f"from start {start} on the trace has {len(window)} jobs of at least {min_tasks} "
-            f"tasks, expected {jobs or USUAL}; name --horizon, {or_fewer(len(window), start)}"
+            f"tasks, expected {jobs or 1}; name --horizon, {or_fewer(len(window), start)}"
         )
     if jobs is not None or slots is None:
         window = window.iloc[: jobs or USUAL]
@@ -172,7 +171,7 @@ def as_it_is(
     if not names:
         raise InputError(
             "the list of jobs does not state what a task requests, and --no-scaling invents "
-            "nothing; expected a column gpu, cpu or memory_gb"
+            "nothing; expected a column gpu, cpu or memory_gb, or --load, which draws demands"
         )
     for name in names:
         if machines[name].isna().any():

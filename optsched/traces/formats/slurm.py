@@ -7,6 +7,7 @@ Jobs that have not ended are of unknown running time.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from optsched.numbers.arrays import Floats
 from optsched.traces.columns import TASKS, UNKNOWN, Columns, Number
 from optsched.traces.formats.declared import Table, TraceFormat
 
-ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
+DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
+UNLIMITED = (*UNKNOWN, "UNLIMITED", "INVALID", "Partition_Limit")
 GPUS = re.compile(r"gres/gpu(:[^=,]+)?=(\d+)")  # with a model, or all of them
 MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?)([cn]?)")
 ALLOCATED = Number("allocated", high=TASKS.high, whole=True)
@@ -28,11 +30,11 @@ def _details(columns: Columns) -> Table:
     tasks = np.where(gpus > 0, gpus, np.where(cores > 0, cores, np.nan))
     table: Table = {"tasks": tasks, "gpu": (gpus > 0) * 1.0, "cpu": cores / tasks}
     memory = _memory(columns, cores)
-    return (
-        table
-        | {"run_seconds": _elapsed(columns)}
-        | ({} if memory is None else {"memory_gb": memory / tasks})
-    )
+    if memory is not None:
+        table["memory_gb"] = memory / tasks
+    if "Timelimit" in columns:
+        table["request_seconds"] = _durations(columns, "Timelimit", UNLIMITED)
+    return table | {"run_seconds": _elapsed(columns)}
 
 
 def _gpus(text: str) -> int:
@@ -41,19 +43,26 @@ def _gpus(text: str) -> int:
 
 
 def _elapsed(columns: Columns) -> Floats:
-    found = [ELAPSED.fullmatch(text) for text in columns.text("Elapsed")]
-    columns.refuse(
-        "Elapsed", np.array([m is None for m in found], bool), "a time such as 1-02:03:04"
-    )
-    units = (86400, 3600, 60, 1)
-    run = np.array(
-        [sum(int(n or 0) * u for n, u in zip(m.groups(), units, strict=True)) for m in found if m],
-        float,
-    )
+    run = _durations(columns, "Elapsed")
     for name in ("Start", "End"):
         if name in columns:
             run[[text in UNKNOWN for text in columns.text(name)]] = np.nan
     return run
+
+
+def _durations(columns: Columns, name: str, unknown: Sequence[str] = ()) -> Floats:
+    """Return a column of durations in seconds, NaN where it is one of the words ``unknown``."""
+    texts, units = columns.text(name), (86400, 3600, 60, 1)
+    found = [DURATION.fullmatch(text) for text in texts]
+    bad = [m is None and text not in unknown for m, text in zip(found, texts, strict=True)]
+    columns.refuse(name, np.array(bad, bool), "a time such as 1-02:03:04")
+    return np.array(
+        [
+            sum(int(n or 0) * u for n, u in zip(m.groups(), units, strict=True)) if m else np.nan
+            for m in found
+        ],
+        float,
+    )
 
 
 def _memory(columns: Columns, cores: Floats) -> Floats | None:
@@ -87,8 +96,9 @@ FORMAT = TraceFormat(
         "submit_seconds": "Submit",
         "start_seconds": "Start",
         "user": "User",
+        "partition": "Partition",
     },
     skip=("JobID", "."),
-    implied=("End",),
+    implied=("End", "ReqTRES"),
     more=_details,
 )

@@ -23,7 +23,8 @@ from optsched.traces.lines import TextLine, is_number, read_fields
 FIELDS = 18
 READ = {
     **{1: "job", 2: "submit", 3: "wait", 4: "run time", 5: "used", 8: "requested"},
-    **{9: "requested time", 10: "memory", 12: "user", 17: "preceding job"},
+    **{9: "requested time", 10: "memory", 12: "user"},
+    **{15: "queue", 16: "partition", 17: "preceding job"},
 }
 STATUS = 11
 PARTS = ("2", "3", "4")
@@ -84,6 +85,7 @@ def read_swf(path: Path) -> Table:
             f"{path}: {dependent} of {len(columns)} jobs name a preceding job (column 17); "
             "dependencies are not modelled"
         )
+    labels = zip(columns.text("partition"), columns.text("queue"), strict=True)
     return {
         "name": columns.text("job"),
         "submit_seconds": submit,
@@ -95,4 +97,5 @@ def read_swf(path: Path) -> Table:
         "cpu": np.ones(len(columns)),
         "memory_gb": np.where((memory > 0) & (not extended), memory / 1024**2, np.nan),
         "user": columns.text("user"),
+        "partition": [next((name for name in pair if name != "-1"), "") for pair in labels],
     }

@@ -114,14 +114,53 @@ def test_a_log_is_taken_as_it_is_and_its_schedule_is_a_row(tmp_path):
     assert FAMILY.verify(inst, schedule).value == pytest.approx((25 + 20 + 9) / 3)
 
 
+def test_tables_have_waiting_times_and_what_policies_know(tmp_path):
+    (tmp_path / "log.swf").write_text(LOG.replace("30 0 4 4", "30 5 4 4"))
+    inst = FAMILY.open_trace(tmp_path / "log.swf", Window())
+    schedule, _ = FAMILY.recorded(tmp_path / "log.swf", Window(), inst)
+    compared = optsched.compare(
+        inst, ["fcfs", "easy", "easy-exact"], schedule={"real": schedule}, work_limit=2000
+    )
+    rows = {row.name: row.columns for row in compared.policies}
+    assert [c["run times known"] for c in rows.values()] == ["none", "requested", "exact", "-"]
+    assert rows["real"]["mean wait, h"] == pytest.approx((5 + 13 + 5) / 3 / 3600)
+    assert rows["real"]["mean slowdown"] == pytest.approx((25 / 20 + 20 / 10 + 1) / 3)
+    assert compared.hindsight["mean wait, h"] <= rows["real"]["mean wait, h"]
+    assert compared.table()["mean wait, h"].tolist()[-1] == rows["real"]["mean wait, h"]
+
+
 def test_machines_that_are_too_few_for_what_was_recorded(tmp_path):
     (tmp_path / "log.swf").write_text(LOG)
     (tmp_path / "m.csv").write_text("cpu,memory_gb,gpu,count\n5,1,0,1\n")
     window = Window(jobs=3, machines=tmp_path / "m.csv")
     inst = FAMILY.open_trace(tmp_path / "log.swf", window)
     assert inst.total == (5,)
-    with pytest.raises(optsched.InputError, match="recorded schedule used 8 cpu at once, more"):
-        FAMILY.recorded(tmp_path / "log.swf", window, inst)
+    schedule, told = FAMILY.recorded(tmp_path / "log.swf", window, inst)
+    assert schedule is None
+    assert "left out: it used 8 cpu at once, more than the list of machines has (5)" in told[0]
+
+
+def test_all_jobs_of_a_short_log_are_taken_with_their_queues(tmp_path):
+    (tmp_path / "log.swf").write_text(LOG.replace("3 1 1 1 1 -1", "3 1 1 7 -1 -1"))
+    jobs = FAMILY.open_trace(tmp_path / "log.swf", Window()).jobs
+    assert [job.partition for job in jobs] == ["7", "1", "7"]
+    with pytest.raises(optsched.InputError, match="has 3 jobs of at least 1 tasks, expected 4"):
+        FAMILY.open_trace(tmp_path / "log.swf", Window(jobs=4))
+
+
+@pytest.mark.parametrize("weight", ["0.5", "2000000"])
+def test_weights_of_a_list_are_whole(tmp_path, weight):
+    (tmp_path / "jobs.csv").write_text(
+        "submit_seconds,run_seconds,tasks,weight,partition,request_seconds\n"
+        "0,60,1,3,gpu,90\n5,60,1,,debug,\n"
+    )
+    first, second = FAMILY.open_trace(tmp_path / "jobs.csv", Window()).jobs
+    assert (first.weight, first.partition, first.request) == (3, "gpu", 90)
+    assert (second.weight, second.partition, second.request) == (1, "debug", 60)
+    wrong = (tmp_path / "jobs.csv").read_text().replace("1,3,gpu", f"1,{weight},gpu")
+    (tmp_path / "jobs.csv").write_text(wrong)
+    with pytest.raises(optsched.InputError, match=r"job line 2: weight is .*, expected a whole"):
+        FAMILY.open_trace(tmp_path / "jobs.csv", Window())
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -30,8 +30,10 @@ from optsched.process import messages
 from optsched.traces.opening import read_tables, reading, seconds
 from optsched.traces.throughputs import read_throughputs
 from optsched.traces.windows import (
+    USUAL,
     apportioned,
     arrival_slots,
+    listed_or_drawn,
     must_reach,
     sensible,
     take_window,
@@ -83,7 +85,7 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
     """
     chosen = window.settle(
         "completion",
-        **{"machines": None, "profiles": (), "jobs": 100, "slots": 100, "slot": None},
+        **{"machines": None, "profiles": (), "jobs": None, "slots": 100, "slot": None},
         **{"start": "0", "load": 1.0, "min_tasks": 1, "draw_seed": 0},
     )
     tables = read_tables(source, chosen["machines"])
@@ -97,12 +99,14 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
     jobs, slots, least = chosen["jobs"], chosen["slots"], chosen["min_tasks"]
     load, seed, slot = chosen["load"], chosen["draw_seed"], chosen["slot"]
     length = None if slot is None else seconds(slot)
-    settings.whole(jobs=jobs, slots=slots, min_tasks=least)
+    settings.whole(slots=slots, min_tasks=least)
     settings.positive(load=load)
     settings.whole(0, seed=seed)
     streams = Streams(seed)
-    table = _speeds(pd.concat(profiles) if profiles else None, streams, jobs)
+    profile = pd.concat(profiles) if profiles else None
+    table = _speeds(profile, streams, jobs or USUAL)
     some = take_window(_timed(trace, table), jobs, chosen["start"], least)
+    table = table if profiles else table.head(len(some))
     named = bool(some["model"].isin(table.index).all())
     arrival = arrival_slots(some, slots)
 
@@ -125,10 +129,11 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
                 for cpu, memory, rate in PS
             ),
             jobs=tuple(listed),
-            drawn=_drawn(classes, profiles=bool(profiles), named=named),
+            drawn=_drawn(classes, some, profiles=bool(profiles), named=named),
             source=(
-                f"{trace.attrs.get('format', 'table')}: {jobs} jobs from {some['name'].iloc[0]} "
-                f"on, at least {least} GPUs each, {number} servers, seed {seed}"
+                f"{trace.attrs.get('format', 'table')}: {len(some)} jobs from "
+                f"{some['name'].iloc[0]} on, at least {least} GPUs each, {number} servers, "
+                f"seed {seed}"
             ),
         )
         must_reach(load, {"gpu": reached}, inst, slots)
@@ -137,8 +142,15 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
     return sensible(some, slots, length, made, requested=window.load is not None)
 
 
-def _drawn(classes: Classes, *, profiles: bool, named: bool) -> tuple[str, ...]:
+def _drawn(
+    classes: Classes, window: pd.DataFrame, *, profiles: bool, named: bool
+) -> tuple[str, ...]:
     known = {"servers"} if classes is not SERVERS else set()
+    known |= (
+        {"weight"}
+        if window.get("weight", pd.Series(math.nan, window.index)).notna().all()
+        else set()
+    )
     known |= {"model"} if named else set()
     drawn = tuple(name for name in DRAWN if name not in known)
     return drawn if profiles else (*drawn, "batch_time")
@@ -237,7 +249,7 @@ def _jobs(
     found = []
     for when, weight, drawn, tasks, epochs, number, times, updates, gradient in zip(
         arrival,
-        wholes("weight", RANGES.weight),
+        listed_or_drawn(window, "weight", wholes("weight", RANGES.weight)),
         wholes("chunks", RANGES.chunks),
         window["tasks"].tolist(),
         wholes("epochs", RANGES.epochs),

@@ -58,7 +58,7 @@ def open_trace(source: Path, window: Window) -> DmlrsInstance:
     InputError
         A file or an option is wrong, or the load cannot be reached.
     """
-    if window.as_is:
+    if window.unscaled:
         return _as_is(open_as_is("dmlrs", source, window))
     chosen = window.settle("dmlrs", **{"machines": None, "profiles": None} | DEFAULTS)
     tables = read_tables(source, chosen.pop("machines"), chosen.pop("shapes"))

@@ -25,8 +25,10 @@ from optsched.families.oasis.instance import (
 )
 from optsched.families.oasis.sources.presets import NIC, Range, Settings, draw_utilities, generate
 from optsched.numbers import settings
+from optsched.numbers.arrays import Floats
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Streams
+from optsched.numbers.utility import Sigmoid
 from optsched.problem import Window
 from optsched.scheduling.jobs import transfer_slots
 from optsched.scheduling.shapes import MACHINES, Shapes, drawn_demands
@@ -34,7 +36,14 @@ from optsched.traces import Tables, read_tables
 from optsched.traces.as_is import replay
 from optsched.traces.as_is.window import AsItIs, open_as_is
 from optsched.traces.opening import DEFAULTS
-from optsched.traces.windows import arrival_slots, classes_of, scaled, take_window, work_of
+from optsched.traces.windows import (
+    arrival_slots,
+    classes_of,
+    listed_or_drawn,
+    scaled,
+    take_window,
+    work_of,
+)
 
 __all__ = ["describe", "from_trace", "generate", "offered_load", "open_trace", "warnings"]
 
@@ -51,7 +60,7 @@ def open_trace(source: Path, window: Window) -> OasisInstance:
     InputError
         A file or an option is wrong, or the load cannot be reached.
     """
-    if window.as_is:
+    if window.unscaled:
         return _as_is(open_as_is("oasis", source, window))
     chosen = window.settle("oasis", **DEFAULTS)
     return read_tables(source, chosen.pop("machines"), chosen.pop("shapes")).open_scaled(
@@ -72,7 +81,7 @@ def _as_is(recorded: AsItIs) -> OasisInstance:
     known = [recorded.job(i) for i in range(len(recorded.work))]
     later = [-(-work // job["chunks"]) - 1 for work, job in zip(recorded.work, known, strict=True)]
     draws = Streams(recorded.seed).randoms("utility", range(len(known)), 4)
-    utilities = draw_utilities(draws, RANGES.target, later=later)
+    utilities = _utilities(recorded.jobs, draws, (1.0, 100.0), later)
     jobs = [
         OasisJob(**job, worker_bandwidth=1.0, utility=utility)
         for job, utility in zip(known, utilities, strict=True)
@@ -240,7 +249,7 @@ def _drawn_columns(
         wholes("epochs", RANGES.epochs),
         wholes("batches_per_chunk", RANGES.batches_per_chunk),
         wholes("gradient_mb", RANGES.gradient_mb),
-        draw_utilities(draws, RANGES.target, priority, later=later),
+        _utilities(window, draws, priority, later),
         strict=True,
     ):
         yield {
@@ -250,6 +259,15 @@ def _drawn_columns(
             "ps_bandwidth": ps_rate,
             "utility": utility,
         }
+
+
+def _utilities(
+    window: pd.DataFrame, draws: Floats, priority: Range, later: Sequence[int]
+) -> list[Sigmoid]:
+    """Draw utilities; the weight of a job, if it is listed, is its priority gamma_1."""
+    drawn = draw_utilities(draws, RANGES.target, priority, later=later)
+    scales = listed_or_drawn(window, "weight", [u.scale for u in drawn])
+    return [u.model_copy(update={"scale": s}) for u, s in zip(drawn, scales, strict=True)]
 
 
 def _mini_batches(

@@ -15,7 +15,7 @@ import numpy as np
 
 from optsched.engine.progress import Progress
 from optsched.families.rigid.certificate.format import Prices, RigidCertificate
-from optsched.families.rigid.facts import run_times
+from optsched.families.rigid.facts import RUN_TIMES, run_times
 from optsched.families.rigid.instance import RigidInstance
 from optsched.families.rigid.online import assemble, events
 from optsched.families.rigid.optimum.cpsat import cpsat
@@ -25,7 +25,7 @@ from optsched.families.rigid.optimum.relaxation import relaxation
 from optsched.families.rigid.optimum.search import DRAWS, Walk, shake, total
 from optsched.families.rigid.optimum.tree import StartTree
 from optsched.families.rigid.policies.orders import Ordered
-from optsched.families.rigid.policies.queue import RUN_TIMES, Easy
+from optsched.families.rigid.policies.queue import Easy
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 from optsched.problem import Method, Policy

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from optsched.families.rigid.facts import RUN_TIMES
 from optsched.families.rigid.instance import Platform, Submission
 from optsched.families.rigid.online import Decision, Event
 from optsched.families.rigid.profile import earliest, holds, take
@@ -29,9 +30,6 @@ class QueuedJobs(NamedTuple):
     tasks: Ints  # (n,)
     need: Ints  # (n, K)
     allocation: Ints  # (n, H) tasks of each running job on each node
-
-
-RUN_TIMES = "run_times"  # what exact policies know beforehand
 
 
 class JobTable:

@@ -13,24 +13,32 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob, RigidSchedule
+from optsched.families.rigid.instance import (
+    HEAVIEST,
+    Machine,
+    RigidInstance,
+    RigidJob,
+    RigidSchedule,
+)
 from optsched.problem import InputError, Window
 from optsched.process import messages
 from optsched.traces.opening import Tables, read_tables
 from optsched.traces.windows import take_window
 
 PARTS = {"gpu": 100, "cpu": 100, "memory_gb": 1024}  # units of one, where amounts are not whole
+USUAL = 1000  # jobs of a log, as far as it has them
 NAMES = {"gpu": "GPU", "cpu": "core", "memory_gb": "GB"}
 
 
 def _window(source: Path, window: Window) -> tuple[Tables, pd.DataFrame]:
     chosen = window.settle(
         "rigid",
-        **{"machines": None, "jobs": 100, "start": "0", "min_tasks": 1, "as_is": True},
+        **{"machines": None, "jobs": None, "start": "0", "min_tasks": 1, "as_is": True},
         draw_seed=0,  # of a campaign; nothing is drawn
     )
     tables = read_tables(source, chosen["machines"], whole=False)
-    return tables, take_window(tables.jobs, chosen["jobs"], chosen["start"], chosen["min_tasks"])
+    where = chosen["start"], chosen["min_tasks"]
+    return tables, take_window(tables.jobs, chosen["jobs"], *where, usual=USUAL)
 
 
 def open_trace(source: Path, window: Window) -> RigidInstance:
@@ -55,13 +63,12 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
     begin = float(taken["submit_seconds"].iloc[0])
     times = (taken["submit_seconds"].to_numpy(dtype=np.float64) - begin).tolist()
     runs = taken["run_seconds"].to_numpy(dtype=np.float64)
-    requested = taken.get("request_seconds", pd.Series(np.nan, taken.index)).to_numpy(
-        dtype=np.float64
-    )
+    requested = taken["request_seconds"].to_numpy(dtype=np.float64)
     jobs = []
-    for submit, run, request, tasks, amount, user in zip(
+    for submit, run, request, tasks, amount, user, partition, weight in zip(
         times, runs.tolist(), np.fmax(requested, runs).tolist(), taken["tasks"].tolist(),
-        need.to_numpy(dtype=np.float64).tolist(), taken["user"].tolist(), strict=True,
+        need.to_numpy(dtype=np.float64).tolist(), taken["user"].tolist(),
+        taken["partition"].tolist(), _weights(taken), strict=True,
     ):  # fmt: skip
         length = max(1, int(np.ceil(run)))
         jobs.append(
@@ -74,6 +81,8 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
                     int(np.ceil(round(x * units[n], 6))) for n, x in zip(names, amount, strict=True)
                 ),
                 user=str(user),
+                partition=str(partition),
+                weight=weight,
             )
         )
     if listed is None:
@@ -100,21 +109,34 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
 
 def recorded(
     source: Path, window: Window, inst: RigidInstance
-) -> tuple[RigidSchedule, list[str]] | None:
+) -> tuple[RigidSchedule | None, list[str]] | None:
     """Return what the cluster of a log did, and what of it does not fit; None: not recorded."""
     _, taken = _window(source, window)
     if taken["start_seconds"].isna().any():
         return None
     starts = _starts(taken, inst.jobs)
-    lines = [f"what your cluster did: {len(starts)} of {len(starts)} jobs run as recorded"]
     most = _most_used(inst.jobs, starts)
     if any(used > there for used, there in zip(most.capacity, inst.total, strict=True)):
         used = ", ".join(f"{u} {n}" for u, n in zip(most.capacity, inst.resources, strict=True))
-        raise InputError(
-            f"the recorded schedule used {used} at once, more than the list of machines has "
-            f"({', '.join(map(str, inst.total))}); expected the machines that it ran on"
-        )
+        return None, [
+            f"what your cluster did is left out: it used {used} at once, more than the list of "
+            f"machines has ({', '.join(map(str, inst.total))}); expected the machines it ran on"
+        ]
+    lines = [f"what your cluster did: {len(starts)} of {len(starts)} jobs run as recorded"]
     return RigidSchedule(start=tuple(starts)), lines
+
+
+def _weights(taken: pd.DataFrame) -> list[int]:
+    """Return the weights of jobs, 1 where the log states none."""
+    weights = taken["weight"].fillna(1.0).to_numpy(dtype=np.float64)
+    bad = (weights != np.rint(weights)) | (weights > HEAVIEST)
+    if bad.any():
+        k = int(np.argmax(bad))
+        raise InputError(
+            f"job {taken['name'].iloc[k]}: weight is {weights[k]:g}, expected a whole number of "
+            f"1..{HEAVIEST} (multiply all weights by the same number)"
+        )
+    return [int(w) for w in weights.tolist()]
 
 
 def _starts(taken: pd.DataFrame, jobs: Sequence[RigidJob]) -> list[int]:
