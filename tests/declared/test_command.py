@@ -361,6 +361,7 @@ NAMED_BY_FILES = {  # commands that read what somebody else may have written
     "report": ["cells.sqlite", "-o", "cells.html"],
     "foresight": ["result.json", "--windows", 0],
     "advice": ["result.json", "--errors", 0, "--lambdas", 1, "--seeds", 1, "--work-limit", 0],
+    "whatif": ["result.json", "--add", "1xgpu"],
     "worst-case": ["-p", "fifo", "-o", "worst.json", "--evaluations", 1, "--family", "bot"],
     "minimax": ["result.json"],
     "campaign run": ["plan.toml"],

@@ -17,8 +17,8 @@ def report(
         Path,
         typer.Argument(
             metavar="STORE | RESULT",
-            help="Output of `campaign run`, or of `solve`, `ratio`, `minimax`, `foresight` or "
-            "`advice` with -o.",
+            help="Output of `campaign run`, or of `solve`, `ratio`, `minimax`, `foresight`, "
+            "`advice` or `whatif` with -o.",
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")] = Path(
