@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import re
+import reprlib
 import sys
 import warnings
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
@@ -20,6 +22,47 @@ class InputError(ValueError):
 
 class PolicyError(InputError, RuntimeError):
     """A policy from outside failed, broke the model or meddled; the message names it."""
+
+
+UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f"
+    "\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd"
+    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001"
+    "\U000e0020-\U000e007f]"
+)
+"""Unicode's categories Cc, Cf, Zl, Zp and Cs, which Python and JavaScript know by version."""
+
+
+def unprintable(text: str) -> str | None:
+    """Return the first character that cannot be shown as it is, None if there is none."""
+    found = None if text.isprintable() else UNPRINTABLE.search(text)
+    return None if found is None else found.group()
+
+
+def short(value: Any) -> str:
+    r"""Write a value from a file for a message: its beginning, and nothing that a terminal obeys.
+
+    >>> short("x" * 100), short("\x1b[31m")
+    ("'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...", "'\\x1b[31m'")
+    """
+    if isinstance(value, str):
+        shown = repr(value[:60])
+    else:
+        shown = reprlib.repr(value) if isinstance(value, list | dict | tuple) else repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
+def shown_as_it_is(text: str) -> str:
+    """Return ``text``; raise ValueError if it cannot be shown: no file may hold it."""
+    if unprintable(text) is not None:
+        raise ValueError(
+            f"{short(text)} holds a control character, expected text that can be shown"
+        )
+    return text
+
+
+Text: TypeAlias = Annotated[str, AfterValidator(shown_as_it_is)]
+"""What instances may be, and hold, named: it can be written, and read back."""
 
 
 class Frozen(BaseModel):

@@ -259,9 +259,10 @@ def heading(axis: Axes, text: str, inches: float, size: float = 9) -> None:
 
 
 def headline(figure: Figure, text: str) -> None:
-    """Write ``text`` above everything, in as many lines as it takes; on paper, captions do."""
+    """Write ``text``, never a formula, above everything; on paper, captions do."""
     if _style.get() == "screen":
-        figure.suptitle(textwrap.fill(text, int(figure.get_figwidth() * CHARACTERS)), fontsize=9)
+        lines = textwrap.fill(text, int(figure.get_figwidth() * CHARACTERS))
+        figure.suptitle(lines, fontsize=9, parse_math=False)
 
 
 def finish(

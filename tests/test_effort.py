@@ -251,6 +251,17 @@ def test_a_unit_is_about_a_millisecond(family, preset, method, sizes, units):
     assert 0.1 < min(each) < 6
 
 
+def test_a_unit_of_search_by_prices_lasts_as_long_as_one_of_search_by_moves():
+    instance = get_family("oasis").generate("paper", seed=0)
+    each = {}
+    for method in ("auto", "search"):
+        solve(instance, method=method, work_limit=50)  # loads what it needs
+        began = time.process_time()
+        found = solve(instance, method=method, work_limit=1000)
+        each[method] = (time.process_time() - began) / found.effort
+    assert each["auto"] < 1.8 * each["search"]
+
+
 @pytest.mark.parametrize(("preset", "method"), [("mid", "compact"), ("paper", "cpsat")])
 def test_what_writing_a_program_takes_is_counted(preset, method):
     instance = get_family("completion").generate(preset, seed=1)

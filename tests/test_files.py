@@ -6,14 +6,18 @@ import os
 import re
 import resource
 import stat
+import sys
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 from independent.oasis import FILES, load
 
-from optsched.files.atomic_io import writable, write_whole
+from optsched.base import unprintable
+from optsched.files.atomic_io import writable, write_whole, writing
 from optsched.files.format import (
     checked,
     load_instance,
@@ -216,6 +220,29 @@ def test_malformed_text_gives_one_line(text, message, tmp_path):
     path = tmp_path / "bad.json"
     path.write_text(text)
     assert one_line(path).startswith(message)
+
+
+def test_a_lock_on_a_full_disk_names_the_file(tmp_path):
+    with (
+        room_for(0),
+        pytest.raises(InputError, match="store: cannot be written: File too large"),
+        writing(tmp_path / "store"),
+    ):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_shown():
+    """Both checkers refuse the same characters, which Unicode's categories name."""
+    categories = {"Cc", "Cf", "Zl", "Zp", "Cs"}
+    script = (files("optsched.pages.checker") / "shared" / "text.js").read_text("utf-8")
+    (inside,) = re.findall(r"HIDDEN =\s+/\[(.*)\]/u;", script)
+    second = re.compile(f"[{re.sub(r'u{(.*?)}', lambda m: 'U' + m[1].zfill(8), inside)}]")
+    for c in map(chr, range(sys.maxunicode + 1)):
+        hidden = unprintable(c) is not None
+        assert hidden == (second.match(c) is not None), ascii(c)
+        if unicodedata.category(c) != "Cn":  # newer than this Python
+            assert hidden == (unicodedata.category(c) in categories), ascii(c)
 
 
 def test_what_cannot_be_read_gives_one_line(tmp_path):

@@ -40,6 +40,15 @@ def knapsacks(n=200, m=100):
     return -rng.random(n), rows, np.full(m, -INF), upper, np.zeros(n), np.full(n, 5.0), np.ones(n)
 
 
+@pytest.mark.parametrize("primal", [False, True])
+def test_a_ray_is_no_reason_to_solve_a_program(primal):
+    h = solvers.highs()
+    upper = [INF, INF if primal else 1.0]
+    solvers.load(h, [-1.0], np.ones((2, 1)), [2.0, -INF], upper, [0.0], [INF])
+    assert solvers.ray(h, primal=primal) is None
+    assert h.getModelStatus() == highspy.HighsModelStatus.kNotset
+
+
 def interrupt(*_):
     """Press Ctrl-C."""
     os.kill(os.getpid(), signal.SIGINT)

@@ -13,6 +13,8 @@ from independent.oasis import random_instance
 from patience import LONG
 
 from optsched import get_family, solve
+from optsched.declared.model import KINDS
+from optsched.declared.optimum import _Linear
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
 from optsched.process import interrupts, timing, work_units
@@ -119,6 +121,18 @@ def test_a_signal_ends_a_solve_while_kernels_are_compiled(tmp_path):
         check=True,
     )
     assert float(done.stdout) < SLACK
+
+
+@pytest.mark.parametrize(("rows", "status"), [(2, "optimal"), (60, "unknown")])
+def test_only_a_small_relaxation_is_solved_after_the_search_was_called_off(rows, status):
+    column = {"cost": 1, "lower": 0, "upper": 9, "integer": False, "revealed": 0, "decided": 0}
+    row = {"lower": 1, "upper": "inf", "entries": [(j, 1) for j in range(200)]}
+    content = {
+        "columns": [column | {"name": f"x[{j}]"} for j in range(200)],
+        "rows": [row | {"name": f"r[{i}]"} for i in range(rows)],
+    }
+    linear = _Linear(KINDS["min"].model_validate(content), lambda: True)
+    assert linear.solve()[0] == status
 
 
 def test_a_thread_that_is_left_alone_hears_that_it_should_end():

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from optsched.adversarial.evaluation import Evaluation, Terms
 from optsched.adversarial.search import EvolutionarySearch
@@ -46,6 +46,7 @@ WORK = 1000.0  # units of each search
 EVENT = 1.5  # units of an event that a policy decides, next to those of the solvers
 STRUCTURE = {0.0, 1.0, -1.0, math.inf, -math.inf}  # limits and coefficients without an error
 DRAWN = 5  # predictions that a search draws before it changes some
+MOST = 50  # sizes of errors, and values of lambda
 ENDLESS = 1e12  # what an infinite ratio counts for the search
 
 Noise: TypeAlias = Literal["draws", "numbers"]
@@ -56,11 +57,11 @@ class Point(Frozen):
     """The ratios of one policy at one size of errors."""
 
     errors: Literal["random", "adversarial"]
-    error: float
-    caution: float = Field(description="0: follows the prediction; 1: the baseline")
+    error: float = Field(ge=0, le=1)
+    caution: float = Field(ge=0, le=1, description="0: follows the prediction; 1: the baseline")
     policy: str
     ratio: MeanRatio | None = Field(description="over the instances; None: all runs failed")
-    failed: int = Field(default=0, description="instances on which the policy failed")
+    failed: int = Field(default=0, ge=0, description="instances on which the policy failed")
 
 
 class Advice(Frozen):
@@ -71,8 +72,18 @@ class Advice(Frozen):
     noise: Noise
     seeds: tuple[int, ...]
     work_limit: float = Field(description="units of each search; 0: none was made")
-    certified: int = Field(description="instances whose optimum is certified")
-    points: tuple[Point, ...]
+    certified: int = Field(ge=0, description="instances whose optimum is certified")
+    points: tuple[Point, ...] = Field(min_length=1, max_length=2 * MOST**2)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Advice:
+        n, places = len(self.seeds), {(p.errors, p.error, p.caution) for p in self.points}
+        if len(places) < len(self.points):
+            raise ValueError("points: two are of the same errors and caution, expected one")
+        if self.certified > n or any(p.failed > n for p in self.points):
+            raise ValueError(f"there are {n} instances, expected no more certified or failed ones")
+        _must_be_few({p.error for p in self.points}, {p.caution for p in self.points})
+        return self
 
     def curve(self, errors: str, caution: float) -> list[Point]:
         """Return the points of a policy, by the size of errors."""
@@ -92,6 +103,15 @@ class Advice(Frozen):
             shown += f", {p.failed} failed" if p.failed and p.ratio is not None else ""
             lines.append(f"{p.errors:<12}{p.error:>6g}  {p.policy:<{wide}}{shown}")
         return "\n".join(lines)
+
+
+def _must_be_few(errors: Collection[float], lambdas: Collection[float]) -> None:
+    """Raise ValueError if there is more than a page can show."""
+    if max(len(errors), len(lambdas)) > MOST:
+        raise ValueError(
+            f"there are {len(errors)} errors and {len(lambdas)} lambdas, expected at most {MOST} "
+            "of each"
+        )
 
 
 def between(ratio: MeanRatio) -> str:
@@ -153,6 +173,10 @@ def advice(
         wrong = [x for x in given if not 0 <= x <= 1 and name != "seeds"]
         if wrong:
             raise InputError(f"{name} has {wrong[0]:g}, expected numbers from 0 to 1")
+    try:
+        _must_be_few(errors, lambdas)
+    except ValueError as err:
+        raise InputError(str(err)) from err
     if not isinstance(problem, Problem | Declared):
         raise InputError(
             f"the problem is {problem!r:.60}, expected an optsched.problem, or an instance that "
@@ -235,6 +259,7 @@ class _Case:
     """A true instance, its optimum, and the values of policies on it."""
 
     def __init__(self, true: Declared, optimum: Optimum, baseline: str | Online) -> None:
+        interrupts.raise_if_interrupted()
         if optimum.value is None:
             raise InputError(f"{true.problem}: no solution was found, expected one")
         self.true, self.optimum, self.baseline = true, optimum, baseline

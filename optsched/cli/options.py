@@ -101,7 +101,7 @@ def _window(text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=text, rich_help_panel="If INPUT is a trace", **more)
 
 
-FAMILY = "oasis"
+FAMILY = {"whatif": "rigid"}  # by command; of the others `oasis`
 
 
 WINDOW = {
@@ -213,7 +213,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         "family",
         keyword,
         annotation=Annotated[str, _window(FAMILY_HELP)],
-        default=FAMILY,
+        default=FAMILY.get(command.__name__, "oasis"),
     )
     preset = inspect.Parameter(
         "preset",

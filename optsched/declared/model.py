@@ -21,6 +21,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
+from optsched.base import Text
 from optsched.numbers.json_float import Signed
 from optsched.numbers.resources import exact, slack
 from optsched.problem import Frozen, Instance, Schedule, Sense
@@ -91,7 +92,7 @@ def label(row: str | Sequence[object]) -> str:
 class ProgramVariable(Frozen):
     """A variable."""
 
-    name: str = Field(min_length=1)
+    name: Text = Field(min_length=1)
     cost: Number = 0.0
     lower: Limit = 0.0
     upper: Limit = math.inf
@@ -120,7 +121,7 @@ class ProgramVariable(Frozen):
 class Row(Frozen):
     """A constraint: lower <= sum of coefficient * variable <= upper."""
 
-    name: str = Field(min_length=1)
+    name: Text = Field(min_length=1)
     lower: Limit = -math.inf
     upper: Limit = math.inf
     entries: tuple[tuple[int, Number], ...] = Field(description="column, coefficient")
@@ -146,7 +147,7 @@ class Cone(Frozen):
     y exp(x / y) <= z and y > 0, or x <= 0 = y <= z.
     """
 
-    name: str = Field(min_length=1)
+    name: Text = Field(min_length=1)
     kind: ConeKind
     members: tuple[Member, ...] = Field(min_length=1)
 
@@ -175,8 +176,8 @@ class Declared(Instance):
 
     sense: ClassVar[Sense]
 
-    problem: str = Field(default="", description="what it is an instance of")
-    source: str = Field(default="", description="where it comes from")
+    problem: Text = Field(default="", description="what it is an instance of")
+    source: Text = Field(default="", description="where it comes from")
     offset: Number = 0.0
     columns: tuple[ProgramVariable, ...]
     rows: tuple[Row, ...]
@@ -253,17 +254,26 @@ def _time(row: Row, columns: Sequence[ProgramVariable]) -> float:
     """Return when the earlier side of a row is revealed.
 
     A side can bind once no unrevealed column could restore feasibility: one whose least
-    contribution is negative, seen from `<=`.
+    contribution is negative, seen from `<=`. If all that is known by then lowers the activity, as a
+    capacity does that is decided before its users, 0 keeps the side, and all that is still to come
+    may be 0, then it cannot bind before the first column that raises the activity.
     """
     entries = [(columns[j], a) for j, a in row.entries if a]
     found = []
     for limit, sign in ((row.upper, 1), (row.lower, -1)):
-        if math.isfinite(limit):
-            helpers = [
-                c.revealed for c, a in entries if (c.lower if sign * a > 0 else -c.upper) < 0
-            ]
-            users = [c.revealed for c, _ in entries]
-            found.append(max(helpers) if helpers else min(users, default=math.inf))
+        if not math.isfinite(limit):
+            continue
+        contributions = [
+            (c.revealed, *((c.lower, c.upper) if sign * a > 0 else (-c.upper, -c.lower)))
+            for c, a in entries
+        ]
+        since = max((t for t, least, _ in contributions if least < 0), default=None)
+        if since is None:
+            since = min((t for t, *_ in contributions), default=math.inf)
+        elif sign * limit >= 0 and all(least <= 0 for t, least, _ in contributions if t > since):
+            first = min((t for t, _, most in contributions if most > 0), default=since)
+            since = max(since, first)
+        found.append(since)
     return min(found, default=math.inf)
 
 

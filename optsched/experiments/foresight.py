@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -46,6 +46,8 @@ SEEDS = 10
 NEAR = 0.01  # of the share of the largest window: from there on, more foresight is worth little
 RESOLVE = "re-solve"
 SAME = 1e-6  # ends of a share that differ by less are one
+MOST_WINDOWS, LARGEST_WINDOW = 200, 1e12
+MOST_RUNS = 20_000  # of all windows on all instances
 
 
 class WindowShare(Frozen):
@@ -78,7 +80,7 @@ class Foresight(Frozen):
     problem: str
     family: str
     sense: Sense
-    windows: tuple[float, ...] = Field(min_length=1)
+    windows: tuple[Annotated[float, Field(ge=0)], ...] = Field(min_length=1)
     commit: float
     terminal: str
     forecast: str
@@ -96,6 +98,15 @@ class Foresight(Frozen):
             raise ValueError("windows: expected in order, each with its values")
         if len(self.optima) != n or any(len(row) != n for row in self.values):
             raise ValueError(f"there are {n} seeds, expected as many optima and values of a window")
+        _must_be_few(self.windows, n)
+        sign = 1 if self.sense == "max" else -1
+        for k, (best, bound) in enumerate(self.optima):
+            for value in (best, *(row[k] for row in self.values)):
+                if sign * (value - bound) > SAME * max(1.0, abs(value), abs(bound)):
+                    raise ValueError(
+                        f"seed {self.seeds[k]}: the value {value:g} is better than the bound "
+                        f"{bound:g}"
+                    )
         return self
 
     @cached_property
@@ -174,6 +185,19 @@ class Foresight(Frozen):
         headline(figure, f"{self.problem}: {self.told}")
         finish(axis, "window, time units", "share of the optimum", legend=8)
         return figure
+
+
+def _must_be_few(windows: Sequence[float], instances: int) -> None:
+    """Raise ValueError if there is more than a page can show."""
+    if len(windows) > MOST_WINDOWS or len(windows) * instances > MOST_RUNS:
+        raise ValueError(
+            f"there are {len(windows)} windows and {instances} instances, expected at most "
+            f"{MOST_WINDOWS} windows and {MOST_RUNS} runs"
+        )
+    if windows[-1] > LARGEST_WINDOW:
+        raise ValueError(
+            f"the largest window is {windows[-1]:g}, expected at most {LARGEST_WINDOW:g}"
+        )
 
 
 def share(sense: Sense, value: float, best: float) -> float:
@@ -281,6 +305,10 @@ def foresight(
             f"windows {windows}: expected at least one, of a number of time units >= 0"
         )
     chosen, instances = _instances(problem, seeds, preset, sizes)
+    try:
+        _must_be_few(steps, len(chosen))
+    except ValueError as err:
+        raise InputError(str(err)) from err
     family = family_of(instances[0])
     options: dict[str, Any] = {"commit": commit}
     if forecast != "perfect":
@@ -377,6 +405,7 @@ def _policies(
 
 def _optimum(inst: Instance, time_limit: float | None) -> tuple[float, float]:
     found = solve(inst, time_limit=time_limit)
+    interrupts.raise_if_interrupted()
     if found.value is None or found.proved is None:
         what = "solution" if found.value is None else "certified bound"
         raise InputError(f"{inst!r}: no {what} was found, expected more time (time_limit)")

@@ -254,7 +254,8 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as err:
         raise InputError(f"{path}: cannot be written: {place}: {err.strerror}") from err
     try:
-        place.write_text(f"process {os.getpid()} on {socket.gethostname()}")
+        with _writing(path):
+            place.write_text(f"process {os.getpid()} on {socket.gethostname()}")
         yield
     finally:
         place.unlink(missing_ok=True)  # while it is held: who has it open then tries again

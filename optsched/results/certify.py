@@ -9,19 +9,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from optsched.core.optimum import Optimum, solve
+from optsched.core.optimum import TIME_LIMIT, Optimum, solve
 from optsched.declared.arrays import arrays
 from optsched.declared.feasibility import verify
 from optsched.declared.model import Declared, Solution
 from optsched.declared.readers import offline
+from optsched.engine.budget import Budget
 from optsched.engine.interval import CLOSED
 from optsched.engine.progress import Progress
+from optsched.numbers.arrays import Ints
 from optsched.problem import Frozen, InputError, Level, Status, Verdict
+from optsched.process import interrupts
+from optsched.process.background import supervised
 from optsched.results.result import save_result
 from optsched.results.vipr import write_vipr
 from optsched.solvers import Claim, solve_mip
+from optsched.traces.lines import read_lines
 
-SHORT = 10.0  # seconds of HiGHS, where it was not needed
+SHORT = 10.0  # seconds of HiGHS at most, where it was not needed
 APART = 1e-6  # relative above 1: by how much a claim must be off to be contradicted
 
 
@@ -115,6 +120,7 @@ class Certified:
         return "\n".join(lines)
 
 
+@interrupts.remembered()
 def certify(
     model: Any,
     *,
@@ -168,27 +174,36 @@ def certify(
         watch=look,
     )
     said = kept[0].said if kept else None
-    if said is None and not inst.cones:  # the proof did without it
-        seconds = SHORT if time_limit is None else min(SHORT, time_limit)
-        with suppress(KeyboardInterrupt):
-            said = solve_mip(
-                *arrays(inst), presolve=True, threads=threads, seed=seed, time_limit=seconds
-            ).claim
-    claim = None if said is None else _claim(inst, said)
+    if time_limit is None:
+        time_limit = TIME_LIMIT if work_limit is None else math.inf
+    units = None if work_limit is None else max(0.0, work_limit - (found.effort or 0.0))
+    budget = Budget(min(SHORT, time_limit - found.seconds), units)
+
+    def check(_stopped: Ints) -> Verdict | None:
+        nonlocal said
+        if said is None and not inst.cones and budget.left() > 0:  # the proof did without it
+            with suppress(KeyboardInterrupt):
+                limits = budget.limits()
+                said = solve_mip(
+                    *arrays(inst), presolve=True, threads=threads, seed=seed, **limits
+                ).claim
+        if said is None or said.x is None:
+            return None
+        return verify(inst, Solution(values=tuple(said.x.tolist())))
+
+    checked = supervised(check, budget.overdue, patience=0.0)
+    claim = None if said is None else _claim(inst, said, checked)
     against = () if claim is None else tuple(contradictions(found, claim))
     return Certified(inst, found, claim, verdict, against)
 
 
-def _claim(inst: Declared, said: Claim) -> SolverClaim:
-    """Return a claim in the model's own sense, its solution checked."""
+def _claim(inst: Declared, said: Claim, check: Verdict | None) -> SolverClaim:
+    """Return a claim in the model's own sense, and how the check of its solution ended."""
 
     def own(minimized: float | None) -> float | None:
         sign = 1 if inst.sense == "min" else -1
         return None if minimized is None else sign * minimized + inst.offset
 
-    check = None
-    if said.x is not None:
-        check = verify(inst, Solution(values=tuple(said.x.tolist())))
     return SolverClaim(
         solver=said.solver,
         status=said.status,
@@ -237,10 +252,7 @@ def _checked(verdict: Verdict) -> str:
 
 def _read_solution(path: Path, inst: Declared) -> Solution:
     """Read a solution file of HiGHS, or lines of name and value."""
-    try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as err:
-        raise InputError(f"{path}: cannot be read: {err}") from err
+    lines = [line for _, line in read_lines(path)]
     first, last = 0, len(lines)
     for k, line in enumerate(lines):
         if line.startswith("# Columns ") and (number := line.split()[2]).isdecimal():

@@ -10,6 +10,7 @@ from typing import Any, Self, cast
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
+from optsched.base import Text
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import Closed, close
 from optsched.problem import Frozen, Instance
@@ -56,8 +57,8 @@ class SlottedPlatform(Frozen):
 
     slot_seconds: PositiveFloat = Field(default=3600.0, description="length of a slot, s")
     horizon: PositiveInt = Field(description="T: number of slots")
-    resources: tuple[str, ...] = Field(min_length=1, description="names, shape (R,)")
-    units: tuple[str, ...] = Field(
+    resources: tuple[Text, ...] = Field(min_length=1, description="names, shape (R,)")
+    units: tuple[Text, ...] = Field(
         default=(), description="unit of each resource; () if there is none"
     )
 
@@ -72,7 +73,7 @@ class JobsInstance(Instance):
 
     jobs: tuple[Any, ...]
     drawn: tuple[str, ...] = Field(default=(), description="fields that were drawn, not measured")
-    source: str = Field(default="", description="where the instance comes from")
+    source: Text = Field(default="", description="where the instance comes from")
     redrawn: NonNegativeInt = Field(
         default=0, description="draws that were rejected because they can never finish"
     )

@@ -340,6 +340,8 @@ def ray(h: highspy.Highs, *, primal: bool = False) -> Floats | None:
     By default weights of the rows that show that nothing is feasible, of either sign; of an
     unbounded program, with ``primal``, a direction of the columns.
     """
+    if lp_status(h) != ("unbounded" if primal else "infeasible"):
+        return None  # HiGHS would solve the program to find one, and nothing would stop it
     known: Any = h  # its types know nothing of rays
     _, there, found = known.getPrimalRay() if primal else known.getDualRay()
     return floats(found) if there else None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
+from optsched.base import unprintable
 from optsched.files.atomic_io import open_file
 from optsched.problem import InputError
 
@@ -23,7 +24,6 @@ PIECE = 1 << 16
 MOST_ROWS = 5_000_000
 GZIP = b"\x1f\x8b"
 BOM = "\ufeff"
-UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # a terminal would obey them
 
 
 @dataclass(frozen=True)
@@ -145,19 +145,20 @@ def _must_be_short(path: Path, number: int, line: bytes) -> None:
 def _text(path: Path, number: int, line: bytes) -> str:
     _must_be_short(path, number, line)
     try:
-        text = line.decode("utf-8")
+        text = line.decode("utf-8").rstrip("\r\n")
     except UnicodeDecodeError as err:
         raise InputError(
             f"{path}, line {number}, byte {err.start + 1}: is {line[err.start]:#04x}, expected "
             "UTF-8 text"
         ) from err
-    wrong = UNPRINTABLE.search(text)
-    if wrong:
+    text = text.removeprefix(BOM) if number == 1 else text
+    wrong = unprintable(text.replace("\t", " "))
+    if wrong is not None:
         raise InputError(
-            f"{path}, line {number}: holds {wrong.group()!r}, which cannot be shown, "
+            f"{path}, line {number}: holds {wrong!r}, which cannot be shown, "
             "expected UTF-8 text (plain or gzip)"
         )
-    return text.removeprefix(BOM).rstrip("\r\n") if number == 1 else text.rstrip("\r\n")
+    return text
 
 
 def read_fields(

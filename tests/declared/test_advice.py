@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
 from pathlib import Path
 
 import pyomo.environ as pyo
@@ -20,6 +22,7 @@ from optsched.declared.events import FunctionPolicy
 from optsched.declared.policies import Greedy, Lookahead, Posted
 from optsched.declared.problem import Draws
 from optsched.problem import InputError
+from optsched.process import interrupts
 from optsched.process.loading import load_from_file
 
 GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
@@ -60,6 +63,13 @@ def break_even(event):
         return {}
     event.memory["days"] = event.memory.get("days", 0) + 1
     return {buy: 1} if event.memory["days"] >= SKI else {rent: 1}
+
+
+def test_ctrl_c_during_the_optimum_is_no_lack_of_solutions():
+    with interrupts.remembered():
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            advice(skiing([True] * 3), [0.0], [0.0], seeds=1)
 
 
 def selling(prices, kind=pyo.Reals):
@@ -276,6 +286,34 @@ def test_a_prediction_from_outside():
         advice("parking")
 
 
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda c: c["points"].clear(), "points: is []"),
+        (lambda c: c.update(certified=99), "there are 2 instances, expected no more"),
+        (lambda c: c["points"][0].update(failed=99), "there are 2 instances, expected no more"),
+        (lambda c: c["points"][0].update(error=1e308), "points.0.error: is 1e+308"),
+        (lambda c: c["points"].append(c["points"][0]), "two are of the same errors and caution"),
+        (
+            lambda c: c.update(points=[c["points"][0] | {"caution": k / 99} for k in range(99)]),
+            "1 errors and 99 lambdas, expected at most 50 of each",
+        ),
+        (lambda c: c.update(problem="a $\\frac{$ b"), ""),
+    ],
+)
+def test_edited_curves_are_a_page_or_one_line(edit, message, tmp_path, found):
+    found.save(tmp_path / "a.json")
+    content = json.loads((tmp_path / "a.json").read_text())
+    edit(content["advice"])
+    (tmp_path / "a.json").write_text(json.dumps(content))
+    if not message:
+        optsched.report(tmp_path / "a.json", tmp_path / "a.html")
+        return
+    with pytest.raises(InputError) as err:
+        optsched.report(tmp_path / "a.json", tmp_path / "a.html")
+    assert message in str(err.value)
+
+
 def test_the_command(tmp_path, monkeypatch, found):
     monkeypatch.chdir(tmp_path)
     named = f"{GALLERY / 'trading'}.py:trading"
@@ -294,6 +332,7 @@ def test_the_command(tmp_path, monkeypatch, found):
     page = Path("a.html").read_text()
     assert "follow: mean ratio 1 at best" in page
     assert "data:image/png" in page
+    assert "Not checked: the ratios" in page
     done = CliRunner().invoke(app, ["advice", named, "--errors", "much"])
     assert done.exit_code != 0
     found.save(tmp_path / "b.json")

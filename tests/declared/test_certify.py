@@ -62,6 +62,11 @@ def test_the_trap_is_minus_36_5_whatever_the_solver_claims():
     assert against == "contradicted: a solution of value -36.5 is better"
 
 
+@pytest.mark.parametrize("limit", ["time_limit", "work_limit"])
+def test_the_claim_of_a_solver_is_computed_within_the_limit(model, limit):
+    assert optsched.certify(model, **{limit: 0}).claim is None
+
+
 @pytest.mark.parametrize(
     ("claim", "against"),
     [
@@ -167,6 +172,24 @@ def test_solution_files_that_are_none_are_refused(model, text, complaint):
     path.write_text(text)
     with pytest.raises(InputError, match=re.escape(complaint)):
         optsched.certify(model, solution=path)
+
+
+def test_a_solution_is_a_file(model):
+    """A device never ends."""
+    with pytest.raises(InputError, match="/dev/zero: is a device, expected a file"):
+        run("certify", model, "--solution", "/dev/zero")
+
+
+@pytest.mark.parametrize("hidden", ["\u202e", "\u061c", "\x1b"])
+def test_names_that_cannot_be_shown_are_refused(hidden, tmp_path):
+    """Else a result could be written that no checker reads."""
+    path, name = tmp_path / "m.mps", f"x{hidden}y"
+    path.write_text(
+        f"NAME\nROWS\n N obj\n G c\nCOLUMNS\n    {name}  obj  1  c  1\nRHS\n    rhs  c  5\nENDATA\n"
+    )
+    with pytest.raises(InputError, match="holds a control character"):
+        run("certify", path, "-o", tmp_path / "r.json")
+    assert not (tmp_path / "r.json").exists()
 
 
 def test_models_of_python_are_certified():

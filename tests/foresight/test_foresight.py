@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from optsched.declared.policies import Duals, Lookahead
 from optsched.declared.problem import Draws
 from optsched.experiments.foresight import Foresight, share
 from optsched.problem import InputError, PolicyError, get_family
+from optsched.process import interrupts
 from optsched.process.loading import load_from_file
 
 GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
@@ -65,6 +68,13 @@ def test_the_curve_of_the_battery_is_that_of_brute_force(battery):
     assert found.knee == next(
         w for w, s in zip(WINDOWS, shares, strict=True) if s >= 0.99 * shares[-1]
     )
+
+
+def test_ctrl_c_during_the_optimum_is_no_lack_of_time():
+    with interrupts.remembered():
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            optsched.foresight(lots, [0], seeds=1)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -224,14 +234,43 @@ def test_the_command_writes_a_curve_and_its_page(folder, call):
     assert told["knee"] == found.knee == 24.0
     assert call("report", "curve.json", "-o", "curve.html")[0] == 0
     page = (folder / "curve.html").read_text()
-    assert "of the certified optimum" in page
     assert "data:image/svg+xml" in page
-    content = json.loads(Path("curve.json").read_text())
-    content["values"][0].pop()
-    Path("curve.json").write_text(json.dumps(content))
-    status, _, err = call("report", "curve.json", "-o", "curve.html")
-    assert status == 2
-    assert "as many optima and values" in err
+    assert "Not checked: the values and bounds" in page
+    assert "certified" not in page.split("</style>")[1]  # a file holds no certificates
+
+
+@pytest.mark.parametrize(
+    ("edits", "message"),
+    [
+        ({"values": [[1.0], [1.0, 1.0]]}, "as many optima and values"),
+        ({"values": [[1.0, 1.0], [1.0, 9.0]]}, "seed 6: the value 9 is better than the bound 2"),
+        ({"optima": [[3.0, 2.0], [2.0, 2.0]]}, "seed 5: the value 3 is better than the bound 2"),
+        ({"windows": [1e300, 1.7e308]}, "the largest window is 1.7e+308, expected at most 1e+12"),
+        ({"windows": [-1.0, 24.0]}, "windows.0: is -1.0"),
+        (
+            {"windows": [*range(201)], "values": [[1.0, 1.0]] * 201},
+            "there are 201 windows and 2 instances, expected at most 200 windows",
+        ),
+        ({"problem": "a $\\frac{$ b", "terminal": "$x_{"}, ""),
+    ],
+)
+def test_an_edited_curve_is_a_page_or_one_line(edits, message, tmp_path, call):
+    kept = Foresight(
+        problem="p", family="declared-max", sense="max", windows=(0.0, 24.0), commit=0.0,
+        terminal="none", forecast="perfect", seeds=(5, 6), optima=((2.0, 2.0), (2.0, 2.0)),
+        values=((0.0, 1.0), (1.0, 2.0)), seconds=1.0,
+    )  # fmt: skip
+    path = tmp_path / "curve.json"
+    kept.save(path)
+    path.write_text(json.dumps(json.loads(path.read_text()) | edits))
+    status, _, err = call("report", str(path), "-o", str(tmp_path / "p.html"))
+    assert (status, "a defect" in err) == (2 if message else 0, False), err
+    assert message in err
+
+
+def test_more_windows_than_a_page_shows_are_refused_at_once():
+    with pytest.raises(InputError, match="300 windows and 2 instances, expected at most 200"):
+        optsched.foresight(lots, range(300), seeds=2)
 
 
 @pytest.mark.usefixtures("folder")

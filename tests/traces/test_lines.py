@@ -1,6 +1,7 @@
 """Every way in which a text file can be bad ends in one line that names the place."""
 
 import gzip
+import json
 import os
 from collections import deque
 from pathlib import Path
@@ -51,9 +52,26 @@ def test_binary_file(write):
     refused(path, shown)
 
 
-def test_what_a_terminal_would_obey(write):
-    path = write(b"submit_seconds,run_seconds,tasks,name\n0,1,1,\x1b[2Jgone\n")
-    with pytest.raises(InputError, match=r"line 2: holds '\\x1b', which cannot be shown"):
+@pytest.mark.parametrize("hidden", ["\x1b", "\u061c", "\u202e", "\u2028", "\u2029", "\u200b"])
+def test_what_cannot_be_shown(hidden, write):
+    """Else a result that names the job could be written, and not be read."""
+    path = write(f"submit_seconds,run_seconds,tasks,name\n0,1,1,a{hidden}[2Jb\n".encode())
+    with pytest.raises(InputError, match=r"line 2: holds '\\.*', which cannot be shown"):
+        read_jobs(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        {"nb_res": 4, "jobs": [{"id": "w\u202e1", "subtime": 0, "res": 1, "profile": "p"}]},
+        [{"jobid": "j\u2028", "submitted_time": "2017-10-09 07:01:55", "attempts": []}],
+        [{"jobid": "j", "vc": "\x1b", "submitted_time": "2017-10-09 07:01:55", "attempts": []}],
+    ],
+)
+def test_what_cannot_be_shown_in_json(text, write):
+    extra = {"profiles": {"p": {"type": "delay", "delay": 1}}} if isinstance(text, dict) else {}
+    path = write(json.dumps(text | extra if extra else text).encode())
+    with pytest.raises(InputError, match=r"jobs?.0.(id|jobid|vc|jobs.0.id)?.*a control character"):
         read_jobs(path)
 
 

@@ -17,8 +17,8 @@ def report(
         Path,
         typer.Argument(
             metavar="STORE | RESULT",
-            help="Output of `campaign run`, or of `solve`, `ratio`, `minimax`, `foresight` or "
-            "`advice` with -o.",
+            help="Output of `campaign run`, or of `solve`, `ratio`, `minimax`, `foresight`, "
+            "`advice` or `whatif` with -o.",
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")] = Path(
@@ -37,7 +37,8 @@ def report(
     """Write an HTML report of a result or a campaign.
 
     The report is a single self-contained HTML file, with the answer, tables, figures, schedules
-    and provenance. Results are re-verified first. External policies run only if --policy names
+    and provenance. Results are re-verified first; curves of foresight and advice are shown as the
+    file states them. External policies run only if --policy names
     them.
 
     Example:  optsched report load.sqlite -o load.html

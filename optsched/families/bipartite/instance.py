@@ -28,6 +28,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
+from optsched.base import Text
 from optsched.families.bipartite.instance_utilities import KINDS, Quantity, Utility
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.resources import Closed, close
@@ -41,7 +42,7 @@ MOST_JOBS = 1_000_000_000  # slots x copies: whether there is a job is one byte 
 class Port(Frozen):
     """A type of jobs."""
 
-    name: str = Field(default="", description="what this type is called in tables")
+    name: Text = Field(default="", description="what this type is called in tables")
     request: tuple[Quantity, ...] = Field(
         description="a_l^k: most of each resource on one machine, shape (K,)"
     )
@@ -51,7 +52,7 @@ class Port(Frozen):
 class Machine(Frozen):
     """A computing instance, and the types of jobs that it may serve."""
 
-    name: str = Field(default="", description="what this machine is called in tables")
+    name: Text = Field(default="", description="what this machine is called in tables")
     capacity: tuple[Quantity, ...] = Field(description="c_r^k of each resource, shape (K,)")
     ports: tuple[NonNegativeInt, ...] = Field(description="L_r: ports connected to it, ascending")
     utility: tuple[Utility, ...] = Field(description="f_r^k of each resource, shape (K,)")
@@ -124,7 +125,7 @@ class BipartiteInstance(Platform, Instance):
         description="x_l(t): number of jobs that arrive at each port, shape (T, L)"
     )
     drawn: tuple[str, ...] = Field(default=(), description="fields that were drawn, not measured")
-    source: str = Field(default="", description="where the instance comes from")
+    source: Text = Field(default="", description="where the instance comes from")
 
     @model_validator(mode="after")
     def _arrivals_fit_the_platform(self) -> Self:

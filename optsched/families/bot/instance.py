@@ -33,6 +33,7 @@ from pydantic import (
     model_validator,
 )
 
+from optsched.base import Text
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.resources import Closed, close, exact
 from optsched.problem import Frozen, Instance, Schedule
@@ -84,7 +85,7 @@ class Application(Frozen):
     allowed: tuple[NonNegativeInt, ...] | None = Field(
         default=None, description="nodes where its tasks may run; None: everywhere"
     )
-    name: str = Field(default="", description="what it is called in tables")
+    name: Text = Field(default="", description="what it is called in tables")
 
 
 class BotPlatform(Frozen):
@@ -92,7 +93,7 @@ class BotPlatform(Frozen):
 
     speed: tuple[Size, ...] = Field(min_length=1, description="W_n, flop/s, shape (N,)")
     links: tuple[Link, ...] = Field(default=(), description="each pair of nodes at most once")
-    names: tuple[str, ...] = Field(default=(), description="of the nodes; () if they have none")
+    names: tuple[Text, ...] = Field(default=(), description="of the nodes; () if they have none")
     alpha: Utility = Field(
         default=1.0,
         description="utility weight * rate^(1 - alpha) / (1 - alpha); 1: logarithm (proportional "
@@ -198,7 +199,7 @@ class BotInstance(BotPlatform, Instance):
         "-1 at the master and where no route leads; None: the only path (trees)",
     )
     drawn: tuple[str, ...] = Field(default=(), description="fields that were drawn, not measured")
-    source: str = Field(default="", description="where the instance comes from")
+    source: Text = Field(default="", description="where the instance comes from")
 
     @model_validator(mode="after")
     def _applications_fit_the_platform(self) -> Self:

@@ -36,6 +36,7 @@ from pydantic import (
     model_validator,
 )
 
+from optsched.base import Text
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.overflow import shown
 from optsched.numbers.resources import (
@@ -81,7 +82,7 @@ Count = Annotated[PositiveInt, Field(le=LATEST)]
 class WorkerType(Frozen):
     """A kind of worker; a job uses workers of one kind."""
 
-    name: str = ""
+    name: Text = ""
     demand: tuple[Amount, ...] = Field(description="e_m^r of one worker, shape (R,)")
     bandwidth: Measure = Field(description="b_m, Gbit/s")
 
@@ -89,7 +90,7 @@ class WorkerType(Frozen):
 class PsType(Frozen):
     """A kind of parameter server (PS); a job uses PS of one kind."""
 
-    name: str = ""
+    name: Text = ""
     demand: tuple[Amount, ...] = Field(description="z_p^r of one PS, shape (R,)")
     bandwidth: Measure = Field(description="B_p, Gbit/s")
 
@@ -131,8 +132,8 @@ class Platform(Frozen):
         default=False,
         description="whether every job must end by slot T; else jobs may end as late as need be",
     )
-    resources: tuple[str, ...] = Field(min_length=1, description="names, shape (R,)")
-    units: tuple[str, ...] = Field(
+    resources: tuple[Text, ...] = Field(min_length=1, description="names, shape (R,)")
+    units: tuple[Text, ...] = Field(
         default=(), description="unit of each resource; () if there is none"
     )
     servers: tuple[MachineClass, ...] = Field(min_length=1)

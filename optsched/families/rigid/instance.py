@@ -22,6 +22,7 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from optsched.base import Text
 from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import Closed
 from optsched.problem import Frozen, Instance, Schedule
@@ -43,7 +44,7 @@ Objective = Literal["flow", "wait", "slowdown", "makespan"]
 class Machine(Frozen):
     """Nodes that are equal."""
 
-    name: str = Field(default="", description="what these nodes are called in tables")
+    name: Text = Field(default="", description="what these nodes are called in tables")
     count: int = Field(default=1, ge=1, le=MOST_NODES, description="how many there are")
     capacity: tuple[Units, ...] = Field(description="C_hk: units of each resource of one node")
 
@@ -55,8 +56,8 @@ class Submission(Frozen):
     tasks: int = Field(default=1, ge=1, le=MOST_TASKS, description="n_i: tasks, all at once")
     need: tuple[Units, ...] = Field(description="d_ik: units of each resource of one task")
     weight: int = Field(default=1, ge=1, le=HEAVIEST, description="w_i")
-    user: str = Field(default="", description="user that submitted it")
-    partition: str = Field(default="", description="queue to which it was submitted; a label")
+    user: Text = Field(default="", description="user that submitted it")
+    partition: Text = Field(default="", description="queue to which it was submitted; a label")
 
 
 class RigidJob(Submission):
@@ -74,8 +75,8 @@ class RigidJob(Submission):
 class Platform(Frozen):
     """Machines and objective: all that a policy may know beforehand."""
 
-    resources: tuple[str, ...] = Field(min_length=1, description="names, shape (K,)")
-    units: tuple[str, ...] = Field(
+    resources: tuple[Text, ...] = Field(min_length=1, description="names, shape (K,)")
+    units: tuple[Text, ...] = Field(
         default=(), description="unit of each resource; () if there is none"
     )
     machines: tuple[Machine, ...] = Field(min_length=1)
@@ -142,7 +143,7 @@ class RigidInstance(Platform, Instance):
 
     jobs: tuple[RigidJob, ...]
     drawn: tuple[str, ...] = Field(default=(), description="fields that were drawn, not measured")
-    source: str = Field(default="", description="where the instance comes from")
+    source: Text = Field(default="", description="where the instance comes from")
 
     @model_validator(mode="after")
     def _jobs_fit_the_machines(self) -> Self:

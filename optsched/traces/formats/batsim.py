@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, Field, ValidationError
 
+from optsched.base import Text
 from optsched.files.format import first_error
 from optsched.problem import InputError
 from optsched.traces.columns import RUN, SUBMIT, TASKS
@@ -21,7 +22,7 @@ Table = dict[str, Any]
 
 
 class _Job(BaseModel):
-    id: str | int
+    id: Text = Field(coerce_numbers_to_str=True)
     subtime: float = Field(ge=0.0, le=SUBMIT.high)
     res: int = Field(ge=1, le=int(TASKS.high))
     profile: str
@@ -70,7 +71,7 @@ def read_workload(path: Path) -> Table:
         )
     delays = [workload.profiles[job.profile].delay for job in workload.jobs]
     return {
-        "name": [str(job.id) for job in workload.jobs],
+        "name": [job.id for job in workload.jobs],
         "submit_seconds": np.array([job.subtime for job in workload.jobs], float),
         "run_seconds": np.array(delays, float),
         "tasks": np.array([job.res for job in workload.jobs], float),

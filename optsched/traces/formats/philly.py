@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from optsched.base import Text
 from optsched.files.format import first_error
 from optsched.numbers.arrays import Floats
 from optsched.problem import InputError
@@ -48,9 +49,9 @@ class _Attempt(BaseModel):
 
 
 class _Job(BaseModel):
-    jobid: str
+    jobid: Text
     submitted_time: str
-    vc: str = ""
+    vc: Text = ""
     attempts: list[_Attempt] = []
 
 

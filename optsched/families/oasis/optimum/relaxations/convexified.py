@@ -20,7 +20,7 @@ from optsched.families.oasis.optimum.relaxations.convexified_kernels import (
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
 
-SLOT_STEPS = 12  # of a slot of a job, in addition to those for each price
+SLOT_STEPS = 24  # of a slot of a job, in addition to those for each price
 
 
 class RelaxedBlocks:
@@ -94,7 +94,7 @@ class RelaxedBlocks:
             self.scratch_of(exact),
         )
         amounts = sum(c * r for c, r, _ in self.shapes)
-        each = SLOT_STEPS + amounts / 4 + (int(self.jobs.most.mean()) * 4 if exact else 0)
+        each = SLOT_STEPS + amounts / 2 + (int(self.jobs.most.mean()) * 8 if exact else 0)
         work_units.steps(each * float(self.window[chosen].sum()))
         return total, usage
 

@@ -30,7 +30,8 @@ from optsched.numbers.kernels import kernel
 from optsched.process import work_units
 from optsched.scheduling.board import JobPlan, PlanBoard
 
-MACHINE_STEPS = 2.0  # of a machine that is looked at in a slot
+INSERT_STEPS = 30_000  # of an insertion, in addition to those for machines
+MACHINE_STEPS = 10  # of a machine that is looked at in a slot
 MOVE = 0.2  # units of effort to choose the jobs of a move
 OUT, TRIES = (1, 8), (2, 10)  # jobs that go out in a move, and others that are tried: from, below
 EAGER = 0.1  # of all jobs: who ranks so much lower is tried e times less often
@@ -289,7 +290,7 @@ class GreedySchedule(PlanBoard):
             self.slot,
         )
         looked = sum(m.member.size for m in self.machines)
-        work_units.steps(MACHINE_STEPS * looked * float(blocks.window[i]))
+        work_units.steps(INSERT_STEPS + MACHINE_STEPS * looked * float(blocks.window[i]))
         if completion < 0:
             return False
         self.plans[i] = JobPlan(value, completion, entries)
