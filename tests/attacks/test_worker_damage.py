@@ -96,10 +96,9 @@ def priced(inst, best, draw):
         per_unit = prices(slots, classes, resources) // np.maximum(capacity, 1)
         kinds = [
             proof.CapacityPrices.of(per_unit),
-            proof.UnitPrices.of(prices(2, len(inst.jobs), slots, classes)),
             proof.PackingPrices.of(prices(len(inst.jobs), slots, 2), per_unit),
         ]
-        return proof.Leaf(prices=kinds[int(draw.integers(3 if inst.locality == "job" else 2))])
+        return proof.Leaf(prices=kinds[int(draw.integers(2 if inst.locality == "job" else 1))])
 
     nodes, leaves = [leaf()], [0]
     for _ in range(int(draw.integers(4))):

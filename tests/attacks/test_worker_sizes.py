@@ -65,10 +65,13 @@ def root(inst, prices, grid):
 
 
 def of_slots(inst, *entries):
-    """Return prices (side, job, price) of workers and PS in slot 0."""
+    """Return prices (side, job, price) of workers and PS, or of workers together, in slot 0."""
     if inst.family == "oasis":
         return oasis_format.SlotPrices(entries=tuple((side, i, 0, p) for side, i, p in entries))
-    return dmlrs_format.UnitPrices(entries=tuple((side, i, 0, 0, p) for side, i, p in entries))
+    together = {i: p for _, i, p in entries}
+    return dmlrs_format.PackingPrices(
+        together=tuple((i, 0, 0, p) for i, p in together.items()), capacity=()
+    )
 
 
 def prices(inst, grid, worths):
@@ -79,9 +82,6 @@ def prices(inst, grid, worths):
     if all(0 < p < 2**62 for p in own):
         for side in (0, 1):
             yield of_slots(inst, *((side, i, p) for i, p in enumerate(own)))
-        if inst.family == "dmlrs":
-            together = tuple((i, 0, 0, p) for i, p in enumerate(own))
-            yield dmlrs_format.PackingPrices(together=together, capacity=())
     for price in price_levels(grid, worths):
         for side in (0, 1):
             yield of_slots(inst, (side, jobs - 1, price))
@@ -90,10 +90,9 @@ def prices(inst, grid, worths):
                 for r in {0, last}:
                     yield oasis_format.CapacityPrices(entries=((side, 0, 0, r, price),))
         if inst.family == "dmlrs":
-            yield of_slots(inst, *((side, i, price) for side in (0, 1) for i in range(jobs)))
+            yield of_slots(inst, *((0, i, price) for i in range(jobs)))
             paid, apart = ((0, 0, last, price),), ((jobs - 1, 0, 0, price),)
             yield dmlrs_format.CapacityPrices(entries=paid)
-            yield dmlrs_format.PackingPrices(together=apart, capacity=())
             yield dmlrs_format.PackingPrices(together=apart, capacity=paid)
 
 
@@ -114,11 +113,6 @@ def test_many_resources(family, resources, tmp_path):
     zero = (0.0,) * (resources - 1)
     inst = build(family, [job(family, 7.0, (1.0, *zero), (0.0, *zero))], (1.0,) * resources)
     asked = [of_slots(inst, (side, 0, price << 20)) for price in (8, 7) for side in (0, 1)]
-    if family == "dmlrs":
-        asked += [
-            dmlrs_format.PackingPrices(together=((0, 0, 0, price << 20),), capacity=())
-            for price in (8, 7)
-        ]
     proofs = [root(inst, p, 20) for p in asked]
     kind = OasisSchedule if family == "oasis" else DmlrsSchedule
     nothing = forged(inst, kind(jobs=(None,)), 0.0, proofs[0])

@@ -78,14 +78,12 @@ def drawn_prices(inst: DmlrsInstance, draw: random.Random, bits: int) -> dict[st
         return [[*p, int(draw.random() * each)] for p in places if draw.random() < share]
 
     per_unit = best / 40 / max(1, int(inst.arrays.capacity.max()))
-    kind = draw.choice(["capacity", "units", "none", *["packings"] * (inst.locality == "job")])
+    kind = draw.choice(["capacity", "none", *["packings"] * (inst.locality == "job")])
     if kind == "none":
         return None
     capacity = entries(slots, classes, resources, each=per_unit * draw.choice([1, 10]))
     if kind == "capacity":
         return {"kind": kind, "entries": capacity}
-    if kind == "units":
-        return {"kind": kind, "entries": entries(2, jobs, slots, classes, each=best / 4)}
     most = max(job.chunks for job in inst.jobs)
     return {
         "kind": kind,

@@ -94,9 +94,10 @@ def test_nothing_to_do():
 
 
 def test_the_method_that_knows_one_reading_says_so():
-    inst, _ = load(FILES[0], "link")
-    with pytest.raises(InputError, match='locality is "link"'):
-        solve(inst, method="branch-and-price", time_limit=1)
+    many = generate("small", seed=0, jobs=13)
+    for inst in (load(FILES[0], "link")[0], many):
+        with pytest.raises(InputError, match='at most 12 jobs and locality "job", expected the me'):
+            solve(inst, method="branch-and-price", time_limit=1)
 
 
 @pytest.mark.slow

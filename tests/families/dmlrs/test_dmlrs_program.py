@@ -20,7 +20,6 @@ from optsched.families.dmlrs.certificate.format import (
     Leaf,
     PackingPrices,
     SlotProgramProof,
-    UnitPrices,
     check,
 )
 from optsched.families.dmlrs.certificate.joint import Vectors, choices_of, greatest
@@ -221,7 +220,6 @@ def test_what_is_not_needed_may_be_left_out_or_said_twice(crowded):
 @pytest.mark.parametrize(
     ("nodes", "message"),
     [
-        ((Leaf(prices=UnitPrices(entries=())),), "expected prices of capacity"),
         ((Leaf(prices=PackingPrices(together=(), capacity=())),), "expected prices of capacity"),
         ((Leaf(unpackable=0),), "no plain leaf"),
         ((CompletionSplit(job=0, slot=3, left=1, right=2), Leaf(), Leaf()), "no plain leaf"),

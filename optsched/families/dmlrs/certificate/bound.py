@@ -27,7 +27,6 @@ from optsched.families.dmlrs.certificate.limits import (
     DmlrsLimits,
     PackingPriced,
     Priced,
-    UnitPriced,
     ValueGrid,
     demands,
 )
@@ -36,8 +35,7 @@ from optsched.families.dmlrs.certificate.packings import Packings
 from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsInstance, Needs, linked_table
 from optsched.numbers.arrays import Ints
 from optsched.process import interrupts
-from optsched.proofs.grid import capacity_cost, charged, lowered
-from optsched.proofs.knapsack import best_load, units_that_fit
+from optsched.proofs.grid import capacity_cost, charged
 
 MEMORY = 2**28  # bytes of results that are kept for leaves to come
 FEW = 15  # slots beyond the first completion that are looked at first
@@ -82,20 +80,11 @@ class LeafBounds:
         ]
         # (I,) workers in a slot: more than do the whole work change nothing on one machine, or more
         self.cap = a.chunks.copy()
-        served = self.cap
         if not self.linked:
             pairs = [(self._most(i, 0), self._most(i, 1)) for i in range(len(inst.jobs))]
             self.cap = np.array([max(p) for p in pairs], np.int64)
-            most = [max(0, *(int(t.max()) for t in tables)) for tables in self.tables]
-            served = np.array(most, np.int64)
-        self.demand = np.concatenate([self.alpha, self.beta])  # (2 I, R)
-        # (C, 2 I): workers, and PS, of a job on one empty machine
-        self.max_units = units_that_fit(
-            self.demand, self.capacity, np.concatenate([self.cap, served])
-        )
         # results that are kept: their names have a few numbers per slot
         self.memory = max(100, MEMORY // (64 + 32 * max(inst.horizon, len(inst.jobs))))
-        self._loads: dict[tuple[object, ...], int] = {}
         self._payoffs: dict[tuple[object, ...], int | None] = {}
         self._costs: dict[tuple[int, int], WorkerCosts] = {}
         self._utilities: dict[int, list[int]] = {}
@@ -152,38 +141,13 @@ class LeafBounds:
             if packings is None:
                 return None
             total += packings
-        if not isinstance(priced, UnitPriced):
-            unit_value = capacity_cost(priced.prices, self.capacity, self.count)
-            return (total << self.scale.shift) + unit_value
-        return (total + self._value_of_loads(limits, priced.prices)) << self.scale.shift
+        unit_value = capacity_cost(priced.prices, self.capacity, self.count)
+        return (total << self.scale.shift) + unit_value
 
     @cached_property
     def packings(self) -> Packings:
         """What slots are worth at prices of packings."""
         return Packings(self.scale, self.capacity, self.count, self.tables)
-
-    def _value_of_loads(self, limits: DmlrsLimits, prices: Ints) -> int:
-        """Return the value of the most expensive loads of all machines in all slots."""
-        horizon = self.inst.horizon
-        value = self._lowered(np.concatenate([prices[0], prices[1]]))  # (2 I, T, C), as in costs
-        # of workers; never more PS than workers
-        most = np.where(limits.running(self.inst.arrays.arrival), limits.high, 0)
-        self.scale.loads(value)
-        total = 0
-        for t in range(horizon):
-            upper = np.concatenate([most[:, t], most[:, t]])
-            for c in range(len(self.capacity)):
-                unit_value = np.ascontiguousarray(value[:, t, c])
-                if not unit_value.any():
-                    continue
-                held = np.where(unit_value > 0, np.minimum(upper, self.max_units[c]), 0)
-                key = (c, unit_value.tobytes(), held.tobytes())
-                if key not in self._loads:
-                    if len(self._loads) >= self.memory:
-                        self._loads.clear()
-                    self._loads[key] = best_load(unit_value, held, self.demand, self.capacity[c])
-                total += int(self.count[c]) * self._loads[key]
-        return total
 
     def payoff(self, i: int, limits: DmlrsLimits, priced: Priced) -> int | None:
         """Return what job ``i`` earns at most; None if it must complete and cannot."""
@@ -266,13 +230,10 @@ class LeafBounds:
         costs, known = self._costs[key]
         begin = self.inst.jobs[i].arrival + len(costs)
         part = slice(begin, begin + max(0, slots - len(costs)))
-        if isinstance(priced, UnitPriced):
-            worker, ps = (self._lowered(p[i, part]) for p in priced.prices)
-        else:
-            worker, ps = (
-                charged(priced.prices[part], d, self.scale.shift, self.scale.dearest)
-                for d in (self.alpha[i], self.beta[i])
-            )
+        worker, ps = (
+            charged(priced.prices[part], d, self.scale.shift, self.scale.dearest)
+            for d in (self.alpha[i], self.beta[i])
+        )
         slot = self._linked(i) if self.linked else self._placed(i)
         more = []
         for w, s in zip(worker, ps, strict=True):
@@ -314,10 +275,6 @@ class LeafBounds:
         return lambda worker, ps: (
             linked_costs(worker, ps, self.capacity, self.count, *demand, needed),
         )
-
-    def _lowered(self, prices: Ints) -> Ints:
-        """Return prices of workers and PS on the grid: other prices, the same for all."""
-        return lowered(prices, self.scale.shift, self.scale.dearest)
 
     def _most(self, i: int, side: int) -> int:
         """Return the most workers of a placement; more than do the whole work change nothing."""

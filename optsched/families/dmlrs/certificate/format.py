@@ -12,8 +12,6 @@ with payoff_i the most that job i earns, u_i(completion) - cost of its workers a
 
 - on capacity (``capacity``): a price per slot, class of equal machines and resource; the machines
   are worth price * capacity;
-- on workers and PS (``units``): a price per job, slot, class and side; a machine is worth the most
-  expensive load that it holds, an integer knapsack;
 - on workers that sit together (``packings``): a price per job, slot and number of workers on one
   machine with their PS, and prices on capacity for all other placements; a slot is worth its most
   expensive packing, where a job sits on one machine at most, and the capacity that this leaves;
@@ -57,7 +55,6 @@ from optsched.families.dmlrs.certificate.limits import (
     DmlrsLimits,
     PackingPriced,
     Priced,
-    UnitPriced,
 )
 from optsched.families.dmlrs.certificate.program import check_program
 from optsched.families.dmlrs.instance import DmlrsInstance
@@ -86,20 +83,6 @@ class CapacityPrices(Frozen):
     def of(cls, prices: Ints | Exact, **more: Any) -> Self:
         """Make the sparse list from an array of integers, shape (T, C, R)."""
         return cls(entries=sparse(prices), **more)
-
-
-class UnitPrices(Frozen):
-    """Prices of a job's workers and PS; a price that is not listed is 0."""
-
-    kind: Literal["units"] = "units"
-    entries: tuple[tuple[int, int, int, int, int], ...] = Field(
-        description="[side (0 workers, 1 PS), job, slot, class, price of one worker or PS]"
-    )
-
-    @classmethod
-    def of(cls, prices: Ints) -> Self:
-        """Make the sparse list from an array of integers, shape (2, I, T, C)."""
-        return cls(entries=sparse(prices))
 
 
 class PackingPrices(Frozen):
@@ -134,9 +117,7 @@ class RelaxedPrices(CapacityPrices):
     )
 
 
-Prices = Annotated[
-    CapacityPrices | UnitPrices | PackingPrices | RelaxedPrices, Field(discriminator="kind")
-]
+Prices = Annotated[CapacityPrices | PackingPrices | RelaxedPrices, Field(discriminator="kind")]
 
 
 class _Node(Frozen):
@@ -342,9 +323,6 @@ def _read(inst: DmlrsInstance, k: int, prices: Prices | None) -> Priced:
     def read(entries: tuple[tuple[int, ...], ...], names: dict[str, int]) -> Ints:
         return dense(f"node {k}", entries, names, LARGEST_PRICE, MOST_PRICES)
 
-    if isinstance(prices, UnitPrices):
-        names = {"side": 2, "job": jobs, "slot": slots, "class": classes}
-        return UnitPriced(k, read(prices.entries, names))
     names = {"slot": slots, "class": classes, "resource": len(inst.resources)}
     if isinstance(prices, PackingPrices):
         _only_by_job(inst, f"node {k}", "a price of workers that sit together")

@@ -40,14 +40,6 @@ class CapacityPriced:
 
 
 @dataclass(frozen=True)
-class UnitPriced:
-    """Prices of workers and PS, shape (2, I, T, C)."""
-
-    key: int
-    prices: Ints
-
-
-@dataclass(frozen=True)
 class PackingPriced:
     """Marginal prices of workers that sit together (I, T, N); of capacity (T, C, R)."""
 
@@ -56,7 +48,7 @@ class PackingPriced:
     prices: Ints
 
 
-Priced = CapacityPriced | UnitPriced | PackingPriced
+Priced = CapacityPriced | PackingPriced
 
 
 class ValueGrid:
@@ -97,12 +89,6 @@ class ValueGrid:
         slope = Magnitude("price of missing work", STEEPEST)
         missing = slope * Magnitude("missing work", (2 * WORK >> COARSE) + 1)
         (utility + paid + paid + missing + missing).named("payoff of a job").fits(NONE)
-
-    def loads(self, value: Ints) -> None:
-        """Refuse prices of workers and PS, shape (2 I, T, C), whose loads leave the range."""
-        number = 2 * sum(job.chunks for job in self.inst.jobs)
-        utility = Magnitude.of("price of a worker or PS", value)
-        utility.total(number).named("value of the workers and PS of a slot").fits(NONE - 1)
 
     def packings(self, together: Ints) -> Magnitude:
         """Refuse prices of workers that sit together, shape (I, T, N + 1), that are too large.

@@ -23,13 +23,12 @@ from optsched.families.dmlrs.certificate.format import (
     ModeSplit,
     PackingPrices,
     Split,
-    UnitPrices,
     WorkersSplit,
 )
 from optsched.families.dmlrs.certificate.limits import CapacityPriced
 from optsched.families.dmlrs.optimum.relaxations.at_nodes import LocalityRestriction
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
-from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitPriceBranching
+from optsched.families.dmlrs.optimum.tree.branching import SlotTree
 from optsched.numbers.arrays import Floats, Ints
 from optsched.proofs.grid import to_grid
 
@@ -68,10 +67,8 @@ def _on_grid(problem: CapacityRelaxation, prices: Floats) -> tuple[Ints, int]:
     return to_grid(by_class, bits), bits
 
 
-def certify_tree(
-    problem: UnitPriceBranching | SlotTree, tree: BranchAndBoundTree
-) -> DmlrsCertificate:
-    """Certify by a branching tree whose leaves price workers and PS, or packings."""
+def certify_tree(problem: SlotTree, tree: BranchAndBoundTree) -> DmlrsCertificate:
+    """Certify by a branching tree whose leaves price packings."""
     inst = problem.inst
     # a job that must complete may have to pay a lot: the whole schedule stays below 2**59
     dearest = max(float(node.prices.max(initial=0.0)) for node in tree.nodes)
@@ -83,7 +80,7 @@ def certify_tree(
     here = problem.node
     for k, node in enumerate(tree.nodes):
         key = node.prices.tobytes()
-        prices: UnitPrices | PackingPrices | None = None
+        prices: PackingPrices | None = None
         if held.get(k) != key:
             prices = _prices(problem, node.prices, bits)
         for child in node.children or ():
@@ -93,11 +90,7 @@ def certify_tree(
     return DmlrsCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
 
 
-def _prices(
-    problem: UnitPriceBranching | SlotTree, prices: Floats, bits: int
-) -> UnitPrices | PackingPrices:
-    if isinstance(problem, UnitPriceBranching):
-        return UnitPrices.of(to_grid(problem.by_job(prices), bits))
+def _prices(problem: SlotTree, prices: Floats, bits: int) -> PackingPrices:
     together = np.diff(problem.by_job(prices), axis=2)
     capacity = np.ascontiguousarray(problem.by_class(prices).transpose(0, 2, 1))
     return PackingPrices.of(to_grid(together, bits), to_grid(capacity, bits))
@@ -110,11 +103,7 @@ SPLITS: dict[type, Callable[..., Split]] = {
 }
 
 
-def _node(
-    problem: UnitPriceBranching | SlotTree,
-    node: TreeNode,
-    prices: UnitPrices | PackingPrices | None,
-) -> Leaf | Split:
+def _node(problem: SlotTree, node: TreeNode, prices: PackingPrices | None) -> Leaf | Split:
     if node.children is None:
         slot = problem.at(node.restrictions).unpackable_slot()
         return Leaf(unpackable=slot) if slot is not None else Leaf(prices=prices)

@@ -10,7 +10,8 @@
   goes to the programs of single solvers;
 - `compact`, `cpsat`: the whole program in one solver.
 
-Branch and price supports the reading "job" of locality only, everything else both.
+Branch and price supports the reading "job" of locality and at most 12 jobs, everything else both
+readings.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from optsched.families.dmlrs.optimum.search.neighborhood import (
     flat_prices,
     plan_column,
 )
-from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitPriceBranching
+from optsched.families.dmlrs.optimum.tree.branching import SlotTree
 from optsched.numbers.arrays import Floats
 from optsched.problem import RELAXATION, InputError, Method, Schedule
 from optsched.scheduling.board import JobPlan
@@ -58,7 +59,6 @@ CONVERGED = 1e-5  # of column generation, relatively
 FIRST_SEARCH = 0.002  # seconds per job and slot of a short search for schedules
 RESTART_SECONDS = 60.0  # one annealing run of the search
 SMOOTHING = 0.9
-FAR = 4  # an outer rate this far below the inner one is the exception
 EASED = 0.8  # of the best prices: at them, many jobs earn next to nothing
 SHARE = 0.7  # of the time that is left goes into prices first, if the tree is too large
 LARGE = (
@@ -179,12 +179,12 @@ class _Portfolio:
             self.progress.confirm()
             self.proving = 0.0
 
-    def unit_prices(self, problem: UnitPriceBranching | SlotTree) -> Floats:
-        """Return the best prices as prices of workers and PS."""
+    def tree_prices(self, problem: SlotTree) -> Floats:
+        """Return the best prices as prices of capacity and packings."""
         assert self.prices is not None
         return problem.from_capacity(self.prices.reshape(self.capacity.shape))
 
-    def unit_columns(self, problem: UnitPriceBranching | SlotTree) -> list[Column]:
+    def tree_columns(self, problem: SlotTree) -> list[Column]:
         """Return the schedules that are known, and the patterns of the best of them."""
         columns = [] if self.master is None else self.master.columns
         found = [
@@ -269,7 +269,12 @@ def column_generation(inst: DmlrsInstance, progress: Progress, *, threads: int, 
 
 def branch_and_price(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Branch and price, after column generation and two short searches for a schedule."""
-    refuse_links(inst)
+    if not _branches(inst):
+        raise InputError(
+            f'{len(inst.jobs)} jobs, locality "{inst.locality}": branch and price applies to at '
+            f'most {MOST_JOBS} jobs and locality "job", expected the method auto, colgen, cpsat or '
+            "compact"
+        )
     search = _Portfolio(inst, progress, threads, seed)
     _prepare(search)
     if not progress.stop():
@@ -290,7 +295,7 @@ def auto(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) ->
         _prepare(search)
         if small and inst.locality == "job" and not progress.stop():
             search.follow()
-        if small and inst.locality == "job" and not progress.stop():
+        if small and _branches(inst) and not progress.stop():
             search.aside = early if programs else None
             _branch(search)
         if programs:
@@ -320,16 +325,9 @@ def _value(plans: Mapping[int, JobPlan]) -> float:
 
 
 def _branch(search: _Portfolio) -> None:
-    """Run the tree that fits; the other one only if searches for packings had to be cut short."""
-    if _together(search.inst):
-        _run_tree(search, SlotTree(search.capacity, search.progress.limits))
-    if not search.progress.stop():
-        _run_tree(search, UnitPriceBranching(search.capacity, search.progress.limits))
-
-
-def _run_tree(search: _Portfolio, problem: UnitPriceBranching | SlotTree) -> None:
-    """Run the tree; a relaxation that is a schedule is reported."""
+    """Branch and price; a relaxation that is a schedule is reported."""
     progress = search.progress
+    problem = SlotTree(search.capacity, progress.limits)
     alone = progress.span(min(ALONE, progress.left() / 4))
 
     def paused() -> bool:
@@ -352,9 +350,9 @@ def _run_tree(search: _Portfolio, problem: UnitPriceBranching | SlotTree) -> Non
         proved=proved,
         relaxed=relaxed,
         threads=search.threads,
-        start=None if search.prices is None else search.unit_prices(problem),
+        start=None if search.prices is None else search.tree_prices(problem),
     )
-    tree.master.add(search.unit_columns(problem))
+    tree.master.add(search.tree_columns(problem))
     tree.run()
     if search.aside is not None and paused() and not progress.stop():
         aside, search.aside = search.aside, None
@@ -362,19 +360,9 @@ def _run_tree(search: _Portfolio, problem: UnitPriceBranching | SlotTree) -> Non
         tree.run()
 
 
-def refuse_links(inst: DmlrsInstance) -> None:
-    """Raise an error where the reading is per link: the tree's prices know the other one."""
-    if inst.locality == "link":
-        raise InputError(
-            'locality is "link": branch and price knows the reading per job only, expected "job", '
-            "or the method auto, colgen, cpsat or compact"
-        )
-
-
-def _together(inst: DmlrsInstance) -> bool:
-    """Whether there are few jobs, whose workers are far better off on the machine of their PS."""
-    near = [needs.inner >= FAR * needs.outer for needs in inst.needs]
-    return len(near) <= MOST_JOBS and 2 * sum(near) >= len(near)
+def _branches(inst: DmlrsInstance) -> bool:
+    """Whether branch and price applies: it has prices for sets of jobs, in the reading "job"."""
+    return inst.locality == "job" and len(inst.jobs) <= MOST_JOBS
 
 
 METHODS: Mapping[str, Method] = {

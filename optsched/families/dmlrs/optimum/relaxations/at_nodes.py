@@ -1,4 +1,4 @@
-"""Shared by the decompositions of branch and price: nodes, and which schedules they permit.
+"""Nodes of branch and price, and which schedules they permit.
 
 A node restricts the pricing subproblems and forbids columns of the restricted master program
 (Barnhart et al., 1998).
@@ -6,7 +6,6 @@ A node restricts the pricing subproblems and forbids columns of the restricted m
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -43,7 +42,7 @@ class LocalityRestriction:
     slot: int
 
 
-class NodeBlocks(ABC):
+class NodeBlocks:
     """Blocks of jobs, with their schedules as columns, and blocks of machines, with patterns.
 
     Parameters
@@ -87,9 +86,9 @@ class NodeBlocks(ABC):
         self.lower, self.upper = self._limits()
         return self
 
-    @abstractmethod
     def _limits(self) -> tuple[Ints, Ints]:
-        """Return the least and greatest patterns of every block of machines."""
+        """Return the least and greatest packings of every slot."""
+        raise NotImplementedError
 
     def unpackable_slot(self) -> int | None:
         """Return a slot in which what the node forces cannot be placed."""

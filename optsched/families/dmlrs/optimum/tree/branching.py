@@ -1,4 +1,4 @@
-"""Branching rule of branch and price at prices per worker and PS, or per packing.
+"""Branching rule of branch and price at prices per packing.
 
 The rule is on original variables (Barnhart et al., 1998; Vanderbeck, 2000), in this order:
 completion slots, whether a job sits on one machine in a slot or on more, numbers of workers. Where
@@ -23,11 +23,9 @@ from optsched.families.dmlrs.optimum.relaxations.at_nodes import (
     INNER_ONLY,
     OUTER_ONLY,
     LocalityRestriction,
-    NodeBlocks,
 )
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.relaxations.slots import SlotBlocks
-from optsched.families.dmlrs.optimum.relaxations.unit_price import UnitPriceDecomposition
 from optsched.families.dmlrs.optimum.tree.placing import Placed, PlacementRequest, pack
 from optsched.numbers.arrays import Ints
 from optsched.scheduling.board import placed_jobs
@@ -35,8 +33,8 @@ from optsched.scheduling.board import placed_jobs
 PACKING_SECONDS = 5.0  # for one slot; a failure only means that something else is split
 
 
-class Branching(SlotBranching, NodeBlocks):
-    """What is split where, whatever the prices are put on.
+class SlotTree(SlotBranching, SlotBlocks):
+    """Prices per worker and slot as a problem for `branch.BranchAndPrice`.
 
     ``limits`` states what a program may use that is given this many seconds.
     """
@@ -129,11 +127,3 @@ class Branching(SlotBranching, NodeBlocks):
                 if self.node.lower[i, t] < number:
                     return [self._workers(i, t, number - 1)]
         return []
-
-
-class UnitPriceBranching(Branching, UnitPriceDecomposition):
-    """Prices per worker and PS as a problem for `branch.BranchAndPrice`."""
-
-
-class SlotTree(Branching, SlotBlocks):
-    """Prices per worker and slot as a problem for `branch.BranchAndPrice`."""

@@ -25,7 +25,7 @@ FAMILIES.dmlrs = (() => {
     const room = 2n ** 58n / (big(T) * big(Math.max(1, ...jobs.map((job) => job.chunks))));
     const richest = ends.reduce((most, c, i) => (c !== null && compare(utility(i, c), most) > 0 ? utility(i, c) : most), frac(0));
     const g = richest.n > 0n ? Math.min(cert.grid_bits, -ceilLog2(over(richest, frac(room)))) : cert.grid_bits;
-    const all = { inst, cert, g, room, far: cert.grid_bits - g, sets: new Map(), payoffs: new Map(), loads: new Map(), packings: new Map() };
+    const all = { inst, cert, g, room, far: cert.grid_bits - g, sets: new Map(), payoffs: new Map(), packings: new Map() };
     all.lowered = (x) => smaller(shifted(x, -all.far), 2n * room);
     let found = null;
     const [root] = cert.nodes;
@@ -129,7 +129,7 @@ FAMILIES.dmlrs = (() => {
       total += payoff;
     }
     if (prices.kind !== "capacity") {
-      const worth = (prices.kind === "units" ? worthOfLoads : worthOfPackings)(all, prices, limits);
+      const worth = worthOfPackings(all, prices, limits);
       if (worth === null) return null;
       total += worth;
     }
@@ -164,17 +164,6 @@ FAMILIES.dmlrs = (() => {
       });
     };
     const found = { kind: set?.kind ?? "capacity", id: all.sets.size, costs: new Map(), worth: 0n };
-    if (found.kind === "units") {
-      found.at = [0, 1].map(() => inst.jobs.map(() => new Map())); // slot: [class: lowered price]
-      found.dearest = 0n;
-      for (const [s, i, t, c, p] of read(set.entries, [2, I, T, C])) {
-        const there = found.at[s][i];
-        if (!there.has(t)) there.set(t, Array(C).fill(0n));
-        there.get(t)[c] = all.lowered(p);
-        found.dearest = larger(found.dearest, all.lowered(p));
-      }
-      return found;
-    }
     if (found.kind === "packings") {
       need(!inst.isLinked, "prices of workers that sit together mean nothing link by link");
       const most = Math.max(1, ...inst.jobs.map((job) => job.chunks));
@@ -199,7 +188,6 @@ FAMILIES.dmlrs = (() => {
   // The price of a worker (0) or PS (1) of a job in a slot, by class.
   function priceOf(all, prices, i, t, s) {
     const { inst } = all;
-    if (prices.kind === "units") return prices.at[s][i].get(t) ?? inst.classes.map(() => 0n);
     const paid = inst.classes.map(() => 0n);
     for (const [c, r, p] of prices.slots.get(t) ?? []) paid[c] += p * inst.demand[i][s][r];
     return paid.map(all.lowered);
@@ -261,30 +249,6 @@ FAMILIES.dmlrs = (() => {
   }
 
   // --- what the machines are worth ---
-
-  function worthOfLoads(all, prices, limits) {
-    const { inst } = all;
-    need(prices.dearest * 2n * big(sum(inst.jobs.map((job) => job.chunks))) < 2n ** 62n, "the loads are too dear");
-    let total = 0n;
-    for (let t = 0; t < inst.horizon; t += 1) {
-      inst.classes.forEach((c, k) => {
-        const items = [];
-        limits.forEach((own, i) => {
-          if (t < inst.jobs[i].arrival || t > own.last) return;
-          for (const s of [0, 1]) {
-            const value = prices.at[s][i].get(t)?.[k] ?? 0n;
-            const most = s ? Math.min(own.high[t], tables(inst, i).mostPs) : own.high[t];
-            if (value > 0n && most > 0) items.push({ i, s, value, least: 0, most, size: inst.demand[i][s] });
-          }
-        });
-        if (!items.length) return;
-        const key = `${k};${items.map((x) => `${x.i},${x.s},${x.value},${x.most}`).join(";")}`;
-        if (!all.loads.has(key)) all.loads.set(key, dearestLoad(items, c.units));
-        total += all.loads.get(key) * big(c.count);
-      });
-    }
-    return total;
-  }
 
   function worthOfPackings(all, prices, limits) {
     const { inst, far } = all;

@@ -37,7 +37,6 @@ const dmlrsData = (() => {
     tagged("kind", {
       capacity: record({ kind: [oneOf("capacity"), "capacity"], entries: entries(4) }),
       relaxed: record({ kind: [oneOf("relaxed"), "relaxed"], entries: entries(4), work: list(whole(0)), rows: [list(row(...Array(5).fill(whole()), whole(0))), []] }),
-      units: record({ kind: [oneOf("units"), "units"], entries: entries(5) }),
       packings: record({ kind: [oneOf("packings"), "packings"], together: entries(4), capacity: entries(4) }),
     }),
   );
@@ -126,7 +125,6 @@ const dmlrsData = (() => {
     own.mostNear = most(own.near, inner);
     own.mostFar = most(own.far, outer);
     own.most = inst.isLinked ? K : Math.max(own.mostNear, own.mostFar);
-    own.mostPs = inst.isLinked ? K : Math.max(...own.near, ...own.far);
     return own;
   }
 
