@@ -30,10 +30,10 @@ from optsched.problem import InputError
 
 METHOD = (
     "Means are over jobs, weighted as jobs are. The optimum is an interval: no schedule has a "
-    "smaller mean waiting time than its lower end, which `whatif` has certified, and a schedule "
-    "reaches the upper end. So its change lies between lower end after minus upper end before, and "
-    "upper end after minus lower end before; more machines never make it worse, fewer never "
-    "better. What policies do is exact for this log.",
+    "smaller mean waiting time than its lower end, which was certified when it was computed, and "
+    "a schedule reaches the upper end. So its change lies between lower end after minus upper end "
+    "before, and upper end after minus lower end before; more machines never make it worse, fewer "
+    "never better. What policies do is exact for this log.",
     "A shadow price belongs to a unit and an hour of the day: with one more unit during that hour "
     "of every day, the certified bound on the waiting time of all jobs together falls by that "
     "much, at the prices that prove the bound. So the optimum falls by at most the shadow price "
