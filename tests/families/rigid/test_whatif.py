@@ -158,7 +158,7 @@ def test_shadow_prices_are_what_the_bound_loses_with_one_more_unit():
         ({"without": "user=joe"}, "without user=joe: no job has it, expected one of: alice, bob"),
         ({"without": "partition=x"}, "no job has it, the log names no partition"),
         ({"without": ["user=bob", "user=eve", "user=alice"]}, "no job is left after the change"),
-        ({"remove": ["1xfat", "1xthin"]}, "4 of 8 jobs no longer fit after the change: job 1"),
+        ({"remove": ["1xfat", "1xthin"]}, "jobs no longer fit after the change: job 1 (1 x 4 cpu)"),
         ({"add": "1xfat", "windows": 9}, "8 jobs"),
     ],
 )  # fmt: skip
