@@ -20,6 +20,7 @@ from typing import Any
 
 from optsched.core import Optimum, Run, open_input, recorded, simulate, solve
 from optsched.core.inputs import REAL, SAMPLE
+from optsched.core.simulation import FUTURE
 from optsched.files.atomic_io import open_file
 from optsched.files.format import load_instance
 from optsched.policies.loader import get_policy
@@ -469,3 +470,18 @@ def contender_of(content: str) -> str:
     data = json.loads(content)
     label = Contender(data["policy"], data.get("parameters", {})).label
     return f"{label} sealed" if data.get("sealed") else label
+
+
+def knows_future(family: Family, content: str) -> bool:
+    """Whether a policy of the family, as it is stored, has foresight.
+
+    One from outside is not looked at: that would run it.
+    """
+    data = json.loads(content)
+    if data["policy"] not in family.policies:
+        return False
+    try:
+        policy = get_policy(family, data["policy"], **data.get("parameters", {}))
+    except InputError:  # it has no such parameters: all of its cells are errors
+        return False
+    return FUTURE in policy.knows

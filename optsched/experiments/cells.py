@@ -28,6 +28,7 @@ from optsched.problem import (
     InputError,
     Instance,
     Level,
+    PolicyError,
     Status,
     get_family,
 )
@@ -181,9 +182,15 @@ def _row(task: CellTask, instance: Instance) -> CellRow:
     family = get_family(task.source.family)
     if task.contender.name == REAL:
         return _recorded(task, instance)
-    run = task.contender.play(instance, task.policy_seed, code=True)
+    best = _known_best(task)
+    try:
+        run = task.contender.play(instance, task.policy_seed, code=True)
+    except PolicyError as err:
+        if best is not None and best.nothing_exists:
+            raise InputError(f"the instance is infeasible ({best.level})") from err
+        raise
     known = family.strictly(instance, run.schedule)[1].value if run.obeys else None
-    low, high = ratio_of(task, instance, run.value, known, _known_best(task))
+    low, high = ratio_of(task, instance, run.value, known, best)
     promised = None if task.contender.parameters else run.guarantee
     if promised is not None and run.obeys and low is not None and low > promised * (1 + CLOSED):
         raise RuntimeError(

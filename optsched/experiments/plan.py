@@ -279,6 +279,27 @@ class Plan(Frozen):
         found = dict.fromkeys(problem_in(block.family) for block in self.instances)
         return [name for name in found if name is not None]
 
+    def code(self, *, policies: bool = True) -> list[str]:
+        """Return the names of problems in files and, if they are to run, of external policies."""
+        outside = [block.name for block in self.policies if ":" in block.name]
+        return [*dict.fromkeys([*self.problems(), *(outside if policies else ())])]
+
+    def try_policies(self) -> None:
+        """Make external policies of Python that run in processes of this package.
+
+        Raises
+        ------
+        InputError
+            One cannot be loaded.
+        PolicyError
+            Its own code fails.
+        """
+        for block in self.instances:
+            for contender in self._contenders(block.family):
+                name = contender.name
+                if ":" in name and not name.startswith("exec:") and not contender.sealed:
+                    get_policy(get_family(block.family), name, **contender.parameters)
+
     def refuse_code(
         self, trust: bool | Collection[str], place: Path | str, *, policies: bool = True
     ) -> None:
@@ -301,9 +322,7 @@ class Plan(Frozen):
         InputError
             Names what would be run.
         """
-        outside = [block.name for block in self.policies if ":" in block.name]
-        code = dict.fromkeys([*self.problems(), *outside])
-        runs = code if policies else self.problems()
+        code, runs = self.code(), self.code(policies=policies)
         named = code if isinstance(trust, bool) else trust
         unknown = [name for name in named if name not in code]
         if unknown:
