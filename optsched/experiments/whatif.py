@@ -7,6 +7,7 @@ worse, fewer never better. What policies do is exact for the log.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -29,6 +30,7 @@ from optsched.process import interrupts, messages
 
 HOUR = 3600
 BEST = "optimum"
+SAME = 1e-9  # relative: values that differ by less are one
 SIDES = ("before", "after")
 Ends = tuple[Signed, Signed]
 
@@ -90,6 +92,12 @@ class WhatIf(Frozen):
             raise ValueError("expected as many windows before as after, each with an optimum")
         if any(len(p) != 24 for s in both for p in s.prices.values()):
             raise ValueError("prices: expected 24 of each unit")
+        for side in both:
+            bound = side.rows[BEST].wait[0]
+            for name, row in side.rows.items():
+                low, high = row.wait
+                if not 0 <= low <= high < math.inf or low < bound * (1 - SAME):
+                    raise ValueError(f"{name}: waits {low:g} to {high:g} h, below {bound:g} or 0")
         return self
 
     @cached_property
@@ -149,7 +157,7 @@ class WhatIf(Frozen):
     def answer(self) -> list[str]:
         """What there is to know, the most important sentence first."""
         best, named = self.rows[BEST], ", ".join(self.changes)
-        lines = [f"With {named}, the least possible mean waiting time {moved(best)}: certified."]
+        lines = [f"With {named}, the least possible mean waiting time {moved(best)}."]
         if best.interval is not None:
             inside = hours(best.interval, "+")
             lines.append(f"95 % interval of that change over {len(self.before)} windows: {inside}.")

@@ -30,10 +30,10 @@ from optsched.problem import InputError
 
 METHOD = (
     "Means are over jobs, weighted as jobs are. The optimum is an interval: no schedule has a "
-    "smaller mean waiting time than its lower end, which a certificate proves, and a schedule "
-    "reaches the upper end. So its change lies between lower end after minus upper end before, and "
-    "upper end after minus lower end before; more machines never make it worse, fewer never "
-    "better. What policies do is exact for this log.",
+    "smaller mean waiting time than its lower end, which was certified when it was computed, and "
+    "a schedule reaches the upper end. So its change lies between lower end after minus upper end "
+    "before, and upper end after minus lower end before; more machines never make it worse, fewer "
+    "never better. What policies do is exact for this log.",
     "A shadow price belongs to a unit and an hour of the day: with one more unit during that hour "
     "of every day, the certified bound on the waiting time of all jobs together falls by that "
     "much, at the prices that prove the bound. So the optimum falls by at most the shadow price "
@@ -68,14 +68,16 @@ def page_of_whatif(
         *((f"{name} the change", size) for name, size in zip(SIDES, sizes, strict=True)),
         ("windows", str(len(found.before))),
         ("file", f"{path.name}, SHA-256 {digest_of(path)}"),
-        ("not checked", "the numbers: the file holds no schedules and no certificates"),
     ]
     repeat = Code("This page:", f"optsched report {shlex.quote(path.name)} -o report.html")
     return Page(
         title=", ".join(found.changes),
         subtitle="What if: waiting times before and after",
         answer=found.answer,
-        remarks=found.remarks,
+        remarks=[
+            "Not checked: the numbers, which the file states. It has no schedules.",
+            *found.remarks,
+        ],
         sections=[
             Section("Before and after", [table, _plot(found)]),
             Section("Method", [Words(METHOD), FactList("provenance", facts), repeat]),

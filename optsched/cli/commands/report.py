@@ -37,9 +37,8 @@ def report(
     """Write an HTML report of a result or a campaign.
 
     The report is a single self-contained HTML file, with the answer, tables, figures, schedules
-    and provenance. Results are re-verified first; curves of foresight and advice are shown as the
-    file states them. External policies run only if --policy names
-    them.
+    and provenance. Results are re-verified first; those of foresight, advice and whatif are shown
+    as the file states them. External policies run only if --policy names them.
 
     Example:  optsched report load.sqlite -o load.html
     """

@@ -80,7 +80,7 @@ class Changes:
         done = {"add": "added", "remove": "removed"}
         found = [f"{n} {kind} {done[verb]}" for verb, n, kind in self.machines]
         found += [f"load scaled by {float(self.load):g}"] if self.load != 1 else []
-        return (*found, *(f"without {label} {name}" for label, name in self.without))
+        return (*found, *(f"no jobs of {label} {name}" for label, name in self.without))
 
     @property
     def what(self) -> str:
@@ -127,9 +127,7 @@ class Changes:
         platform = altered(inst, machines=machines, jobs=())
         stays = [not any(getattr(job, a) == b for a, b in self.without) for job in inst.jobs]
         unfit = [i for i, job in enumerate(inst.jobs) if stays[i] and not platform.fits(job)]
-        told = ", ".join(
-            f"job {i} ({inst.jobs[i].tasks} x {list(inst.jobs[i].need)})" for i in unfit[:MANY]
-        )
+        told = ", ".join(f"job {i} ({_size(inst, i)})" for i in unfit[:MANY])
         told += f" and {len(unfit) - MANY} more" if len(unfit) > MANY else ""
         if unfit and not skip_unfit:
             raise InputError(
@@ -195,6 +193,12 @@ def altered(inst: RigidInstance, **update: Any) -> RigidInstance:
     """Return an instance with other fields, checked."""
     fields = {name: getattr(inst, name) for name in RigidInstance.model_fields}
     return checked(RigidInstance, fields | update, "the changed instance")
+
+
+def _size(inst: RigidInstance, i: int) -> str:
+    job = inst.jobs[i]
+    need = ", ".join(f"{d} {n}" for d, n in zip(job.need, inst.resources, strict=True) if d)
+    return f"{job.tasks} x {need}"
 
 
 def word_of(inst: RigidInstance, k: int) -> tuple[str, int]:

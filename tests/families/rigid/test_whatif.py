@@ -56,28 +56,22 @@ def measured(log, nodes, number=8, **more):
     return optsched.whatif(log, **how | more)
 
 
-def edited(rows, label):
-    """Return what is changed by hand, and the same as options."""
-    if label == "add":
-        return rows, NODES.replace("fat,1", "fat,3"), {"add": "2xfat"}
-    if label == "remove":
-        return rows, NODES.replace("thin,2", "thin,1"), {"remove": ["1xthin"]}
-    if label == "load":
-        earlier = [[r[0], r[1] * 4 // 5, r[2], *r[3:]] for r in rows]
-        return earlier, NODES, {"scale_load": 1.25}
-    if label == "without":
-        return [r for r in rows if r[-1] != "bob"], NODES, {"without": "user=bob"}
-    rows, nodes, options = [r for r in rows if r[-1] != "eve"], NODES, {"without": "user=eve"}
-    earlier = [[r[0], r[1] // 2, *r[2:]] for r in rows]
-    return earlier, nodes.replace("thin,2", "thin,4"), options | {"add": "2xthin", "scale_load": 2}
+EDITS = {  # jobs that stay, by what submit times are divided, nodes, the same as options
+    "add": ("", 1, ("fat,1", "fat,3"), {"add": "2xfat"}),
+    "remove": ("", 1, ("thin,2", "thin,1"), {"remove": ["1xthin"]}),
+    "load": ("", 1.25, ("", ""), {"scale_load": 1.25}),
+    "without": ("bob", 1, ("", ""), {"without": "user=bob"}),
+    "all": ("eve", 2, ("fat,1", "fat,2"), {"without": "user=eve", "scale_load": 2, "add": "1xfat"}),
+}
 
 
-@pytest.mark.parametrize("label", ["add", "remove", "load", "without", "all"])
+@pytest.mark.parametrize("label", EDITS)
 def test_both_scenarios_are_those_of_hand_edited_inputs(tmp_path, label):
     log, nodes = write(tmp_path, jobs())
-    rows, machines, options = edited(jobs(), label)
+    gone, load, nodes_edit, options = EDITS[label]
+    rows = [[r[0], int(r[1] / load), *r[2:]] for r in jobs() if r[-1] != gone]
     (tmp_path / "edited").mkdir()
-    other = write(tmp_path / "edited", rows, machines)
+    other = write(tmp_path / "edited", rows, NODES.replace(*nodes_edit))
     found = measured(log, nodes, **options)
     for scenario, (path, listed) in zip(
         (found.before[0], found.after[0]), ((log, nodes), other), strict=True
@@ -100,8 +94,8 @@ def test_both_scenarios_are_those_of_hand_edited_inputs(tmp_path, label):
     assert REAL not in found.after[0].rows
     kind = {"load": "arrivals", "without": "jobs"}.get(label, "machines")
     assert found.remarks[-1] == f"recorded: not replayable on changed {kind}"
-    gone = f"after the change {8 - len(rows)} of 8 jobs are gone"
-    assert (gone in found.listed) == (len(rows) < 8)
+    told = f"after the change {8 - len(rows)} of 8 jobs are gone"
+    assert (told in found.listed) == (len(rows) < 8)
     assert any("divided by" in x for x in found.listed) == ("scale_load" in options)
 
 
@@ -162,8 +156,9 @@ def test_shadow_prices_are_what_the_bound_loses_with_one_more_unit():
         ({"scale_load": 1.0}, "scale-load 1.0: expected a factor > 0 other than 1"),
         ({"without": "bob"}, "without 'bob': expected user=NAME or partition=NAME"),
         ({"without": "user=joe"}, "without user=joe: no job has it, expected one of: alice, bob"),
+        ({"without": "partition=x"}, "no job has it, the log names no partition"),
         ({"without": ["user=bob", "user=eve", "user=alice"]}, "no job is left after the change"),
-        ({"remove": ["1xfat", "1xthin"]}, "4 of 8 jobs no longer fit after the change: job 1"),
+        ({"remove": ["1xfat", "1xthin"]}, "jobs no longer fit after the change: job 1 (1 x 4 cpu)"),
         ({"add": "1xfat", "windows": 9}, "8 jobs"),
     ],
 )  # fmt: skip
