@@ -18,8 +18,6 @@ def good(tmp_path_factory):
 @pytest.mark.parametrize("kind", KINDS)
 def test_edits(good, kind, tmp_path):
     found = [
-        wrong
-        for seed in range(EDITS)
-        for wrong in attack(kind, good, tmp_path / "edited", seed)
+        wrong for seed in range(EDITS) for wrong in attack(kind, good, tmp_path / "edited", seed)
     ]
     assert found == []
