@@ -238,7 +238,7 @@ def _completion(seed: int) -> Known:
         best,
         partial(_completion_tree, inst),
         in_order and _json(in_order),
-        cache(lambda: solve(inst, method="branch-and-price", time_limit=20)),
+        cache(lambda: solve(inst, work_limit=500)),
         tolerance=1e-12,
     )
 
