@@ -17,8 +17,8 @@ from optsched.engine.interval import CLOSED
 from optsched.problem import InputError, family_of
 from optsched.results.result import recheck, save_result
 
-CASES = {"bipartite": 20, "bot": 21, "completion": 40, "dmlrs": 10, "oasis": 10}  # instances
-CERTIFICATES, SCHEDULES, RESULTS = 600, 400, 120  # damaged ones of each family
+CASES = {"bipartite": 20, "bot": 21, "completion": 120, "dmlrs": 10, "oasis": 10}  # instances
+CERTIFICATES, SCHEDULES, RESULTS = 600, 1200, 120  # damaged ones of each family
 QUICK = ("bot", "completion")
 every = pytest.mark.parametrize(
     "family", [pytest.param(f, marks=[] if f in QUICK else [pytest.mark.slow]) for f in MAKE]
