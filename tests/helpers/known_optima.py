@@ -232,7 +232,8 @@ def _completion(seed: int) -> Known:
         inst = completion.tiny(seed)
         least = completion.optimum(inst)
         best = None if least is None else Fraction(least)
-    in_order = completion.in_order(inst, range(len(inst.jobs))) if large else None
+    order = random.Random(seed).sample(range(len(inst.jobs)), len(inst.jobs))
+    in_order = completion.in_order(inst, order) if large else None
     return Known(
         inst,
         best,
@@ -390,8 +391,11 @@ def _changed(old: Any, key: Any, draw: random.Random) -> Any:
         return not old
     if isinstance(old, int):
         shift = draw.randrange(1, 40)
-        near = (old + draw.choice((-2, -1, 1, 2)), old ^ 1 << shift, old << shift, old >> shift)
-        return draw.choice(WHOLE if draw.random() < 0.5 else near)
+        near, far = (
+            old + draw.choice((-2, -1, 1, 2)),
+            (old ^ 1 << shift, old << shift, old >> shift),
+        )
+        return draw.choice((near, draw.choice(WHOLE), draw.choice(far)))
     if isinstance(old, float):
         return draw.choice(
             (old * draw.choice(FACTORS), draw.choice(FLOATS), math.nextafter(old, 9))
