@@ -7,7 +7,7 @@ import typer
 
 from optsched.cli.commands.outcome import report
 from optsched.cli.options import (
-    FAMILY_HELP,
+    FAMILY_OR_PROBLEM,
     MOST,
     MOST_SLOTS,
     Json,
@@ -31,10 +31,13 @@ Target = Annotated[Path, typer.Option("-o", "--output", help="Instance file to w
 
 @talks
 def generate(
-    family: Annotated[str, typer.Argument(metavar="FAMILY", help=FAMILY_HELP)],
+    family: Annotated[str, typer.Argument(metavar="FAMILY", help=FAMILY_OR_PROBLEM)],
     output: Target,
     preset: Annotated[
-        str | None, typer.Option(help="Which settings; by default the family's first.")
+        str | None,
+        typer.Option(
+            help="Settings to draw with, as `optsched info` lists them (default: the first)."
+        ),
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, max=MOST, help="Number of jobs.")] = None,
     slots: Annotated[
@@ -54,7 +57,7 @@ def generate(
     ] = None,
     load: Annotated[
         float | None,
-        typer.Option(help="Offered load; sets the number of machines."),
+        typer.Option(help="Offered load (demand over capacity); sets the number of machines."),
     ] = None,
     seed: Seed = 0,
     as_json: Json = False,

@@ -23,10 +23,11 @@ def info(
     schema: Annotated[
         str | None,
         typer.Option(
-            metavar="KIND", help="Print the JSON schema of instance, schedule, run or result files."
+            metavar="KIND",
+            help="Print the JSON schema of a kind of file: instance, schedule, run, result.",
         ),
     ] = None,
-    family: Annotated[str, typer.Option(help="Family of the schema.")] = "oasis",
+    family: Annotated[str, typer.Option(help="Problem family of the schema.")] = "oasis",
     as_json: Json = False,
 ) -> None:
     """Print versions, solvers, families, policies and methods.

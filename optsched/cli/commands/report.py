@@ -17,8 +17,8 @@ def report(
         Path,
         typer.Argument(
             metavar="STORE | RESULT",
-            help="Output of `campaign run`, or of `solve`, `ratio`, `minimax`, `foresight` or "
-            "`advice` with -o.",
+            help="Result store of `campaign run`, or output file of `solve`, `ratio`, `minimax`, "
+            "`foresight` or `advice`.",
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")] = Path(
@@ -29,17 +29,17 @@ def report(
         typer.Option(
             "--policy",
             "-p",
-            help="Policy (name as in the table) whose worst instance is drawn, even if slow; may "
-            "be repeated. Default: the best and the worst, if drawing takes only a few seconds.",
+            help="Draw the worst instance of this policy (its name in the table), even if that is "
+            "slow; may be repeated. Default: the best and the worst policy, if it takes only a few "
+            "seconds.",
         ),
     ] = None,
 ) -> None:
     """Write an HTML report of a result or a campaign.
 
-    The report is a single self-contained HTML file, with the answer, tables, figures, schedules
-    and provenance. Results are re-verified first; curves of foresight and advice are shown as the
-    file states them. External policies run only if --policy names
-    them.
+    The report is one self-contained HTML file with a summary, tables, figures, schedules and
+    provenance. Results are verified first; curves of foresight and advice are shown as stored.
+    External policies run only if --policy names them.
 
     Example:  optsched report load.sqlite -o load.html
     """

@@ -30,9 +30,8 @@ def show(
 ) -> None:
     """Summarize an instance or a result.
 
-    Sizes, offered load and warnings of an instance; of a result also value, bound and runs.
-
-    The table of ratios is computed again, from the schedules and the certificate in the file.
+    Prints sizes, offered load and warnings of an instance, and value, bound and runs of a result.
+    The table of ratios is recomputed from the schedules and the certificate in the file.
 
     Example:  optsched show result.json --plot pictures
     """

@@ -23,20 +23,21 @@ def verify(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="INSTANCE SCHEDULE | RESULT...", help="Instance and schedule, or results."
+            metavar="INSTANCE SCHEDULE | RESULT...",
+            help="An instance file and a schedule file, or result files.",
         ),
     ],
     unfinished: Annotated[
         bool,
-        typer.Option("--unfinished", help="A job may be left unfinished; it then earns nothing."),
+        typer.Option("--unfinished", help="Accept unfinished jobs; they earn nothing."),
     ] = False,
     output: Output = None,
     as_json: Json = False,
 ) -> None:
     """Verify a schedule, or a result's value and certified bound.
 
-    Exit status 1: rejected. The feasibility check and the certificate check use no solver; a
-    bound is recomputed from its certificate in exact arithmetic.
+    No solver is used: feasibility and value are recomputed from the definition of the problem, a
+    bound from its certificate in exact arithmetic. Exit status 1: rejected.
 
     Example:  optsched verify result.json
 
