@@ -35,6 +35,7 @@ Sense: TypeAlias = Literal["max", "min"]
 Information: TypeAlias = Literal["after", "before", "local"]
 Prior: TypeAlias = Mapping[str, Any]
 
+OLD_METHODS = {"cp-sat": "cpsat"}  # deprecated names of methods
 RELAXATION = "relaxation"  # the method of every family whose answer is a bound: that of the LP
 LP_ROW = "LP relaxation"  # the name of its row in tables of policies
 

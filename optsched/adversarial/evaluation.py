@@ -32,7 +32,7 @@ class Terms(Frozen):
     policy_sha256: str | None = Field(default=None, description="of the file of an own policy")
     sealed: bool = False
     decision_limit: float | None = Field(
-        default=None, gt=0, description="seconds for each decision; else 600 where sealed"
+        default=None, gt=0, description="seconds for each decision; in a sandbox by default 600"
     )
     share: float = Field(
         default=SHARE,
@@ -51,7 +51,7 @@ class Terms(Frozen):
     @model_validator(mode="after")
     def _is_made_as_said(self) -> Self:
         if (self.sealed or self.policy.startswith("exec:")) and self.parameters:
-            raise ValueError(f"{self.policy} is sealed, and made without parameters; expected none")
+            raise ValueError(f"{self.policy} runs in a sandbox, without parameters; expected none")
         return self
 
     @property

@@ -17,15 +17,15 @@ from optsched.process import messages
 if TYPE_CHECKING:
     from optsched.core import Judged, Optimum, RatioReport  # statistics take a second to import
 
-LEFT = ("policy", "information", "sealed")  # columns of words
+LEFT = ("policy", "information", "sandbox")  # columns of words
 SAME = (
     "guarantee",
     "information",
     "preempts",
-    "sealed",
+    "sandbox",
     "decision limit",
 )  # a sentence if all are the same
-SEALED = {"sealed": "yes", "not sealed": "no"}
+SANDBOX = {"sandbox": "yes", "no sandbox": "no"}
 LONGEST = 40  # cells of a policy's name in one line
 TO_LP = "ratio to LP"
 PRICES = 3  # shadow prices that are shown
@@ -152,7 +152,7 @@ def _legend(report: RatioReport) -> str:
     parts.append("information: what a policy knew when it decided.")
     if any(row.own for row in report.policies):
         parts.append("own:...: it also knew a statistic from outside.")
-    parts.append("sealed: run in a process that received events and nothing else.")
+    parts.append("sandbox: run in a process that received events and nothing else.")
     if not all(row.obeys for row in report.policies):
         parts.append("*: leaves the model, so its ratio may be below 1.")
     return " ".join(parts)
@@ -178,6 +178,6 @@ def _cells(row: Judged, report: RatioReport) -> dict[str, str]:
         "total decision time": "-" if row.seconds is None else f"{row.seconds:.3f} s",
         "max decision time": "-" if row.slowest is None else f"{row.slowest * 1000:.1f} ms",
         "information": ", ".join([row.information, *row.own]),
-        "sealed": SEALED.get(row.seal, row.seal.removeprefix("sealed: ")),
+        "sandbox": SANDBOX.get(row.seal, row.seal.removeprefix("sandbox: ")),
     }
     return cells | ({"decision limit": limit} if limited else {})

@@ -20,6 +20,7 @@ from optsched.engine.progress import HistoryPoint, Progress
 from optsched.numbers.arrays import Ints
 from optsched.numbers.json_float import Extended
 from optsched.problem import (
+    OLD_METHODS,
     RELAXATION,
     Frozen,
     Implementation,
@@ -34,6 +35,7 @@ from optsched.problem import (
 )
 from optsched.process import blas, interrupts
 from optsched.process.background import supervised
+from optsched.process.messages import notify
 
 TIME_LIMIT = 60.0  # seconds of a search, where nothing else is requested
 
@@ -245,6 +247,9 @@ def solve(  # noqa: PLR0913 - one option each
         A schedule beats a certified bound: a defect of this package.
     """
     family = family_of(instance)
+    if method in OLD_METHODS:
+        notify(f"warning: method {method} is deprecated, use {OLD_METHODS[method]}")
+        method = OLD_METHODS[method]
     if method not in family.methods:
         raise InputError(f"unknown method {method!r}, expected one of: {', '.join(family.methods)}")
     try:

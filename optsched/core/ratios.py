@@ -42,7 +42,7 @@ def _against(reference: str) -> Against:
         raise InputError(f"unknown reference {reference!r}, expected one of: {known}") from err
 
 
-@renamed_arguments(effort="work_limit", tell="callback")
+@renamed_arguments(effort="work_limit", tell="callback", sealed="sandbox")
 @interrupts.remembered()
 def compare(
     instance: Instance,
@@ -53,7 +53,7 @@ def compare(
     schedule: Schedule | Mapping[str, Schedule] | None = None,
     reference: Against | str = Against.OPTIMUM,
     seed: int = 0,
-    sealed: bool = False,
+    sandbox: bool = False,
     decision_limit: float | None = None,
     callback: Callable[[Run | Failed | Optimum], None] | None = None,
     **search: Unpack[SolveOptions],
@@ -79,7 +79,7 @@ def compare(
         and the best policy stands in for it.
     seed : int
         Of the policies and of the search.
-    sealed : bool
+    sandbox : bool
         Run every policy in a process of its own, as in :func:`optsched.simulate`.
     decision_limit : float, optional
         Seconds for each decision, as in :func:`optsched.simulate`.
@@ -121,7 +121,7 @@ def compare(
     start = known(instance, search.pop("start", ()))
     if optimum is not None and (start.schedules or start.bounds):
         raise InputError("the optimum is known, expected nothing to start a search from")
-    checked_limit(decision_limit, sealed=sealed)
+    checked_limit(decision_limit, sandbox=sandbox)
     given = {"schedule": schedule} if isinstance(schedule, Schedule) else schedule or {}
     must_name_rows(family, given)
     outside = [
@@ -138,7 +138,7 @@ def compare(
     try:
         for place, policy in order:
             try:
-                how: dict[str, Any] = {"sealed": sealed, "decision_limit": decision_limit}
+                how: dict[str, Any] = {"sandbox": sandbox, "decision_limit": decision_limit}
                 run = simulate(instance, policy, seed=seed, **how)
                 if folded(run.policy) in taken:
                     raise PolicyError(

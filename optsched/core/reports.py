@@ -171,7 +171,7 @@ class Judged(Frozen):
     information: str = Field(description="what it knew when it decided; 'unknown' from outside")
     own: tuple[str, ...] = Field(default=(), description="statistics from outside that it knew")
     seal: str = Field(
-        default="unknown", description="whether it was kept from everything else: 'sealed', ..."
+        default="unknown", description="whether it ran in a sandbox: 'sandbox', 'no sandbox', ..."
     )
     decision_limit: float | None = Field(
         default=None, description="seconds that each decision was allowed; None: no limit"
@@ -295,7 +295,7 @@ class RatioReport(Frozen):
                 "decision_limit": row.decision_limit,
             }
             numbers = {n: math.nan if x is None else x for n, x in cells.items()}
-            words = {"information": ", ".join([row.information, *row.own]), "sealed": row.seal}
+            words = {"information": ", ".join([row.information, *row.own]), "sandbox": row.seal}
             rows.append(numbers | words)
         return DataFrame(rows)
 

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
+from optsched.base import renamed_arguments
 from optsched.numbers.json_float import Signed
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import checked_prior, compute, own
@@ -65,7 +66,7 @@ class Run(Frozen):
     )
     sealed: bool = Field(default=False, description="it ran in a process of its own")
     guards: tuple[str, ...] = Field(
-        default=(), description="what the sealed process was kept from: files, memory, ..."
+        default=(), description="guards of the sandbox: files, memory, ..."
     )
     decision_limit: float | None = Field(
         default=None, description="seconds that each decision was allowed; None: no limit"
@@ -128,11 +129,11 @@ class Run(Frozen):
 
     @property
     def seal(self) -> str:
-        """Whether it was sealed, in words; what it was not kept from is reported."""
+        """Whether it ran in a sandbox, in words, with the guards that were missing."""
         missing = [guard for guard in SEAL if guard not in self.guards]
         if not self.sealed:
-            return "not sealed"
-        return f"sealed: partial, without {', '.join(missing)}" if missing else "sealed"
+            return "no sandbox"
+        return f"sandbox: partial, without {', '.join(missing)}" if missing else "sandbox"
 
 
 class _Collector:
@@ -150,6 +151,7 @@ class _Collector:
         return schedule, self._family.verify(self._instance, schedule, unfinished=True)
 
 
+@renamed_arguments(sealed="sandbox")
 @interrupts.remembered()
 def simulate(
     instance: Instance,
@@ -157,7 +159,7 @@ def simulate(
     *,
     seed: int = 0,
     prior: Prior | None = None,
-    sealed: bool = False,
+    sandbox: bool = False,
     decision_limit: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Run:
@@ -173,15 +175,14 @@ def simulate(
     prior : mapping, optional
         Values for exactly the names that the policy requests; by default the family computes them.
         With a prior that is handed in, no guarantee is stated.
-    sealed : bool
+    sandbox : bool
         Run the policy in a separate process, which receives events and nothing else. Takes the
-        name of a policy; a program is always sealed.
+        name of a policy; a program always runs in a sandbox.
     decision_limit : float, optional
-        Seconds for each decision, and for the start. By default 600 for a sealed policy, and no
-        limit for one in this process, which can be interrupted in the main thread only, and only
-        where it runs Python; one that catches every exception in a loop outlives the limit. The
-        import of a policy in this process, and its constructor, have no limit. What it prints goes
-        to stderr.
+        Seconds for each decision, and for the start. By default 600 in a sandbox, else none. In
+        this process the limit works in the main thread only, and only where the policy runs Python;
+        a policy that catches every exception in a loop outlives it. Import and constructor have no
+        limit there. What the policy prints goes to stderr.
     progress : callable, optional
         Called with the number of events done.
 
@@ -202,11 +203,11 @@ def simulate(
     family = family_of(instance)
     original = Original(instance)
     family.playable(instance)
-    sealed = sealed or is_program(policy)
-    checked_limit(decision_limit, sealed=sealed)
+    sandbox = sandbox or is_program(policy)
+    checked_limit(decision_limit, sandbox=sandbox)
     with ExitStack() as stack:
         stack.enter_context(messages.diverted())
-        if sealed:
+        if sandbox:
             chosen: Policy = stack.enter_context(
                 SealedPolicy(family, policy, decision_limit=decision_limit)
             )

@@ -780,7 +780,7 @@ def _written(
     return Leaf(ray=ray, multipliers=tuple((place[i], str(y)) for i, y in pairs))
 
 
-def cp_sat(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:
+def cpsat(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:
     """Solve a program of bounded integer variables by CP-SAT; others are left alone."""
     program = inst.exact
     if inst.cones or not all(program.integer) or None in program.lower or None in program.upper:
@@ -819,7 +819,7 @@ def cp_sat(inst: Declared, progress: Progress, *, threads: int, seed: int) -> No
         progress.claim(Implementation.CP_SAT, from_below(program, least))
 
 
-METHODS = {"auto": auto, "tree": tree_alone, RELAXATION: relaxation, "cp-sat": cp_sat}
+METHODS = {"auto": auto, "tree": tree_alone, RELAXATION: relaxation, "cpsat": cpsat}
 
 
 def shadow_prices(inst: Declared, tree: Tree) -> list[dict[str, Any]]:

@@ -328,7 +328,7 @@ class Contender:
         chosen: Policy | str = self.name
         if self.parameters:
             chosen = get_policy(family_of(instance), self.name, **self.parameters)
-        how: dict[str, Any] = {"sealed": self.sealed, "decision_limit": self.decision_limit}
+        how: dict[str, Any] = {"sandbox": self.sealed, "decision_limit": self.decision_limit}
         return simulate(instance, chosen, seed=seed, **how)
 
     def serves(self, family: Family) -> bool:
@@ -453,4 +453,4 @@ def contender_of(content: str) -> str:
     """Return the label of a policy as it is stored."""
     data = json.loads(content)
     label = Contender(data["policy"], data.get("parameters", {})).label
-    return f"{label} sealed" if data.get("sealed") else label
+    return f"{label} in a sandbox" if data.get("sealed") else label

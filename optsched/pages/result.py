@@ -103,7 +103,7 @@ def _policies(report: RatioReport) -> SortableTable:
             ColumnHeader("max decision time, ms", TIMES),
         ),
         ColumnHeader("information", "what it knew when it decided, as the run states; not checked"),
-        ColumnHeader("sealed", "ran in a sandbox, as the run states; not checked"),
+        ColumnHeader("sandbox", "whether it ran in one, as the run states; not checked"),
         ColumnHeader("decision limit, s", "seconds that each decision was allowed"),
         ColumnHeader("keeps to the model", "else its ratio may be below 1"),
     ]
@@ -134,7 +134,7 @@ def _row(
         number(row.seconds, ".3f"),
         number(None if row.slowest is None else 1000 * row.slowest, ".1f"),
         TableCell(", ".join([row.information, *row.own])),
-        TableCell({"sealed": "yes", "not sealed": "no"}.get(row.seal, row.seal)),
+        TableCell({"sandbox": "yes", "no sandbox": "no"}.get(row.seal, row.seal)),
         number(row.decision_limit, "g"),
         TableCell("yes" if row.obeys else "no"),
     ]

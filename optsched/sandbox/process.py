@@ -94,11 +94,11 @@ class SealedPolicy:
     ) -> None:
         if not isinstance(policy, str):
             raise InputError(
-                f"a sealed policy is made in its own process, expected its name (MODULE:CLASS), "
+                f"a policy in a sandbox is made there, expected its name (MODULE:CLASS), "
                 f"not a {type(policy).__name__}"
             )
         if os.name != "posix":
-            raise InputError("a sealed policy needs Linux, macOS or another Unix")
+            raise InputError("a sandbox needs Linux, macOS or another Unix")
         self.family, self.called, self.own = family, policy, policy in family.policies
         self.limit = DECISION_LIMIT if decision_limit is None else decision_limit
         self.guards: tuple[str, ...] = ()

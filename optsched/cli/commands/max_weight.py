@@ -84,7 +84,7 @@ def _show(found: "MostWeight", jobs: int) -> None:
 
     from optsched.cli.console import out
 
-    origin = "CP-SAT's claim" if found.bound_by == "cp-sat" else "by prices"
+    origin = "CP-SAT's claim" if found.bound_by == "cpsat" else "by prices"
     word = "is the most (claimed)" if found.optimal else f"found; at most {found.bound:.6g}"
     out().print(f"weight {found.value:.6g} {word}, {origin}; {len(found.schedule)} of {jobs} jobs")
     table = Table("method", "weight", "ratio")

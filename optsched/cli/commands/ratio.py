@@ -142,7 +142,7 @@ def ratio(
         search = {"method": method, "gap": gap, "seed": seed}
         search |= {"time_limit": time_limit, "work_limit": work_limit}
         requested = policy or family_of(instance).compared
-        how = {"sealed": sandbox, "decision_limit": decision_limit}
+        how = {"sandbox": sandbox, "decision_limit": decision_limit}
         policies = [{"name": name, **how} for name in requested]
         block = {"family": instance.family, **drawn(source, window, seeds, windows)}
         if seeds is not None and "trace" in block and not getattr(instance, "drawn", True):
@@ -206,7 +206,7 @@ def ratio(
                 schedule=outside,
                 reference=reference,
                 start=start,
-                sealed=sandbox,
+                sandbox=sandbox,
                 decision_limit=decision_limit,
                 watch=ticker.watch,
                 callback=callback,
