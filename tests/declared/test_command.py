@@ -83,7 +83,8 @@ def test_instances_are_generated_exported_and_played_in_the_sandbox(folder):
     assert "take" in (folder / "k.lp").read_text()
 
 
-def test_the_old_name_of_a_method_warns(folder):
+@pytest.mark.usefixtures("folder")
+def test_the_old_name_of_a_method_warns():
     run("generate", "knapsack.py:knapsack", "-o", "k.json")
     done = [run("solve", "k.json", "-m", name, "--json") for name in ("cp-sat", "cpsat")]
     assert "method cp-sat is deprecated, use cpsat" in done[0].stderr
