@@ -88,7 +88,7 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Take what stands before the name of a command."""
+    """Read the options before the name of a command."""
 
 
 @cache
@@ -127,7 +127,7 @@ def main(args: Sequence[str] | None = None) -> None:
         if err.errno not in REFUSALS:
             _end_by_defect(err)
         _print_no_more()
-        if err.errno != errno.EPIPE:  # who closes a pipe wants no more words
+        if err.errno != errno.EPIPE:  # a closed pipe needs no message
             notify(f"{err.filename or 'output'}: cannot be written: {err.strerror}")
         sys.exit(1)
     except Exception as err:

@@ -49,7 +49,7 @@ def facts_table(title: str, facts: Mapping[str, Any]) -> Table:
 
 
 def show_optimum(console: Console, optimum: Optimum) -> None:
-    """Print the optimum in a sentence, and what one more unit would be worth."""
+    """Print the optimum in a sentence, and the shadow prices."""
     console.print(str(optimum), markup=False)
     for price in islice(optimum.shadow_prices, None if messages.verbose else PRICES):
         console.print(f"  shadow price: {messages.text_of(price)}", markup=False)
@@ -91,7 +91,7 @@ def show_ratios(console: Console, report: RatioReport) -> None:
 
 
 def _same(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return the cells that are worth no column, since they are the same in every row."""
+    """Return the cells that need no column, since they are the same in every row."""
     policies = [row for row in rows if row["policy"] != LP_ROW]
     first = policies[0] if policies else {}
     return {n: first[n] for n in SAME if n in first and all(r[n] == first[n] for r in policies)}
@@ -101,7 +101,7 @@ def tables(rows: Sequence[Mapping[str, str]], console: Console) -> list[Table]:
     """Return the rows as a table, or where the console is too narrow as several.
 
     Each begins with the first column. Names and numbers are never cut: a long name is folded, and
-    so are headings where there is no room.
+    so are headings that do not fit.
     """
     if not rows:
         return []

@@ -186,7 +186,7 @@ WINDOW = {
 """Without them the family's own settings: most take 100 jobs, 100 slots and load 2."""
 
 
-def talks(command: Callable[..., None]) -> Callable[..., None]:
+def with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that state how much it prints."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     own = [p.replace(kind=keyword) for p in inspect.signature(command).parameters.values()]
@@ -218,7 +218,7 @@ OWN = ("source", "window", "instance", "preset")  # what INPUT becomes
 
 
 def takes_input(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command INPUT, the options of a trace, and those of :func:`talks`.
+    """Give a command INPUT, the options of a trace, and those of :func:`with_verbosity`.
 
     The seed of a problem is the command's own, if it has one. The command is called with
     ``instance``, and if it requests them with the path as ``source``, the ``preset``, and
@@ -262,7 +262,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         if given.get("output") is not None:
             writable(given["output"])  # or else nobody need begin
         text = {name: given.pop(name) for name in WINDOW}
-        if given.get("windows") is not None:  # the first one stands for all
+        if given.get("windows") is not None:  # facts are those of the first one
             for name in ("start", "draw_seed"):
                 if text[name] is not None:
                     raise InputError(
@@ -278,7 +278,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
             instance = open_input(source, family, window, preset, given.get("seed", 0))
         command(instance=instance, **given)
 
-    return talks(_with_options(wrapper, [source, *own, *options]))
+    return with_verbosity(_with_options(wrapper, [source, *own, *options]))
 
 
 def load_statistics(modules: Sequence[str] | None) -> None:

@@ -48,7 +48,7 @@ class Optimum(Frozen):
     instance_sha256: str
     method: str
     status: Status
-    value: float | None = Field(description="of the schedule, as the judge computes it")
+    value: float | None = Field(description="of the schedule, as the feasibility check computes it")
     bound: float | None = Field(
         description="no schedule is better, as far as `bound_level` goes: the tightest one known"
     )
@@ -78,7 +78,7 @@ class Optimum(Frozen):
     )
     history: tuple[HistoryPoint, ...] = ()
     shadow_prices: tuple[dict[str, Any], ...] = Field(
-        default=(), description="what one more unit would be worth"
+        default=(), description="value of one more unit of capacity"
     )
     defects: tuple[str, ...] = Field(
         default=(),
@@ -223,7 +223,7 @@ def solve(  # noqa: PLR0913 - one option each
         ``certified`` (default) re-evaluates the certificate in exact arithmetic, as
         ``cross-checked`` does where there is one.
     start : Schedule, Optimum or sequence
-        What is known: schedules, and optima with their certificates. All is judged again; the
+        What is known: schedules, and optima with their certificates. All is checked again; the
         search begins with the best schedule and the best bound, and looks for what is better.
     watch : callable, optional
         Called with the :class:`optsched.engine.progress.Progress` whenever something changes.
@@ -266,7 +266,7 @@ def solve(  # noqa: PLR0913 - one option each
             "expected limits >= 0 and at least one thread"
         )
     if work_limit is not None:
-        threads = 1  # who of several comes first depends on the load
+        threads = 1  # the order of several threads depends on the load
     ticker = Ticker(f"solving {family.name}", watch) if display else None
     watch = watch if ticker is None else ticker.watch
     progress = Progress(
@@ -321,7 +321,7 @@ def relax(instance: Instance, *, time_limit: float | None = None, threads: int =
 
 
 def known(instance: Instance, start: Start | Sequence[Start]) -> Known:
-    """Judge known schedules and bounds of an instance.
+    """Check known schedules and bounds of an instance.
 
     Raises
     ------

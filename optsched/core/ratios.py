@@ -70,13 +70,13 @@ def compare(
     references : mapping, optional
         The intervals of the family's further references, by name; the others are looked for.
     schedule : Schedule or mapping, optional
-        From outside; judged next to the policies as "schedule", or under the names of the mapping,
+        From outside; checked next to the policies as "schedule", or under the names of the mapping,
         by the rules of the model. A job that it leaves unfinished earns nothing, where the model
         allows that.
     reference : {"optimum", "relaxation", "both"}
         What policies are compared with: "both" adds the value of the relaxation (see
         :func:`optsched.relax`) and the integrality gap; "relaxation" does not look for an optimum,
-        and the best policy stands in for it.
+        and the best policy replaces it.
     seed : int
         Of the policies and of the search.
     sandbox : bool

@@ -326,9 +326,9 @@ class RatioReport(Frozen):
         """The integrality gap, as in a table; 1 states that the relaxation loses nothing."""
         assert self.integrality_gap is not None
         low, high = self.integrality_gap
-        said = f"{low:.6g}" if high <= low * (1 + CLOSED) else f"{low:.6g} .. {high:.6g}"
+        text = f"{low:.6g}" if high <= low * (1 + CLOSED) else f"{low:.6g} .. {high:.6g}"
         level = self.references[RELAXATION].bound_level
-        return said if level is Level.CERTIFIED else f"{said} ({level})"
+        return text if level is Level.CERTIFIED else f"{text} ({level})"
 
     def summary(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints."""
@@ -350,7 +350,7 @@ class RatioReport(Frozen):
 
 @dataclass(frozen=True)
 class JudgedSchedule:
-    """A schedule that the strict judge accepts, and whose it is."""
+    """A schedule that the strict feasibility check accepts, and whose it is."""
 
     name: str
     schedule: Schedule
@@ -359,7 +359,7 @@ class JudgedSchedule:
     @property
     def value(self) -> float:
         """What it reaches."""
-        assert self.verdict.value is not None  # the judge has accepted it
+        assert self.verdict.value is not None  # the feasibility check has accepted it
         return self.verdict.value
 
 
@@ -524,7 +524,7 @@ class RatioScale:
         )
 
     def judged_outside(self, name: str, verdict: Verdict) -> Judged:
-        """Return the row of a schedule from outside, which the judge has accepted."""
+        """Return the row of a schedule from outside, which the feasibility check has accepted."""
         assert verdict.value is not None  # the caller has seen to it
         return Judged(
             name=name,

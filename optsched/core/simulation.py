@@ -2,7 +2,7 @@
 
 The instance is taken down as text before the policy is made. Copies are read from it: one from
 which the policy is shown its events, one that is looked at for what it knows beforehand, and one
-that records and judges. So nothing that a policy is shown is what its judge computes with.
+that records and checks. So a policy never has the objects with which it is evaluated.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from optsched.process.limit import checked_limit, limited
 from optsched.sandbox.process import SEAL, SealedPolicy, is_program
 
 FUTURE = "future"  # what a policy with foresight knows beforehand
-MOST = 3  # broken equations that are told of a policy
+MOST = 3  # violated equations that are reported for a policy
 
 
 class Run(Frozen):
@@ -53,9 +53,9 @@ class Run(Frozen):
     information: Information = Field(description="what the policy knew when it decided")
     seed: int
     schedule: SerializeAsAny[Schedule]
-    value: Signed = Field(description="objective, as the judge computes it")
+    value: Signed = Field(description="objective, as the feasibility check computes it")
     obeys: bool = Field(
-        default=True, description="it keeps to the model; else it was judged by rules of its own"
+        default=True, description="it keeps to the model; else it was evaluated by its own rules"
     )
     completion: tuple[int | None, ...] = Field(
         default=(), description="completion slot of each job; empty where no jobs complete"
@@ -137,7 +137,7 @@ class Run(Frozen):
 
 
 class _Collector:
-    """Keeps all decisions, and has them judged when the run is over."""
+    """Keeps all decisions, and has them checked when the run is over."""
 
     def __init__(self, family: Family, instance: Instance) -> None:
         self._family, self._instance = family, instance
@@ -189,7 +189,8 @@ def simulate(
     Returns
     -------
     Run
-        Its value is the judge's. A job that is unfinished at the end earns nothing.
+        Its value is that of the feasibility check. A job that is unfinished at the end earns
+        nothing.
 
     Raises
     ------

@@ -255,7 +255,7 @@ class Variable:
 
     @cached_property
     def index(self) -> tuple[int | float | str, ...]:
-        """What stands in brackets in its name: ``x[3,north]`` has the index (3, "north")."""
+        """The index in brackets in its name: ``x[3,north]`` has the index (3, "north")."""
         return index_of(self.name)
 
     @property

@@ -134,7 +134,7 @@ def _integer_program(
         presolve=True,
         **progress.limits(progress.left() / 2),
     )
-    progress.said = found.claim
+    progress.solver_claim = found.claim
     if found.x is not None:
         tree.offer(found.x)
     if found.bound is not None:
@@ -168,13 +168,13 @@ class _Linear:
         self.units: list[float] = []  # of rows that were added
 
     def solve(self, progress: Progress | None = None) -> tuple[str, Floats | None]:
-        """Solve it as it stands; without presolve where that hides why there is no solution."""
+        """Solve it; without presolve where that hides why there is no solution."""
         if progress is None:
             self._run()
         else:
             run(self.h, stop=progress.called_off, effort=progress.limits()["effort"])
             if not self.arrays.integer.any():
-                progress.said = progress.said or claim_of(self.h, self.scale)
+                progress.solver_claim = progress.solver_claim or claim_of(self.h, self.scale)
         status = lp_status(self.h)
         if status in ("infeasible", "unbounded", "unknown") and self.h.getNumCol() != 0:
             self.h.setOptionValue("presolve", "off")

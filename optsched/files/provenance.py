@@ -82,7 +82,7 @@ def names_changes(*options: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
     Parameters
     ----------
-    *told : str
+    *options : str
         Parameters that the generator itself names there.
     """
 

@@ -76,7 +76,7 @@ class Game:
         return Optimal.of(self.tree, self.certificate.deterministic, name)
 
     def standing(self, policy: Policy | str, *, runs: int = 1, seed: int = 0) -> Standing:
-        """Return where a policy stands on these instances.
+        """Return the ratio of a policy on these instances.
 
         Parameters
         ----------

@@ -57,7 +57,7 @@ def page_of_foresight(
     doubts = dict.fromkeys(p.warning for p in found.points if p.warning)
     return Page(
         title=path.name,
-        subtitle=f"{found.problem}: {found.told}",
+        subtitle=f"{found.problem}: {found.described}",
         answer=[
             f"With a window of {knee.window:g}, a rolling horizon reaches {knee.low:.2%} of the "
             f"optimum; with {last.window:g}, {last.low:.2%}.",

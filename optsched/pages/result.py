@@ -220,7 +220,7 @@ def _provenance(
         ("source", getattr(instance, "source", "") or "not stated"),
         ("seeds of policies", ", ".join(map(str, seeds)) or "no policy was run"),
         ("method", f"{optimum.method}, {optimum.seconds:.1f} s"),
-        ("checked", "for this page: schedules were judged, and certificates evaluated again"),
+        ("checked", "for this page: schedules were checked, and certificates evaluated again"),
         ("versions of the check", versions),
         ("machine", "the file does not name it"),
     ]

@@ -25,7 +25,7 @@ def prefix(process: int) -> str:
 class CrashState:
     """A page of memory where the worker leaves word, which can be read when it is dead.
 
-    Every notice replaces the one before it. There is room for two, and a byte states which one is
+    Every notice replaces the one before it. There is space for two, and a byte states which one is
     whole, so that a kill in the middle of writing does no harm. Two more bytes state whether the
     worker looks at signals, and how long it may take to end: a signal handler can read no
     more than that.

@@ -88,7 +88,7 @@ def test_the_old_name_of_a_method_warns():
     run("generate", "knapsack.py:knapsack", "-o", "k.json")
     done = [run("solve", "k.json", "-m", name, "--json") for name in ("cp-sat", "cpsat")]
     assert "method cp-sat is deprecated, use cpsat" in done[0].stderr
-    values = [json.loads(one.stdout)["reference"]["claimed_bound"] for one in done]
+    values = [json.loads(one.stdout)["reference"]["bound"] for one in done]
     assert values[0] == values[1]
 
 

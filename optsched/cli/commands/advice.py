@@ -5,13 +5,22 @@ from typing import Annotated, Any, Literal
 import typer
 
 from optsched.cli.commands.outcome import ending_well, leave, report, report_pictures
-from optsched.cli.options import MOST, POLICY_HELP, WORK_LIMIT, Json, Output, Pictures, Style, talks
+from optsched.cli.options import (
+    MOST,
+    POLICY_HELP,
+    WORK_LIMIT,
+    Json,
+    Output,
+    Pictures,
+    Style,
+    with_verbosity,
+)
 from optsched.files.atomic_io import writable, writable_folder
 from optsched.problem import InputError, is_named_in_file
 from optsched.process import messages
 
 
-@talks
+@with_verbosity
 def advice(
     source: Annotated[
         str,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from optsched.cli.commands.outcome import ending_well, report
-from optsched.cli.options import Json, paragraphs, talks
+from optsched.cli.options import Json, paragraphs, with_verbosity
 from optsched.files.atomic_io import writable, writable_folder
 from optsched.problem import InputError, Window, is_named_in_file
 from optsched.process import crash_state, interrupts, messages
@@ -49,7 +49,7 @@ Trust = Annotated[bool, typer.Option("--trust", help="Allow all code that the pl
 Again = Annotated[bool, typer.Option("--retry-errors", help="Run failed cells again.")]
 
 
-@talks
+@with_verbosity
 def run(
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan of the experiment (TOML).")],
     output: Annotated[
@@ -112,7 +112,7 @@ def run(
     _run(requested, store, how, as_json=as_json)
 
 
-@talks
+@with_verbosity
 def resume(
     store: StoreFile,
     workers: Workers = None,
@@ -172,7 +172,7 @@ def _run(
     raise typer.Exit(1 if made.progress is not None and made.progress.errors else 0)
 
 
-@talks
+@with_verbosity
 def status(store: StoreFile, as_json: Json = False) -> None:
     """Report the progress and the errors of a campaign, also while it runs.
 
@@ -192,7 +192,7 @@ def status(store: StoreFile, as_json: Json = False) -> None:
             messages.result(messages.printable(remark))
 
 
-@talks
+@with_verbosity
 def verify(
     store: StoreFile,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Worker processes.")] = 1,
@@ -231,7 +231,7 @@ def verify(
     raise typer.Exit(0 if found.accepted else 1)
 
 
-@talks
+@with_verbosity
 def merge(
     output: Annotated[Path, typer.Argument(metavar="STORE", help="Result store to write.")],
     parts: Annotated[
@@ -251,7 +251,7 @@ def merge(
         messages.result(found.head)
 
 
-@talks
+@with_verbosity
 def export(
     store: StoreFile,
     csv: Annotated[Path | None, typer.Option(help="Write one row per cell (CSV).")] = None,

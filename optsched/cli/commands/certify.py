@@ -6,13 +6,22 @@ from typing import Annotated
 import typer
 
 from optsched.cli.commands.outcome import ending_well, leave, report
-from optsched.cli.options import Gap, Json, Output, Seed, Threads, TimeLimit, WorkLimit, talks
+from optsched.cli.options import (
+    Gap,
+    Json,
+    Output,
+    Seed,
+    Threads,
+    TimeLimit,
+    WorkLimit,
+    with_verbosity,
+)
 from optsched.engine.interval import CLOSED
 from optsched.files.atomic_io import writable
 from optsched.process import messages
 
 
-@talks
+@with_verbosity
 def certify(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="MPS or LP file, also .gz.")],
     solution: Annotated[

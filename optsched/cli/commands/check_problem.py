@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from optsched.cli.commands.outcome import leave, report
-from optsched.cli.options import MOST, Json, Seed, talks
+from optsched.cli.options import MOST, Json, Seed, with_verbosity
 from optsched.problem import (
     InputError,
     is_named_in_file,
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     pass
 
 
-@talks
+@with_verbosity
 def check_problem(
     problem: Annotated[
         str, typer.Argument(metavar="PROBLEM", help="Declared problem, FILE.py:NAME.")

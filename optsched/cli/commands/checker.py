@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli.options import talks
+from optsched.cli.options import with_verbosity
 from optsched.process import messages
 
 
-@talks
+@with_verbosity
 def checker(
     output: Annotated[
         Path, typer.Option("-o", "--output", help="File to write: an HTML page, or .js for Node.")

@@ -45,7 +45,7 @@ def export(
 
     to = (to or Format.LP) if output is None else format_of(output, to)
     target = writable(output or Path(f"{source.name.partition('.')[0]}.{to}"))
-    tell = messages.remark if is_stdout(target) else messages.result
+    emit = messages.remark if is_stdout(target) else messages.result
     for line in write_program(instance, target, to, relaxed=relaxed, printed=printed):
-        tell(messages.printable(line))
-    tell(messages.printable(f"{target} written"))
+        emit(messages.printable(line))
+    emit(messages.printable(f"{target} written"))

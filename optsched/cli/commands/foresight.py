@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from optsched.cli.commands.outcome import ending_well, leave, report, report_pictures
-from optsched.cli.options import MOST, Json, Output, Pictures, Seed, Style, talks
+from optsched.cli.options import MOST, Json, Output, Pictures, Seed, Style, with_verbosity
 from optsched.files.atomic_io import writable, writable_folder
 from optsched.problem import InputError, is_named_in_file
 from optsched.process import messages
@@ -14,7 +14,7 @@ from optsched.process import messages
 PROGRAMS = {".mps", ".lp", ".gz"}
 
 
-@talks
+@with_verbosity
 def foresight(
     source: Annotated[
         list[str],
@@ -106,7 +106,7 @@ def foresight(
     if as_json:
         report(found.summary(), None, as_json)
     else:
-        messages.result(f"{found.problem}: share of the certified optimum, {found.told}")
+        messages.result(f"{found.problem}: share of the certified optimum, {found.described}")
         rows = [
             {
                 "window": f"{p.window:g}" + (" (knee)" if p.window == found.knee else ""),

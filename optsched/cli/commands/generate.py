@@ -13,7 +13,7 @@ from optsched.cli.options import (
     Json,
     Seed,
     sizes_given,
-    talks,
+    with_verbosity,
 )
 from optsched.files.atomic_io import is_stdout, writable
 from optsched.problem import family_of, family_or_problem
@@ -29,7 +29,7 @@ LOADS = "offered load over time"  # a fact that families describe
 Target = Annotated[Path, typer.Option("-o", "--output", help="Instance file to write.")]
 
 
-@talks
+@with_verbosity
 def generate(
     family: Annotated[str, typer.Argument(metavar="FAMILY", help=FAMILY_OR_PROBLEM)],
     output: Target,
@@ -93,9 +93,9 @@ def save_made(instance: "Instance", target: Path, as_json: bool) -> None:
         facts = {"facts": described, "warnings": warnings}
         report(content | facts, None, as_json)
         return
-    tell = messages.remark if is_stdout(target) else messages.result
-    tell(f"{target} written: {family.headline(instance)}")
+    emit = messages.remark if is_stdout(target) else messages.result
+    emit(f"{target} written: {family.headline(instance)}")
     for name, loads in described.get(LOADS, {}).items():
-        tell(f"{LOADS}: {name} {', '.join(f'{x:g}' for x in loads)}")
+        emit(f"{LOADS}: {name} {', '.join(f'{x:g}' for x in loads)}")
     for warning in warnings:
-        tell(f"warning: {warning}")
+        emit(f"warning: {warning}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from optsched.cli.commands.outcome import report
-from optsched.cli.options import Json, talks
+from optsched.cli.options import Json, with_verbosity
 from optsched.problem import (
     Family,
     family_names,
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     pass
 
 
-@talks
+@with_verbosity
 def info(
     schema: Annotated[
         str | None,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from optsched.cli.commands.outcome import ending_well, report
-from optsched.cli.options import Json, paragraphs, talks
+from optsched.cli.options import Json, paragraphs, with_verbosity
 from optsched.files.atomic_io import writable, write_whole
 from optsched.process import messages
 
@@ -29,7 +29,7 @@ Families = Annotated[
 ]
 
 
-@talks
+@with_verbosity
 def list_(
     family: Families = None,
     size: Annotated[
@@ -127,7 +127,7 @@ def _must_be_known(known: tuple[str, ...], filters: list[str] | None) -> None:
             )
 
 
-@talks
+@with_verbosity
 def get(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="Name of the entry, as in `library list`.")
@@ -151,7 +151,7 @@ def get(
     messages.remark(f"{target} written")
 
 
-@talks
+@with_verbosity
 def verify(
     family: Families = None,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Worker processes.")] = 2,
@@ -189,7 +189,7 @@ def verify(
     raise typer.Exit(0 if checked.accepted else 1)
 
 
-@talks
+@with_verbosity
 def submit(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="Result file for an instance of the library.")
@@ -209,7 +209,7 @@ def submit(
     from optsched.library.submit import submit as take
 
     found = open_library(library)
-    with ending_well(), Ticker(f"judging {file}"):
+    with ending_well(), Ticker(f"checking {file}"):
         taken = take(found, file)
     if as_json:
         report(taken.summary(), None, as_json)

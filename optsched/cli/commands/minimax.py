@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 
 from optsched.cli.commands.outcome import ending_well, leave, report
-from optsched.cli.options import MOST, POLICY_HELP, Json, Output, Seed, talks
+from optsched.cli.options import MOST, POLICY_HELP, Json, Output, Seed, with_verbosity
 from optsched.files.atomic_io import writable
 from optsched.process import messages
 
 LINES = 40  # of the tree that are shown
 
 
-@talks
+@with_verbosity
 def minimax(
     plan: Annotated[
         list[str],
@@ -69,8 +69,8 @@ def minimax(
         if save_policy is not None:
             game.policy.save(save_policy)
     if as_json:
-        stands = [standing.summary() for standing in found]
-        report(game.summary() | {"policies": stands}, None, as_json)
+        standings = [standing.summary() for standing in found]
+        report(game.summary() | {"policies": standings}, None, as_json)
     else:
         messages.result(f"{plan[0]}: {game}")
         for standing in found:

@@ -195,8 +195,8 @@ def ratio(
             rows.begin()
 
             def callback(found: "Run | Failed | Best") -> None:
-                rows.tell(found)
-                journal.tell(found)
+                rows.show(found)
+                journal.record(found)
 
             made = compare(
                 instance,

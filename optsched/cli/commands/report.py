@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from optsched.cli.commands.outcome import ending_well
-from optsched.cli.options import talks
+from optsched.cli.options import with_verbosity
 from optsched.files.atomic_io import writable
 from optsched.process import crash_state, messages
 
 
-@talks
+@with_verbosity
 def report(
     source: Annotated[
         Path,

@@ -11,13 +11,13 @@ from optsched.cli.options import (
     MOST,
     Json,
     Style,
-    talks,
+    with_verbosity,
 )
 from optsched.files.atomic_io import writable_folder
 from optsched.process import crash_state, messages
 
 
-@talks
+@with_verbosity
 def reproduce(
     name: Annotated[
         str,

@@ -99,7 +99,7 @@ def solve(
 
 
 def start_of(path: Path | None, instance: "Instance") -> "Known":
-    """Return what a search is to start from, judged."""
+    """Return what a search is to start from, checked."""
     from optsched.cli.progress_display import Ticker
     from optsched.core.optimum import known
     from optsched.results.load import load_start

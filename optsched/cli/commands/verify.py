@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from optsched.cli.commands.outcome import report
-from optsched.cli.options import Json, Output, talks
+from optsched.cli.options import Json, Output, with_verbosity
 from optsched.files.atomic_io import writable
 from optsched.problem import (
     InputError,
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     pass
 
 
-@talks
+@with_verbosity
 def verify(
     files: Annotated[
         list[Path],
@@ -59,7 +59,7 @@ def verify(
     if kinds == ["instance", "schedule"]:
         instance = load_instance(files[0])
         schedule = load_schedule(files[1], instance)
-        with Ticker(f"judging {files[1]}"):
+        with Ticker(f"checking {files[1]}"):
             verdict = family_of(instance).verify(instance, schedule, unfinished=unfinished)
         if not as_json:
             messages.result(verdict)

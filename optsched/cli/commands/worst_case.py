@@ -21,14 +21,14 @@ from optsched.cli.options import (
     Style,
     load_statistics,
     sizes_given,
-    talks,
+    with_verbosity,
 )
 from optsched.files.atomic_io import writable, writable_folder
 from optsched.problem import family_or_problem
 from optsched.process import crash_state, messages
 
 
-@talks
+@with_verbosity
 def worst_case(
     policy: Annotated[str, typer.Option("--policy", "-p", help=POLICY_HELP)],
     output: Annotated[

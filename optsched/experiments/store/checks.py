@@ -140,7 +140,7 @@ def _wrong(table: str, name: str, kind: str, *, nullable: bool) -> str:
 
 
 def _words(path: Path, db: sqlite3.Connection) -> None:
-    """Refuse texts that are none of what they stand for."""
+    """Refuse texts that are not valid for their column."""
 
     def source(text: str) -> None:
         get_family(source_of(text)[0])

@@ -22,7 +22,7 @@ def events(inst: BotInstance, information: Information = "local") -> Iterator[Ba
     Raises
     ------
     InputError
-        A policy wants to decide before them: there is nothing else.
+        A policy decides before them: there is nothing else.
     """
     if information == "before":
         raise InputError('information is "before", expected "after" or "local" in family bot')

@@ -103,7 +103,7 @@ def proved(inst: DmlrsInstance, theorem: float) -> float | None:
 def alone(inst: DmlrsInstance, i: int) -> float:
     """Return what a job earns alone with workers and PS on one machine; 0 if they cannot be.
 
-    So much the optimum is worth at least.
+    A lower bound on the optimum.
     """
     job, needs = inst.jobs[i], inst.needs[i]
     for n in range(job.chunks, 0, -1):

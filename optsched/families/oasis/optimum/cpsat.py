@@ -46,7 +46,7 @@ class CpSatProgram(UtilityProgram):
     Attributes
     ----------
     unit : Fraction
-        What one unit of its objective is worth.
+        Value of one unit of its objective.
     """
 
     job_schedule, whole_schedule = JobSchedule, OasisSchedule

@@ -49,7 +49,7 @@ Task = Callable[[int, Progress, Done], None]
 
 
 class Portfolio:
-    """The best prices and schedules so far, and who may use the time."""
+    """The best prices and schedules so far, and the allocation of time."""
 
     def __init__(
         self,

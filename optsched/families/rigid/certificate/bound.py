@@ -76,7 +76,7 @@ class BoundEvaluator:
         weight = [c.weight << pricing.bits for c in self.costs]
         latest = max([times[-1], *self.low])
         latest += max((c.shift + c.floor for c in self.costs), default=0)
-        dearest = Magnitude.of("worth", [w[-1] for w in cumulative])
+        dearest = Magnitude.of("capacity value", [w[-1] for w in cumulative])
         largest = Magnitude.of("demand", [d for row in self.demand for d in row])
         most = Magnitude.of("weight", weight) * Magnitude("seconds", latest)
         small = (most + (dearest * largest).total(2 * len(cumulative))).inside(2**62)

@@ -160,7 +160,7 @@ def total(jobs: PricedJobs, late: float, start: Ints) -> float:
 
 
 class Walk(NamedTuple):
-    """Where the search stands, and the best schedule that it has seen."""
+    """State of the search, and the best schedule so far."""
 
     start: Ints  # (n,) in seconds
     allocation: Ints  # (n, H) tasks of each job on each node
