@@ -1,4 +1,4 @@
-"""What all pictures share: figures without a window, colours, labels, styles, whole files."""
+"""Drawing: figures without a window, colours, labels, styles, atomic files."""
 
 from __future__ import annotations
 

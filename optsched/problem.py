@@ -1,4 +1,4 @@
-"""What a family must offer, and how families and policies are found by name.
+"""Interface of a family, and lookup of families and policies by name.
 
 A family is a :class:`Family` record of functions; the package looks families up in the entry-point
 group ``optsched.families`` and third-party policies in ``optsched.policies``, so that both plug in

@@ -1,4 +1,4 @@
-"""Shrinking: what does not matter is left out, until every job does."""
+"""Reduction of the worst instance: jobs that do not matter are removed, one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command line shows on stdout: sentences and tables."""
+"""Output of the command line on stdout: sentences and tables."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def _legend(report: RatioReport) -> str:
         )
     if any(name != RELAXATION for name in report.references):
         parts.append("regret: how much more a reference reaches.")
-    parts.append("information: what a policy knew when it decided.")
+    parts.append("information: known to the policy when it decided.")
     if any(row.own for row in report.policies):
         parts.append("own:...: it also knew a statistic from outside.")
     parts.append("sandbox: run in a process that received events and nothing else.")

@@ -1,4 +1,4 @@
-"""Pictures of comparisons: ratios, convergence, and what the family draws of its schedules.
+"""Figures of comparisons: ratios, convergence, schedules.
 
 Everything draws on figures of its own (no window is opened); `optsched.drawing` writes the files.
 """

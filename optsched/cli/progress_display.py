@@ -1,4 +1,4 @@
-"""What a command prints while it works: rows as they come, and a line that states what goes on."""
+"""Progress of a command: rows of finished policies, and a status line."""
 
 from __future__ import annotations
 

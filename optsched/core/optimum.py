@@ -335,7 +335,7 @@ def known(instance: Instance, start: Start | Sequence[Start]) -> Known:
     for part in parts:
         interrupts.leave_if_abandoned()
         if isinstance(part, Optimum | Known) and part.instance_sha256 != digest:
-            raise InputError(f"what to start from belongs to another instance, expected {digest}")
+            raise InputError(f"the warm start is for another instance, expected {digest}")
         if isinstance(part, Optimum):
             mine = () if part.schedule is None else (part.schedule,)
             proofs = () if part.certificate is None else (part.certificate,)

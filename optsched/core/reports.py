@@ -1,4 +1,4 @@
-"""What a comparison states: a row per policy with its ratio, facts of the instance.
+"""Result of a comparison: a row per policy with its ratio, facts of the instance.
 
 The optimum is known as an interval: a schedule reaches one end, a bound closes the other. So a
 ratio is an interval too; its low end rests on a schedule, its high end on the bound.

@@ -1,4 +1,4 @@
-"""The events of a declared problem, what a policy knows so far, and how decisions are taken down.
+"""Events of a declared problem, knowledge of a policy, and recording of its decisions.
 
 An event has a time and what becomes known at it: columns, rows, coefficients; and the variables
 that are to be decided now. Everything goes by name, so that no index reveals what is still to come.

@@ -1,4 +1,4 @@
-"""What a campaign's cells are made of: instances, policies, references, and their keys.
+"""Cells of a campaign: instances, policies, references, and their keys.
 
 A key is the beginning of the SHA-256 of a content's canonical JSON. It depends on the content
 alone: not on the order of a plan, the folder, the machine, or the other cells.

@@ -1,4 +1,4 @@
-"""What leaves a store: a row per cell, a table for a paper, the worst instances."""
+"""Export of a result store: a row per cell, a table for a paper, the worst instances."""
 
 from __future__ import annotations
 

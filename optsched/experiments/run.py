@@ -1,4 +1,4 @@
-"""Running a campaign: what is missing is computed, row by row into the store."""
+"""Running a campaign: missing cells are computed and stored, row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of a family: what verification derives of every entry, and its features.
+"""The table of a family: verified value, bound and features of every entry.
 
 Nothing in it is typed by hand: status, value, bound and gap come from checking the schedule and
 re-evaluating the certificate, the features from the instance.

@@ -1,4 +1,4 @@
-"""What proves the best ratios on a set of instances, and its checker.
+"""Certificate of the optimal competitive ratios on a set of instances, and its checker.
 
 By the principle of Yao (1977), no randomized algorithm is better on the worst instance than the
 best deterministic one is on average, whatever the weights of the instances. Backward induction over

@@ -1,4 +1,4 @@
-"""Compiled functions: the one decorator for kernels, and what is printed while they are compiled.
+"""Compiled functions: the decorator for kernels, and the message during compilation.
 
 A kernel is compiled by numba when it is first called, and stored next to its source (or in the
 folder that NUMBA_CACHE_DIR names), so that this happens once on a machine. No clock runs meanwhile

@@ -1,4 +1,4 @@
-"""What a page is made of: words, tables, figures, pictures, code. Each names its template."""
+"""Blocks of a page: text, tables, figures, pictures, code. Each names its template."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of what `optsched foresight` has written: the curve, its knee, the numbers."""
+"""Page of a file of `optsched foresight`: the curve, its knee, the numbers."""
 
 from __future__ import annotations
 

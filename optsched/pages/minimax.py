@@ -1,4 +1,4 @@
-"""What a file of `optsched minimax` states, as a page: all of it is computed again first."""
+"""Page of a file of `optsched minimax`, whose content is recomputed first."""
 
 from __future__ import annotations
 

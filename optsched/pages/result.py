@@ -1,4 +1,4 @@
-"""What a result file states, as a page: all of it is computed again first."""
+"""Page of a result file, whose content is recomputed first."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _policies(report: RatioReport) -> SortableTable:
             ColumnHeader("total decision time, s", TIMES),
             ColumnHeader("max decision time, ms", TIMES),
         ),
-        ColumnHeader("information", "what it knew when it decided, as the run states; not checked"),
+        ColumnHeader("information", "known when it decided, as the run states; not checked"),
         ColumnHeader("sandbox", "whether it ran in one, as the run states; not checked"),
         ColumnHeader("decision limit, s", "seconds that each decision was allowed"),
         ColumnHeader("keeps to the model", "else its ratio may be below 1"),

@@ -1,4 +1,4 @@
-"""Last words: what a worker leaves for its supervisor, should it end here and now.
+"""State after a crash: what a worker leaves to its supervisor if it ends at any moment.
 
 See `supervisor`. Like that module, this one must stay quick to import.
 """

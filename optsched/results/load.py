@@ -1,4 +1,4 @@
-"""What a result file holds, for use again: its optimum next to other policies, its table of ratios.
+"""Reading of result files for reuse: the optimum, the table of ratios.
 
 Nothing is trusted: schedules are checked and certificates evaluated again; what a file
 states of a solver's agreement with another counts as claimed.

@@ -1,4 +1,4 @@
-"""Giving up, in a child process, what a policy has no use for (Linux; standard library only).
+"""Isolation of a child process by the kernel (Linux; standard library only).
 
 Guards, each of which holds or does not, whatever the system lacks:
 

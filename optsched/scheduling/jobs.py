@@ -1,4 +1,4 @@
-"""Training jobs: what families 1 to 3 share of their data, and how they arrive."""
+"""Training jobs of families 1 to 3: shared data, and arrival processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of schedules of jobs: Gantt charts, the capacity in use, and what happens over time.
+"""Figures of schedules of jobs: Gantt charts, capacity in use, curves over time.
 
 Where there are too many jobs for a row each, curves over time replace the chart.
 """

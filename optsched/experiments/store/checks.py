@@ -1,4 +1,4 @@
-"""What a store must be before anything in it is used: its tables, and in them what belongs there.
+"""Validation of a result store before use: its tables and their content.
 
 An untrusted file may hold views that never end, triggers, or texts instead of
 numbers. All of it is refused in one line, before the first query that would run into it.

@@ -1,4 +1,4 @@
-"""What is known about an instance before anything is solved: sizes, loads, warnings."""
+"""Facts about an instance before it is solved: sizes, loads, warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens online in family `bot`: all bags are there, and are negotiated in one event."""
+"""Online process of family `bot`: all bags are present, and are negotiated in one event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What posted prices guarantee where demands are not negligible compared with the capacities.
+"""Competitive ratio of posted prices if demands are not negligible relative to capacities.
 
 The theorems of OASiS and PD-ORS (OPT / ALG <= 2 alpha, alpha the greatest ln U / L) let every
 demand go to 0 relative to the capacity, and the sum of all prices at the start be half of the

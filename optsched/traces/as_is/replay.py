@@ -1,4 +1,4 @@
-"""What a cluster really did, as far as its trace records it: recorded starts become placements.
+"""Recorded schedule of a cluster: recorded starts become placements.
 
 A trace states when a job began and how many tasks it had, not where they ran. So every job takes
 all its workers from the slot of its recorded start on, on as few machines as possible.

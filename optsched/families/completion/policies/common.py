@@ -1,4 +1,4 @@
-"""What the baselines share: the cluster, the clock, and jobs that run in pieces.
+"""Code shared by the baselines: the cluster, the clock, and jobs that run in pieces.
 
 The resource configuration is the "ideal" one: worker and PS type of the mode with the shortest
 duration. A baseline decides at every arrival and whenever a job ends.

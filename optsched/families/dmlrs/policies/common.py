@@ -1,4 +1,4 @@
-"""What the baselines share: the machines, the jobs' needs, and the course of a slot."""
+"""Code shared by the baselines: machines, demands of jobs, and the steps of a slot."""
 
 from __future__ import annotations
 
