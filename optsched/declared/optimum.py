@@ -1,4 +1,9 @@
-"""The optimum of a declared problem: HiGHS finds it, a tree of dual multipliers proves it."""
+"""Branch and bound for declared problems, with dual multipliers as certificate.
+
+HiGHS finds solutions; a tree over the integer variables (Land and Doig, 1960) proves the bound by
+linear relaxations. Branching variables are chosen by strong branching and pseudocosts (Achterberg
+et al., 2005); mixed-integer rounding cuts (Nemhauser and Wolsey, 1990) tighten the root.
+"""
 
 from __future__ import annotations
 

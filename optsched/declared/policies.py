@@ -1,4 +1,8 @@
-"""Policies that serve every declared problem."""
+"""Rolling horizon, greedy and posted-price policies for every declared problem.
+
+A rolling horizon (Chand et al., 2002) re-optimizes over a window, with terminal values for the time
+after it (Baker and Peterson, 1979).
+"""
 
 from __future__ import annotations
 

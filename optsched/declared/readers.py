@@ -1,4 +1,4 @@
-"""From models to instances: Pyomo, linopy, and MPS or LP files with a table of times."""
+"""Conversion of models to instances: Pyomo, linopy, and MPS or LP files with a table of times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Minimax: a set of instances as a game, and how its best online algorithms and others fare."""
+"""Minimax game between a set of instances and online algorithms: optimal and given policies."""
 
 from __future__ import annotations
 

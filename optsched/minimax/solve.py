@@ -1,4 +1,4 @@
-"""The best online algorithms on a set of instances: a linear program over their states.
+"""Linear program over realization plans: the optimal online algorithms on a set of instances.
 
 A randomized algorithm states how often each decision is taken in each state: a flow that begins at
 the first state (a realization plan, Koller et al., 1996). So the best one solves a linear program,

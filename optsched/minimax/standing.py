@@ -1,4 +1,4 @@
-"""Ratio of a policy on a set of instances: its ratio, the best possible one, the optimum."""
+"""Competitive ratio of a policy on a set of instances, compared with the optimal one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The best decision for given numbers of jobs, with dual prices: one concave program.
+"""Concave program of one slot: optimal decision for given numbers of jobs, with dual prices.
 
 The primal-dual interior-point method of `interior` (Mehrotra, 1992) solves it; the Lagrangian dual
 bound of its prices (Boyd and Vandenberghe, 2004) proves the value. Decisions are rounded down to

@@ -1,4 +1,4 @@
-"""The concave program as stated in `models`, solved as a conic program.
+"""Conic program: the concave program as stated in `models`.
 
 CVXPY (Diamond and Boyd, 2016) and Clarabel (Goulart and Chen, 2024): the method `conic`, which
 shares nothing with the interior-point method of the package. Gains of the sum over machines are

@@ -1,4 +1,4 @@
-"""The dynamic program over time of an instance: numbers, states, and paths to the end.
+"""Dynamic program over time of an instance: numbers, states, and paths to the end.
 
 Bounded dynamic programming (Morin and Marsten, 1976) over the kernels `states` and `paths`;
 `program` states why it proves a value.

@@ -1,4 +1,4 @@
-"""The definition as a constraint program, solved by CP-SAT.
+"""Constraint programming: the definition as a CP-SAT model.
 
 See Perron et al. (2023). It shares neither code nor solver with the compact program, so that the
 two can check each other. All data are integers: loads in ``resources.Units``, parameter servers

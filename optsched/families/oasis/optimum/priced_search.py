@@ -1,4 +1,4 @@
-"""Prices and schedules of `oasis` that support each other: the parts that methods combine.
+"""Portfolio of `oasis`: dual bounds and primal heuristics in parallel, which exchange results.
 
 The linear relaxation and cutting planes give bounds and guide the primal heuristics: Lagrangian and
 LP-based large neighborhood search (Shaw, 1998; Sadykov et al., 2019), in parallel threads.

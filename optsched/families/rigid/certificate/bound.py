@@ -1,4 +1,4 @@
-"""The Lagrangian dual bound at prices of capacity, in integers: the cheapest start of every job.
+"""Lagrangian dual bound at prices of capacity, in integers: the cheapest start of every job.
 
 At prices >= 0 that are constant between breakpoints, cost plus charge of a job (Geoffrion, 1974)
 is linear in its start between those at which its start or its end meets a breakpoint, at which its

@@ -1,4 +1,4 @@
-"""Schedules: list scheduling, and a large neighborhood search.
+"""Primal heuristics: list scheduling and large neighborhood search.
 
 List scheduling (Graham, 1969) starts, whenever something ends or arrives, what fits, in an order
 of priority; orders come from ratios (Smith, 1956) and from alpha points, the instants at which a

@@ -1,4 +1,4 @@
-"""Shared by the decompositions of branch and price: nodes, and which schedules they permit.
+"""Nodes of branch and price: restrictions on schedules, shared by the decompositions.
 
 A node restricts the pricing subproblems and forbids columns of the restricted master program
 (Barnhart et al., 1998).
