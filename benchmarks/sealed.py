@@ -34,7 +34,7 @@ def measure(cell: Row) -> Row:
         simulate(
             instance,
             cell["policy"],
-            sealed=sealed,
+            sandbox=sealed,
             progress=lambda _done, at=at: at.append(time.perf_counter()),
         )
         times[sealed].append([b - a for a, b in pairwise(at)])
@@ -71,7 +71,7 @@ BENCHMARK = Benchmark(
     question="What does it cost to keep a policy in a process of its own?",
     methods={
         "open": "`simulate(instance, policy)`: from event to event, the median of seven runs",
-        "sealed": "the same with `sealed=True`, in turns with the open runs",
+        "sealed": "the same with `sandbox=True`, in turns with the open runs",
         "more": "the difference: its median, and its mean over all events but the first; the mean "
         "holds the loading of kernels in the policy's process",
     },

@@ -1,4 +1,4 @@
-"""What all of the package builds on: errors, and data that never change."""
+"""Basics of the package: errors, immutable data, deprecated names."""
 
 from __future__ import annotations
 

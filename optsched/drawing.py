@@ -1,4 +1,4 @@
-"""What all pictures share: figures without a window, colours, labels, styles, whole files."""
+"""Drawing: figures without a window, colours, labels, styles, atomic files."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class FoldingLayout(ConstrainedLayoutEngine):
 
 
 def _fit(axis: Axes) -> bool:
-    """Fold labels of a panel, and make room between names at its ticks; return what changed."""
+    """Fold labels of a panel, and space out the names at its ticks; return the changes."""
     panel = axis.get_window_extent()
     folded = [
         _fold(axis.title, panel.width),
@@ -151,7 +151,7 @@ def _crowded(axis: Axes) -> bool:
 
 
 def save(figure: Figure, path: Path, *, below: Sequence[str] = ()) -> Path:
-    """Write ``figure`` as PNG, whole or not at all; lines of text may stand below it.
+    """Write ``figure`` as PNG, whole or not at all; lines of text may follow below it.
 
     On paper, write PDF and SVG without these lines, which belong into the caption.
     """
@@ -292,11 +292,11 @@ def label_at(
 
 
 def legend(figure: Figure, axis: Axes, *, marks: float = 1.0) -> None:
-    """Name the curves of ``axis`` below the figure, in as many columns as there is room for."""
+    """Name the curves of ``axis`` below the figure, in as many columns as fit."""
     named = dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
     inches = 0.55 + max(len(label) for label in named) / CHARACTERS
     columns = max(1, min(len(named), int(figure.get_figwidth() / inches)))
-    if _style.get() == "paper":  # where many entries would leave the panels no room
+    if _style.get() == "paper":  # where many entries would leave no space for the panels
         figure.set_figheight(figure.get_figheight() + LINE * (math.ceil(len(named) / columns) - 1))
     figure.legend(
         [*named.values()], [*named], loc="outside lower center", frameon=False, fontsize=8,

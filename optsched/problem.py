@@ -1,4 +1,4 @@
-"""What a family must offer, and how families and policies are found by name.
+"""Interface of a family, and lookup of families and policies by name.
 
 A family is a :class:`Family` record of functions; the package looks families up in the entry-point
 group ``optsched.families`` and third-party policies in ``optsched.policies``, so that both plug in
@@ -35,6 +35,7 @@ Sense: TypeAlias = Literal["max", "min"]
 Information: TypeAlias = Literal["after", "before", "local"]
 Prior: TypeAlias = Mapping[str, Any]
 
+OLD_METHODS = {"cp-sat": "cpsat"}  # deprecated names of methods
 RELAXATION = "relaxation"  # the method of every family whose answer is a bound: that of the LP
 LP_ROW = "LP relaxation"  # the name of its row in tables of policies
 
@@ -83,13 +84,13 @@ class Violation(Frozen):
 
 
 class Verdict(Frozen):
-    """The judge's answer. ``value`` is the objective of a feasible schedule, else None."""
+    """Result of the feasibility check; ``value`` is the objective if feasible, else None."""
 
     violations: tuple[Violation, ...] = ()
     value: Signed | None
     obeys: bool = Field(
         default=True,
-        description="False: it leaves the model on purpose, and was judged by rules of its own",
+        description="False: it leaves the model on purpose, and was evaluated by its own rules",
     )
     completion: tuple[int | None, ...] = Field(
         default=(),
@@ -192,13 +193,13 @@ class Policy(Protocol):
 
 
 class Recorder(Protocol):
-    """Takes down what a policy decides, and has it judged."""
+    """Records the decisions of a policy, and checks them."""
 
     def take(self, event: Any, decision: Any) -> None:
         """Take the decision on one event."""
 
     def finish(self) -> tuple[Schedule, Verdict]:
-        """Return what was decided, and the judge's verdict on it."""
+        """Return the schedule that was decided, and its verdict."""
 
 
 @dataclass(frozen=True)
@@ -329,7 +330,7 @@ class Family:
     recorded: Callable[[Path, Window, Any], tuple[Schedule | None, Sequence[str]] | None] = field(
         default=lambda _source, _window, _instance: None
     )
-    # what the word `sample` stands for: "source", fields of Window
+    # meaning of the word `sample`: "source", fields of Window
     samples: Mapping[str, Any] = field(default_factory=dict)
     box: Callable[..., ParameterSpace] | None = (
         None  # (preset, **sizes) -> what hunts may try; None: nothing
@@ -370,7 +371,7 @@ class Family:
     playable: Callable[[Any], None] = field(default=lambda _instance: None)  # InputError if not
     # (instance) -> what whoever solves the program must know, such as how its objective is scaled
     program_note: Callable[[Any], Sequence[str]] = lambda _instance: ()
-    recorder: Callable[[Any, Policy], Recorder] | None = None  # None: judged at the end
+    recorder: Callable[[Any, Policy], Recorder] | None = None  # None: checked at the end
     reactive: bool = False  # events depend on decisions: a generator that is sent each of them
     shadow_prices: Callable[[Any, Any], Sequence[Mapping[str, Any]]] = field(
         default=lambda _instance, _certificate: ()
@@ -400,7 +401,7 @@ class Family:
         return bound
 
     def strictly(self, instance: Any, schedule: Any) -> tuple[Schedule, Verdict]:
-        """Return a policy's schedule without what it has not finished, judged by the model."""
+        """Return a policy's schedule without what it has not finished, checked by the model."""
         kept = schedule if self.trim is None else self.trim(instance, schedule)
         return kept, self.verify(instance, kept)
 

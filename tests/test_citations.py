@@ -19,6 +19,10 @@ FOLDERS = (
     "families/*/oracle",
     "families/*/certificate",
 )
+MODULES = (  # elsewhere, those that implement a technique
+    *("declared/advice", "declared/certificate", "declared/conic", "declared/convex"),
+    *("declared/optimum", "declared/policies", "minimax/certificate", "minimax/solve"),
+)
 NAME = r"(?:v[ao]n (?:den )?|de )?[A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?"
 CITATION = re.compile(rf"({NAME}(?: et al\.| and {NAME})?)(?:, | \()(\d{{4}})(?=[);])")
 
@@ -42,6 +46,7 @@ def cited(text: str) -> set[tuple[str, str]]:
 def heads() -> dict[str, str]:
     """Return the docstrings of the modules in these folders, by path."""
     paths = {p for folder in FOLDERS for top in ROOT.glob(folder) for p in top.rglob("*.py")}
+    paths |= {ROOT / f"{name}.py" for name in MODULES}
     return {
         path.relative_to(ROOT).with_suffix("").as_posix(): ast.get_docstring(
             ast.parse(path.read_text("utf-8"))

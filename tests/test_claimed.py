@@ -149,7 +149,7 @@ def test_what_is_left_of_a_command_that_is_killed(made, monkeypatch):
     inst = random_instance(6)
     monkeypatch.setattr(crash_state, "_board", crash_state.CrashState())
     with Journal(inst, folder / "out.json", "compact", known(inst, ())) as journal:
-        journal.tell(report.optimum)
+        journal.record(report.optimum)
         (kept,) = folder.glob(".optsched-*best")
         values_say_so(json.loads(kept.read_text()))
         says_so(crash_state._board.get()["best"])

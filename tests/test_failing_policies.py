@@ -301,7 +301,7 @@ def test_a_limit_in_a_thread_needs_a_process(folder):
         done = executor.submit(simulate, inst, "fifo", decision_limit=1)
         with pytest.raises(InputError, match="only the main thread"):
             done.result()
-        run = executor.submit(simulate, inst, "fifo", decision_limit=60, sealed=True).result()
+        run = executor.submit(simulate, inst, "fifo", decision_limit=60, sandbox=True).result()
     assert run.decision_limit == 60
 
 
@@ -563,7 +563,7 @@ def test_an_error_of_a_sandboxed_policy_is_told_alike(folder, name):
     (folder / "rude.py").write_text(RUDE)
     inst = load_instance(folder / "small.json")
     with pytest.raises(PolicyError) as caught:
-        simulate(inst, f"rude:{name}", sealed=True)
+        simulate(inst, f"rude:{name}", sandbox=True)
     assert FOUND[name] in str(caught.value)
     assert len(str(caught.value)) < 5000
     assert str(caught.value).replace("\n", "").isprintable()

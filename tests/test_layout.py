@@ -1,4 +1,4 @@
-"""The layout that docs/design.md promises: rooms, what they hold, what an import loads."""
+"""The layout that docs/design.md describes: folders, their modules, what an import loads."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def test_verbose_has_all_columns_and_prices(call, folder):
     _, full, _ = call(*args, "-v")
     assert "all policies: guarantee none; information after; sealed no" in brief
     assert "all policies" not in full
-    for heading in ("guarantee", "information", "sealed", "max decision time"):
+    for heading in ("guarantee", "information", "sandbox", "max decision time"):
         assert f"┃ {heading}" in full or f" {heading} ┃" in full
     prices = json.loads((folder / "result.json").read_text())["optimum"]["shadow_prices"]
     assert brief.count("shadow price: ") == 3 < full.count("shadow price: ") == len(prices)

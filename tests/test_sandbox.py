@@ -69,7 +69,7 @@ def program(tmp_path, monkeypatch):
 
 def is_whole(run):
     """Whether the kernel permits all that the sandbox consists of."""
-    return run.seal == "sealed"
+    return run.seal == "sandbox"
 
 
 # --- processes ---
@@ -124,7 +124,7 @@ def test_processes_end_without_namespaces_too(inst, program, tmp_path, end):
     assert not survivors(mark)
     assert done.returncode == (1 if end else 0), done.stderr
     if not end:
-        assert "sealed: partial, without " in done.stdout
+        assert "sandbox: partial, without " in done.stdout
         assert "processes, runs" in done.stdout
 
 
@@ -293,7 +293,7 @@ def test_no_message_reaches_another_run(inst, program, tmp_path, capfd):
         os.utime("program.py")
         for _ in range(2):
             run = simulate(inst, command)
-            assert run.seal == "sealed" or "without" in run.seal
+            assert run.seal == "sandbox" or "without" in run.seal
             found = {*capfd.readouterr().err.split()} - {"WORKS"}
             if is_whole(run):
                 assert not found

@@ -179,15 +179,15 @@ def test_six_cheats_gain_nothing(inst, folder, capsys, monkeypatch):
     unsealed = {*capsys.readouterr().err.split()}  # so the cheats are none that never work
     assert {"collector", "frames", "file", "samples", "environment"} <= unsealed
     assert "keep" not in unsealed
-    run = simulate(inst, "cheats:Cheats", sealed=True)
+    run = simulate(inst, "cheats:Cheats", sandbox=True)
     assert run.sealed
     found = {*capsys.readouterr().err.split()} - {"FOUND"}
     if "files" in run.guards:
         assert not found
-        assert run.seal == "sealed"
+        assert run.seal == "sandbox"
     else:
         assert found <= {"file", "folder", "samples", "signal"}
-        assert run.seal.startswith("sealed: partial, without files")
+        assert run.seal.startswith("sandbox: partial, without files")
 
 
 @linux
@@ -202,7 +202,7 @@ def test_the_cheat_by_memory_works_where_nothing_is_sealed(inst, folder):
 
 def test_late_answers_gain_nothing(inst, folder):
     (folder / "late.py").write_text(LATE)
-    run = simulate(inst, "late:Late", sealed=True)
+    run = simulate(inst, "late:Late", sandbox=True)
     assert not any(run.schedule.jobs)
     assert run.value == 0
 
@@ -211,19 +211,19 @@ def test_late_answers_gain_nothing(inst, folder):
 def test_sealed_policies_decide_the_same(family):
     inst = get_family(family).generate("small", seed=1)
     name = next(iter(get_family(family).policies))
-    here, there = simulate(inst, name), simulate(inst, name, sealed=True)
+    here, there = simulate(inst, name), simulate(inst, name, sandbox=True)
     changes = {"sealed": True, "guards": there.guards}
     changes |= {"seconds": there.seconds, "slowest": there.slowest, "decision_limit": 600}
     assert there == here.model_copy(update=changes)
 
 
 def test_tables_say_who_was_sealed(inst):
-    report = compare(inst, ["fifo"], sealed=True, time_limit=20)
-    assert report.policies[0].seal.startswith("sealed")
+    report = compare(inst, ["fifo"], sandbox=True, time_limit=20)
+    assert report.policies[0].seal.startswith("sandbox")
     assert report.runs[0].sealed
-    assert compare(inst, ["fifo"], time_limit=20).policies[0].seal == "not sealed"
-    assert report.summary()["policies"][0]["seal"].startswith("sealed")
-    assert "sealed" in str(report)
+    assert compare(inst, ["fifo"], time_limit=20).policies[0].seal == "no sandbox"
+    assert report.summary()["policies"][0]["seal"].startswith("sandbox")
+    assert "sandbox" in str(report)
 
 
 def test_a_policy_with_helpers_and_a_package(inst, folder):
@@ -237,7 +237,7 @@ def test_a_policy_with_helpers_and_a_package(inst, folder):
         "import helper\nfrom optsched.families.oasis.policies import Fifo\n\n\n"
         'class Mine(Fifo):\n    name = f"mine {helper.SHARE}"\n'
     )
-    run = simulate(inst, "mine:Mine", sealed=True)
+    run = simulate(inst, "mine:Mine", sandbox=True)
     assert run.policy == "mine 1"
     assert run.value == simulate(inst, "fifo").value
     assert run.guarantee is None
@@ -249,7 +249,7 @@ def test_own_kernels_are_compiled_in_the_sealed_process(inst, folder):
         "@njit(cache=True)\ndef twice(x):\n    return 2 * x\n\n\n"
         'class Compiled(Fifo):\n    name = f"compiled {twice(21)}"\n'
     )
-    assert simulate(inst, "compiled:Compiled", sealed=True).policy == "compiled 42"
+    assert simulate(inst, "compiled:Compiled", sandbox=True).policy == "compiled 42"
 
 
 def test_statistics_are_computed_outside(inst, folder):
@@ -264,7 +264,7 @@ def test_statistics_are_computed_outside(inst, folder):
         '        assert prior["own:longest"] > 0 and prior["jobs"] == 6, prior\n'
         "        super().start(public, prior, streams)\n"
     )
-    run = simulate(inst, "knowing_one:Knows", sealed=True)
+    run = simulate(inst, "knowing_one:Knows", sandbox=True)
     assert run.own == ("own:longest",)
     assert "own:longest" in str(run)
 
@@ -343,18 +343,23 @@ def test_a_program_is_locked_too(inst, program, folder, capsys):
     assert ("closed" in said) == ("files" in run.guards)
 
 
+def test_the_old_name_of_the_argument_warns(inst):
+    with pytest.warns(DeprecationWarning, match=r"simulate\(sealed=\) is deprecated, use sandbox="):
+        assert simulate(inst, "fifo", sealed=True).sealed
+
+
 def test_wrong_names_are_refused(inst, folder):
     with pytest.raises(InputError, match="there is no such program"):
         simulate(inst, "exec:./nothing --here")
     with pytest.raises(InputError, match="unknown policy 'lifo'"):
-        simulate(inst, "lifo", sealed=True)
+        simulate(inst, "lifo", sandbox=True)
     with pytest.raises(InputError, match=r"expected its name \(MODULE:CLASS\), not a Fifo"):
-        simulate(inst, get_family("oasis").policies["fifo"](), sealed=True)
+        simulate(inst, get_family("oasis").policies["fifo"](), sandbox=True)
     with pytest.raises(InputError, match="decision limit 0: expected seconds above 0"):
-        simulate(inst, "fifo", sealed=True, decision_limit=0)
+        simulate(inst, "fifo", sandbox=True, decision_limit=0)
     (folder / "broken.py").write_text("1 / 0\n")
     with pytest.raises(PolicyError, match=r"ZeroDivisionError.*\n.*broken.py, line 1"):
-        simulate(inst, "broken:Policy", sealed=True)
+        simulate(inst, "broken:Policy", sandbox=True)
 
 
 def test_the_example_in_another_language_runs(inst, folder):
@@ -401,7 +406,7 @@ def test_commands_seal(folder, inst, call):
         "run", "small.json", "-p", "mine:Mine", "--sandbox", "--statistics", "stats"
     )
     assert status == 0
-    assert "sealed" in said
+    assert "sandbox" in said
     assert "knows own:horizon" in said
     status, _, complaint = call("run", "small.json", "-p", "fifo", "--statistics", "nothing")
     assert status == 2

@@ -72,7 +72,7 @@ def test_rows_hold_the_final_ratios(small, report, capsys):
     rows = RowPrinter(small, names, Ticker("running the policies"))
     rows.begin()
     for run in report.runs:
-        rows.tell(run)
+        rows.show(run)
     bound, *lines = capsys.readouterr().err.splitlines()
     assert re.match(r"no schedule reaches more than [\d.]+ \(first bound\)", bound)
     assert [line.split()[0] for line in lines] == names
@@ -119,7 +119,7 @@ def test_after_the_search_the_line_says_what_is_computed(small, report):
     progress = Progress(family_of(small), small, gap=0.0, time_limit=0.0)
     ticker.watch(progress)
     assert "the limit is reached" in ticker.line()
-    RowPrinter(small, [], ticker).tell(report.optimum)
+    RowPrinter(small, [], ticker).show(report.optimum)
     assert ticker.line().startswith("computing the ratios (0 s; ")
 
 

@@ -83,7 +83,7 @@ class Choice(Schedule):
 
 
 def verify(inst: Intervals, schedule: Choice, *, unfinished: bool = False) -> Verdict:  # noqa: ARG001
-    """Judge a schedule: nothing that is accepted can be left unfinished here."""
+    """Check a schedule: nothing that is accepted can be left unfinished here."""
     if len(schedule.accepted) != len(inst.intervals):
         raise InputError(
             f"the schedule has {len(schedule.accepted)} entries, expected {len(inst.intervals)}"
@@ -125,7 +125,7 @@ def check(inst: Intervals, prices: Prices) -> float:
 def linear_program(inst: Intervals, progress: Any, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Solve the linear program: its matrix is an interval matrix, so its vertices are integral.
 
-    Both are checked: the schedule by the judge, the prices by the checker.
+    Both are checked: the schedule by the feasibility check, the prices by the checker.
     """
     if not inst.intervals:
         progress.incumbent(0.0, Choice(accepted=()))

@@ -1,4 +1,4 @@
-"""What a hunt has seen, on disk: so that it goes on where it was ended, even by a kill."""
+"""Checkpoint of a worst-case search: evaluated instances on disk, to resume after any end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an instance is worth to a hunt: a policy's run compared with the best schedule found."""
+"""Fitness of an instance: a policy's run compared with the best schedule found."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Terms(Frozen):
     policy_sha256: str | None = Field(default=None, description="of the file of an own policy")
     sealed: bool = False
     decision_limit: float | None = Field(
-        default=None, gt=0, description="seconds for each decision; else 600 where sealed"
+        default=None, gt=0, description="seconds for each decision; in a sandbox by default 600"
     )
     share: float = Field(
         default=SHARE,
@@ -49,9 +49,9 @@ class Terms(Frozen):
     effort: float = Field(default=EFFORT, ge=0, description="of the search for a schedule, units")
 
     @model_validator(mode="after")
-    def _is_made_as_said(self) -> Self:
+    def _is_consistent(self) -> Self:
         if (self.sealed or self.policy.startswith("exec:")) and self.parameters:
-            raise ValueError(f"{self.policy} is sealed, and made without parameters; expected none")
+            raise ValueError(f"{self.policy} runs in a sandbox, without parameters; expected none")
         return self
 
     @property
@@ -126,7 +126,7 @@ class Evaluator:
         except PolicyError as err:
             return Evaluation(low=1.0, share=0.0, earned=0.0, failed=str(err))
         method = "search" if "search" in self.family.methods else "auto"
-        # only the schedule counts, and that is judged
+        # only the schedule counts, and that is checked
         limits = {"work_limit": self.terms.effort, "gap": NEARLY, "check": Level.CLAIMED}
         self.last = self.compared(instance, run, method=method, **limits)
         return self.last.found

@@ -1,4 +1,4 @@
-"""Shrinking: what does not matter is left out, until every job does."""
+"""Reduction of the worst instance: jobs that do not matter are removed, one by one."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from optsched.numbers.parameter_space import Data, ParameterSpace, copied
 from optsched.problem import PolicyError
 from optsched.process import interrupts
 
-LOSS = 0.01  # of the ratio, that a job must be worth to stay
+LOSS = 0.01  # of the ratio, that a job must contribute to stay
 EFFORT = 1000.0  # of the search for each optimum
 
 
 def shrink(
-    judge: Evaluator,
+    evaluator: Evaluator,
     box: ParameterSpace,
     worst: WorstInstance,
     callback: Callable[[str], None] | None = None,
@@ -30,17 +30,17 @@ def shrink(
     """
     if box.make is not None:  # what a generator draws has no jobs that could be left out
         return worst
-    best = _look(judge, box, worst.instance.model_dump(mode="json")) or worst
+    best = _look(evaluator, box, worst.instance.model_dump(mode="json")) or worst
     while interrupts.received() is None:
         data = best.instance.model_dump(mode="json")
         if callback is not None:
             jobs = len(data[box.jobs.name])
             callback(f"shrinking {jobs} {box.jobs.name}, ratio at least {best.found.low:.4g}")
-        looked = [_look(judge, box, smaller) for smaller in lighter(box, data)]
+        looked = [_look(evaluator, box, smaller) for smaller in lighter(box, data)]
         excess = next((t for t in looked if t is not None and t.excess), None)
         if excess is not None:
             return excess
-        made = [t for t in looked if t is not None and t.found.admitted(judge.terms)]
+        made = [t for t in looked if t is not None and t.found.admitted(evaluator.terms)]
         found = max(made, key=lambda t: t.found.low, default=None)
         ended = interrupts.received() is not None
         if ended or found is None or found.found.low < (1 - LOSS) * best.found.low:
@@ -67,14 +67,14 @@ def lighter(box: ParameterSpace, data: Data) -> Iterator[Data]:
                 yield smaller
 
 
-def _look(judge: Evaluator, box: ParameterSpace, data: Data) -> WorstInstance | None:
+def _look(evaluator: Evaluator, box: ParameterSpace, data: Data) -> WorstInstance | None:
     """Return what an instance is, its optimum looked for with more effort than in the search."""
     settled = box.settle(data)
     if settled is None:
         return None
     try:
-        instance = judge.family.instance.model_validate(settled)
-        run = judge.terms.contender.play(instance, 0, code=True)
+        instance = evaluator.family.instance.model_validate(settled)
+        run = evaluator.terms.contender.play(instance, 0, code=True)
     except (ValidationError, PolicyError, KeyboardInterrupt):
         return None
-    return judge.compared(instance, run, work_limit=EFFORT)
+    return evaluator.compared(instance, run, work_limit=EFFORT)

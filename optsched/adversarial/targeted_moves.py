@@ -21,7 +21,7 @@ def harm(found: Evaluation, jobs: int) -> list[float] | None:
 
 
 def advance_job(hand: MoveContext, data: Data, found: Evaluation) -> Data | None:
-    """Let jobs that the policy harms be worth more, and others less."""
+    """Increase the value of jobs that the policy harms, and reduce that of others."""
     part = hand.box.jobs
     entries = data[part.name]
     late = harm(found, len(entries))
@@ -77,7 +77,7 @@ def hurt_losers(hand: MoveContext, data: Data, found: Evaluation) -> Data | None
 
 
 def add_filler_job(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
-    """Put in a job that is worth next to nothing: a policy that starves has something to earn."""
+    """Insert a job of negligible value: a policy that earns nothing has something to earn."""
     part = hand.box.jobs
     if part.value is None:
         return None

@@ -186,7 +186,7 @@ class _Hunting:
         report_progress: Callable[[str], None],
     ) -> None:
         self.box, self.report_progress = box, report_progress
-        self.judge, self.checkpoint = Evaluator(family, checkpoint.terms), checkpoint
+        self.evaluator, self.checkpoint = Evaluator(family, checkpoint.terms), checkpoint
         self.best: WorstInstance | None = None
         self.done = self.when = 0
         self._low = -math.inf  # of the worst instance
@@ -195,9 +195,9 @@ class _Hunting:
 
     def _evaluate(self, instance: Instance, _data: object) -> Evaluation:
         """Return an evaluation that is known, or make it."""
-        self._evaluated, self.judge.last = instance, None
+        self._evaluated, self.evaluator.last = instance, None
         key = instance.digest()[:KEY]
-        found = self.checkpoint.rows.get(key) or self.judge(instance)
+        found = self.checkpoint.rows.get(key) or self.evaluator(instance)
         interrupts.raise_if_interrupted()  # what a signal has cut short does not count
         self.checkpoint.add({key: found})
         return found
@@ -211,11 +211,11 @@ class _Hunting:
             A ratio exceeds what theory guarantees for its instance.
         """
         search = EvolutionarySearch(
-            self.judge.family, self.box, self.checkpoint.terms, seed, self._evaluate
+            self.evaluator.family, self.box, self.checkpoint.terms, seed, self._evaluate
         )
         for _ in islice(search.steps(), evaluations):
             self.done += 1
-            last, better = self.judge.last, search.best
+            last, better = self.evaluator.last, search.best
             if last is not None and last.excess:
                 self.best = last
                 raise TheoremError(last.excess)
@@ -232,8 +232,8 @@ class _Hunting:
         shared: dict[str, Any] = {"terms": terms, "evaluations": self.done, "failed": len(failed)}
         shared |= {"complaint": failed[0] if failed else "", "when": self.when}
         if self.best is None and self._worst is not None:  # its schedules are not known any more
-            self.judge(self._worst)
-            self.best = self.judge.last
+            self.evaluator(self._worst)
+            self.best = self.evaluator.last
         best = self.best
         if best is None:
             return WorstCase(**shared, ended=interrupts.received() is not None, worst=None)
@@ -243,7 +243,7 @@ class _Hunting:
         report = None
         with suppress(KeyboardInterrupt):
             interrupts.raise_if_interrupted()
-            best = shrink(self.judge, self.box, best, self.report_progress)
+            best = shrink(self.evaluator, self.box, best, self.report_progress)
             self.report_progress("looking for the optimum of the worst instance")
             if target is not None:
                 best.save(target)
@@ -251,7 +251,7 @@ class _Hunting:
                 raise TheoremError(best.excess)
             chosen: str | Policy = terms.policy
             if terms.parameters:
-                chosen = get_policy(self.judge.family, terms.policy, **terms.parameters)
+                chosen = get_policy(self.evaluator.family, terms.policy, **terms.parameters)
             report = compare(
                 best.instance,
                 [chosen],

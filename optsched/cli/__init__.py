@@ -1,1 +1,1 @@
-"""The command line: how it begins and ends, what commands take, and what they print."""
+"""The command line: start and end, commands, options, output."""

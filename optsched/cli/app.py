@@ -53,8 +53,8 @@ REFUSALS = FULL_OR_CLOSED | {errno.EROFS}
 app = typer.Typer(
     name="optsched",
     help="Measure the gap between online schedulers and the offline optimum.\n\n"
-    "INPUT is an instance file (.json), a job trace (.csv, .swf, also .gz), or `sample`, the "
-    "trace that comes with the package.\n\n"
+    "INPUT is an instance or a result (.json), a job trace (.csv, .swf, also .gz), `sample` (the "
+    "trace that comes with the package), or a problem declared in Python (FILE.py:NAME).\n\n"
     "Start with:  optsched ratio sample",
     no_args_is_help=True,
     add_completion=False,
@@ -89,7 +89,7 @@ def _options(
         ),
     ] = False,
 ) -> None:
-    """Take what stands before the name of a command."""
+    """Read the options before the name of a command."""
 
 
 @cache
@@ -128,7 +128,7 @@ def main(args: Sequence[str] | None = None) -> None:
         if err.errno not in REFUSALS:
             _end_by_defect(err)
         _print_no_more()
-        if err.errno != errno.EPIPE:  # who closes a pipe wants no more words
+        if err.errno != errno.EPIPE:  # a closed pipe needs no message
             notify(f"{err.filename or 'output'}: cannot be written: {err.strerror}")
         sys.exit(1)
     except Exception as err:

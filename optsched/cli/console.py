@@ -1,4 +1,4 @@
-"""What the command line shows on stdout: sentences and tables."""
+"""Output of the command line on stdout: sentences and tables."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from optsched.process import messages
 if TYPE_CHECKING:
     from optsched.core import Judged, Optimum, RatioReport  # statistics take a second to import
 
-LEFT = ("policy", "information", "sealed")  # columns of words
+LEFT = ("policy", "information", "sandbox")  # columns of words
 SAME = (
     "guarantee",
     "information",
     "preempts",
-    "sealed",
+    "sandbox",
     "decision limit",
 )  # a sentence if all are the same
-SEALED = {"sealed": "yes", "not sealed": "no"}
+SANDBOX = {"sandbox": "yes", "no sandbox": "no"}
 LONGEST = 40  # cells of a policy's name in one line
 TO_LP = "ratio to LP"
 PRICES = 3  # shadow prices that are shown
@@ -49,7 +49,7 @@ def facts_table(title: str, facts: Mapping[str, Any]) -> Table:
 
 
 def show_optimum(console: Console, optimum: Optimum) -> None:
-    """Print the optimum in a sentence, and what one more unit would be worth."""
+    """Print the optimum in a sentence, and the shadow prices."""
     console.print(str(optimum), markup=False)
     for price in islice(optimum.shadow_prices, None if messages.verbose else PRICES):
         console.print(f"  shadow price: {messages.text_of(price)}", markup=False)
@@ -91,7 +91,7 @@ def show_ratios(console: Console, report: RatioReport) -> None:
 
 
 def _same(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return the cells that are worth no column, since they are the same in every row."""
+    """Return the cells that need no column, since they are the same in every row."""
     policies = [row for row in rows if row["policy"] != LP_ROW]
     first = policies[0] if policies else {}
     return {n: first[n] for n in SAME if n in first and all(r[n] == first[n] for r in policies)}
@@ -101,7 +101,7 @@ def tables(rows: Sequence[Mapping[str, str]], console: Console) -> list[Table]:
     """Return the rows as a table, or where the console is too narrow as several.
 
     Each begins with the first column. Names and numbers are never cut: a long name is folded, and
-    so are headings where there is no room.
+    so are headings that do not fit.
     """
     if not rows:
         return []
@@ -149,10 +149,10 @@ def _legend(report: RatioReport) -> str:
         )
     if any(name != RELAXATION for name in report.references):
         parts.append("regret: how much more a reference reaches.")
-    parts.append("information: what a policy knew when it decided.")
+    parts.append("information: known to the policy when it decided.")
     if any(row.own for row in report.policies):
         parts.append("own:...: it also knew a statistic from outside.")
-    parts.append("sealed: run in a process that received events and nothing else.")
+    parts.append("sandbox: run in a process that received events and nothing else.")
     if not all(row.obeys for row in report.policies):
         parts.append("*: leaves the model, so its ratio may be below 1.")
     return " ".join(parts)
@@ -178,6 +178,6 @@ def _cells(row: Judged, report: RatioReport) -> dict[str, str]:
         "total decision time": "-" if row.seconds is None else f"{row.seconds:.3f} s",
         "max decision time": "-" if row.slowest is None else f"{row.slowest * 1000:.1f} ms",
         "information": ", ".join([row.information, *row.own]),
-        "sealed": SEALED.get(row.seal, row.seal.removeprefix("sealed: ")),
+        "sandbox": SANDBOX.get(row.seal, row.seal.removeprefix("sandbox: ")),
     }
     return cells | ({"decision limit": limit} if limited else {})

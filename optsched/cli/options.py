@@ -25,7 +25,9 @@ MOST_SLOTS = 1_000_000
 Source = Annotated[
     Path,
     typer.Argument(
-        metavar="INPUT", help="Instance file, job trace, problem (FILE.py:NAME), or `sample`."
+        metavar="INPUT",
+        help="Instance or result (.json), job trace (.csv, .swf), `sample`, or declared problem "
+        "(FILE.py:NAME).",
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
@@ -40,7 +42,8 @@ MORE = {  # what --verbose adds, by module of the command
 }
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result here.")]
-FAMILY_HELP = f"Family of the instance: {', '.join(family_names())}."
+FAMILY_HELP = f"Problem family ({', '.join(family_names())})"
+FAMILY_OR_PROBLEM = f"{FAMILY_HELP}, or declared problem (FILE.py:NAME)."
 Pictures = Annotated[Path | None, typer.Option("--plot", help="Directory for plots.")]
 Style = Annotated[
     Literal["screen", "paper"],
@@ -50,20 +53,26 @@ TimeLimit = Annotated[
     float | None,
     typer.Option(
         min=0,
-        help="Seconds of search; the incumbent is returned. JIT compilation is not counted.",
+        help="Time limit of the search (s), without JIT compilation.",
         show_default="60; none with --work-limit",
     ),
 ]
+WORK_LIMIT = (
+    "in work units. One unit is a fixed amount of computation, about 1 ms on one core, so the "
+    "result is the same on every machine"
+)
 WorkLimit = Annotated[
-    float | None,
+    float | None, typer.Option(min=0, help=f"Limit of the search {WORK_LIMIT}; uses one thread.")
+]
+Gap = Annotated[
+    float, typer.Option(min=0, help="Stop at this relative gap between value and bound.")
+]
+Threads = Annotated[
+    int,
     typer.Option(
-        min=0,
-        help="Work units: one unit is about 1 ms on one core; reproducible on any machine; one "
-        "thread.",
+        min=1, max=256, help="Threads of the search and its solvers; 1 with --work-limit."
     ),
 ]
-Gap = Annotated[float, typer.Option(min=0, help="Stop at this relative gap.")]
-Threads = Annotated[int, typer.Option(min=1, max=256, help="Threads of the solvers.")]
 Method = Annotated[
     str, typer.Option("--method", "-m", help="Solution method; see `optsched info`.")
 ]
@@ -71,11 +80,15 @@ StartFrom = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Warm start from a schedule, run or result; a result also contributes its bound.",
+        help="Warm start: the file of a schedule, run or result. The bound of a result is used "
+        "as well.",
     ),
 ]
 
-POLICY_HELP = "A name, MODULE:CLASS, FILE.py:NAME, or exec:COMMAND."
+POLICY_HELP = (
+    "Name of a policy (see `optsched info`), Python class (MODULE:CLASS, FILE.py:NAME), or program "
+    "(exec:COMMAND)."
+)
 Sandboxed = Annotated[
     bool,
     typer.Option(
@@ -108,13 +121,14 @@ WINDOW = {
     "machines": Annotated[
         Path | None,
         _window(
-            "Machine list (CSV). oasis, dmlrs, rigid: exactly these machines and real times, "
-            "unless --load is given; otherwise only the proportions of machine types are used."
+            "Machine list (CSV). oasis, dmlrs, rigid: the cluster has exactly these machines, and "
+            "times are those of the trace; other families, and all with --load, take only the "
+            "proportions of machine types."
         ),
     ],
     "profile": Annotated[
         list[Path] | None,
-        _window("Additional measurements, e.g. throughput per model; may be repeated."),
+        _window("Further measurements, e.g. throughput per model (CSV); may be repeated."),
     ],
     "jobs": Annotated[
         int | None,
@@ -141,33 +155,38 @@ WINDOW = {
     "start": Annotated[
         str | None,
         _window(
-            "Where the window begins: 0 (default), 30d, a date, #500 (a job), or 3/20 (third of "
-            "twenty parts)."
+            "Start of the window: a time since the first arrival (0, the default; 30d), a date, "
+            "#500 (a job), or 3/20 (third of twenty parts)."
         ),
     ],
     "load": Annotated[
         float | None,
         _window(
-            "Offered load. Times are scaled to the horizon, and the number of machines to this "
-            "load (default without --machines: 2; completion 1, bipartite 3)."
+            "Offered load: demand over capacity. Arrivals are scaled to the horizon, and the "
+            "number of machines to this load (default without --machines: 2; completion 1, "
+            "bipartite 3)."
         ),
     ],
     "min_tasks": Annotated[
         int | None, _window("Only jobs with at least this many tasks.", min=1, max=MOST)
     ],
-    "shapes": Annotated[Path | None, _window("Sample missing task demands from this job list.")],
+    "shapes": Annotated[
+        Path | None, _window("Job list (CSV) from which missing task demands are sampled.")
+    ],
     "draw_seed": Annotated[
         int | None, _window("Seed for attributes missing from the trace.", min=0)
     ],
     "as_is": Annotated[
         bool | None,
-        _window("Real times and exactly the listed machines, as without --load.", "--no-scaling"),
+        _window(
+            "Do not scale: the times of the trace, exactly the listed machines.", "--no-scaling"
+        ),
     ],
 }
 """Without them the family's own settings: most take 100 jobs, 100 slots and load 2."""
 
 
-def talks(command: Callable[..., None]) -> Callable[..., None]:
+def with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that state how much it prints."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     own = [p.replace(kind=keyword) for p in inspect.signature(command).parameters.values()]
@@ -199,7 +218,7 @@ OWN = ("source", "window", "instance", "preset")  # what INPUT becomes
 
 
 def takes_input(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command INPUT, the options of a trace, and those of :func:`talks`.
+    """Give a command INPUT, the options of a trace, and those of :func:`with_verbosity`.
 
     The seed of a problem is the command's own, if it has one. The command is called with
     ``instance``, and if it requests them with the path as ``source``, the ``preset``, and
@@ -212,7 +231,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
     family = inspect.Parameter(
         "family",
         keyword,
-        annotation=Annotated[str, _window(FAMILY_HELP)],
+        annotation=Annotated[str, _window(f"{FAMILY_HELP} of the instance that is made.")],
         default=FAMILY.get(command.__name__, "oasis"),
     )
     preset = inspect.Parameter(
@@ -221,7 +240,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         annotation=Annotated[
             str | None,
             typer.Option(
-                help="Preset to draw the instance from (default: the first).",
+                help="Preset from which the instance is drawn (default: the first).",
                 rich_help_panel="If INPUT is a declared problem",
             ),
         ],
@@ -243,7 +262,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         if given.get("output") is not None:
             writable(given["output"])  # or else nobody need begin
         text = {name: given.pop(name) for name in WINDOW}
-        if given.get("windows") is not None:  # the first one stands for all
+        if given.get("windows") is not None:  # facts are those of the first one
             for name in ("start", "draw_seed"):
                 if text[name] is not None:
                     raise InputError(
@@ -259,7 +278,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
             instance = open_input(source, family, window, preset, given.get("seed", 0))
         command(instance=instance, **given)
 
-    return talks(_with_options(wrapper, [source, *own, *options]))
+    return with_verbosity(_with_options(wrapper, [source, *own, *options]))
 
 
 def load_statistics(modules: Sequence[str] | None) -> None:

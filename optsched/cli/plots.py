@@ -1,4 +1,4 @@
-"""Pictures of comparisons: ratios, convergence, and what the family draws of its schedules.
+"""Figures of comparisons: ratios, convergence, schedules.
 
 Everything draws on figures of its own (no window is opened); `optsched.drawing` writes the files.
 """
@@ -154,7 +154,7 @@ def _bar(axis: Axes, y: int, ratio: Ratio, extent: AxisScale) -> None:
 
 
 def ratio_text(ratio: Ratio) -> str:
-    """Return what stands next to a bar."""
+    """Return the label of a bar."""
     low, high = (
         "?" if end is None else "infinite" if math.isinf(end) else f"{end:.4g}"
         for end in (ratio.low, ratio.high)

@@ -1,4 +1,4 @@
-"""What a command prints while it works: rows as they come, and a line that states what goes on."""
+"""Progress of a command: rows of finished policies, and a status line."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RowPrinter:
                 self._ticker.print(f"no schedule reaches {side} than {bound:.6g} (first bound)")
         self._next()
 
-    def tell(self, found: Run | Failed | Optimum) -> None:
+    def show(self, found: Run | Failed | Optimum) -> None:
         """Print the row of a policy; after the last one the optimum is looked for."""
         if isinstance(found, Optimum):
             kinds = self._family.references

@@ -156,10 +156,10 @@ def _kept(word: dict[str, Any]) -> str:
 
 
 def _end_sealed(word: dict[str, Any]) -> None:
-    """End a sealed policy, which is no member of the worker's group, and remove its folder."""
+    """End a sandbox, which is not in the worker's process group, and remove its folder."""
     if "sealed" in word:
         with suppress(ProcessLookupError):
-            # on Linux this is who watches over it, and ends all that it has started
+            # on Linux this is its supervisor, which ends all that it has started
             linux = sys.platform.startswith("linux")
             os.killpg(word["sealed"], signal.SIGTERM if linux else signal.SIGKILL)
         remove(word["home"])

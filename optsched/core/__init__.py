@@ -1,4 +1,4 @@
-"""Solve, simulate, compare: what the package does with an instance of any family."""
+"""Solve, simulate, compare: the operations on an instance of any family."""
 
 from optsched.base import renamed_names
 from optsched.core.inputs import is_instance, load_trace, open_input, recorded

@@ -1,4 +1,4 @@
-"""A line that states what goes on while something takes long."""
+"""Status line of a long operation."""
 
 from __future__ import annotations
 

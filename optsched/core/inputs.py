@@ -36,7 +36,7 @@ def open_input(
 ) -> Instance:
     """Return the instance in the file ``source``, or made of the trace ``source``.
 
-    Of a problem, ``FILE.py:NAME``, the instance is drawn that a preset and a seed stand for.
+    Of a problem, ``FILE.py:NAME``, the instance is drawn from a preset and a seed.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def recorded(source: Path, window: Window, instance: Instance) -> dict[str, Sche
 
 
 def meant(source: Path, family: Family, window: Window) -> tuple[Path, Window]:
-    """Return the trace that ``source`` names, and its window: `sample` stands for files."""
+    """Return the trace that ``source`` names, and its window: `sample` is replaced by its files."""
     if str(source) != SAMPLE or source.exists():
         return source, window
     if not family.samples:

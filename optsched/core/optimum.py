@@ -20,6 +20,7 @@ from optsched.engine.progress import HistoryPoint, Progress
 from optsched.numbers.arrays import Ints
 from optsched.numbers.json_float import Extended
 from optsched.problem import (
+    OLD_METHODS,
     RELAXATION,
     Frozen,
     Implementation,
@@ -34,6 +35,7 @@ from optsched.problem import (
 )
 from optsched.process import blas, interrupts
 from optsched.process.background import supervised
+from optsched.process.messages import notify
 
 TIME_LIMIT = 60.0  # seconds of a search, where nothing else is requested
 
@@ -46,7 +48,7 @@ class Optimum(Frozen):
     instance_sha256: str
     method: str
     status: Status
-    value: float | None = Field(description="of the schedule, as the judge computes it")
+    value: float | None = Field(description="of the schedule, as the feasibility check computes it")
     bound: float | None = Field(
         description="no schedule is better, as far as `bound_level` goes: the tightest one known"
     )
@@ -76,7 +78,7 @@ class Optimum(Frozen):
     )
     history: tuple[HistoryPoint, ...] = ()
     shadow_prices: tuple[dict[str, Any], ...] = Field(
-        default=(), description="what one more unit would be worth"
+        default=(), description="value of one more unit of capacity"
     )
     defects: tuple[str, ...] = Field(
         default=(),
@@ -221,7 +223,7 @@ def solve(  # noqa: PLR0913 - one option each
         ``certified`` (default) re-evaluates the certificate in exact arithmetic, as
         ``cross-checked`` does where there is one.
     start : Schedule, Optimum or sequence
-        What is known: schedules, and optima with their certificates. All is judged again; the
+        What is known: schedules, and optima with their certificates. All is checked again; the
         search begins with the best schedule and the best bound, and looks for what is better.
     watch : callable, optional
         Called with the :class:`optsched.engine.progress.Progress` whenever something changes.
@@ -245,6 +247,9 @@ def solve(  # noqa: PLR0913 - one option each
         A schedule beats a certified bound: a defect of this package.
     """
     family = family_of(instance)
+    if method in OLD_METHODS:
+        notify(f"warning: method {method} is deprecated, use {OLD_METHODS[method]}")
+        method = OLD_METHODS[method]
     if method not in family.methods:
         raise InputError(f"unknown method {method!r}, expected one of: {', '.join(family.methods)}")
     try:
@@ -261,7 +266,7 @@ def solve(  # noqa: PLR0913 - one option each
             "expected limits >= 0 and at least one thread"
         )
     if work_limit is not None:
-        threads = 1  # who of several comes first depends on the load
+        threads = 1  # the order of several threads depends on the load
     ticker = Ticker(f"solving {family.name}", watch) if display else None
     watch = watch if ticker is None else ticker.watch
     progress = Progress(
@@ -316,7 +321,7 @@ def relax(instance: Instance, *, time_limit: float | None = None, threads: int =
 
 
 def known(instance: Instance, start: Start | Sequence[Start]) -> Known:
-    """Judge known schedules and bounds of an instance.
+    """Check known schedules and bounds of an instance.
 
     Raises
     ------
@@ -330,7 +335,7 @@ def known(instance: Instance, start: Start | Sequence[Start]) -> Known:
     for part in parts:
         interrupts.leave_if_abandoned()
         if isinstance(part, Optimum | Known) and part.instance_sha256 != digest:
-            raise InputError(f"what to start from belongs to another instance, expected {digest}")
+            raise InputError(f"the warm start is for another instance, expected {digest}")
         if isinstance(part, Optimum):
             mine = () if part.schedule is None else (part.schedule,)
             proofs = () if part.certificate is None else (part.certificate,)

@@ -43,7 +43,7 @@ def _against(reference: str) -> Against:
         raise InputError(f"unknown reference {reference!r}, expected one of: {known}") from err
 
 
-@renamed_arguments(effort="work_limit", tell="callback")
+@renamed_arguments(effort="work_limit", tell="callback", sealed="sandbox")
 @interrupts.remembered()
 def compare(
     instance: Instance,
@@ -54,7 +54,7 @@ def compare(
     schedule: Schedule | Mapping[str, Schedule] | None = None,
     reference: Against | str = Against.OPTIMUM,
     seed: int = 0,
-    sealed: bool = False,
+    sandbox: bool = False,
     decision_limit: float | None = None,
     callback: Callable[[Run | Failed | Optimum], None] | None = None,
     **search: Unpack[SolveOptions],
@@ -71,16 +71,16 @@ def compare(
     references : mapping, optional
         The intervals of the family's further references, by name; the others are looked for.
     schedule : Schedule or mapping, optional
-        From outside; judged next to the policies as "schedule", or under the names of the mapping,
+        From outside; checked next to the policies as "schedule", or under the names of the mapping,
         by the rules of the model. A job that it leaves unfinished earns nothing, where the model
         allows that.
     reference : {"optimum", "relaxation", "both"}
         What policies are compared with: "both" adds the value of the relaxation (see
         :func:`optsched.relax`) and the integrality gap; "relaxation" does not look for an optimum,
-        and the best policy stands in for it.
+        and the best policy replaces it.
     seed : int
         Of the policies and of the search.
-    sealed : bool
+    sandbox : bool
         Run every policy in a process of its own, as in :func:`optsched.simulate`.
     decision_limit : float, optional
         Seconds for each decision, as in :func:`optsched.simulate`.
@@ -122,7 +122,7 @@ def compare(
     start = known(instance, search.pop("start", ()))
     if optimum is not None and (start.schedules or start.bounds):
         raise InputError("the optimum is known, expected nothing to start a search from")
-    checked_limit(decision_limit, sealed=sealed)
+    checked_limit(decision_limit, sandbox=sandbox)
     given = {"schedule": schedule} if isinstance(schedule, Schedule) else schedule or {}
     must_name_rows(family, given)
     outside = [
@@ -139,7 +139,7 @@ def compare(
     try:
         for place, policy in order:
             try:
-                how: dict[str, Any] = {"sealed": sealed, "decision_limit": decision_limit}
+                how: dict[str, Any] = {"sandbox": sandbox, "decision_limit": decision_limit}
                 run = simulate(instance, policy, seed=seed, **how)
                 if folded(run.policy) in taken:
                     raise PolicyError(

@@ -1,4 +1,4 @@
-"""What a comparison states: a row per policy with its ratio, facts of the instance.
+"""Result of a comparison: a row per policy with its ratio, facts of the instance.
 
 The optimum is known as an interval: a schedule reaches one end, a bound closes the other. So a
 ratio is an interval too; its low end rests on a schedule, its high end on the bound.
@@ -171,7 +171,7 @@ class Judged(Frozen):
     information: str = Field(description="what it knew when it decided; 'unknown' from outside")
     own: tuple[str, ...] = Field(default=(), description="statistics from outside that it knew")
     seal: str = Field(
-        default="unknown", description="whether it was kept from everything else: 'sealed', ..."
+        default="unknown", description="whether it ran in a sandbox: 'sandbox', 'no sandbox', ..."
     )
     decision_limit: float | None = Field(
         default=None, description="seconds that each decision was allowed; None: no limit"
@@ -295,7 +295,7 @@ class RatioReport(Frozen):
                 "decision_limit": row.decision_limit,
             }
             numbers = {n: math.nan if x is None else x for n, x in cells.items()}
-            words = {"information": ", ".join([row.information, *row.own]), "sealed": row.seal}
+            words = {"information": ", ".join([row.information, *row.own]), "sandbox": row.seal}
             rows.append(numbers | words)
         return DataFrame(rows)
 
@@ -326,9 +326,9 @@ class RatioReport(Frozen):
         """The integrality gap, as in a table; 1 states that the relaxation loses nothing."""
         assert self.integrality_gap is not None
         low, high = self.integrality_gap
-        said = f"{low:.6g}" if high <= low * (1 + CLOSED) else f"{low:.6g} .. {high:.6g}"
+        text = f"{low:.6g}" if high <= low * (1 + CLOSED) else f"{low:.6g} .. {high:.6g}"
         level = self.references[RELAXATION].bound_level
-        return said if level is Level.CERTIFIED else f"{said} ({level})"
+        return text if level is Level.CERTIFIED else f"{text} ({level})"
 
     def summary(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints."""
@@ -350,7 +350,7 @@ class RatioReport(Frozen):
 
 @dataclass(frozen=True)
 class JudgedSchedule:
-    """A schedule that the strict judge accepts, and whose it is."""
+    """A schedule that the strict feasibility check accepts, and whose it is."""
 
     name: str
     schedule: Schedule
@@ -359,7 +359,7 @@ class JudgedSchedule:
     @property
     def value(self) -> float:
         """What it reaches."""
-        assert self.verdict.value is not None  # the judge has accepted it
+        assert self.verdict.value is not None  # the feasibility check has accepted it
         return self.verdict.value
 
 
@@ -524,7 +524,7 @@ class RatioScale:
         )
 
     def judged_outside(self, name: str, verdict: Verdict) -> Judged:
-        """Return the row of a schedule from outside, which the judge has accepted."""
+        """Return the row of a schedule from outside, which the feasibility check has accepted."""
         assert verdict.value is not None  # the caller has seen to it
         return Judged(
             name=name,

@@ -2,7 +2,7 @@
 
 The instance is taken down as text before the policy is made. Copies are read from it: one from
 which the policy is shown its events, one that is looked at for what it knows beforehand, and one
-that records and judges. So nothing that a policy is shown is what its judge computes with.
+that records and checks. So a policy never has the objects with which it is evaluated.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
+from optsched.base import renamed_arguments
 from optsched.numbers.json_float import Signed
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import checked_prior, compute, own
@@ -40,7 +41,7 @@ from optsched.process.limit import checked_limit, limited
 from optsched.sandbox.process import SEAL, SealedPolicy, is_program
 
 FUTURE = "future"  # what a policy with foresight knows beforehand
-MOST = 3  # broken equations that are told of a policy
+MOST = 3  # violated equations that are reported for a policy
 
 
 class Run(Frozen):
@@ -52,9 +53,9 @@ class Run(Frozen):
     information: Information = Field(description="what the policy knew when it decided")
     seed: int
     schedule: SerializeAsAny[Schedule]
-    value: Signed = Field(description="objective, as the judge computes it")
+    value: Signed = Field(description="objective, as the feasibility check computes it")
     obeys: bool = Field(
-        default=True, description="it keeps to the model; else it was judged by rules of its own"
+        default=True, description="it keeps to the model; else it was evaluated by its own rules"
     )
     completion: tuple[int | None, ...] = Field(
         default=(), description="completion slot of each job; empty where no jobs complete"
@@ -65,7 +66,7 @@ class Run(Frozen):
     )
     sealed: bool = Field(default=False, description="it ran in a process of its own")
     guards: tuple[str, ...] = Field(
-        default=(), description="what the sealed process was kept from: files, memory, ..."
+        default=(), description="guards of the sandbox: files, memory, ..."
     )
     decision_limit: float | None = Field(
         default=None, description="seconds that each decision was allowed; None: no limit"
@@ -128,15 +129,15 @@ class Run(Frozen):
 
     @property
     def seal(self) -> str:
-        """Whether it was sealed, in words; what it was not kept from is reported."""
+        """Whether it ran in a sandbox, in words, with the guards that were missing."""
         missing = [guard for guard in SEAL if guard not in self.guards]
         if not self.sealed:
-            return "not sealed"
-        return f"sealed: partial, without {', '.join(missing)}" if missing else "sealed"
+            return "no sandbox"
+        return f"sandbox: partial, without {', '.join(missing)}" if missing else "sandbox"
 
 
 class _Collector:
-    """Keeps all decisions, and has them judged when the run is over."""
+    """Keeps all decisions, and has them checked when the run is over."""
 
     def __init__(self, family: Family, instance: Instance) -> None:
         self._family, self._instance = family, instance
@@ -150,6 +151,7 @@ class _Collector:
         return schedule, self._family.verify(self._instance, schedule, unfinished=True)
 
 
+@renamed_arguments(sealed="sandbox")
 @interrupts.remembered()
 def simulate(
     instance: Instance,
@@ -157,7 +159,7 @@ def simulate(
     *,
     seed: int = 0,
     prior: Prior | None = None,
-    sealed: bool = False,
+    sandbox: bool = False,
     decision_limit: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Run:
@@ -173,22 +175,22 @@ def simulate(
     prior : mapping, optional
         Values for exactly the names that the policy requests; by default the family computes them.
         With a prior that is handed in, no guarantee is stated.
-    sealed : bool
+    sandbox : bool
         Run the policy in a separate process, which receives events and nothing else. Takes the
-        name of a policy; a program is always sealed.
+        name of a policy; a program always runs in a sandbox.
     decision_limit : float, optional
-        Seconds for each decision, and for the start. By default 600 for a sealed policy, and no
-        limit for one in this process, which can be interrupted in the main thread only, and only
-        where it runs Python; one that catches every exception in a loop outlives the limit. The
-        import of a policy in this process, and its constructor, have no limit. What it prints goes
-        to stderr.
+        Seconds for each decision, and for the start. By default 600 in a sandbox, else none. In
+        this process the limit works in the main thread only, and only where the policy runs Python;
+        a policy that catches every exception in a loop outlives it. Import and constructor have no
+        limit there. What the policy prints goes to stderr.
     progress : callable, optional
         Called with the number of events done.
 
     Returns
     -------
     Run
-        Its value is the judge's. A job that is unfinished at the end earns nothing.
+        Its value is that of the feasibility check. A job that is unfinished at the end earns
+        nothing.
 
     Raises
     ------
@@ -202,11 +204,11 @@ def simulate(
     family = family_of(instance)
     original = Original(instance)
     family.playable(instance)
-    sealed = sealed or is_program(policy)
-    checked_limit(decision_limit, sealed=sealed)
+    sandbox = sandbox or is_program(policy)
+    checked_limit(decision_limit, sandbox=sandbox)
     with ExitStack() as stack:
         stack.enter_context(messages.diverted())
-        if sealed:
+        if sandbox:
             chosen: Policy = stack.enter_context(
                 SealedPolicy(family, policy, decision_limit=decision_limit)
             )

@@ -1,9 +1,9 @@
-"""Policies with a prediction: an instance that may differ from the true one in all of its data.
+"""Algorithms with predictions: an instance that may differ from the true one in all of its data.
 
 The prediction is an instance of the same sense; variables that both have are matched by name.
 `Follow` trusts it. `Guarded` limits the damage that a wrong one does, by means of a baseline that
-ignores it: for costs it switches (as Purohit, Svitkina and Kumar 2018 do for ski rental), for
-gains it combines two runs (Mahdian, Nazerzadeh and Saberi 2012).
+ignores it: for costs it switches, as for ski rental in Purohit et al. (2018); for gains it combines
+two runs, as in Mahdian et al. (2012).
 """
 
 from __future__ import annotations

@@ -1,14 +1,16 @@
 """Certificates: a branch-and-bound tree with dual multipliers or Farkas rays, checked exactly.
 
+A tree of leaves as in Cheung et al. (2017); any multipliers bound a leaf by weak duality (Neumaier
+and Shcherbina, 2004), and a ray proves that it is infeasible (Farkas, 1902).
+
 Seen as a minimization, any multipliers y give
 
     c'x >= sum_i y_i s_i + sum_j min over the bounds of (c_j - (y A)_j) x_j
 
 where s_i is the lower limit of row i for y_i > 0 and the upper one for y_i < 0. A ray is the same
 with c = 0: where the right-hand side is positive, nothing is feasible, as where the bounds leave a
-variable no value. Limits are those that the
-feasibility check accepts (`Exact`). Infinite bounds of variables are replaced by what two passes
-over the rows and cones imply.
+variable no value. Limits are those that the feasibility check accepts (`Exact`). Infinite bounds
+of variables are replaced by those that two passes over the rows and cones imply.
 
 A cone adds -z'f, and -F'z to the reduced costs, for any z in the dual cone. A leaf gives z but for
 one number, which the checker makes as large as the dual cone needs: a second-order cone gives z_2,

@@ -1,4 +1,7 @@
-"""Declared problems with cones: Clarabel solves them, its duals are made a proof."""
+"""Conic programs: declared problems with cones, certified by the duals of an interior-point method.
+
+Clarabel (Goulart and Chen, 2024) solves them.
+"""
 
 from __future__ import annotations
 

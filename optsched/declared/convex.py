@@ -1,4 +1,4 @@
-"""From CVXPY models to instances: linear rows, second-order and exponential cones.
+"""Conversion of CVXPY models (Diamond and Boyd, 2016): linear rows and cones.
 
 CVXPY replaces every atom by constraints on auxiliary variables. No policy decides those: they
 follow from the others. One becomes known with the last of the variables from which it follows.

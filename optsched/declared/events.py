@@ -1,4 +1,4 @@
-"""The events of a declared problem, what a policy knows so far, and how decisions are taken down.
+"""Events of a declared problem, knowledge of a policy, and recording of its decisions.
 
 An event has a time and what becomes known at it: columns, rows, coefficients; and the variables
 that are to be decided now. Everything goes by name, so that no index reveals what is still to come.
@@ -255,7 +255,7 @@ class Variable:
 
     @cached_property
     def index(self) -> tuple[int | float | str, ...]:
-        """What stands in brackets in its name: ``x[3,north]`` has the index (3, "north")."""
+        """The index in brackets in its name: ``x[3,north]`` has the index (3, "north")."""
         return index_of(self.name)
 
     @property

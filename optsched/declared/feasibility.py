@@ -1,4 +1,4 @@
-"""The feasibility check: exact arithmetic on the model as written, with the package's tolerance."""
+"""Feasibility check: exact arithmetic on the model as written, with the package's tolerance."""
 
 from __future__ import annotations
 

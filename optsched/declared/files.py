@@ -1,4 +1,4 @@
-"""What HiGHS misreads in MPS and LP files without a word: refused here, with its line."""
+"""MPS and LP files that HiGHS misreads without an error: rejected here, with the line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nonanticipativity: two instances that are alike up to a time must look alike up to it.
+"""Test of nonanticipativity: instances that agree up to a time must have equal events up to it.
 
 The pairs come from the problem's own generator: with the same random numbers before a time and
 others from then on, or with a longer horizon. What of the earlier events differs has leaked.

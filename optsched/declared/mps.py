@@ -1,6 +1,6 @@
 """A declared problem as an MPS file and a table of times, from which it is read back as it is.
 
-Numbers are written with all digits. Names stay as they are where MPS has room for them: without
+Numbers are written with all digits. Names are kept where MPS permits them: without
 blanks, `$` and quotation marks, and not those of sections.
 """
 
@@ -92,7 +92,7 @@ def _sides(row: Row) -> Iterator[tuple[str, str, float, float | None]]:
 
 
 def _bounds(name: str, c: ProgramVariable) -> Iterator[str]:
-    """Yield all bounds: what is left out depends on who reads the file."""
+    """Yield all bounds: defaults depend on the reader of the file."""
     low, high = c.lower, c.upper
     if low == high:
         yield f" FX BOUND {name} {_number(low)}"

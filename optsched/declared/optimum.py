@@ -1,4 +1,9 @@
-"""The optimum of a declared problem: HiGHS finds it, a tree of dual multipliers proves it."""
+"""Branch and bound for declared problems, with dual multipliers as certificate.
+
+HiGHS finds solutions; a tree over the integer variables (Land and Doig, 1960) proves the bound by
+linear relaxations. Branching variables are chosen by strong branching and pseudocosts (Achterberg
+et al., 2005); mixed-integer rounding cuts (Nemhauser and Wolsey, 1990) tighten the root.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +140,7 @@ def _integer_program(
         presolve=True,
         **progress.limits(progress.left() / 2),
     )
-    progress.said = found.claim
+    progress.solver_claim = found.claim
     if found.x is not None:
         tree.offer(found.x)
     if found.bound is not None:
@@ -169,13 +174,13 @@ class _Linear:
         self.units: list[float] = []  # of rows that were added
 
     def solve(self, progress: Progress | None = None) -> tuple[str, Floats | None]:
-        """Solve it as it stands; without presolve where that hides why there is no solution."""
+        """Solve it; without presolve where that hides why there is no solution."""
         if progress is None:
             self._run()
         else:
             run(self.h, stop=progress.called_off, effort=progress.limits()["effort"])
             if not self.arrays.integer.any():
-                progress.said = progress.said or claim_of(self.h, self.scale)
+                progress.solver_claim = progress.solver_claim or claim_of(self.h, self.scale)
         status = lp_status(self.h)
         if status in ("infeasible", "unbounded", "unknown") and self.h.getNumCol() != 0:
             self.h.setOptionValue("presolve", "off")
@@ -789,7 +794,7 @@ def _written(
     return Leaf(ray=ray, multipliers=tuple((place[i], str(y)) for i, y in pairs))
 
 
-def cp_sat(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:
+def cpsat(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:
     """Solve a program of bounded integer variables by CP-SAT; others are left alone."""
     program = inst.exact
     if inst.cones or not all(program.integer) or None in program.lower or None in program.upper:
@@ -828,7 +833,7 @@ def cp_sat(inst: Declared, progress: Progress, *, threads: int, seed: int) -> No
         progress.claim(Implementation.CP_SAT, from_below(program, least))
 
 
-METHODS = {"auto": auto, "tree": tree_alone, RELAXATION: relaxation, "cp-sat": cp_sat}
+METHODS = {"auto": auto, "tree": tree_alone, RELAXATION: relaxation, "cpsat": cpsat}
 
 
 def shadow_prices(inst: Declared, tree: Tree) -> list[dict[str, Any]]:

@@ -1,4 +1,8 @@
-"""Policies that serve every declared problem."""
+"""Rolling horizon, greedy and posted-price policies for every declared problem.
+
+A rolling horizon (Chand et al., 2002) re-optimizes over a window, with terminal values for the time
+after it (Baker and Peterson, 1979).
+"""
 
 from __future__ import annotations
 
@@ -116,7 +120,7 @@ class Lookahead(Reoptimization):
     commit : float
         What is to be decided within this many time units of a plan is committed with it.
     terminal : callable, optional
-        (variable, end of the window) -> what a unit of the variable is worth beyond the end.
+        (variable, end of the window) -> value of a unit of the variable beyond the end.
     forecast : float or callable, optional
         What is believed of a coming variable: a function (variable, time until it is revealed,
         random numbers) -> its cost, or a mapping of some of ``cost``, ``lower``, ``upper``. A
@@ -184,7 +188,7 @@ class Lookahead(Reoptimization):
         return {n: max(value, variables[n].lower) for n, value in within.items()}
 
     def cost(self, variable: Variable, event: Event) -> float:
-        """Return the cost of a variable, with what it is worth beyond the window."""
+        """Return the cost of a variable, with its terminal value."""
         if self.terminal is None:
             return variable.cost
         return variable.cost + float(self.terminal(variable, event.time + self.window))
@@ -193,14 +197,14 @@ class Lookahead(Reoptimization):
         """Forecast the coming variables; those that have come are as they are."""
         for name, true in list(self._expected.items()):
             variable, lead = self.state.variables[name], true.revealed - event.time
-            told: Any = {}
+            given: Any = {}
             if lead > 0:
-                told = forecast(true, lead, self._streams(f"forecast {name}"))
-                told = told if isinstance(told, Mapping) else {"cost": told}
+                given = forecast(true, lead, self._streams(f"forecast {name}"))
+                given = given if isinstance(given, Mapping) else {"cost": given}
             else:
                 del self._expected[name]
             for field in ("cost", "lower", "upper"):
-                setattr(variable, field, float(told.get(field, getattr(true, field))))
+                setattr(variable, field, float(given.get(field, getattr(true, field))))
 
 
 def noise(error: float) -> Forecast:
@@ -242,13 +246,13 @@ class Duals:
                 uses.setdefault(inst.columns[j].name, []).append((last, -sign * y * a))
         self._uses: dict[str, tuple[list[float], list[float]]] = {}
         for name, used in uses.items():
-            lasts, worths = zip(*sorted(used, reverse=True), strict=True)
-            self._uses[name] = [-t for t in lasts], [0.0, *accumulate(worths)]
+            lasts, values = zip(*sorted(used, reverse=True), strict=True)
+            self._uses[name] = [-t for t in lasts], [0.0, *accumulate(values)]
 
     def __call__(self, variable: Variable, end: float) -> float:
-        """Return what a unit of a variable is worth after the end of a window."""
-        lasts, worths = self._uses.get(variable.name, ([], [0.0]))
-        return worths[bisect_left(lasts, -end)]
+        """Return the terminal value of a unit of a variable."""
+        lasts, values = self._uses.get(variable.name, ([], [0.0]))
+        return values[bisect_left(lasts, -end)]
 
 
 class Relaxed(Reoptimization):

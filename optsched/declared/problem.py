@@ -104,7 +104,7 @@ def _checked(function: str) -> Method:
 
 def _family(sense: Sense) -> Family:
     methods = {"auto": "auto", "tree": "tree_alone", "relaxation": "relaxation"}
-    methods["cp-sat"] = "cp_sat"
+    methods["cpsat"] = "cpsat"
     return Family(
         name=KINDS[sense].family,
         title=f"Declared problems that are {'maximized' if sense == 'max' else 'minimized'}",
@@ -128,7 +128,7 @@ def _family(sense: Sense) -> Family:
         headline=_headline,
         describe=_describe,
         trivial=("greedy",),
-        second={"auto": "cp-sat"},
+        second={"auto": "cpsat"},
         shadow_prices=later(OPTIMUM, "shadow_prices"),
         recorder=recorder,
         playable=refuse_changed,

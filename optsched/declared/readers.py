@@ -1,4 +1,4 @@
-"""From models to instances: Pyomo, linopy, and MPS or LP files with a table of times."""
+"""Conversion of models to instances: Pyomo, linopy, and MPS or LP files with a table of times."""
 
 from __future__ import annotations
 
@@ -356,7 +356,7 @@ def _of_file(path: Path) -> Draft:
     from optsched.solvers import read_program
 
     with open_file(path):
-        pass  # there is one: HiGHS would say that it cannot read it
+        pass  # there is one: HiGHS would only report that it cannot read it
     try:
         found = read_program(path)
     except ValueError as err:
@@ -395,7 +395,7 @@ def _of_pyomo(model: Any) -> Draft:
     for v in model.component_data_objects(pyo.Var, active=True, descend_into=True):
         if v.fixed:
             draft.fixed |= {v.name, v.parent_component().name}
-            continue  # a number, wherever it stands
+            continue  # a number, at any position
         if not (v.is_continuous() or v.is_integer() or v.is_binary()):
             raise InputError(f"variable {v.name}: its domain is no interval, expected one")
         place[id(v)] = len(draft.columns)

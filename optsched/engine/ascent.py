@@ -138,9 +138,9 @@ class Ascent:
         return bound
 
     def scan(self, base: Floats, scale: float) -> None:
-        """Find how many times ``base``, the prices of everything worth 1, are best.
+        """Find the best multiple of ``base``, the prices at which all capacity has value 1.
 
-        ``scale`` is any bound: where everything is worth more, the bound is as well.
+        ``scale`` is any bound: at prices with a greater total, the bound is greater as well.
         """
         if not 0 < scale < np.inf:
             return

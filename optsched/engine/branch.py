@@ -256,7 +256,7 @@ class BranchAndPrice:
 
     def _relax(self, node: TreeNode) -> Relaxation:
         here = self.problem.at(node.restrictions)
-        if here.copies.size != self.master.blocks:  # single machines stand alone from here on
+        if here.copies.size != self.master.blocks:  # single machines become separate blocks
             known = self.master.columns
             self.master = Master(here, threads=self.threads)
             self.master.add(here.translate(known))

@@ -60,7 +60,7 @@ class Decomposition(Protocol):
     rhs: Floats  # (rows,)
     copies: Floats  # (blocks,)
     equality: Flags  # (blocks,)
-    penalty: float  # more than any block that requests equality can be worth
+    penalty: float  # more than the value of any block that requests equality
 
     def price(self, prices: Floats, duals: Floats) -> Pricing:
         """Return columns whose payoff beats their block's dual (none if inf), and the best payoffs.

@@ -43,7 +43,7 @@ class InteriorMasterParams:
     tightest : float
         Least relative accuracy of the interior point.
     serves : float
-        Of the value: rows and blocks whose price is worth less are idle.
+        Of the value: rows and blocks with a smaller price are idle.
     keep : int
         Columns that are kept for every row and block that is not idle.
     most : float
@@ -51,13 +51,13 @@ class InteriorMasterParams:
     few : int
         Columns that are always kept.
     first : float
-        Products of slacks and duals in the very beginning, over what a row is worth.
+        Products of slacks and duals at the start, relative to the value of a row.
     nothing : float
         Of these products: a column of which there is less counts as new.
     most_rows : int
         Rows up to which the interior point solves it; beyond, a simplex does.
     rise : float
-        Times these: so much more than its best column a block is worth in the beginning.
+        Initial value of a block, as a multiple of its best column.
     """
 
     filled: float = 0.98
@@ -206,7 +206,7 @@ class InteriorMaster:
             self.begin.x = self.begin.x[np.concatenate([np.arange(equalities), equalities + best])]
 
     def _payoff(self, prices: Floats, duals: Floats) -> Floats:
-        """Return the payoffs of the first columns, less what their blocks are worth."""
+        """Return the payoffs of the first columns, less the duals of their blocks."""
         some = self.columns[: self.usage.shape[1]]
         value = np.array([c.value for c in some])
         block = np.array([c.block for c in some], np.int64)
@@ -229,7 +229,7 @@ class InteriorMaster:
         return coo_array(entries, shape=(self.blocks, block.size))
 
     def _within(self, x: Floats) -> float:
-        """Return what a solution is worth once its columns fit; no block requests equality."""
+        """Return the value of a solution scaled to fit; no block requests equality."""
         block = np.array([c.block for c in self.columns], np.int64)
         matrix = vstack([self.usage, self._members(block)], format="csc")
         row_capacity = np.concatenate([self.row_capacity, self.copies])
@@ -309,7 +309,7 @@ class _Beginning:
         """Return a point inside a program with new columns and other rows.
 
         Every column shrinks until it fits into its fullest row; duals of blocks rise until no
-        column is worth more than it costs.
+        column has a positive reduced cost.
         """
         value, matrix, limit, equal = program
         least, spread = params.nothing * self.spread, self.spread
@@ -326,13 +326,13 @@ class _Beginning:
         every = np.concatenate([row_value, duals])
         tight = np.where(equal, 0.0, np.minimum(0.5, 0.3 * spread / np.where(equal, 1.0, every)))
         x = x * shrink(matrix, x, limit * (1 - tight))
-        x[: int(equal.sum())] += (limit - matrix @ x)[equal]  # stand-ins take the place
+        x[: int(equal.sum())] += (limit - matrix @ x)[equal]  # artificial columns take the place
         slack = np.where(equal, 0.0, limit - matrix @ x)
         return InteriorPoint(x, every, slack, reduced)
 
 
 def shrink(matrix: csc_array, x: Floats, row_capacity: Floats) -> Floats:
-    """Return by what every column must be multiplied so that all rows have room; (n,).
+    """Return the factor of every column at which no row is overfull; (n,).
 
     Every column has a nonzero.
     """
@@ -343,7 +343,7 @@ def shrink(matrix: csc_array, x: Floats, row_capacity: Floats) -> Floats:
 def _first(
     program: InteriorProgram, guess: Floats, rows: Ints, block: Ints, params: InteriorMasterParams
 ) -> _Beginning:
-    """Return where to begin without a program before, at a guess of what rows are worth."""
+    """Return a starting point without a previous program, at estimated duals of rows."""
     value, _, limit, equal = program
     copies, equalities = limit[rows.size :], int(equal.sum())
     number = np.maximum(1, np.bincount(block, minlength=copies.size))

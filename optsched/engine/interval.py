@@ -55,7 +55,7 @@ class Interval:
         return self.gap is not None and self.gap <= CLOSED
 
     def same(self, one: float, other: float) -> bool:
-        """Return whether a gap between two numbers would be closed, whatever stands behind them."""
+        """Return whether a gap between two numbers would be closed, whatever the numbers are."""
         return Interval(self.family, self.instance, one, other).closed
 
     def alike(self, one: float, other: float) -> bool:
@@ -92,7 +92,7 @@ class Interval:
         Raises
         ------
         RuntimeError
-            A schedule refutes the bound: one of the two judges is wrong.
+            A schedule refutes the bound: one of the two checks is wrong.
         """
         if self.refuted:
             raise RuntimeError(f"{source} reaches {self.value}, beyond the certified {self.bound}")

@@ -1,7 +1,7 @@
 """Warm start: known schedules and certificates enter a search after verification.
 
-The judge verifies every schedule and the checker every certificate, whatever their origin, as in
-Cheung et al. (2017).
+The feasibility check verifies every schedule and the checker every certificate, whatever their
+origin, as in Cheung et al. (2017).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Known:
         schedules: Sequence[Schedule],
         certificates: Sequence[Frozen] = (),
     ) -> Self:
-        """Judge schedules and certificates.
+        """Check schedules and certificates.
 
         Raises
         ------
@@ -93,7 +93,7 @@ def scope_of(family: Family, method: str) -> str:
 def judged(
     family: Family, instance: Instance, schedule: Schedule, what: str = "a schedule to start from"
 ) -> tuple[Schedule, Verdict]:
-    """Judge a schedule by the rules of the model, without the jobs that it leaves unfinished.
+    """Check a schedule by the rules of the model, without the jobs that it leaves unfinished.
 
     Raises
     ------

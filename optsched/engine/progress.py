@@ -48,13 +48,13 @@ class Progress:
     """Keeps the best of both sides while a method runs; decides when to stop.
 
     A method reports schedules and bounds as it finds them, so that a limit, a gap or Ctrl-C leaves
-    the best so far. An incumbent counts only once the judge has accepted it.
+    the best so far. An incumbent counts only once the feasibility check has accepted it.
 
     Of bounds, the best one of every origin is kept. If its certificate cannot be made, or the
     checker refuses it, that is a defect of this package: it is noted in ``defects``, and the best
     bound of the other origins takes its place.
 
-    Seconds are those of the clock or, where effort is limited, those that the work so far stands
+    Seconds are those of the clock or, under a work limit, those that the work so far corresponds
     for: a method that reads `seconds`, `left` and `span`, and hands `limits` to solvers, repeats
     under effort. What is to be shown is `elapsed` and `spent`.
     """
@@ -81,7 +81,7 @@ class Progress:
         self.first: Maker | None = None  # of the best bound before any search
         self.defects: tuple[str, ...] = ()
         self.claimed: list[tuple[Implementation, float]] = []
-        self.said: Any = None  # by the solver, of the whole program
+        self.solver_claim: Any = None  # by the solver, of the whole program
         self.history: list[HistoryPoint] = []
         self.infeasible = False
         self._ended = False
@@ -150,25 +150,25 @@ class Progress:
         return known, Level.CERTIFIED
 
     def incumbent(self, value: float, schedule: Schedule) -> None:
-        """Keep ``schedule`` if it is better than what is known and the judge accepts it."""
+        """Keep ``schedule`` if it is better than the incumbent and feasible."""
         if self.value is not None and self._behind(value):
             return
         self.judged(schedule, self.family.verify(self.instance, schedule))
 
     def offer(self, schedule: Schedule | None, *, sure: bool = False) -> None:
-        """Report a schedule, if there is one; where it is not ``sure``, the judge may refuse it."""
+        """Report a schedule, if there is one; if not ``sure``, it may be infeasible."""
         if schedule is not None:
             verdict = self.family.verify(self.instance, schedule)
             if sure or verdict.value is not None:
                 self.judged(schedule, verdict)
 
     def judged(self, schedule: Schedule, verdict: Verdict) -> None:
-        """Keep a schedule on which the judge has just spoken, if it is better.
+        """Keep a schedule that was just checked, if it is better.
 
         Raises
         ------
         RuntimeError
-            The judge refuses it.
+            The feasibility check rejects it.
         """
         if verdict.value is None:
             raise RuntimeError(f"a method brought a schedule that breaks the model: {verdict}")
@@ -300,7 +300,7 @@ class Progress:
         work_units.spend(units)
 
     def called_off(self) -> bool:
-        """Whether a signal, the clock or who watches ends it: may be called at any moment.
+        """Whether a signal, the clock or the callback ends it: may be called at any moment.
 
         To be called while waiting for a thread: `stop` counts its calls.
         """

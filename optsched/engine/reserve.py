@@ -18,7 +18,7 @@ def busy() -> float:
 
 
 class Reserve:
-    """The time for judging and checking, which comes off a search's own.
+    """The time for feasibility check and checker, which is deducted from that of the search.
 
     The work is given in seconds of a processor. On a busy machine they take longer: as long as
     those before. Under effort nothing is kept, as that work is not counted.

@@ -27,7 +27,7 @@ AS_STORED = (
     "values, bounds and levels are those of the store; `optsched campaign verify` runs cells again "
     "and checks certificates"
 )
-MESSAGES = 5  # reasons of errors that are told
+MESSAGES = 5  # reasons of errors that are reported
 
 
 @renamed_arguments(tell="callback")
@@ -126,7 +126,7 @@ class Campaign:
             return samples(Cells.read(store))
 
     def statistics(self, *, seed: int = 0) -> Statistics:
-        """Return means with intervals, and what policies can be told apart.
+        """Return means with intervals, and which policies can be told apart.
 
         Parameters
         ----------

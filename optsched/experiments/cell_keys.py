@@ -1,4 +1,4 @@
-"""What a campaign's cells are made of: instances, policies, references, and their keys.
+"""Cells of a campaign: instances, policies, references, and their keys.
 
 A key is the beginning of the SHA-256 of a content's canonical JSON. It depends on the content
 alone: not on the order of a plan, the folder, the machine, or the other cells.
@@ -344,7 +344,7 @@ class Contender:
         chosen: Policy | str = self.name
         if self.parameters:
             chosen = get_policy(family_of(instance), self.name, **self.parameters)
-        how: dict[str, Any] = {"sealed": self.sealed, "decision_limit": self.decision_limit}
+        how: dict[str, Any] = {"sandbox": self.sealed, "decision_limit": self.decision_limit}
         return simulate(instance, chosen, seed=seed, **how)
 
     def serves(self, family: Family) -> bool:
@@ -469,7 +469,7 @@ def contender_of(content: str) -> str:
     """Return the label of a policy as it is stored."""
     data = json.loads(content)
     label = Contender(data["policy"], data.get("parameters", {})).label
-    return f"{label} sealed" if data.get("sealed") else label
+    return f"{label} in a sandbox" if data.get("sealed") else label
 
 
 def knows_future(family: Family, content: str) -> bool:

@@ -85,7 +85,7 @@ class Futures:
         """
         gone = self._failure()
         if gone is not None:
-            self._running.clear()  # there is nobody who could take them back
+            self._running.clear()  # they could not be withdrawn
             raise InputError(gone)
         found: list[Event] = []
         with suppress(queue.Empty):

@@ -1,4 +1,4 @@
-"""What leaves a store: a row per cell, a table for a paper, the worst instances."""
+"""Export of a result store: a row per cell, a table for a paper, the worst instances."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def save_latex(path: Path, target: Path) -> None:
 
 
 def latex(found: Statistics) -> str:
-    """Return the means as a table of LaTeX; what cannot be told apart stands below it."""
+    """Return the means as a LaTeX table, with notes on policies that cannot be told apart."""
     lines = [
         r"\begin{tabular}{llrrrrrrr}",
         r"\toprule",

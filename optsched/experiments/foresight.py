@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 WINDOWS = (0.0, 1.0, 3.0, 6.0, 12.0, 24.0)
 SEEDS = 10
-NEAR = 0.01  # of the share of the largest window: from there on, more foresight is worth little
+NEAR = 0.01  # of the share of the largest window: from there on, more foresight adds little
 RESOLVE = "re-solve"
 SAME = 1e-6  # ends of a share that differ by less are one
 MOST_WINDOWS, LARGEST_WINDOW = 200, 1e12
@@ -131,14 +131,14 @@ class Foresight(Frozen):
         return next(point.window for point in self.points if point.low >= least)
 
     def __str__(self) -> str:
-        lines = [f"{self.problem}: share of the certified optimum, {self.told}"]
+        lines = [f"{self.problem}: share of the certified optimum, {self.described}"]
         for p in self.points:
             inside = "" if p.interval is None else f" (95 %: {p.inside})"
             lines.append(f"  window {p.window:g}: {p.share}{inside}, value {p.value:.6g}")
         return "\n".join([*lines, f"  knee: {self.knee:g}"])
 
     @property
-    def told(self) -> str:
+    def described(self) -> str:
         """On what it rests, in a phrase."""
         number = "1 instance" if len(self.seeds) == 1 else f"{len(self.seeds)} instances"
         parts = [number, f"forecast {self.forecast}"]
@@ -182,7 +182,7 @@ class Foresight(Frozen):
         axis.plot(x, low, color=COLOURS[0], marker="o", markersize=4, label="rolling horizon")
         at = x.index(self.knee)
         axis.plot(x[at], low[at], "o", color=COLOURS[1], label=f"knee: {self.knee:g}")
-        headline(figure, f"{self.problem}: {self.told}")
+        headline(figure, f"{self.problem}: {self.described}")
         finish(axis, "window, time units", "share of the optimum", legend=8)
         return figure
 
@@ -271,15 +271,15 @@ def foresight(
     commit : float
         All that is to be decided within this many time units of a plan is committed at once.
     terminal : {"none", "duals"}, Declared or callable
-        What is worth something beyond the window. A function (variable, end of the window) returns
-        what a unit of the variable is worth then, in the sense of the objective. An instance prices
+        Terminal values. A function (variable, end of the window) returns
+        the value of a unit of the variable, in the sense of the objective. An instance prices
         what reaches beyond the window at its duals (:class:`optsched.declared.policies.Duals`);
         "duals" takes the instance whose seed follows the last one.
     forecast : {"perfect"}, float or callable
         What is believed of variables that the window shows before they are revealed: a function
         (variable, time until then, random numbers) returns their cost, or a mapping of some of
         ``cost``, ``lower`` and ``upper``; a number is the relative standard error of their
-        costs. Decisions are judged by what comes.
+        costs. Decisions are evaluated with the true data.
     time_limit : float, optional
         Seconds for each optimum, as in :func:`optsched.solve`.
     callback : callable
@@ -420,7 +420,7 @@ def _play(
     seed: int,
     window: float,
 ) -> float:
-    """Run a policy of this package, and return the judge's value; `simulate` is for any policy."""
+    """Run a policy of this package, and return its checked value; `simulate` is for any policy."""
     played = []
     with Explained(f"window {window:g}, seed {seed}", InputError, PolicyError):
         policy.start(family.public(inst), {}, Streams(seed))

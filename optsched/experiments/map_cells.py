@@ -1,4 +1,4 @@
-"""A campaign of calls: one function on many cells, whose rows stand in a file of their own.
+"""A campaign of calls: one function on many cells, whose rows are in a separate file.
 
 Figures of papers and benchmarks are such campaigns. A cell is a mapping of plain JSON, its row has
 the same names and more; so stored rows show by themselves which cells are done.

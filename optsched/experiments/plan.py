@@ -40,6 +40,7 @@ from optsched.files.atomic_io import read_limited
 from optsched.files.format import Validating, checked, must_be_printable
 from optsched.policies.loader import get_policy, known_or_refused
 from optsched.problem import (
+    OLD_METHODS,
     Frozen,
     InputError,
     Level,
@@ -109,7 +110,7 @@ class SearchLimits(Frozen):
             The family has no such method.
         """
         methods = get_family(family).methods
-        if self.method not in methods:
+        if OLD_METHODS.get(self.method, self.method) not in methods:
             raise InputError(
                 f"{family}: unknown method {self.method!r}, expected one of: {', '.join(methods)}"
             )
@@ -218,16 +219,20 @@ class Policies(Frozen):
     family: str | None = Field(default=None, description="else every family that has it")
     parameters: JsonTable = Field(default={})
     grid: Axes = Field(default={})
-    sealed: bool = False
+    sealed: bool = Field(
+        default=False,
+        validation_alias=AliasChoices("sandbox", "sealed"),  # stored under the older name
+        description="whether it runs in a sandbox",
+    )
     decision_limit: float | None = Field(
-        default=None, gt=0, description="seconds for each decision; else 600 where sealed"
+        default=None, gt=0, description="seconds for each decision; in a sandbox by default 600"
     )
 
     @model_validator(mode="after")
     def _made_here(self) -> Self:
         sealed = self.sealed or self.name.startswith("exec:")
         if sealed and (self.parameters or self.grid):
-            raise ValueError(f"{self.name} is sealed, and made without parameters; expected none")
+            raise ValueError(f"{self.name} runs in a sandbox, without parameters; expected none")
         return self
 
     def contenders(self, digests: Mapping[str, str]) -> Iterator[Contender]:

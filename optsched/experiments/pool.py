@@ -80,7 +80,7 @@ class _Worker:
     process: subprocess.Popen[bytes]
     printed: IO[bytes]  # what it has printed
     folder: str  # of its temporary files, which go with it even where it is killed
-    tasks: list[Task] = field(default_factory=list)  # begun or not, and not told
+    tasks: list[Task] = field(default_factory=list)  # begun or not, and not reported
     since: float = 0.0  # when it began the first of them
     hung: float | None = None  # the limit that it has broken
     out_of_memory: bool = False
@@ -132,7 +132,7 @@ class ProcessPool:
         """Give a chunk to a process that is idle."""
         idle = next((w for w in self._workers if not w.tasks), None) or self._start()
         idle.tasks, idle.since = list(tasks), time.monotonic()
-        with suppress(OSError):  # it has died: its end is told
+        with suppress(OSError):  # it has died: its end is reported
             pickle.dump(idle.tasks, _stdin(idle), pickle.HIGHEST_PROTOCOL)
             _stdin(idle).flush()
 
@@ -330,7 +330,7 @@ def _listen(inbox: IO[bytes], chunks: queue.SimpleQueue[Any], over: threading.Ev
     except (EOFError, OSError):
         over.set()
         chunks.put(None)
-    except BaseException:  # it cannot be read: nobody else would hear of it
+    except BaseException:  # it cannot be read: nothing else would report it
         traceback.print_exc()
         os._exit(1)
 

@@ -1,4 +1,4 @@
-"""Running a campaign: what is missing is computed, row by row into the store."""
+"""Running a campaign: missing cells are computed and stored, row by row."""
 
 from __future__ import annotations
 
@@ -302,7 +302,7 @@ class _Work:
             return
         if len(event.suspects) == 1:
             self._suspect(event.suspects[0], event.reason, again=event.again)
-        else:  # one of them did it: alone they will tell which
+        else:  # one of them did it: running each alone shows which
             self._again.extend([task] for task in event.suspects)
         if event.rest:
             self._again.append(list(event.rest))

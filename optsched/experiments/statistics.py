@@ -1,4 +1,4 @@
-"""What a campaign states: ratios are intervals, and stay intervals in every statistic.
+"""Statistics of a campaign: ratios are intervals, and stay intervals in every statistic.
 
 The unit is the instance: what a policy does with several seeds is averaged first. The rules:
 

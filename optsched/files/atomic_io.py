@@ -104,7 +104,7 @@ def is_stream(path: Path) -> bool:
 
 
 def is_stdout(path: Path) -> bool:
-    """Return whether ``path`` is the standard output of this process, or "-", which stands for it.
+    """Return whether ``path`` is the standard output of this process, or "-", its abbreviation.
 
     Nothing else should be printed there.
     """
@@ -225,7 +225,7 @@ def _kind(mode: int) -> str:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Be the only one who writes ``path``, on this machine or on a shared disk.
+    """Lock ``path`` for writing, on this machine or on a shared disk.
 
     Next to it, or to what it links to, lies NAME.lock meanwhile. What a killed process has left
     of it counts for nothing.
@@ -258,5 +258,5 @@ def writing(path: Path) -> Iterator[None]:
             place.write_text(f"process {os.getpid()} on {socket.gethostname()}")
         yield
     finally:
-        place.unlink(missing_ok=True)  # while it is held: who has it open then tries again
+        place.unlink(missing_ok=True)  # while held: others that have it open try again
         lock.release()

@@ -1,4 +1,4 @@
-"""Where numbers come from: versions and machine, and what an instance was drawn with."""
+"""Provenance: versions and machine, and the parameters of a generated instance."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def names_changes(*options: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
     Parameters
     ----------
-    *told : str
+    *options : str
         Parameters that the generator itself names there.
     """
 

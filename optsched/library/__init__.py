@@ -1,1 +1,1 @@
-"""Instances with their optima and proofs: packs of results, what is derived of them, changes."""
+"""Instances with their optima and certificates: packs of results, derived tables, submissions."""

@@ -1,7 +1,7 @@
 """Packs: many results in one file, a line each, compressed.
 
     benchmarks/instances/
-      oasis/small-drawn.jsonl.xz     each line is a result file as it stands
+      oasis/small-drawn.jsonl.xz     each line is a complete result file
       oasis/table.csv                derived from the packs: status, interval, features
 
 The entry on line 17 of this pack is named ``oasis-small-drawn-0017``.
@@ -187,7 +187,7 @@ def open_library(folder: Path | None) -> Library:
 
 
 def read_entry(text: bytes, name: str) -> dict[str, Any]:
-    """Return the content of a result; ``name`` stands in messages."""
+    """Return the content of a result; ``name`` is for messages."""
     return parse_json(text, Path(name), "result")
 
 

@@ -1,4 +1,4 @@
-"""The part of docs/library.md that is generated: how many entries there are, and what is open."""
+"""The generated part of docs/library.md: numbers of entries, and the open ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A better schedule or bound for an entry: judged, and taken if it is strictly better."""
+"""A better schedule or bound for an entry: checked, and taken if it is strictly better."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The table of a family: what verification derives of every entry, and its features.
+"""The table of a family: verified value, bound and features of every entry.
 
-Nothing in it is typed by hand: status, value, bound and gap come from judging the schedule and
+Nothing in it is typed by hand: status, value, bound and gap come from checking the schedule and
 re-evaluating the certificate, the features from the instance.
 """
 
@@ -52,7 +52,7 @@ def status_of(gap: float | None) -> str:
 
 
 def derive(name: str, text: bytes) -> tuple[Row, list[str]]:
-    """Judge an entry; return its row of the table, and what is wrong with it.
+    """Check an entry; return its row of the table, and what is wrong with it.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def _leaves(value: Any) -> list[float]:
 
 
 def load_table(library: Library, family: str) -> pd.DataFrame:
-    """Return the table of a family, indexed by name; the texts stand as they are in the file.
+    """Return the table of a family, indexed by name; texts are those of the file.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Verify a library: schedules are judged, certificates re-evaluated; no solver is used."""
+"""Verify a library: schedules are checked, certificates re-evaluated; no solver is used."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def verify(
     seed: int | None = None,
     callback: Callable[[str], None] = lambda _text: None,
 ) -> LibraryReport:
-    """Judge all entries, and compare what is derived with the tables.
+    """Check all entries, and compare what is derived with the tables.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def _numbers(cell: Mapping[str, Any]) -> list[int]:
 
 
 def look(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """Judge some lines of a pack; a function of its own for other processes."""
+    """Check some lines of a pack; a function of its own for other processes."""
     rows, wrong = [], {}
     given = {*_numbers(cell)}
     pack = Pack(Path(cell["pack"]))

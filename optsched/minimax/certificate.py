@@ -1,4 +1,4 @@
-"""What proves the best ratios on a set of instances, and its checker.
+"""Certificate of the optimal competitive ratios on a set of instances, and its checker.
 
 By the principle of Yao (1977), no randomized algorithm is better on the worst instance than the
 best deterministic one is on average, whatever the weights of the instances. Backward induction over
@@ -119,7 +119,7 @@ def follow(tree: GameTree, policy: Policy) -> list[Fraction]:
                 raise ValueError(f"node {k}: {len(nexts)} nodes follow, expected one a history")
             for c, after, n in zip(history.children, move[1], nexts, strict=True):
                 if not 0 < n < len(policy) or state[n] not in (-1, after):
-                    raise ValueError(f"node {k}: node {n} stands for another state, or for none")
+                    raise ValueError(f"node {k}: node {n} is another state, or none")
                 if state[n] < 0:
                     state[n] = after
                     waiting.append((n, c))

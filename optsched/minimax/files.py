@@ -1,4 +1,4 @@
-"""Files of a game: its instances, its certificate, and what that proves.
+"""Files of a game: its instances, its certificate, and the proved ratios.
 
 {"format": 1, "kind": "minimax", "family": "declared-min", "instances": [...], "certificate":
 {"weights": [...], "randomized": [...], "deterministic": [...]}, "claim": {...}, "played": [...]}

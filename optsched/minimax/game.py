@@ -1,4 +1,4 @@
-"""Minimax: a set of instances as a game, and how its best online algorithms and others fare."""
+"""Minimax game between a set of instances and online algorithms: optimal and given policies."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Game:
         return Optimal.of(self.tree, self.certificate.deterministic, name)
 
     def standing(self, policy: Policy | str, *, runs: int = 1, seed: int = 0) -> Standing:
-        """Return where a policy stands on these instances.
+        """Return the ratio of a policy on these instances.
 
         Parameters
         ----------

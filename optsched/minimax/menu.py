@@ -78,7 +78,7 @@ class Menu:
 
 
 def text_of(sequence: Sequence[Any]) -> str:
-    """Return a sequence as a text that can stand in a file."""
+    """Return a sequence as a text for a file."""
     return " ".join(str(item).replace(" ", "") for item in sequence)
 
 

@@ -1,4 +1,4 @@
-"""The optimal policy as an object that can be simulated."""
+"""Optimal online policy of a minimax game, for simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The best online algorithms on a set of instances: a linear program over their states.
+"""Linear program over realization plans: the optimal online algorithms on a set of instances.
 
 A randomized algorithm states how often each decision is taken in each state: a flow that begins at
 the first state (a realization plan, Koller et al., 1996). So the best one solves a linear program,
@@ -51,7 +51,7 @@ def solved(instances: Sequence[Declared]) -> tuple[GameTree, Certificate, Proved
     """
     tree, best = grown(instances)
     for i in range(len(instances)):
-        _judge(tree, i, _optimal(tree, i), best[i])
+        _check(tree, i, _optimal(tree, i), best[i])
     deterministic = _deterministic(tree, best)
     flow, prices = _program(tree, best)
     sign = tree.sign  # 1: what is proved is to be large, what is reached small
@@ -204,7 +204,7 @@ def _deterministic(tree: GameTree, best: Sequence[int]) -> Policy:
         slack, chosen = tree.slack(strictly_below(tree, best, value))
         if slack < 0 and policy is not None:
             for i, cost in enumerate(costs):
-                _judge(tree, i, _played(tree, policy, i), cost)
+                _check(tree, i, _played(tree, policy, i), cost)
             return policy
         if slack < 0:
             raise InputError(
@@ -247,8 +247,8 @@ def _path(tree: GameTree, i: int) -> list[int]:
     return path[::-1]
 
 
-def _judge(tree: GameTree, i: int, values: dict[str, int], cost: Fraction | int) -> None:
-    """Have the feasibility check judge a solution of an instance, and compare its cost."""
+def _check(tree: GameTree, i: int, values: dict[str, int], cost: Fraction | int) -> None:
+    """Have the feasibility check accept a solution of an instance, and compare its cost."""
     inst = tree.instances[i]
     verdict = verify(inst, Solution(values=tuple(float(values[c.name]) for c in inst.columns)))
     expected = float(Fraction(tree.sign * cost) / tree.scale)

@@ -1,4 +1,4 @@
-"""Where a policy stands on a set of instances: its ratio, the best possible one, the optimum."""
+"""Competitive ratio of a policy on a set of instances, compared with the optimal one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Played(Frozen):
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a policy stands on a set of instances: values divided by the optimum's.
+    """Ratio of a policy on a set of instances: values divided by the optimum's.
 
     From ``best`` to ``optimum`` is what no online algorithm can avoid; from
     ``value`` to ``best`` is the policy's own weakness.
@@ -71,7 +71,7 @@ class Standing:
 
 
 def standing(tree: GameTree, proof: Proved, played: Played) -> Standing:
-    """Check all decisions of a policy, and return where it stands.
+    """Check all decisions of a policy, and return its ratio.
 
     Raises
     ------

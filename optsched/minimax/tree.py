@@ -1,4 +1,4 @@
-"""Histories of revealed data, and the states that past decisions leave at them.
+"""Game tree: histories of revealed data, and the states that past decisions leave at them.
 
 Instances whose events agree up to a time share a history until then: no online algorithm can tell
 them apart. At a history, past decisions matter only by the partial sums of rows that can still be

@@ -12,7 +12,7 @@ it is printed, f_k(sum_r y_lr^k(t)) instead of sum_r f_r^k(y_lr^k(t)). Slots wit
 have the same best decision: so there is one for every pattern of jobs, and it counts as often as
 the pattern comes.
 With one decision for all slots, and the numbers n_l = sum_t x_l(t) instead of x_l(t), this is
-the best stationary decision (10). Where several jobs arrive at a port, l stands for its copies
+the best stationary decision (10). Where several jobs arrive at a port, l denotes its copies
 (Sec. 3.4). A port without a job earns nothing, and has no variables.
 """
 

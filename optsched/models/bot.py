@@ -96,7 +96,7 @@ def note(inst: BotInstance) -> tuple[str, ...]:
 
 
 def solver_program(inst: BotInstance, form: str = "geometric") -> cp.Problem:
-    """Build (10) with the same constraints and an objective near 1, as conic solvers want it.
+    """Build (10) with the same constraints and an objective near 1, as conic solvers need it.
 
     Utilities that are powers have the objective (sum_k g_k rho_k^(1 - alpha))^(1 / (1 - alpha)),
     which has the same optimum, and rates where they would have large powers of rates.

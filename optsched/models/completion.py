@@ -19,7 +19,7 @@ be, so it is not excluded. Where jobs may run on after T, the starts reach as fa
 better schedule than a known one can.
 
 With ``printed`` every number of workers up to D_j is a mode, and demands and capacities are in
-natural units. Where variables are whole that changes nothing, beyond the judge's tolerance of 1e-9.
+natural units. Where variables are whole that changes nothing, beyond the common tolerance of 1e-9.
 
 The maximum weighted schedule problem has the same constraints, all jobs present, and
 
@@ -58,7 +58,7 @@ def modes_by_job(inst: CompletionInstance, *, printed: bool = False) -> list[lis
     """Return the modes of every job, the masks of PS types taken apart.
 
     With ``printed`` they are all that (2b)-(2g) allow: also those that take more workers for no
-    less time, or find no room.
+    less time, or do not fit.
     """
     if printed:
         return [

@@ -23,13 +23,14 @@ and only if all PS are on h, and takes bandwidth to every machine with PS.
 Deviations, all exact. v_it, "i completes in t", replaces the arg max of (3.6), since u_i never
 increases: a job done before the declared slot earns no less. A job has no variable before it
 arrives: (3.7). A slot with workers has a PS: as printed, the minimum over no PS at all would let a
-job train for free. PS and capacities are the whole numbers that the judge counts in; (3.1) is the
-judge's inequality in the smallest whole numbers, with a right-hand side half a unit below the least
-work that is enough. No job completes before the slot in which the empty machines allow it.
+job train for free. PS and capacities are the whole numbers that the feasibility check counts in;
+(3.1) is the judge's inequality in the smallest whole numbers, with a right-hand side half a unit
+below the least work that is enough. No job completes before the slot in which the empty machines
+allow it.
 
 With ``printed`` these are the numbers of the thesis: (3.1) in mini-batches, demands and capacities
 in natural units, b_i and B_i, and completions from the arrival on. Where variables are whole that
-changes nothing, beyond the judge's tolerance of 1e-9; the relaxation is looser.
+changes nothing, beyond the common tolerance of 1e-9; the relaxation is looser.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls

@@ -15,12 +15,12 @@ arXiv:1801.00936. Glossary: families/oasis/instance.py.
 
 Deviations, all exact. f_i is at most what the earliest completion on the empty machines earns, and
 0 where there is none. v_it, "i completes in t", replaces the arg max of (8), since f_i never
-increases: a job done before the declared slot earns no less. (3) follows from (8). (9) and
-(10) hold by construction: a job has no variable before it arrives. The data of (2) and (4)-(8) are
-whole numbers, the very ones that the judge counts in: W_i is rounded up; w, s and c are multiples
-of a common measure of the demands; b_i : B_i is the ratio of the smallest integers that request
-the same number of parameter servers, ceil(n b_i / B_i), for every n <= N_i (there is one whenever
-b_i / B_i > 1e-9).
+increases: a job done before the declared slot earns no less. (3) follows from (8). (9) and (10)
+hold by construction: a job has no variable before it arrives. The data of (2) and (4)-(8) are whole
+numbers, the very ones that the feasibility check counts in: W_i is rounded up; w, s and c are
+multiples of a common measure of the demands; b_i : B_i is the ratio of the smallest integers that
+request the same number of parameter servers, ceil(n b_i / B_i), for every n <= N_i (there is one
+whenever b_i / B_i > 1e-9).
 
 With ``printed`` these numbers are those of the paper: f_i and W_i as they are, demands and
 capacities in natural units, b_i and B_i. Where variables are whole that changes nothing, beyond the

@@ -1,4 +1,4 @@
-"""Arrays by what they hold; kernels are compiled by these types."""
+"""Array types by their content; kernels are compiled for these types."""
 
 from __future__ import annotations
 

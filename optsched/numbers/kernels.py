@@ -1,4 +1,4 @@
-"""Compiled functions: the one decorator for kernels, and what is printed while they are compiled.
+"""Compiled functions: the decorator for kernels, and the message during compilation.
 
 A kernel is compiled by numba when it is first called, and stored next to its source (or in the
 folder that NUMBA_CACHE_DIR names), so that this happens once on a machine. No clock runs meanwhile
@@ -46,10 +46,10 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     function : callable, optional
         Without it, a decorator with these options is returned.
     **options
-        Of :func:`numba.njit`; and ``counted=False``: nothing counts who uses an array, which takes
-        a sixth of the time of small kernels. Such a kernel makes no arrays. Where a kernel takes
-        tuples of arrays, a call passes hundreds of words; ``forceinline=True`` avoids
-        them, and is for kernels with one or two callers.
+        Of :func:`numba.njit`; and ``counted=False``: references to arrays are not counted, which
+        takes a sixth of the time of small kernels. Such a kernel makes no arrays. Where a kernel
+        takes tuples of arrays, a call passes hundreds of words; ``forceinline=True`` avoids them,
+        and is for kernels with one or two callers.
     """
     if function is None:
         return partial(kernel, **options)

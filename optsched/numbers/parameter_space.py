@@ -1,4 +1,4 @@
-"""Boxes: what a search may make of an instance, and how far it may go.
+"""Parameter space of a worst-case search: the instances that it may generate.
 
 A box is a preset with its ranges. Inside it an instance is plain JSON data: lists of entries (jobs,
 machines, ...), whose fields are numbers or words within ranges.

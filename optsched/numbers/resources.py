@@ -1,8 +1,8 @@
 """Exact amounts, the common tolerance, and classes of equal machines.
 
 Every ceiling, floor and capacity test of the package goes through this file, on the decimals as
-they are written (``Fraction(str(x))``), so that judge, models, oracles and certificates use the
-same integers.
+they are written (``Fraction(str(x))``), so that feasibility checks, models, oracles and
+certificates use the same integers.
 """
 
 from __future__ import annotations

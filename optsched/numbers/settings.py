@@ -1,4 +1,4 @@
-"""Settings from outside: what is no number of its kind, or no known word, is refused."""
+"""Settings from outside: invalid numbers and unknown words are rejected."""
 
 from __future__ import annotations
 

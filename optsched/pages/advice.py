@@ -1,4 +1,4 @@
-"""What a file of `optsched advice` states, as a page; and the picture of its curves."""
+"""Page of a file of `optsched advice`, and the figure of its curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page is made of: words, tables, figures, pictures, code. Each names its template."""
+"""Blocks of a page: text, tables, figures, pictures, code. Each names its template."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_ROWS = 300  # of a table; what is beyond is counted
 
 @dataclass(frozen=True)
 class TableCell:
-    """What stands in a table, and the numbers behind it, to the last bit."""
+    """The text of a table cell, and its number, to the last bit."""
 
     text: str
     numbers: tuple[float, ...] = ()  # the first one sorts
@@ -64,12 +64,12 @@ class SortableTable:
 
     @property
     def numeric(self) -> list[bool]:
-        """Whether a column has numbers, which stand at its right."""
+        """Whether a column has numbers, which are right-aligned."""
         return [any(row[k].numbers for row in self.rows) for k in range(len(self.columns))]
 
     @property
     def shown(self) -> Sequence[Sequence[TableCell]]:
-        """The rows that stand on the page."""
+        """The rows that are shown on the page."""
         return self.rows[:MOST_ROWS]
 
     @property
@@ -114,7 +114,7 @@ class Bars:
 
     @property
     def one(self) -> float:
-        """Where the best with hindsight stands, in percent."""
+        """Position of the best with hindsight, in percent."""
         return 100 * self.scale.at(1.0)
 
 
@@ -169,8 +169,8 @@ class Picture:
     kind: ClassVar[str] = "picture"
     title: str
     source: str  # a data URI
-    width: int  # in pixels, where there is room
-    words: str  # what is to be seen, for who cannot see it
+    width: int  # in pixels, on a wide screen
+    words: str  # text alternative of the figure
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class Code:
     """What to type, or the text of a file."""
 
     kind: ClassVar[str] = "code"
-    says: str
+    caption: str
     text: str
 
 
@@ -212,7 +212,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """All that stands in the file."""
+    """The content of the file."""
 
     title: str
     subtitle: str

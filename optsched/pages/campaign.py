@@ -43,7 +43,7 @@ MOST_GROUPS = 24  # that have figures of their own; tables have more
 WORST = 3  # instances per policy in the table of the worst
 OPEN = 50  # optima in the table of the open ones
 MOST_FACTS = 60
-WORSE = 1.01  # ratio from which a worst instance of the best policy is worth a picture
+WORSE = 1.01  # ratio from which a worst instance of the best policy is drawn
 OF_CELLS = "(i.id, o.reference) IN (SELECT instance, reference FROM cell)"
 EXPORT = "`optsched campaign export` has all of them."
 

@@ -16,7 +16,7 @@ from optsched.numbers.arrays import Floats
 from optsched.pages.blocks import Bar, Bars, Curve, Plot
 from optsched.pages.scales import AxisScale
 
-WIDE, HIGH = 1000, 500  # of the box that curves are drawn in; it is stretched to the room there is
+WIDE, HIGH = 1000, 500  # of the box of curves, which is stretched to the available width
 STEPS = 150  # most steps of a curve: a million cells make no larger page than a thousand
 DRAWN = 10  # colours; whatever comes after them is grey
 SAME = 1e-6  # ends of an interval that differ by less are one

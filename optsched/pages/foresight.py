@@ -1,4 +1,4 @@
-"""The page of what `optsched foresight` has written: the curve, its knee, the numbers."""
+"""Page of a file of `optsched foresight`: the curve, its knee, the numbers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def page_of_foresight(
     doubts = dict.fromkeys(p.warning for p in found.points if p.warning)
     return Page(
         title=path.name,
-        subtitle=f"{found.problem}: {found.told}",
+        subtitle=f"{found.problem}: {found.described}",
         answer=[
             f"With a window of {knee.window:g}, a rolling horizon reaches {knee.low:.2%} of the "
             f"optimum; with {last.window:g}, {last.low:.2%}.",

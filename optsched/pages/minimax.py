@@ -1,4 +1,4 @@
-"""What a file of `optsched minimax` states, as a page: all of it is computed again first."""
+"""Page of a file of `optsched minimax`, whose content is recomputed first."""
 
 from __future__ import annotations
 
@@ -129,13 +129,13 @@ def _adversary(game: Game) -> list[Block]:
     ]
     lines = [f"{'  ' * depth}{text}" for depth, text in islice(game.lines(), MOST_ROWS + 1)]
     more = [f"only {MOST_ROWS} histories are shown"] if len(lines) > MOST_ROWS else []
-    says = (
+    caption = (
         "Its tree: the probability that a history occurs, what has arrived, how likely it ends "
         "there, and in brackets what the best algorithm does."
     )
     return [
         SortableTable("distribution", "Instances that the adversary draws", columns, rows),
-        Code(says, "\n".join([*lines[:MOST_ROWS], *more])),
+        Code(caption, "\n".join([*lines[:MOST_ROWS], *more])),
     ]
 
 

@@ -99,7 +99,7 @@ def render(page: Page) -> str:
     """Return the text of a page.
 
     Whatever comes from a store or a file is text: it is escaped, and what could turn or hide what
-    stands next to it is shown as a mark. If that failed, the page's own policy lets no script run
+    is next to it is shown as a mark. If that failed, the page's own policy lets no script run
     but the one whose digest it names.
     """
     folder = files("optsched.pages") / "templates"

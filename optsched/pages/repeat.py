@@ -1,4 +1,4 @@
-"""How to repeat what a page states: plans as text, and what to type."""
+"""Reproduction of a page: plans as text, and commands."""
 
 from __future__ import annotations
 

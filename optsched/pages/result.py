@@ -1,4 +1,4 @@
-"""What a result file states, as a page: all of it is computed again first."""
+"""Page of a result file, whose content is recomputed first."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def _policies(report: RatioReport) -> SortableTable:
             ColumnHeader("total decision time, s", TIMES),
             ColumnHeader("max decision time, ms", TIMES),
         ),
-        ColumnHeader("information", "what it knew when it decided, as the run states; not checked"),
-        ColumnHeader("sealed", "ran in a sandbox, as the run states; not checked"),
+        ColumnHeader("information", "known when it decided, as the run states; not checked"),
+        ColumnHeader("sandbox", "whether it ran in one, as the run states; not checked"),
         ColumnHeader("decision limit, s", "seconds that each decision was allowed"),
         ColumnHeader("keeps to the model", "else its ratio may be below 1"),
     ]
@@ -134,7 +134,7 @@ def _row(
         number(row.seconds, ".3f"),
         number(None if row.slowest is None else 1000 * row.slowest, ".1f"),
         TableCell(", ".join([row.information, *row.own])),
-        TableCell({"sealed": "yes", "not sealed": "no"}.get(row.seal, row.seal)),
+        TableCell({"sandbox": "yes", "no sandbox": "no"}.get(row.seal, row.seal)),
         number(row.decision_limit, "g"),
         TableCell("yes" if row.obeys else "no"),
     ]
@@ -220,7 +220,7 @@ def _provenance(
         ("source", getattr(instance, "source", "") or "not stated"),
         ("seeds of policies", ", ".join(map(str, seeds)) or "no policy was run"),
         ("method", f"{optimum.method}, {optimum.seconds:.1f} s"),
-        ("checked", "for this page: schedules were judged, and certificates evaluated again"),
+        ("checked", "for this page: schedules were checked, and certificates evaluated again"),
         ("versions of the check", versions),
         ("machine", "the file does not name it"),
     ]

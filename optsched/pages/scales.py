@@ -1,4 +1,4 @@
-"""Axes: where a number stands on one, and the marks on it."""
+"""Axes: position of a number on one, and its tick marks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Self
 
 SQUEEZED = 4  # largest ratio / median ratio from which an axis of ratios is logarithmic
 HUGE = 1e12  # larger ratios are drawn like infinite ones
-MARKS = 5  # about this many marks, which a phone has room for
+MARKS = 5  # about this many marks, which fit on a phone
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class AxisScale:
         return cls(low - margin, max(high, low + 0.1) + margin)
 
     def at(self, x: float) -> float:
-        """Return where a number stands, from 0 to 1; what is outside stands at the end.
+        """Return the position of a number, from 0 to 1; numbers outside are at the end.
 
         >>> AxisScale(0.0, 4.0).at(1.0), AxisScale(1.0, 100.0, log=True).at(10.0)
         (0.25, 0.5)

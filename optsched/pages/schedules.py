@@ -35,7 +35,7 @@ from optsched.problem import (
 )
 from optsched.process import blas, interrupts
 
-PATIENCE = 30.0  # seconds for all pictures of a page that nobody has asked for
+PATIENCE = 30.0  # seconds for all pictures of a page that were not requested
 LARGEST = 400_000  # bytes of a picture of lines; a larger one is stored as points
 CSS = 96  # pixels of an inch
 MICRO = 1e-6
@@ -72,7 +72,7 @@ def pictures_of(instance: Instance, schedules: Mapping[str, Schedule], title: st
 
 
 def data_uri(figure: Any) -> str:
-    """Return a figure as a text that stands for a picture: lines, or points if it is too large."""
+    """Return a figure as text, in place of a picture: lines, or points if it is too large."""
     with rc_context({"svg.hashsalt": "optsched"}):
         data = rendered(figure, format="svg", metadata={"Date": None, "Creator": None})
         kind = "svg+xml"
@@ -180,7 +180,7 @@ class _Drawing:
             mine = _run(instance, cell, requested=self.requested)
             if self.best is None:
                 theirs = _solve(instance, cell)
-            else:  # who asks for one policy has not asked for another's code
+            else:  # a request for one policy does not permit the code of another
                 same = contender_of(self.best["policy"]) == worst.policy
                 theirs = _run(instance, self.best, requested=self.requested and same)
         shown = {HINDSIGHT: theirs, worst.policy: mine}

@@ -1,7 +1,7 @@
 """Figures and Table III of Zhao et al., family `bipartite`, and the growth of the regret.
 
 OGASched decides before it sees the jobs of a slot, the baselines after (and, as in the published
-code, OGASched after it has stepped on them). So next to the rewards stand what the best single
+code, OGASched after it has stepped on them). So next to the rewards are those of the best single
 decision earns (stationary) and what the best decision of every slot earns (the optimum), both
 certified. A set whose best baseline reaches 99 % of the optimum cannot tell policies apart, and is
 flagged.
@@ -76,8 +76,8 @@ COLOUR = {
 } | {"stationary": "#999933", PUBLISHED: "#332288"}
 REFERENCES = {"stationary": "stationary", "optimum": "auto"}  # methods that find them
 TIME_LIMIT = 60.0  # seconds per optimum
-NEAR = 0.99  # share of the optimum from which an instance set tells nothing
-TELLS_NOTHING = f"cannot tell policies apart: a baseline has {NEAR:.0%} of the optimum"
+NEAR = 0.99  # share of the optimum from which an instance set shows nothing
+NO_DIFFERENCE = f"cannot tell policies apart: a baseline has {NEAR:.0%} of the optimum"
 NO_UNITS = "the units of the contention are not printed, and nothing is scarce here"
 REWARD = "mean reward of a slot (95 % interval)"
 COMMON = (
@@ -198,7 +198,7 @@ def flagged(rows: Rows) -> str:
     if not all("optimum" in row["rewards"] for row in rows):
         return ""
     best = max(rows.mean("rewards", b).mean for b in BASELINES)
-    return TELLS_NOTHING if best > NEAR * rows.mean("rewards", "optimum").mean else ""
+    return NO_DIFFERENCE if best > NEAR * rows.mean("rewards", "optimum").mean else ""
 
 
 def ahead(rows: Rows, where: str, *, paper: float | None = None, testable: bool = True) -> Finding:
@@ -267,7 +267,7 @@ def curves_of(runs: Mapping[str, Run]) -> dict[str, Any]:
 # Fig. 2
 
 EARLY = 0.01  # of the slots: the beginning
-BEGIN = ("fairness", "drf")  # who has the edge then, Fig. 2(b)
+BEGIN = ("fairness", "drf")  # which is ahead then, Fig. 2(b)
 LEADS = {"drf": 0.1133, "fairness": 0.0775, "binpacking": 0.1389, "spreading": 0.1344}
 
 
@@ -278,7 +278,7 @@ def run_2(of: Cell, time_limit: float) -> Row:
 
 
 def findings_2(rows: Rows) -> Findings:
-    """Compare with the paper: the leads, their growth, and who is the best baseline."""
+    """Compare with the paper: the leads, their growth, and the best baseline."""
     first, *others = rows.by("label").values()
     for name, paper in LEADS.items():
         yield effect(f"lead over {LABELS[name]}", over(first, name), paper=paper)
@@ -916,7 +916,7 @@ def draw_regret(rows: Rows) -> Figure:
             axis.minorticks_off()
         finish(axis, name if name in SIZES else "slots T")
         axis.set_title(f"T = {MIDDLE}" if name in SIZES else f"{name} utilities", fontsize=9)
-        axis.set_ylim(top=100 * max(limits.values()))  # room for the legend
+        axis.set_ylim(top=100 * max(limits.values()))  # space for the legend
         axis.legend(frameon=False, fontsize=7, loc="upper left")
     for axis in axes[::2]:
         axis.set_ylabel("regret to the best stationary decision")

@@ -716,7 +716,7 @@ ABLATION = Experiment(
     run_without, findings_without, draw_without,
 )  # fmt: skip
 
-# Counts that stand in the text
+# Counts that are in the text
 
 SMALL = ((5, 3), (10, 3), (10, 5), (10, 7), (20, 5), (20, 10), (20, 20))
 THREE = (5, 3)  # the size of which there are three platforms
@@ -1039,7 +1039,7 @@ def between(inst: BotInstance) -> set[int]:
 
 
 def findings_8(rows: Rows) -> Findings:
-    """Compare: who computes, the new optimum, and when it is reached."""
+    """Compare: the nodes that compute, the new optimum, and when it is reached."""
     others: list[Finding] = []
     for (leave, units), part in rows.by("leave", "units").items():
         where, runs = f"{units}, they leave at {leave}", len(part)

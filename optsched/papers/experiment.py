@@ -1,4 +1,4 @@
-"""What an experiment is: settings, independent cells, statements of the paper, a picture."""
+"""Experiments: settings, independent cells, statements of the paper, a figure."""
 
 from __future__ import annotations
 

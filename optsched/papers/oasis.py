@@ -372,7 +372,7 @@ SWEPT = (20, 40, 60, 80, 100)  # machines, half of them for workers, half for pa
 PRIORITIES = (10, 50, 100)  # gamma_1 is drawn between 1 and this
 AROUND = (1.1, 1.5)
 HARDER = {20: 2.5}  # few machines are the hard case: times the time limit
-TREND = 0.3  # rank correlation from which we speak of a trend
+TREND = 0.3  # rank correlation from which there is a trend
 NORMAL = 1.06 * 1.96  # half of a 95 % interval of a rank correlation, after the transformation
 
 

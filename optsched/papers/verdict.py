@@ -1,4 +1,4 @@
-"""What a figure states: statements of the paper, each next to our number, and one of five verdicts.
+"""Verdicts: statements of the paper, each with our number, and one of five verdicts.
 
 One function, `decide`, judges them all:
 

@@ -1,1 +1,1 @@
-"""Policies from anywhere: how they are found, what they know, how they are spoken to."""
+"""Policies: lookup, prior knowledge, interface."""

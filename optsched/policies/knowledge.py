@@ -1,4 +1,4 @@
-"""What a policy knows beforehand: named by it, computed by the family, stored with its run.
+"""Prior knowledge of a policy: named by it, computed by the family, stored with its run.
 
 A name may have parameters: ``ln_L1(floor=0.05)``. The prior of a run holds the value under the name
 as it was requested, so that the file states what was known.

@@ -276,7 +276,7 @@ def must_name_rows(family: Family, names: Iterable[str]) -> None:
 
 
 def _shown(name: str, longest: int) -> bool:
-    """Whether a name can stand in tables and files as it is; no letter looks like another one."""
+    """Whether a name is valid in tables and files; no letter looks like another one."""
     printable = name.isascii() and name.isprintable() and name == name.strip()
     return 0 < len(name) <= longest and printable and folded(name) != ""
 

@@ -1,4 +1,4 @@
-"""Last words: what a worker leaves for its supervisor, should it end here and now.
+"""State after a crash: what a worker leaves to its supervisor if it ends at any moment.
 
 See `supervisor`. Like that module, this one must stay quick to import.
 """
@@ -25,7 +25,7 @@ def prefix(process: int) -> str:
 class CrashState:
     """A page of memory where the worker leaves word, which can be read when it is dead.
 
-    Every notice replaces the one before it. There is room for two, and a byte states which one is
+    Every notice replaces the one before it. There is space for two, and a byte states which one is
     whole, so that a kill in the middle of writing does no harm. Two more bytes state whether the
     worker looks at signals, and how long it may take to end: a signal handler can read no
     more than that.

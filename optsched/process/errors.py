@@ -1,4 +1,4 @@
-"""What went wrong in a policy, reported with its traceback."""
+"""Errors of policies, reported with their traceback."""
 
 from __future__ import annotations
 

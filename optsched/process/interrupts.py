@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP")  # as far as the system has them
 
 _received: int | None = None  # the number of the signal that came
-_depth = 0  # how many callers want it to be remembered
+_depth = 0  # number of callers that need it to be remembered
 _for_good = False  # the process is a command's: the handlers stay
 
 
@@ -71,7 +71,8 @@ def abandoned() -> NDArray[np.int64]:
 def leave_if_abandoned() -> None:
     """Raise KeyboardInterrupt if this thread is no longer awaited.
 
-    For loops over jobs, slots and the like that no signal and no limit ends: judges, checkers.
+    For loops over jobs, slots and the like that no signal and no limit ends: feasibility checks and
+    checkers.
     """
     if _is_abandoned():
         raise KeyboardInterrupt

@@ -20,7 +20,7 @@ class LateError(BaseException):
     """A decision takes too long; no `Exception`, so that a policy does not catch it by mistake."""
 
 
-def checked_limit(seconds: float | None, *, sealed: bool) -> None:
+def checked_limit(seconds: float | None, *, sandbox: bool) -> None:
     """Refuse a limit on decisions that cannot be kept.
 
     Raises
@@ -35,9 +35,9 @@ def checked_limit(seconds: float | None, *, sealed: bool) -> None:
             f"decision limit {seconds:g}: expected seconds above 0, at most {LONGEST:g}"
         )
     main = threading.current_thread() is threading.main_thread()
-    if not sealed and not (main and hasattr(signal, "setitimer")):
+    if not sandbox and not (main and hasattr(signal, "setitimer")):
         raise InputError(
-            "a decision limit needs a sealed policy here: only the main thread of a process "
+            "a decision limit needs a sandbox here: only the main thread of a process "
             "can be interrupted"
         )
 

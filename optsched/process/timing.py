@@ -1,4 +1,4 @@
-"""The clock of limits and of decisions: it stands still while kernels are compiled.
+"""The clock of limits and of decisions: it is stopped while kernels are compiled.
 
 Compiling happens once on a machine; the time it takes is no property of a method or a policy.
 So no time limit is spent on it, and no decision is slow because of it.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 
-_lock = threading.Lock()  # for those who write
+_lock = threading.Lock()  # for writers
 _state = (0, 0.0, 0.0)  # replaced as a whole: readers take no lock, which would cost decisions
 """How many compilations have begun and not ended (one may need another), when the outermost of them
 began, and the seconds that the clock has stood still before."""
@@ -25,7 +25,7 @@ def now() -> float:
 
 
 def stop() -> None:
-    """Let the clock stand still until :func:`go_on` has been called as often as this."""
+    """Stop the clock until :func:`go_on` has been called as often as this."""
     global _state
     with _lock:
         depth, since, before = _state

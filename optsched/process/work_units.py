@@ -18,7 +18,7 @@ import threading
 from optsched.process.interrupts import leave_if_abandoned
 
 UNIT = 1e-3  # seconds of a typical core
-QUESTION = 1e-3  # of asking whether to stop: a loop that checks comes to an end, whatever it does
+QUESTION = 1e-3  # of one check whether to stop, so that every loop that checks ends
 CALL = 0.01  # of calling a compiled kernel from Python, with what is done around it: 10 us
 STEP = 2e-6  # of an elementary step of a compiled kernel: 2 ns
 HANDLED = 1e-4  # of a number that Python and numpy put into a program or an array: 100 ns

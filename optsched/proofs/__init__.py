@@ -1,1 +1,1 @@
-"""Shared by the judges and checkers of several families; no solver may use it."""
+"""Code shared by the checkers of several families; no solver may use it."""

@@ -120,7 +120,7 @@ def by_density(value: Ints, weight: Ints, order: Ints) -> None:
 
 @kernel(error_model="numpy")
 def relaxed(items: Ints, weight: Ints, order: Ints, first: int, left: int, enough: int) -> int:
-    """Return a bound on what the items from place ``first`` on are worth in one constraint.
+    """Return a bound on the value of the items from place ``first`` on in one constraint.
 
     The fractional knapsack, the last item in part. Stops above ``enough``.
 
@@ -219,7 +219,7 @@ def search(value: Ints, most: Ints, demand: Ints, capacity: Ints, units: Ints, n
                 if relaxed(items, weight[q], order, k, left[q], enough) <= enough:
                     alive = False
                     break
-        if alive:  # as many of the next item as there is room for
+        if alive:  # as many of the next item as fit
             i = searched[k]
             change = items[MOST, i]
             for q in range(relaxations):

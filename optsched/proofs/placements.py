@@ -14,7 +14,7 @@ from typing import Any
 from optsched.numbers.resources import exact, usable
 from optsched.problem import Verdict, Violation
 
-LARGEST = 10**300  # by which a constraint is broken, as far as it is told
+LARGEST = 10**300  # by which a constraint is violated, as far as it is reported
 
 Capacities = Sequence[tuple[float, ...]]
 Entry = tuple[int, int, int]
@@ -34,7 +34,7 @@ def wrong_number(inst: Any, schedule: Any, equation: str) -> Verdict | None:
     return Verdict(violations=(found,), value=None, completion=(None,) * expected)
 
 
-class PlacementJudge(ABC):
+class PlacementVerifier(ABC):
     """Takes down what is broken, and what every machine holds in every slot.
 
     Parameters
@@ -57,14 +57,14 @@ class PlacementJudge(ABC):
 
     @abstractmethod
     def job(self, i: int, unfinished: bool) -> None:
-        """Judge all that concerns job ``i`` alone, and place it."""
+        """Check all that concerns job ``i`` alone, and place it."""
 
     @abstractmethod
     def value(self) -> float:
         """Return the objective."""
 
     def verdict(self, unfinished: bool) -> Verdict:
-        """Judge the jobs, and then the machines."""
+        """Check the jobs, and then the machines."""
         for i in range(len(self.inst.jobs)):
             self.job(i, unfinished)
         self._capacity()

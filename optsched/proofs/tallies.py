@@ -1,8 +1,8 @@
 """Fast feasibility check of large schedules in arrays; it accepts, or leaves it to the full check.
 
-Judges use it first where a check of every entry takes long. It accepts only if every sum was
-formed in integers that fit into 64 bits, by bounds on their magnitudes (Moore, 1966); otherwise the
-full check looks at every entry and reports what is violated.
+Feasibility checks use it first where a check of every entry takes long. It accepts only if every
+sum was formed in integers that fit into 64 bits, by bounds on their magnitudes (Moore, 1966);
+otherwise the full check looks at every entry and reports what is violated.
 """
 
 from __future__ import annotations

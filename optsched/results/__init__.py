@@ -1,1 +1,1 @@
-"""Result files, and what is done with them: read, used again, kept while work goes on, exported."""
+"""Result files: reading, reuse, journal of a running search, export."""

@@ -173,31 +173,31 @@ def certify(
         start=[given] if given is not None and verdict and verdict.feasible else [],
         watch=look,
     )
-    said = kept[0].said if kept else None
+    claimed = kept[0].solver_claim if kept else None
     if time_limit is None:
         time_limit = TIME_LIMIT if work_limit is None else math.inf
     units = None if work_limit is None else max(0.0, work_limit - (found.effort or 0.0))
     budget = Budget(min(SHORT, time_limit - found.seconds), units)
 
     def check(_stopped: Ints) -> Verdict | None:
-        nonlocal said
-        if said is None and not inst.cones and budget.left() > 0:  # the proof did without it
+        nonlocal claimed
+        if claimed is None and not inst.cones and budget.left() > 0:  # the proof did without it
             with suppress(KeyboardInterrupt):
                 limits = budget.limits()
-                said = solve_mip(
+                claimed = solve_mip(
                     *arrays(inst), presolve=True, threads=threads, seed=seed, **limits
                 ).claim
-        if said is None or said.x is None:
+        if claimed is None or claimed.x is None:
             return None
-        return verify(inst, Solution(values=tuple(said.x.tolist())))
+        return verify(inst, Solution(values=tuple(claimed.x.tolist())))
 
     checked = supervised(check, budget.overdue, patience=0.0)
-    claim = None if said is None else _claim(inst, said, checked)
+    claim = None if claimed is None else _claim(inst, claimed, checked)
     against = () if claim is None else tuple(contradictions(found, claim))
     return Certified(inst, found, claim, verdict, against)
 
 
-def _claim(inst: Declared, said: Claim, check: Verdict | None) -> SolverClaim:
+def _claim(inst: Declared, claimed: Claim, check: Verdict | None) -> SolverClaim:
     """Return a claim in the model's own sense, and how the check of its solution ended."""
 
     def own(minimized: float | None) -> float | None:
@@ -205,10 +205,10 @@ def _claim(inst: Declared, said: Claim, check: Verdict | None) -> SolverClaim:
         return None if minimized is None else sign * minimized + inst.offset
 
     return SolverClaim(
-        solver=said.solver,
-        status=said.status,
-        value=own(said.value),
-        bound=own(said.bound),
+        solver=claimed.solver,
+        status=claimed.status,
+        value=own(claimed.value),
+        bound=own(claimed.bound),
         check=check,
     )
 

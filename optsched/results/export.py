@@ -72,9 +72,9 @@ def write_program(
     Returns
     -------
     tuple of str
-        What users of other solvers must know, which also stands in the file: how its objective
+        What users of other solvers must know, which is also in the file: how its objective
         becomes that of the family (see ``Family.program_note``), and what solvers are known to do
-        wrong; and where the times of the variables of a declared problem stand, which are written
+        wrong; and where the times of the variables of a declared problem are, which are written
         next to an MPS file.
 
     Raises
@@ -109,7 +109,7 @@ def write_program(
 
 
 def times_of(path: Path) -> Path:
-    """Return where the times of the variables of a file stand.
+    """Return the file with the times of the variables.
 
     >>> str(times_of(Path("small.mps")))
     'small.times.csv'

@@ -64,7 +64,7 @@ class Journal:
             crash_state.publish(snapshot=None, target=None, best=None)
 
     def watch(self, progress: Progress) -> None:
-        """Look at what a method knows; write it down if it is better and there is time."""
+        """Store the best result of a method if it is better and there is time."""
         if self._optimum is not None or not crash_state.is_watched():
             return  # this looks for a reference, or nothing reads it
         first, sign = self._first, progress.sign
@@ -72,13 +72,13 @@ class Journal:
             first.value is not None
             and (progress.value is None or sign * (progress.value - first.value) < 0)
         ):
-            return  # it has not yet been told what is known
+            return  # it has not received the known results yet
         known = progress.value, progress.bound, len(progress.claimed), progress.interrupted
         if known != self._known and (progress.interrupted or time.perf_counter() >= self._next):
             self._known = known
             self._keep(progress)
 
-    def tell(self, found: Run | Failed | Optimum) -> None:
+    def record(self, found: Run | Failed | Optimum) -> None:
         """Take down a policy's run, or the optimum; what is found after it are references."""
         if not crash_state.is_watched() or isinstance(found, Failed):
             return

@@ -1,6 +1,6 @@
-"""What a result file holds, for use again: its optimum next to other policies, its table of ratios.
+"""Reading of result files for reuse: the optimum, the table of ratios.
 
-Nothing is trusted: schedules are judged and certificates evaluated again; what a file
+Nothing is trusted: schedules are checked and certificates evaluated again; what a file
 states of a solver's agreement with another counts as claimed.
 """
 
@@ -44,7 +44,7 @@ def load_optimum(path: Path) -> Optimum:
 
 
 def load_run(path: Path) -> Run:
-    """Read the run of a run file; its schedule is judged again.
+    """Read the run of a run file; its schedule is checked again.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def load_start(path: Path, instance: Instance) -> Known:
     Returns
     -------
     Known
-        Judged: the schedule, and from a result all its schedules of optima and their certificates.
+        Checked: the schedule, and from a result all its schedules of optima and their certificates.
 
     Raises
     ------

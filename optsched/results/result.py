@@ -111,12 +111,12 @@ class Recheck(Frozen):
 
     family: str
     what: str
-    value: Signed | None = Field(description="of the schedule, as the judge computes it")
+    value: Signed | None = Field(description="of the schedule, by the feasibility check")
     bound: Signed | None = Field(description="what the certificate proves")
     gap: Extended | None = None
     value_level: Level | None
     bound_level: Level | None
-    unchecked: tuple[str, ...] = Field(default=(), description="what the file states besides")
+    unchecked: tuple[str, ...] = Field(default=(), description="further statements of the file")
     complaints: tuple[str, ...] = ()
 
     @property
@@ -145,7 +145,7 @@ class Recheck(Frozen):
 
 
 def recheck(path: Path) -> list[Recheck]:
-    """Judge every schedule of a result or run again, and re-evaluate the certificate of its bound.
+    """Check every schedule of a result or run again, and re-evaluate the certificate of its bound.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def recheck(path: Path) -> list[Recheck]:
 
 
 def recheck_content(content: dict[str, Any], path: Path) -> list[Recheck]:
-    """Judge what a file holds that was read; see :func:`recheck`.
+    """Check what a file holds that was read; see :func:`recheck`.
 
     Large parts leave ``content`` as soon as they have become records: they need much memory.
     """
@@ -225,7 +225,7 @@ def rows_in(
 
 
 def recheck_outside(family: Family, instance: Instance, name: str, schedule: Schedule) -> Recheck:
-    """Judge a schedule from outside by the rules of the model; no value is stated of it."""
+    """Check a schedule from outside by the rules of the model; no value is stated of it."""
     verdict = family.verify(instance, schedule)
     return Recheck(
         family=family.name,
@@ -239,7 +239,7 @@ def recheck_outside(family: Family, instance: Instance, name: str, schedule: Sch
 
 
 def recheck_run(family: Family, instance: Instance, run: Run) -> Recheck:
-    """Judge the schedule of a run again."""
+    """Check the schedule of a run again."""
     complaints = _foreign(family, instance, run.family, run.instance_sha256)
     verdict = family.verify(instance, run.schedule, unfinished=True)
     complaints += _judged(verdict, run.value)
@@ -277,7 +277,7 @@ def recheck_optimum(family: Family, instance: Instance, stored: Optimum, scope: 
     bound = _proved(family, instance, stored, complaints)
     known = replace(stored.interval(instance), value=value, bound=bound)
     if known.refuted:
-        complaints.append(f"value {value} is beyond the bound {bound}: one of the judges is wrong")
+        complaints.append(f"value {value} is beyond the bound {bound}: one of the checks is wrong")
     gap, closed = known.gap, known.closed
     complaints += _wrong_levels(family, stored)
     complaints += _wrong_status(family, instance, stored, (value, bound, gap))
@@ -384,14 +384,14 @@ def _out_of_scope(family: Family, instance: Instance, stored: Optimum) -> list[s
         proved = family.scope(stored.certificate)
         if proved not in ("", stored.scope):
             expected = stored.scope or "all"
-            found.append(f"the certificate speaks of {proved} schedules, expected {expected}")
+            found.append(f"the certificate is about {proved} schedules, expected {expected}")
     return found
 
 
 def _value(
     family: Family, instance: Instance, stored: Optimum, complaints: list[str]
 ) -> float | None:
-    """Judge the schedule by the rules of the model, which are stricter than those of policies."""
+    """Check the schedule by the rules of the model, which are stricter than those of policies."""
     if stored.schedule is None:
         if stored.value is not None:
             complaints.append(f"value {stored.value} comes without a schedule")

@@ -80,7 +80,7 @@ class _Proof:
         self.lower: list[_Line | None] = [None] * len(inst.columns)
         self.upper: list[_Line | None] = [None] * len(inst.columns)
         self.sides: dict[tuple[int, int], tuple[_Line, int]] = {}
-        """Of a row and its side, 0 or 1: the line, and how often it stands in the row."""
+        """Of a row and its side, 0 or 1: the line, and how often it is in the row."""
         self._bounds()
         self._rows()
         self._whole_bounds()
@@ -121,7 +121,7 @@ class _Proof:
         kept = "" if found is not None else ", and no solution keeps it exactly"
         return [
             f"% the exact model, without tolerances{kept if schedule is not None else ''}",
-            f"% the objective has a constant of {exact(inst.offset)} besides",
+            f"% the objective has an additional constant of {exact(inst.offset)}",
             "VER 1.0",
             f"VAR {len(names)}",
             *names,

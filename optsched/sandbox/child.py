@@ -1,7 +1,7 @@
-"""The process of a sealed policy that is written in Python: ``child.py CONFIG``.
+"""The process of a Python policy in a sandbox: ``child.py CONFIG``.
 
 What is trusted is imported first (so that compiled kernels are found), then the process is locked,
-and only then the policy is loaded. It is spoken to in JSON lines, see `sealing.process`.
+and only then the policy is loaded. It communicates in JSON lines, see `sandbox.process`.
 """
 
 from __future__ import annotations

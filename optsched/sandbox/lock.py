@@ -1,4 +1,4 @@
-"""Giving up, in a child process, what a policy has no use for (Linux; standard library only).
+"""Isolation of a child process by the kernel (Linux; standard library only).
 
 Guards, each of which holds or does not, whatever the system lacks:
 
@@ -31,7 +31,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-GUESTS = range(61184, 65520)  # users who own nothing, one for each run: systemd has these as well
+GUESTS = range(61184, 65520)  # users without files, one for each run: systemd has these as well
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # system calls, on every architecture
 PATH_BENEATH = 1
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
@@ -70,7 +70,7 @@ SYSTEM = (
     *(f"/proc/self/{name}" for name in ("maps", "stat", "statm", "status", "cgroup", "fd")),
     "/sys/devices/system/cpu",
 )
-"""What programs and their libraries read; nothing that shows who else has mapped a page."""
+"""Paths that programs and libraries read; none shows which process has mapped a page."""
 
 
 def enclose() -> bool:
@@ -87,7 +87,7 @@ def enclose() -> bool:
     libc.prctl(SUBREAPER, 1, 0, 0, 0)
     resource.setrlimit(resource.RLIMIT_CORE, (1, 1))  # no file, and (unlike 0) no other program
     with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")  # whom the kernel ends first
+        Path("/proc/self/oom_score_adj").write_text("1000")  # the kernel ends them first
     apart = _separate(libc)
     _fork(init=False)
     if apart:  # this is the init process of the namespace, whose end ends all the others
@@ -227,7 +227,7 @@ def _limit_processes() -> bool:
 
 
 def _filter(libc: Any) -> bool:
-    """Refuse system calls that processes could talk by; return whether the kernel does so."""
+    """Refuse system calls for communication of processes; return whether the kernel does so."""
     if os.uname().machine not in CALLS or struct.calcsize("P") != 8:
         return False
     architecture, control, pair, *numbers = CALLS[os.uname().machine]
@@ -319,7 +319,7 @@ def _drop_root(libc: Any, *, stay: bool) -> bool:
     """Become a guest, and return whether; one that must ``stay`` is root without capabilities.
 
     A guest could not read the policy then. A user namespace has no guests either. Each run has its
-    own: users share limits on processes, pipes and the like, by which runs could talk.
+    own: users share limits on processes, pipes and the like, by which runs could communicate.
     """
     for capability in range(64):
         libc.prctl(DROP_BOUND, capability, 0, 0, 0)

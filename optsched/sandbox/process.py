@@ -94,11 +94,11 @@ class SealedPolicy:
     ) -> None:
         if not isinstance(policy, str):
             raise InputError(
-                f"a sealed policy is made in its own process, expected its name (MODULE:CLASS), "
+                f"a policy in a sandbox is made there, expected its name (MODULE:CLASS), "
                 f"not a {type(policy).__name__}"
             )
         if os.name != "posix":
-            raise InputError("a sealed policy needs Linux, macOS or another Unix")
+            raise InputError("a sandbox needs Linux, macOS or another Unix")
         self.family, self.called, self.own = family, policy, policy in family.policies
         self.limit = DECISION_LIMIT if decision_limit is None else decision_limit
         self.guards: tuple[str, ...] = ()
@@ -205,7 +205,7 @@ class SealedPolicy:
 
     def _request(self, message: Mapping[str, Any], expected: str) -> Any:
         """Send a line; return what the answer holds under ``expected``."""
-        if self._unread or self._says_more():
+        if self._unread or self._has_more_output():
             self._own_error()
             raise self._wrong(f"answers without a request: {_shown(self._unread)}")
         until = time.monotonic() + self.limit
@@ -219,7 +219,7 @@ class SealedPolicy:
         if end and line.startswith(b'{"error"'):
             self._content(line, "error")
 
-    def _says_more(self) -> bool:
+    def _has_more_output(self) -> bool:
         if self._ears.select(0):
             self._unread = os.read(self._ear, 1 << 16)
         return bool(self._unread)
@@ -377,7 +377,7 @@ def _program(sealed: SealedPolicy) -> list[str]:
 
 
 def _around(program: Path) -> list[str]:
-    """Return what a program consists of: itself, and where it stands in a ``bin``, what it needs.
+    """Return the files of a program: itself, and for one in a ``bin`` its libraries.
 
     Nothing of the folder in which the command runs, and none that holds it.
     """

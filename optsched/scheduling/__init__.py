@@ -1,1 +1,1 @@
-"""What several families share: jobs, posted prices, placements, queues."""
+"""Code shared by several families: jobs, posted prices, placements, queues."""

@@ -49,7 +49,7 @@ def solve_compact(
     unseen = UNSEEN * float(abs(program.cost).max(initial=0.0))
 
     def report(_objective: float) -> None:
-        progress.offer(read())  # the solver's tolerance is wider than that of the judge
+        progress.offer(read())  # the solver's tolerance is wider than that of the feasibility check
 
     def close(outcome: PyomoOutcome) -> None:
         if outcome.objective is not None:

@@ -38,7 +38,7 @@ class UtilityProgram:
         self.ps: Places = {}
 
     def maximize_utility(self) -> Fraction:
-        """Maximize the utilities, rounded up to whole units; return what a unit is worth."""
+        """Maximize the utilities, rounded up to whole units; return the value of a unit."""
         utility = {
             (i, t): self.inst.jobs[i].utility.upper(t - self.inst.jobs[i].arrival)
             for i, t in self.completes

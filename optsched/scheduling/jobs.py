@@ -1,4 +1,4 @@
-"""Training jobs: what families 1 to 3 share of their data, and how they arrive."""
+"""Training jobs of families 1 to 3: shared data, and arrival processes."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def load_of(
     return loads
 
 
-PARTS = 10  # of the horizon, whose loads are told
+PARTS = 10  # of the horizon, whose loads are reported
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class LoadProfile:
         return [float(f"{x:.3g}") for x in self.between(edges)] if self.whole else []
 
 
-PILOT = 300  # jobs that tell how many machines all of them want
+PILOT = 300  # sampled jobs, to estimate the number of machines
 FAR = 1.4  # times the load that is requested, or the reverse: as far off as one machine may be
 MOST_MACHINES = 100_000
 Made = TypeVar("Made")
@@ -275,7 +275,7 @@ def misfit(job: Any, workers: Sequence[MachineClass], ps: Sequence[MachineClass]
     return "not even one worker finds the parameter servers that it needs"
 
 
-MOST_NAMED = 3  # jobs whose trouble is told in full
+MOST_NAMED = 3  # jobs whose problems are listed in full
 
 
 def abridged(troubles: Sequence[str], jobs: int) -> list[str]:

@@ -1,6 +1,6 @@
-"""Pictures of schedules of jobs: Gantt charts, the capacity in use, and what happens over time.
+"""Figures of schedules of jobs: Gantt charts, capacity in use, curves over time.
 
-Where there are too many jobs for a row each, curves over time stand instead of the chart.
+Where there are too many jobs for a row each, curves over time replace the chart.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ROWS = 400  # most rows of a Gantt chart; of more jobs, curves over time are dra
 STEPS = 60  # most steps of the use of capacity over time: curves of several cross
 CELLS = 250  # most cells of a row; more slots than that share cells
 NEARLY = 0.95  # of all use: where the picture of capacity ends
-LABELLED = 7  # points from row to row, from which on labels have room
+LABELLED = 7  # points from row to row, from which on labels fit
 FAINT = 0.25  # the least shade
 ARRIVAL = "#CC3311"
 LOAD = "#D8D8D8"  # what jobs request, and how many have come
@@ -111,7 +111,7 @@ def pictures_of(
         What is shown where there are no schedules: its title, and the slot before which each job's
         shortest run from its arrival on ends, None if it is not done within the horizon.
     verify, usage : callable
-        The family's judge, and what share of each resource a schedule uses.
+        The family's feasibility check, and what share of each resource a schedule uses.
     load : callable
         The scarcest resource of an instance, as ``usage`` calls it, and what jobs request of it.
     """
@@ -275,7 +275,7 @@ def _shades(axis: Axes, panel: Panel, order: Sequence[int], pitch: float) -> Non
         )
     line = min(0.8, pitch / 8)
     axis.hlines(np.arange(jobs) - 0.5, 0, slots, color="white", linewidth=line)
-    axis.spines[["top", "right"]].set_visible(False)  # labels stand there
+    axis.spines[["top", "right"]].set_visible(False)  # labels are there
     axis.set_xlim(0, slots)
     axis.set_xlabel(f"slot (a cell is the most of {wide})" if wide > 1 else "slot")
 
@@ -374,7 +374,7 @@ def over_time(
         What a completed job brings.
     resource : str
         Whose use is drawn.
-    load : Asked
+    load : LoadProfile
         What jobs request of it.
     """
     compared = HINDSIGHT in courses and len(courses) > 1

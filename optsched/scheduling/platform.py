@@ -1,4 +1,4 @@
-"""Platforms with slots and resources, and instances of jobs on them: what families share."""
+"""Platforms with slots and resources, and instances of jobs on them, shared by families."""
 
 from __future__ import annotations
 

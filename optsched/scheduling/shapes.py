@@ -1,4 +1,4 @@
-"""What a worker or a parameter server requests, where a trace does not state: drawn shapes."""
+"""Demands of workers and parameter servers, drawn where a trace does not record them."""
 
 from __future__ import annotations
 

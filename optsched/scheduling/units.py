@@ -1,12 +1,11 @@
 """Methods search in a unit of utility of their own: small means small compared with the best.
 
-Linear programs, searches and tolerances do not treat alike utilities near 1e-9 as those
-near
-1. So a method may be handed a twin of the instance, whose utilities are those of the instance
-divided by a power of two, and a progress that translates back. Nothing depends on the twin: values
-are the judge's, and certificates are checked against the instance itself. A certificate that states
-a value to the last digit must be made of the instance itself (`original`): the decimals of the twin
-are others.
+Linear programs, searches and tolerances do not treat alike utilities near 1e-9 as those near 1. So
+a method may be handed a twin of the instance, whose utilities are those of the instance divided by
+a power of two, and a progress that translates back. Nothing depends on the twin: values are the
+feasibility check's, and certificates are checked against the instance itself. A certificate that
+states a value to the last digit must be made of the instance itself (`original`): the decimals of
+the twin are others.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class InteriorPoint(NamedTuple):
     x: Floats  # (n,)
     duals: Floats  # (m,)
     slack: Floats  # (m,) of the rows; 0 for equations
-    reduced: Floats  # (n,) what a column costs at the duals beyond what it is worth
+    reduced: Floats  # (n,) cost of a column at the duals less its value
 
 
 class Central(NamedTuple):

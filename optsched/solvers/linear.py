@@ -68,7 +68,7 @@ class HighsOptions(TypedDict, total=False):
 
 
 class MipLimits(HighsOptions, total=False):
-    """What stops :func:`solve_mip` besides, see there."""
+    """Further limits of :func:`solve_mip`, see there."""
 
     effort: float
     stop: Callable[[], bool]
@@ -99,7 +99,7 @@ def highs(
     """
     import highspy
 
-    highspy.Highs.resetGlobalScheduler(False)  # who ran before may have had other threads
+    highspy.Highs.resetGlobalScheduler(False)  # an earlier run may have used other threads
     h: highspy.Highs = _silent()()
     options: dict[str, Any] = {"threads": threads, "random_seed": seed}
     options |= {"time_limit": time_limit, "mip_rel_gap": gap, "mip_abs_gap": 0.0}
@@ -348,7 +348,7 @@ def ray(h: highspy.Highs, *, primal: bool = False) -> Floats | None:
 
 
 class NamedProgram(NamedTuple):
-    """A linear program with names, as it stands in a file."""
+    """A linear program with names, as in a file."""
 
     maximize: bool
     offset: float
@@ -598,5 +598,5 @@ def _within(x: Floats, lower: Floats, upper: Floats) -> bool:
 
 
 def floats(x: Any) -> Floats:
-    """Return ``x`` as the solvers want it: contiguous doubles."""
+    """Return ``x`` as the solvers expect it: contiguous doubles."""
     return np.ascontiguousarray(x, dtype=np.float64)

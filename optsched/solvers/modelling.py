@@ -1,4 +1,4 @@
-"""Pyomo models: solved by HiGHS directly, or by any solver that Pyomo knows.
+"""Pyomo models: solved by HiGHS directly, or by any solver of Pyomo.
 
 Pyomo (Hart et al., 2011) states the papers' programs in `models`; the `compact` methods solve them
 as they are.

@@ -26,7 +26,7 @@ from optsched.solvers.linear import (
 
 TIGHT = 1e-10  # the relative gap of HiGHS's interior point
 SAME = 1e-7  # of the optimum: so near its dual must be
-NOTHING = 1e-11  # of the optimum: duals of rows that are worth less are 0, but for rounding
+NOTHING = 1e-11  # of the optimum: duals of rows with less value are 0, but for rounding
 
 
 class LinearProgram:

@@ -1,4 +1,4 @@
-"""What every reader of a trace needs: one-line errors, lengths of time, the tables of a window."""
+"""Shared code of trace readers: one-line errors, durations, the tables of a window."""
 
 from __future__ import annotations
 

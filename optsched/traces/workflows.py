@@ -1,4 +1,4 @@
-"""Readers of bags of tasks: what one task of an application computes and moves.
+"""Readers of bags of tasks: computation and data per task of an application.
 
 WfCommons  JSON of an executed workflow (*.json, *.json.gz): the bag is the most frequent kind of
            task

@@ -242,5 +242,5 @@ def test_a_policy_that_fails_at_first_is_hunted_on():
 
 
 def test_a_sandboxed_policy_takes_no_parameters():
-    with pytest.raises(ValueError, match="fifo is sealed, and made without parameters"):
+    with pytest.raises(ValueError, match="fifo runs in a sandbox, without parameters"):
         Terms(family="oasis", policy="fifo", preset="small", sealed=True, parameters={"a": 1})

@@ -86,6 +86,15 @@ def test_instances_are_generated_exported_and_played_in_the_sandbox(folder):
     assert "take" in (folder / "k.lp").read_text()
 
 
+@pytest.mark.usefixtures("folder")
+def test_the_old_name_of_a_method_warns():
+    run("generate", "knapsack.py:knapsack", "-o", "k.json")
+    done = [run("solve", "k.json", "-m", name, "--json") for name in ("cp-sat", "cpsat")]
+    assert "method cp-sat is deprecated, use cpsat" in done[0].stderr
+    values = [json.loads(one.stdout)["reference"]["bound"] for one in done]
+    assert values[0] == values[1]
+
+
 def test_the_ending_of_an_export_is_its_format(folder):
     run("generate", "knapsack.py:knapsack", "-o", "k.json")
     sections = {"lp": "\nc_u_", "mps": "\nROWS"}

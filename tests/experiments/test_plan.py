@@ -141,11 +141,16 @@ def test_limits_and_names_are_in_no_key():
         {"instances": [{"family": "bot", "seeds": 3}]},
         {"instances": [{"family": "bot", "preset": "small", "parameters": {"alpha": 2}}]},
         {"policies": [{"name": "adaptive", "parameters": {"iterations": 5}}]},
-        {"policies": [{"name": "adaptive", "sealed": True}]},
+        {"policies": [{"name": "adaptive", "sandbox": True}]},
     ],
 )
 def test_what_changes_a_number_changes_the_key(changes):
     assert not plan().keys() & plan(**changes).keys()
+
+
+def test_old_plans_call_the_sandbox_sealed():
+    old, new = ({"policies": [{"name": "adaptive", key: True}]} for key in ("sealed", "sandbox"))
+    assert plan(**old).keys() == plan(**new).keys()
 
 
 def test_a_policy_of_ones_own_counts_by_its_file(tmp_path, monkeypatch):
@@ -302,7 +307,7 @@ def test_instance_files_of_another_family_are_refused(tmp_path):
             "has 80 jobs of at least 1 tasks, expected 100",
         ),
         ({"instances": [SAMPLE | {"windows": 401}]}, "expected at most 400 windows"),
-        ({"policies": [{"name": "exec:x", "parameters": {"a": 1}}]}, "exec:x is sealed"),
+        ({"policies": [{"name": "exec:x", "parameters": {"a": 1}}]}, "exec:x runs in a sandbox"),
         ({"instances": [{"family": "oasis", "trace": "no.csv"}]}, "no.csv: cannot be read"),
         (
             {"instances": [{"family": "bot", "seeds": "0..99999"}], "replications": 101},

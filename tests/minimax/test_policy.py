@@ -57,7 +57,7 @@ def test_a_policy_that_was_written_runs_in_the_sandbox(tmp_path):
     for seed in range(2):
         here = optsched.simulate(inst, game.policy, seed=seed)
         for sealed in (False, True):
-            there = optsched.simulate(inst, name, seed=seed, sealed=sealed)
+            there = optsched.simulate(inst, name, seed=seed, sandbox=sealed)
             assert there.sealed == sealed
             assert there.schedule == here.schedule
 

@@ -34,7 +34,7 @@ def test_ratios_are_those_of_the_table(made):
         assert exact["value"] == [row.value]
         assert exact["total decision time, s"] == [row.seconds]
         assert exact["max decision time, ms"] == [1000 * row.slowest]
-        assert (text["sealed"], text["keeps to the model"]) == ("no", "yes" if row.obeys else "no")
+        assert (text["sandbox"], text["keeps to the model"]) == ("no", "yes" if row.obeys else "no")
 
 
 def test_the_relaxation_has_a_row_a_column_and_a_line(tmp_path):

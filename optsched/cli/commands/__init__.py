@@ -1,1 +1,1 @@
-"""The commands: what makes instances, what computes, what looks at files."""
+"""The commands, one module each."""

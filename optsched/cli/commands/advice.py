@@ -5,56 +5,77 @@ from typing import Annotated, Any, Literal
 import typer
 
 from optsched.cli.commands.outcome import ending_well, leave, report, report_pictures
-from optsched.cli.options import MOST, POLICY_HELP, Json, Output, Pictures, Style, talks
+from optsched.cli.options import (
+    MOST,
+    POLICY_HELP,
+    WORK_LIMIT,
+    Json,
+    Output,
+    Pictures,
+    Style,
+    with_verbosity,
+)
 from optsched.files.atomic_io import writable, writable_folder
 from optsched.problem import InputError, is_named_in_file
 from optsched.process import messages
 
 
-@talks
+@with_verbosity
 def advice(
     source: Annotated[
-        str, typer.Argument(metavar="FILE", help="Problem (FILE.py:NAME) or instance file.")
+        str,
+        typer.Argument(metavar="FILE", help="Declared problem (FILE.py:NAME) or instance file."),
     ],
     errors: Annotated[
-        str, typer.Option(help="Sizes of errors, from 0 to 1.")
+        str, typer.Option(help="Error rates of the predictions, from 0 to 1.")
     ] = "0,0.1,0.2,0.4,0.8",
     lambdas: Annotated[
-        str, typer.Option(help="Caution of `guarded`: 0 follows the prediction, 1 is the baseline.")
+        str,
+        typer.Option(
+            help="Robustness parameters of `guarded`: 0 follows the prediction, 1 the baseline."
+        ),
     ] = "0,0.5,1",
-    seeds: Annotated[int, typer.Option(min=1, max=MOST, help="Instances, or random errors.")] = 5,
+    seeds: Annotated[
+        int,
+        typer.Option(
+            min=1, max=MOST, help="Number of instances, or of random errors of a given one."
+        ),
+    ] = 5,
     baseline: Annotated[
-        str, typer.Option("--baseline", "-p", help=f"Robust policy. {POLICY_HELP}")
+        str, typer.Option("--baseline", "-p", help=f"Robust baseline. {POLICY_HELP}")
     ] = "re-solve",
     predictions: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Instance file, or function of the true instance (FILE.py:NAME), to which errors "
-            "are added.",
+            help="Predicted instance to which errors are added: a file, or a Python function of "
+            "the true instance (FILE.py:NAME).",
             show_default="the true instance",
         ),
     ] = None,
     noise: Annotated[
         Literal["draws", "numbers"] | None,
-        typer.Option(help="What is wrong: draws of the problem, or single numbers."),
+        typer.Option(help="Errors change random draws of the problem, or single numbers."),
     ] = None,
     preset: Annotated[str | None, typer.Option(help="Preset (default: the first).")] = None,
     work_limit: Annotated[
         float,
-        typer.Option(min=0, help="Work units of each search for the worst prediction; 0: none."),
+        typer.Option(
+            min=0,
+            help=f"Limit of each search for the worst prediction, {WORK_LIMIT}. 0: no search.",
+        ),
     ] = 1000.0,
     output: Output = None,
     as_json: Json = False,
     plot: Pictures = None,
     style: Style = "screen",
 ) -> None:
-    """Measure how much predictions help, and how much wrong ones hurt.
+    """Measure how prediction errors change the ratio.
 
-    Policies get a predicted instance: `follow` trusts it, `guarded` limits the damage by means of a
-    robust baseline. Predictions are the true instance with errors: random ones, and those with
-    which a search makes the policy as bad as it can. The ratio of each policy is printed against
-    the size of errors. `optsched report` shows the output file.
+    `follow` trusts a predicted instance; `guarded` combines it with a robust baseline. Predictions
+    are the true instance with errors, random ones and adversarial ones found by a search. Printed
+    is the ratio of each policy for each error rate. `optsched report` turns the output file into a
+    page.
 
     Example:  optsched advice parking.py:parking -p parking.py:break_even -o advice.json
     """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from optsched.cli.commands.outcome import ending_well, report
-from optsched.cli.options import Json, paragraphs, talks
+from optsched.cli.options import Json, paragraphs, with_verbosity
 from optsched.files.atomic_io import writable, writable_folder
 from optsched.problem import InputError, Window, is_named_in_file
 from optsched.process import crash_state, interrupts, messages
@@ -24,32 +24,38 @@ commands = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-StoreFile = Annotated[Path, typer.Argument(metavar="STORE", help="Output of `campaign run`.")]
+StoreFile = Annotated[
+    Path, typer.Argument(metavar="STORE", help="Result store, written by `campaign run`.")
+]
 Workers = Annotated[
     int | None, typer.Option(min=1, max=256, help="Worker processes (default: all cores).")
 ]
 Dask = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Compute on a running Dask cluster.")
+    str | None, typer.Option(metavar="ADDRESS", help="Run cells on this Dask cluster.")
 ]
 Shard = Annotated[
     str | None,
-    typer.Option(metavar="K/N", help="Run shard K of N (1-based); combine with `campaign merge`."),
+    typer.Option(metavar="K/N", help="Run only part K of N (from 1); join with `campaign merge`."),
 ]
 Policy = Annotated[
     list[str] | None,
-    typer.Option("--policy", help="Allow this external policy or problem; may be repeated."),
+    typer.Option(
+        "--policy",
+        help="Allow the code of this policy or problem, which the plan names, to run; may be "
+        "repeated.",
+    ),
 ]
-Trust = Annotated[bool, typer.Option("--trust", help="Allow all external policies and problems.")]
-Again = Annotated[bool, typer.Option("--retry-errors", help="Retry failed cells.")]
+Trust = Annotated[bool, typer.Option("--trust", help="Allow all code that the plan names.")]
+Again = Annotated[bool, typer.Option("--retry-errors", help="Run failed cells again.")]
 
 
-@talks
+@with_verbosity
 def run(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan (TOML).")],
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan of the experiment (TOML).")],
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", help="The result store (default: PLAN with suffix .sqlite)."
+            "-o", "--output", help="Result store to write (default: PLAN with suffix .sqlite)."
         ),
     ] = None,
     workers: Workers = None,
@@ -57,7 +63,9 @@ def run(
     shard: Shard = None,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Only print the number of cells and the estimated time."),
+        typer.Option(
+            "--dry-run", help="Print the number of cells and the estimated time; run nothing."
+        ),
     ] = False,
     retry_errors: Again = False,
     policy: Policy = None,
@@ -66,7 +74,7 @@ def run(
 ) -> None:
     """Run the cells of a plan that are not yet in the result store.
 
-    A cell is a policy, an instance and a seed. A minimal plan has three lines:
+    A cell is one run: a policy, an instance and a seed. A minimal plan has three lines:
 
     [[instances]]
 
@@ -77,12 +85,12 @@ def run(
     It runs the default policies of the family on 40 instances. Optima are computed under a work
     limit, so results are reproducible.
 
-    Ctrl-C or SIGTERM lets running cells finish, then stops; a second one ends at once. If killed,
-    only those are lost. Rerun to resume. If the plan has more seeds or policies, only the new cells
-    are run. Exit status 1: a cell failed.
+    Ctrl-C or SIGTERM lets running cells finish; a second one stops at once. Run the same command
+    again to resume: stored cells are kept, also after the process was killed, and if you add seeds
+    or policies to the plan, only the new cells run. Exit status 1: a cell failed.
 
-    External policies (MODULE:CLASS, exec:COMMAND) execute arbitrary code and therefore require
-    `--policy` or `--trust`.
+    A plan can name code: policies (MODULE:CLASS, FILE.py:NAME, exec:COMMAND) and declared problems
+    (FILE.py:NAME). It runs only if --policy names it or --trust is given.
 
     Example:  optsched campaign run plan.toml
     """
@@ -104,7 +112,7 @@ def run(
     _run(requested, store, how, as_json=as_json)
 
 
-@talks
+@with_verbosity
 def resume(
     store: StoreFile,
     workers: Workers = None,
@@ -115,9 +123,9 @@ def resume(
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
-    """Resume a campaign; its result store holds the plan.
+    """Resume a campaign from its result store, which contains the plan.
 
-    External policies require `--policy` or `--trust`, as in `run`.
+    Code that the plan names requires --policy or --trust, as in `run`.
 
     Example:  optsched campaign resume plan.sqlite
     """
@@ -164,9 +172,9 @@ def _run(
     raise typer.Exit(1 if made.progress is not None and made.progress.errors else 0)
 
 
-@talks
+@with_verbosity
 def status(store: StoreFile, as_json: Json = False) -> None:
-    """Report how much of a campaign is done, and what went wrong; also while it runs.
+    """Report the progress and the errors of a campaign, also while it runs.
 
     Example:  optsched campaign status plan.sqlite
     """
@@ -184,26 +192,29 @@ def status(store: StoreFile, as_json: Json = False) -> None:
             messages.result(messages.printable(remark))
 
 
-@talks
+@with_verbosity
 def verify(
     store: StoreFile,
-    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes.")] = 1,
-    sample: Annotated[int, typer.Option(min=1, help="Look at one of N instances.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Worker processes.")] = 1,
+    sample: Annotated[
+        int, typer.Option(min=1, help="Verify one of N instances, chosen at random.")
+    ] = 1,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Draws them; by default a fresh one, which is shown.")
+        int | None,
+        typer.Option(min=0, help="Seed of that choice (default: a new one, which is printed)."),
     ] = None,
     policy: Policy = None,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
-    """Run the cells of a store again, and check the certificates of its optima.
+    """Rerun the cells of a result store, and compare.
 
-    Nothing in a store proves itself: it holds numbers, and digests of schedules and certificates.
-    So optima are solved again, their certificates evaluated, and policies run again; all must be as
-    the store states. Where versions differ, or a limit of time has ended the search, a row is only
-    wrong if it contradicts what was found. Exit status 1: something is wrong.
+    A store holds numbers, and only digests of schedules and certificates. So optima are solved
+    again, their certificates checked, and policies run again; all results must equal the stored
+    ones. If versions differ, or a time limit ended the search, a row is rejected only if it
+    contradicts the new results. Exit status 1: a row is rejected.
 
-    External policies require `--policy` or `--trust`, as in `run`.
+    Code that the plan names requires --policy or --trust, as in `run`.
 
     Example:  optsched campaign verify plan.sqlite --sample 10
     """
@@ -220,13 +231,15 @@ def verify(
     raise typer.Exit(0 if found.accepted else 1)
 
 
-@talks
+@with_verbosity
 def merge(
-    output: Annotated[Path, typer.Argument(metavar="STORE", help="The store to be made.")],
-    parts: Annotated[list[Path], typer.Argument(metavar="PART...", help="Stores of one plan.")],
+    output: Annotated[Path, typer.Argument(metavar="STORE", help="Result store to write.")],
+    parts: Annotated[
+        list[Path], typer.Argument(metavar="PART...", help="Result stores of the same plan.")
+    ],
     as_json: Json = False,
 ) -> None:
-    """Put stores of one plan together, such as those of `run --shard`.
+    """Merge result stores of the same plan, such as those of `run --shard`.
 
     Example:  optsched campaign merge all.sqlite plan-1of2.sqlite plan-2of2.sqlite
     """
@@ -238,23 +251,27 @@ def merge(
         messages.result(found.head)
 
 
-@talks
+@with_verbosity
 def export(
     store: StoreFile,
-    csv: Annotated[Path | None, typer.Option(help="A row per cell.")] = None,
-    parquet: Annotated[Path | None, typer.Option(help="The same for tools that like it.")] = None,
-    latex: Annotated[Path | None, typer.Option(help="The table of the means.")] = None,
-    ecdf: Annotated[Path | None, typer.Option(help="Distributions of the ratios, CSV.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write one row per cell (CSV).")] = None,
+    parquet: Annotated[Path | None, typer.Option(help="Write one row per cell (Parquet).")] = None,
+    latex: Annotated[Path | None, typer.Option(help="Write the table of means (LaTeX).")] = None,
+    ecdf: Annotated[
+        Path | None,
+        typer.Option(help="Write the empirical distribution functions of the ratios (CSV)."),
+    ] = None,
     worst: Annotated[
-        Path | None, typer.Option(help="Folder for the instances on which policies are worst.")
+        Path | None,
+        typer.Option(help="Write the worst instance of each policy to this directory."),
     ] = None,
     policy: Policy = None,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
-    """Print the means with their intervals; write what was requested.
+    """Print mean ratios with confidence intervals; write them to files.
 
-    `--worst` makes instances again: a problem in a file runs only with `--policy` or `--trust`.
+    --worst generates instances again, so declared problems require --policy or --trust.
 
     Example:  optsched campaign export plan.sqlite --csv cells.csv --latex table.tex
     """

@@ -6,20 +6,29 @@ from typing import Annotated
 import typer
 
 from optsched.cli.commands.outcome import ending_well, leave, report
-from optsched.cli.options import Gap, Json, Output, Seed, Threads, TimeLimit, WorkLimit, talks
+from optsched.cli.options import (
+    Gap,
+    Json,
+    Output,
+    Seed,
+    Threads,
+    TimeLimit,
+    WorkLimit,
+    with_verbosity,
+)
 from optsched.engine.interval import CLOSED
 from optsched.files.atomic_io import writable
 from optsched.process import messages
 
 
-@talks
+@with_verbosity
 def certify(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="MPS or LP file, also .gz.")],
     solution: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Solution to check: HiGHS's file, or lines of name and value.",
+            help="Also check this solution: a HiGHS solution file, or lines of NAME VALUE.",
         ),
     ] = None,
     time_limit: TimeLimit = None,
@@ -29,14 +38,16 @@ def certify(
     seed: Seed = 0,
     output: Output = None,
     vipr: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the proof in the format VIPR 1.0.")
+        Path | None, typer.Option(metavar="FILE", help="Write the proof to this file (VIPR 1.0).")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Prove a bound for a linear or integer program, and check its solution exactly.
+    """Certify the optimum of a linear or integer program.
 
-    The claim of the solver is printed next to what is proved. Exit status 1: nothing is proved, the
-    claim is contradicted, or the solution of --solution fails the check.
+    HiGHS solves the model. optsched computes a bound with a certificate (branch and bound, LP
+    duals), verifies it in exact arithmetic, checks the best solution against every constraint in
+    exact arithmetic, and reports where the claims of HiGHS contradict the two. Exit status 1: no
+    bound is certified, a claim is contradicted, or the solution of --solution is infeasible.
 
     Example:  optsched certify model.mps -o result.json
 

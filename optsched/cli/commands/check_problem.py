@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from optsched.cli.commands.outcome import leave, report
-from optsched.cli.options import MOST, Json, Seed, talks
+from optsched.cli.options import MOST, Json, Seed, with_verbosity
 from optsched.problem import (
     InputError,
     is_named_in_file,
@@ -16,20 +16,23 @@ if TYPE_CHECKING:
     pass
 
 
-@talks
+@with_verbosity
 def check_problem(
-    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="FILE.py:NAME")],
+    problem: Annotated[
+        str, typer.Argument(metavar="PROBLEM", help="Declared problem, FILE.py:NAME.")
+    ],
     preset: Annotated[
-        str | None, typer.Option(help="Which instances; by default the first preset.")
+        str | None, typer.Option(help="Preset of the instances (default: the first).")
     ] = None,
-    pairs: Annotated[int, typer.Option(min=1, max=MOST, help="Pairs of instances.")] = 20,
+    pairs: Annotated[int, typer.Option(min=1, max=MOST, help="Number of pairs of instances.")] = 20,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Check nonanticipativity of a declared problem.
 
-    Pairs of instances are drawn that are alike up to a time; up to it their events must be the
-    same. Exit status 1: they are not; the first variable or constraint that differs is named.
+    A policy must not see the future: two instances whose random draws agree up to a time must have
+    the same events up to that time. This is tested on random pairs. Exit status 1: the test
+    failed; the first variable or constraint that differs is printed.
 
     Example:  optsched check-problem adwords.py:adwords
     """

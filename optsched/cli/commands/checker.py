@@ -5,20 +5,20 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli.options import talks
+from optsched.cli.options import with_verbosity
 from optsched.process import messages
 
 
-@talks
+@with_verbosity
 def checker(
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="HTML page, or .js for Node, to write.")
+        Path, typer.Option("-o", "--output", help="File to write: an HTML page, or .js for Node.")
     ] = Path("checker.html"),
 ) -> None:
-    """Write the standalone HTML checker, which verifies results.
+    """Write the standalone checker of results, an HTML page.
 
-    Plain JavaScript that shares no code with optsched verify. The page needs neither optsched nor a
-    network; the same program runs in Node:  node checker.js result.json
+    It is a second, independent implementation of `optsched verify` in JavaScript. The page works
+    offline and without optsched. The same program runs in Node:  node checker.js result.json
 
     Example:  optsched checker -o checker.html
     """

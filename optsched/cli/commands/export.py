@@ -22,22 +22,22 @@ def export(
     instance: "Instance",
     to: Annotated[
         Format | None,
-        typer.Option("--to", help="Format of the file; by default its ending, else lp."),
+        typer.Option("--to", help="File format (default: by the suffix of -o, else lp)."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="File to write; by default INPUT with the new ending."),
+        typer.Option("-o", "--output", help="File to write (default: INPUT with the new suffix)."),
     ] = None,
     relaxed: Annotated[
-        bool, typer.Option("--relaxed", help="The linear relaxation: variables may be fractions.")
+        bool, typer.Option("--relaxed", help="Write the linear relaxation.")
     ] = False,
     printed: Annotated[
-        bool, typer.Option("--printed", help="The paper's own numbers, not tighter ones.")
+        bool, typer.Option("--printed", help="Use the constants of the paper, not tighter ones.")
     ] = False,
 ) -> None:
     """Write the optimization model for other solvers.
 
-    Its constraints carry the paper's equation numbers.
+    Constraints are named by the equation numbers of the paper.
 
     Example:  optsched export small.json -o small.mps
     """
@@ -45,7 +45,7 @@ def export(
 
     to = (to or Format.LP) if output is None else format_of(output, to)
     target = writable(output or Path(f"{source.name.partition('.')[0]}.{to}"))
-    tell = messages.remark if is_stdout(target) else messages.result
+    emit = messages.remark if is_stdout(target) else messages.result
     for line in write_program(instance, target, to, relaxed=relaxed, printed=printed):
-        tell(messages.printable(line))
-    tell(messages.printable(f"{target} written"))
+        emit(messages.printable(line))
+    emit(messages.printable(f"{target} written"))

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from optsched.cli.commands.outcome import ending_well, leave, report, report_pictures
-from optsched.cli.options import MOST, Json, Output, Pictures, Seed, Style, talks
+from optsched.cli.options import MOST, Json, Output, Pictures, Seed, Style, with_verbosity
 from optsched.files.atomic_io import writable, writable_folder
 from optsched.problem import InputError, is_named_in_file
 from optsched.process import messages
@@ -14,7 +14,7 @@ from optsched.process import messages
 PROGRAMS = {".mps", ".lp", ".gz"}
 
 
-@talks
+@with_verbosity
 def foresight(
     source: Annotated[
         list[str],
@@ -24,56 +24,62 @@ def foresight(
         ),
     ],
     preset: Annotated[
-        str | None, typer.Option(help="Of a problem: its instances (default: the first preset).")
+        str | None, typer.Option(help="Preset of a declared problem (default: the first).")
     ] = None,
     seeds: Annotated[
         int | None,
         typer.Option(
             min=1,
             max=MOST,
-            help="Number of instances of a problem; of one instance, of forecasts.",
-            show_default="10 of a problem, else 1",
+            help="Number of instances of a declared problem; for a given instance, of forecasts.",
+            show_default="10 for a problem, else 1",
         ),
     ] = None,
     seed: Seed = 0,
     windows: Annotated[
-        str, typer.Option(metavar="W,W,...", help="Windows, in time units.")
+        str,
+        typer.Option(metavar="W,W,...", help="Lengths of the look-ahead window, in time units."),
     ] = "0,1,3,6,12,24",
     commit: Annotated[
         float,
-        typer.Option(min=0, help="Decisions within this many time units are committed at once."),
+        typer.Option(min=0, help="Fix the decisions of this many time units in each step."),
     ] = 0.0,
     terminal: Annotated[
         str,
         typer.Option(
-            help="Value of what is left at a window's end: none, duals (those of the instance with "
-            "the next seed), an instance file (its duals), or a function, FILE.py:NAME."
+            help="Terminal value of the state at the end of the window: none, duals (dual values "
+            "of the instance with the next seed), an instance file (its dual values), or a Python "
+            "function (FILE.py:NAME)."
         ),
     ] = "none",
     forecast: Annotated[
         str,
         typer.Option(
-            help="Of coming variables: perfect, the relative standard error of their costs, or a "
-            "function, FILE.py:NAME."
+            help="Forecast of future costs within the window: perfect, a relative standard error "
+            "such as 0.2, or a Python function (FILE.py:NAME)."
         ),
     ] = "perfect",
     times: Annotated[
         Path | None,
-        typer.Option(metavar="TABLE", help="Of an MPS or LP file: name, revealed, decided (CSV)."),
+        typer.Option(
+            metavar="TABLE",
+            help="For an MPS or LP file: a CSV table with the columns name, revealed, decided.",
+        ),
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(min=0, help="Seconds for each optimum.", show_default="60")
+        float | None, typer.Option(min=0, help="Time limit per optimum (s).", show_default="60")
     ] = None,
     output: Output = None,
     as_json: Json = False,
     plot: Pictures = None,
     style: Style = "screen",
 ) -> None:
-    """Measure the value of foresight: the share of the certified optimum, window by window.
+    """Measure the value of foresight by rolling horizons.
 
-    A rolling horizon optimizes over what the next time units reveal, commits what is to be decided
-    now, and goes on. The knee is the smallest window whose mean share is within 1 % of that of the
-    largest one. `optsched report` makes a page of the output file.
+    For every window length W, a rolling-horizon policy optimizes over the data of the next W time
+    units, fixes the decisions that are due, and moves on. Printed is its share of the certified
+    optimum. The knee is the shortest window whose mean share is within 1 % of that of the longest.
+    `optsched report` turns the output file into a page.
 
     Example:  optsched foresight battery.py:battery --windows 0,6,24 -o curve.json
     """
@@ -100,7 +106,7 @@ def foresight(
     if as_json:
         report(found.summary(), None, as_json)
     else:
-        messages.result(f"{found.problem}: share of the certified optimum, {found.told}")
+        messages.result(f"{found.problem}: share of the certified optimum, {found.described}")
         rows = [
             {
                 "window": f"{p.window:g}" + (" (knee)" if p.window == found.knee else ""),

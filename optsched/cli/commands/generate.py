@@ -7,13 +7,13 @@ import typer
 
 from optsched.cli.commands.outcome import report
 from optsched.cli.options import (
-    FAMILY_HELP,
+    FAMILY_OR_PROBLEM,
     MOST,
     MOST_SLOTS,
     Json,
     Seed,
     sizes_given,
-    talks,
+    with_verbosity,
 )
 from optsched.files.atomic_io import is_stdout, writable
 from optsched.problem import family_of, family_or_problem
@@ -29,12 +29,15 @@ LOADS = "offered load over time"  # a fact that families describe
 Target = Annotated[Path, typer.Option("-o", "--output", help="Instance file to write.")]
 
 
-@talks
+@with_verbosity
 def generate(
-    family: Annotated[str, typer.Argument(metavar="FAMILY", help=FAMILY_HELP)],
+    family: Annotated[str, typer.Argument(metavar="FAMILY", help=FAMILY_OR_PROBLEM)],
     output: Target,
     preset: Annotated[
-        str | None, typer.Option(help="Which settings; by default the family's first.")
+        str | None,
+        typer.Option(
+            help="Settings to draw with, as `optsched info` lists them (default: the first)."
+        ),
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, max=MOST, help="Number of jobs.")] = None,
     slots: Annotated[
@@ -54,7 +57,7 @@ def generate(
     ] = None,
     load: Annotated[
         float | None,
-        typer.Option(help="Offered load; sets the number of machines."),
+        typer.Option(help="Offered load (demand over capacity); sets the number of machines."),
     ] = None,
     seed: Seed = 0,
     as_json: Json = False,
@@ -90,9 +93,9 @@ def save_made(instance: "Instance", target: Path, as_json: bool) -> None:
         facts = {"facts": described, "warnings": warnings}
         report(content | facts, None, as_json)
         return
-    tell = messages.remark if is_stdout(target) else messages.result
-    tell(f"{target} written: {family.headline(instance)}")
+    emit = messages.remark if is_stdout(target) else messages.result
+    emit(f"{target} written: {family.headline(instance)}")
     for name, loads in described.get(LOADS, {}).items():
-        tell(f"{LOADS}: {name} {', '.join(f'{x:g}' for x in loads)}")
+        emit(f"{LOADS}: {name} {', '.join(f'{x:g}' for x in loads)}")
     for warning in warnings:
-        tell(f"warning: {warning}")
+        emit(f"warning: {warning}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from optsched.cli.commands.outcome import report
-from optsched.cli.options import Json, talks
+from optsched.cli.options import Json, with_verbosity
 from optsched.problem import (
     Family,
     family_names,
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     pass
 
 
-@talks
+@with_verbosity
 def info(
     schema: Annotated[
         str | None,
         typer.Option(
-            metavar="KIND", help="Print the JSON schema of instance, schedule, run or result files."
+            metavar="KIND",
+            help="Print the JSON schema of a kind of file: instance, schedule, run, result.",
         ),
     ] = None,
-    family: Annotated[str, typer.Option(help="Family of the schema.")] = "oasis",
+    family: Annotated[str, typer.Option(help="Problem family of the schema.")] = "oasis",
     as_json: Json = False,
 ) -> None:
     """Print versions, solvers, families, policies and methods.

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from optsched.cli.commands.outcome import ending_well, report
-from optsched.cli.options import Json, paragraphs, talks
+from optsched.cli.options import Json, paragraphs, with_verbosity
 from optsched.files.atomic_io import writable, write_whole
 from optsched.process import messages
 
@@ -19,27 +19,39 @@ commands = typer.Typer(
 Folder = Annotated[
     Path | None,
     typer.Option(
-        "--library", metavar="FOLDER", help="Default: benchmarks/instances of the source tree."
+        "--library",
+        metavar="FOLDER",
+        help="Library (default: benchmarks/instances of the source tree).",
     ),
 ]
 Families = Annotated[
-    list[str] | None, typer.Option("--family", help="Of this family alone; may be repeated.")
+    list[str] | None, typer.Option("--family", help="Only entries of this family; may be repeated.")
 ]
 
 
-@talks
+@with_verbosity
 def list_(
     family: Families = None,
-    size: Annotated[Literal["small", "medium", "large"] | None, typer.Option()] = None,
-    status: Annotated[Literal["easy", "hard", "open"] | None, typer.Option()] = None,
-    origin: Annotated[Literal["drawn", "traces"] | None, typer.Option()] = None,
+    size: Annotated[
+        Literal["small", "medium", "large"] | None, typer.Option(help="Only entries of this size.")
+    ] = None,
+    status: Annotated[
+        Literal["easy", "hard", "open"] | None,
+        typer.Option(
+            help="Only entries with this status. easy: gap at most 1e-6; hard: at most 1 %; open: "
+            "more."
+        ),
+    ] = None,
+    origin: Annotated[
+        Literal["drawn", "traces"] | None,
+        typer.Option(help="Only entries that were drawn at random, or made of traces."),
+    ] = None,
     library: Folder = None,
     as_json: Json = False,
 ) -> None:
-    """List entries: status, value, certified bound, gap, and with --json their features.
+    """List entries: status, value, certified bound, gap; with --json also their features.
 
-    The table of a family, benchmarks/instances/FAMILY/table.csv, holds the same; `library verify`
-    checks it.
+    The same data are in benchmarks/instances/FAMILY/table.csv, which `library verify` checks.
 
     Example:  optsched library list --family oasis --status open
     """
@@ -115,17 +127,19 @@ def _must_be_known(known: tuple[str, ...], filters: list[str] | None) -> None:
             )
 
 
-@talks
+@with_verbosity
 def get(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="As `library list` prints it.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the entry, as in `library list`.")
+    ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Default: NAME.json here.")
+        Path | None, typer.Option("-o", "--output", help="File to write (default: NAME.json).")
     ] = None,
     library: Folder = None,
 ) -> None:
     """Write an entry as a result file: instance, schedule, certificate.
 
-    It is an INPUT of all commands, and `verify`, `show`, `report` and `checker` take it.
+    The file is an INPUT of every command, and can be verified by `verify` and the HTML checker.
 
     Example:  optsched library get oasis-small-drawn-0001 -o entry.json
     """
@@ -137,21 +151,24 @@ def get(
     messages.remark(f"{target} written")
 
 
-@talks
+@with_verbosity
 def verify(
     family: Families = None,
-    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes.")] = 2,
-    sample: Annotated[int, typer.Option(min=1, help="Look at one of N entries.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Worker processes.")] = 2,
+    sample: Annotated[
+        int, typer.Option(min=1, help="Verify one of N entries, chosen at random.")
+    ] = 1,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Draws them; by default a fresh one, which is shown.")
+        int | None,
+        typer.Option(min=0, help="Seed of that choice (default: a new one, which is printed)."),
     ] = None,
     library: Folder = None,
     as_json: Json = False,
 ) -> None:
-    """Judge every schedule and re-evaluate every certificate, without a solver.
+    """Verify every schedule and certificate of the library, without a solver.
 
-    What is derived is compared with the tables. Exit status 1: something is damaged; its name is
-    printed.
+    Values, bounds and features are recomputed and compared with the tables. Exit status 1: an entry
+    is rejected; its name is printed.
 
     Example:  optsched library verify --workers 2
     """
@@ -172,18 +189,18 @@ def verify(
     raise typer.Exit(0 if checked.accepted else 1)
 
 
-@talks
+@with_verbosity
 def submit(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A result of an instance of the library.")
+        Path, typer.Argument(metavar="FILE", help="Result file for an instance of the library.")
     ],
     library: Folder = None,
     as_json: Json = False,
 ) -> None:
-    """Take a better schedule or a better bound into the library.
+    """Submit a better schedule or a better bound to the library.
 
-    Both are judged as `verify` does. What is strictly better replaces what the entry has; table and
-    page are written anew. Exit status 1: nothing in it is better.
+    Both are verified as by `optsched verify`. A strictly better one replaces that of the entry, and
+    table and page are updated. Exit status 1: neither is better.
 
     Example:  optsched library submit better.json
     """
@@ -192,7 +209,7 @@ def submit(
     from optsched.library.submit import submit as take
 
     found = open_library(library)
-    with ending_well(), Ticker(f"judging {file}"):
+    with ending_well(), Ticker(f"checking {file}"):
         taken = take(found, file)
     if as_json:
         report(taken.summary(), None, as_json)

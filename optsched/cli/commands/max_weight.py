@@ -24,21 +24,21 @@ def max_weight(
         typer.Option(
             "--weight-bound",
             min=1,
-            help="F, the most weight for its resources that prices allow for; default: the "
-            "instance's own.",
+            help="F of the paper: an upper bound on the weight of a job over its resource "
+            "consumption (default: the least one for this instance).",
         ),
     ] = None,
     time_limit: Annotated[
-        float, typer.Option(min=0, help="Seconds of the prices, and of CP-SAT after them.")
+        float, typer.Option(min=0, help="Time limit (s) of the pricing bound, and of CP-SAT.")
     ] = 5.0,
     as_json: Json = False,
 ) -> None:
     """Maximize the weight of jobs completed by a deadline.
 
-    For instances of family completion. All jobs are present from the start. Compares A_maxweight,
-    its order by density, and the greedy of Jain et al. with the best schedule known and a bound on
-    all. The bound by prices is computed in floating point, and that of CP-SAT is a claim: no
-    certificate is written.
+    For instances of family completion; all jobs are available from the start. Compares A_maxweight,
+    its variant ordered by density, and the greedy algorithm of Jain et al. with the best schedule
+    found and an upper bound. The bound is not certified: it is computed in floating point, or
+    claimed by CP-SAT.
 
     Example:  optsched max-weight jobs.json --deadline 64
     """
@@ -84,7 +84,7 @@ def _show(found: "MostWeight", jobs: int) -> None:
 
     from optsched.cli.console import out
 
-    origin = "CP-SAT's claim" if found.bound_by == "cp-sat" else "by prices"
+    origin = "CP-SAT's claim" if found.bound_by == "cpsat" else "by prices"
     word = "is the most (claimed)" if found.optimal else f"found; at most {found.bound:.6g}"
     out().print(f"weight {found.value:.6g} {word}, {origin}; {len(found.schedule)} of {jobs} jobs")
     table = Table("method", "weight", "ratio")

@@ -7,44 +7,48 @@ from typing import Annotated
 import typer
 
 from optsched.cli.commands.outcome import ending_well, leave, report
-from optsched.cli.options import MOST, POLICY_HELP, Json, Output, Seed, talks
+from optsched.cli.options import MOST, POLICY_HELP, Json, Output, Seed, with_verbosity
 from optsched.files.atomic_io import writable
 from optsched.process import messages
 
 LINES = 40  # of the tree that are shown
 
 
-@talks
+@with_verbosity
 def minimax(
     plan: Annotated[
         list[str],
-        typer.Argument(metavar="INPUT...", help="Instance menu (FILE.py:NAME) or instance files."),
+        typer.Argument(
+            metavar="INPUT...",
+            help="Set of instances: a declared menu (FILE.py:NAME), or instance files.",
+        ),
     ],
     policy: Annotated[
         list[str] | None,
         typer.Option(
             "--policy",
             "-p",
-            help="Policies to compare with the optimal online algorithm: "
-            f"{POLICY_HELP[0].lower()}{POLICY_HELP[1:]} May be repeated.",
+            help=f"Compare this policy with the optimal one. {POLICY_HELP} May be repeated.",
         ),
     ] = None,
     runs: Annotated[
-        int, typer.Option(min=1, max=MOST, help="Runs of each policy on every instance.")
+        int, typer.Option(min=1, max=MOST, help="Number of runs of each policy on every instance.")
     ] = 1,
     seed: Seed = 0,
     save_policy: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.py", help="Write the optimal policy, FILE.py:policy."),
+        typer.Option(
+            metavar="FILE.py", help="Write the optimal policy as Python code, FILE.py:policy."
+        ),
     ] = None,
     output: Output = None,
     as_json: Json = False,
 ) -> None:
-    """Compute an optimal online algorithm for a finite set of instances.
+    """Compute an optimal online algorithm for given instances.
 
-    Prints the optimal competitive ratios (randomized, deterministic) and the worst-case
-    distribution as a tree: history probability, revealed items, decision probabilities. Use
-    `optsched verify` to check the output file.
+    Prints the optimal competitive ratios (randomized and deterministic) on these instances, and the
+    worst-case distribution as a tree of histories: probability, revealed items, probabilities of
+    the decisions. `optsched verify` checks the output file.
 
     Example:  optsched minimax ski.py:skiing --policy re-solve -o game.json
     """
@@ -65,8 +69,8 @@ def minimax(
         if save_policy is not None:
             game.policy.save(save_policy)
     if as_json:
-        stands = [standing.summary() for standing in found]
-        report(game.summary() | {"policies": stands}, None, as_json)
+        standings = [standing.summary() for standing in found]
+        report(game.summary() | {"policies": standings}, None, as_json)
     else:
         messages.result(f"{plan[0]}: {game}")
         for standing in found:

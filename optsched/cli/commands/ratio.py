@@ -56,25 +56,30 @@ def ratio(
         typer.Option(
             "--policy",
             "-p",
-            help=f"{POLICY_HELP} May be repeated. Default: all except those that run only on "
-            "request (`re-solve`).",
+            help=f"{POLICY_HELP} May be repeated. Default: all of the family except `re-solve`.",
         ),
     ] = None,
     schedule: Annotated[
-        Path | None, typer.Option(help="Also evaluate this external schedule.")
+        Path | None, typer.Option(help="Also evaluate the schedule in this file.")
     ] = None,
     optimum: Annotated[
         Path | None,
         typer.Option(
             metavar="RESULT",
-            help="Take the optimum from this result; it is re-verified, not recomputed.",
+            help="Take value and bound from this result, which is verified, instead of solving.",
         ),
     ] = None,
     start_from: StartFrom = None,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Solve again even if the optimum is cached.")
     ] = False,
-    reference: Annotated[Against, typer.Option(help="Reference value.")] = Against.OPTIMUM,
+    reference: Annotated[
+        Against,
+        typer.Option(
+            help="Compare policies with the optimum, with the certified bound of the linear "
+            "relaxation, or with both."
+        ),
+    ] = Against.OPTIMUM,
     method: Method = "auto",
     time_limit: TimeLimit = None,
     work_limit: WorkLimit = None,
@@ -86,8 +91,8 @@ def ratio(
         typer.Option(
             min=2,
             max=MOST,
-            help="Number of random instances; for a trace, of random imputations of its missing "
-            "attributes. Prints means and confidence intervals.",
+            help="Number of random instances; for a trace, of random draws of the attributes that "
+            "it lacks. Prints means and confidence intervals.",
         ),
     ] = None,
     windows: Annotated[
@@ -109,15 +114,15 @@ def ratio(
 ) -> None:
     """Compare policies with the offline optimum.
 
-    Every ratio is an interval: a schedule proves its lower end, a certified bound its upper
-    end. `--reference both` adds the certified LP bound and the integrality gap.
-    A policy's row appears as soon as it has run; the table at the end has the final ratios. Exit
-    status 1: no schedule was found, or a user-supplied policy failed.
+    Every ratio is an interval: the best schedule found proves its lower end, a certified bound its
+    upper end. `--reference both` adds the ratio to the linear relaxation, and the integrality gap.
+    Each policy prints a row with a provisional ratio; the table at the end is final. Exit status 1:
+    no schedule was found, or a user-supplied policy failed.
 
-    `--seeds 20` runs a campaign over 20 instances; `-o` saves its result store. For a trace, seeds
-    vary only attributes missing from the trace, so confidence intervals reflect only that
-    randomness. `--windows 20` takes `--jobs` jobs from each of 20 parts of the trace instead, so
-    intervals also reflect how the workload varies.
+    `--seeds 20` repeats the comparison on 20 random instances; `-o` stores all results. For a
+    trace, seeds vary only the attributes that the trace lacks, so confidence intervals reflect only
+    that randomness. `--windows 20` takes `--jobs` jobs from each of 20 parts of the trace, so
+    intervals reflect how the workload varies.
 
     Example:  optsched ratio jobs.csv --machines machines.csv --time-limit 120 --plot pictures
     """
@@ -137,7 +142,7 @@ def ratio(
         search = {"method": method, "gap": gap, "seed": seed}
         search |= {"time_limit": time_limit, "work_limit": work_limit}
         requested = policy or family_of(instance).compared
-        how = {"sealed": sandbox, "decision_limit": decision_limit}
+        how = {"sandbox": sandbox, "decision_limit": decision_limit}
         policies = [{"name": name, **how} for name in requested]
         block = {"family": instance.family, **drawn(source, window, seeds, windows)}
         if seeds is not None and "trace" in block and not getattr(instance, "drawn", True):
@@ -190,8 +195,8 @@ def ratio(
             rows.begin()
 
             def callback(found: "Run | Failed | Best") -> None:
-                rows.tell(found)
-                journal.tell(found)
+                rows.show(found)
+                journal.record(found)
 
             made = compare(
                 instance,
@@ -201,7 +206,7 @@ def ratio(
                 schedule=outside,
                 reference=reference,
                 start=start,
-                sealed=sandbox,
+                sandbox=sandbox,
                 decision_limit=decision_limit,
                 watch=ticker.watch,
                 callback=callback,

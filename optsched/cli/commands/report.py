@@ -6,19 +6,19 @@ from typing import Annotated
 import typer
 
 from optsched.cli.commands.outcome import ending_well
-from optsched.cli.options import talks
+from optsched.cli.options import with_verbosity
 from optsched.files.atomic_io import writable
 from optsched.process import crash_state, messages
 
 
-@talks
+@with_verbosity
 def report(
     source: Annotated[
         Path,
         typer.Argument(
             metavar="STORE | RESULT",
-            help="Output of `campaign run`, or of `solve`, `ratio`, `minimax`, `foresight`, "
-            "`advice` or `whatif` with -o.",
+            help="Result store of `campaign run`, or output file of `solve`, `ratio`, `minimax`, "
+            "`foresight`, `advice` or `whatif`.",
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")] = Path(
@@ -29,16 +29,17 @@ def report(
         typer.Option(
             "--policy",
             "-p",
-            help="Policy (name as in the table) whose worst instance is drawn, even if slow; may "
-            "be repeated. Default: the best and the worst, if drawing takes only a few seconds.",
+            help="Draw the worst instance of this policy (its name in the table), even if that is "
+            "slow; may be repeated. Default: the best and the worst policy, if it takes only a few "
+            "seconds.",
         ),
     ] = None,
 ) -> None:
     """Write an HTML report of a result or a campaign.
 
-    The report is a single self-contained HTML file, with the answer, tables, figures, schedules
-    and provenance. Results are re-verified first; those of foresight, advice and whatif are shown
-    as the file states them. External policies run only if --policy names them.
+    The report is one self-contained HTML file with a summary, tables, figures, schedules and
+    provenance. Results are verified first; those of foresight, advice and whatif are
+    shown as stored. External policies run only if --policy names them.
 
     Example:  optsched report load.sqlite -o load.html
     """

@@ -11,42 +11,47 @@ from optsched.cli.options import (
     MOST,
     Json,
     Style,
-    talks,
+    with_verbosity,
 )
 from optsched.files.atomic_io import writable_folder
 from optsched.process import crash_state, messages
 
 
-@talks
+@with_verbosity
 def reproduce(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="A figure: oasis-fig3, ... (an unknown name lists all)."
+            metavar="NAME", help="Name of a figure, such as oasis-fig3 (an unknown name lists all)."
         ),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the results.")] = Path(
-        "results"
-    ),
-    seeds: Annotated[int | None, typer.Option(min=1, max=MOST, help="Instances per point.")] = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Directory for the results.")
+    ] = Path("results"),
+    seeds: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Number of instances per point.")
+    ] = None,
     first_seed: Annotated[
         int | None, typer.Option(min=0, max=MOST, help="Seed of the first instance.")
     ] = None,
-    time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds per optimum.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0, help="Time limit per optimum (s).")
+    ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, max=256, help="Processes; default: all cores.")
+        int | None, typer.Option(min=1, max=256, help="Number of processes (default: all cores).")
     ] = None,
     ignore_code_version: Annotated[
-        bool, typer.Option("--ignore-code-version", help="Reuse rows of other code versions.")
+        bool,
+        typer.Option("--ignore-code-version", help="Reuse stored results of other code versions."),
     ] = False,
     style: Style = "screen",
     as_json: Json = False,
 ) -> None:
     """Reproduce a figure of a paper and compare the results.
 
-    Writes NAME.json (every number, settings, machine, versions, command) and NAME.png. Results that
-    the same code version stored in NAME.json are reused, so Ctrl-C loses nothing. With
-    --first-seed N, new instances with the same settings are used and stored in NAME-from-N.json.
+    Writes NAME.json (numbers, settings, machine, versions, command) and NAME.png. Results stored in
+    NAME.json by the same code version are reused, so you can interrupt and rerun. --first-seed N
+    draws new instances with the same settings and stores them in NAME-from-N.json.
 
     Example:  optsched reproduce completion-fig9 --first-seed 1000 -o results
     """

@@ -50,7 +50,7 @@ def run(
             def progress(events: int) -> None:
                 ticker.show(f"{events} events")
 
-            how: dict[str, Any] = {"sealed": sandbox, "decision_limit": decision_limit}
+            how: dict[str, Any] = {"sandbox": sandbox, "decision_limit": decision_limit}
             found = simulate(instance, policy, seed=seed, progress=progress, **how)
         if output:
             save_run(output, instance, found)

@@ -1,4 +1,4 @@
-"""`optsched show`: what is in a file."""
+"""`optsched show`: summary of a file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,9 +30,8 @@ def show(
 ) -> None:
     """Summarize an instance or a result.
 
-    Sizes, offered load and warnings of an instance; of a result also value, bound and runs.
-
-    The table of ratios is computed again, from the schedules and the certificate in the file.
+    Prints sizes, offered load and warnings of an instance, and value, bound and runs of a result.
+    The table of ratios is recomputed from the schedules and the certificate in the file.
 
     Example:  optsched show result.json --plot pictures
     """
@@ -55,7 +54,7 @@ def show(
         warnings.append(f"not to be relied on: {err}")
     others = () if compared is None else compared.references.values()
     if any(getattr(part, "bound_level", None) is Level.CLAIMED for part in (found, *others)):
-        warnings.append("not checked: what is called claimed; only a certificate could prove it")
+        warnings.append("not checked: claimed numbers; only a certificate could prove them")
     with messages.long_step(f"looking at {source}"):
         facts = family.describe(instance)
     content = {"file": str(source), "kind": kind, "family": family.name, "facts": facts}

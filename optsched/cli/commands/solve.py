@@ -42,8 +42,9 @@ def solve(
     check: Annotated[
         Level,
         typer.Option(
-            help="claimed: bound reported by one solver; cross-checked: a second solver agrees; "
-            "certified: exact check of a certificate."
+            help="Level required of the bound. certified: optsched recomputes it from a "
+            "certificate in exact arithmetic; cross-checked: two independent methods agree; "
+            "claimed: one solver reports it."
         ),
     ] = Level.CERTIFIED,
     start_from: StartFrom = None,
@@ -52,10 +53,10 @@ def solve(
 ) -> None:
     """Compute the offline optimum, or bounds on it.
 
-    On Ctrl-C or a limit, the best schedule so far and a valid bound are returned. With a work
-    limit, the result is the same on any machine and under any load, unless a time limit ends the
-    search first. `--method relaxation` computes only the certified LP bound. Exit status 1: no
-    schedule was found.
+    Ctrl-C or a limit ends the search with the best schedule found so far and a valid bound. With
+    --work-limit the result is reproducible, unless --time-limit ends the search first.
+    `--method relaxation` computes only the certified bound of the linear relaxation. Exit status 1:
+    no schedule was found.
 
     Example:  optsched solve small.json --time-limit 30 -o result.json
 
@@ -98,7 +99,7 @@ def solve(
 
 
 def start_of(path: Path | None, instance: "Instance") -> "Known":
-    """Return what a search is to start from, judged."""
+    """Return what a search is to start from, checked."""
     from optsched.cli.progress_display import Ticker
     from optsched.core.optimum import known
     from optsched.results.load import load_start

@@ -22,10 +22,10 @@ def trace(
 ) -> None:
     """Convert a window of a job trace into an instance.
 
-    The arrivals are scaled so that they span the slots; there are as many machines as give the
-    offered load. With `--no-scaling`, times are real, machines are exactly those of the list, and
-    nothing is requested but what the trace names. If the trace has recorded starts, the schedule
-    that was really run is written next to it.
+    Arrivals are scaled to the horizon, and the number of machines to the offered load. With
+    `--no-scaling`, times are those of the trace, machines are exactly those of the list, and jobs
+    request only the resources that the trace records. If the trace has start times, the recorded
+    schedule is written to a second file, NAME-recorded.json.
 
     Example:  optsched trace jobs.csv --machines machines.csv --jobs 100 --load 2 -o window.json
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from optsched.cli.commands.outcome import report
-from optsched.cli.options import Json, Output, talks
+from optsched.cli.options import Json, Output, with_verbosity
 from optsched.files.atomic_io import writable
 from optsched.problem import (
     InputError,
@@ -18,25 +18,26 @@ if TYPE_CHECKING:
     pass
 
 
-@talks
+@with_verbosity
 def verify(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="INSTANCE SCHEDULE | RESULT...", help="Instance and schedule, or results."
+            metavar="INSTANCE SCHEDULE | RESULT...",
+            help="An instance file and a schedule file, or result files.",
         ),
     ],
     unfinished: Annotated[
         bool,
-        typer.Option("--unfinished", help="A job may be left unfinished; it then earns nothing."),
+        typer.Option("--unfinished", help="Accept unfinished jobs; they earn nothing."),
     ] = False,
     output: Output = None,
     as_json: Json = False,
 ) -> None:
     """Verify a schedule, or a result's value and certified bound.
 
-    Exit status 1: rejected. The feasibility check and the certificate check use no solver; a
-    bound is recomputed from its certificate in exact arithmetic.
+    No solver is used: feasibility and value are recomputed from the definition of the problem, a
+    bound from its certificate in exact arithmetic. Exit status 1: rejected.
 
     Example:  optsched verify result.json
 
@@ -58,7 +59,7 @@ def verify(
     if kinds == ["instance", "schedule"]:
         instance = load_instance(files[0])
         schedule = load_schedule(files[1], instance)
-        with Ticker(f"judging {files[1]}"):
+        with Ticker(f"checking {files[1]}"):
             verdict = family_of(instance).verify(instance, schedule, unfinished=unfinished)
         if not as_json:
             messages.result(verdict)

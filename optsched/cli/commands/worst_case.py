@@ -7,10 +7,11 @@ import typer
 
 from optsched.cli.commands.outcome import ending_well, leave, report, report_pictures
 from optsched.cli.options import (
-    FAMILY_HELP,
+    FAMILY_OR_PROBLEM,
     MOST,
     MOST_SLOTS,
     POLICY_HELP,
+    WORK_LIMIT,
     DecisionLimit,
     Json,
     Pictures,
@@ -20,23 +21,26 @@ from optsched.cli.options import (
     Style,
     load_statistics,
     sizes_given,
-    talks,
+    with_verbosity,
 )
 from optsched.files.atomic_io import writable, writable_folder
 from optsched.problem import family_or_problem
 from optsched.process import crash_state, messages
 
 
-@talks
+@with_verbosity
 def worst_case(
     policy: Annotated[str, typer.Option("--policy", "-p", help=POLICY_HELP)],
     output: Annotated[
         Path,
-        typer.Option("-o", "--output", help="Output file; a checkpoint is written next to it."),
+        typer.Option(
+            "-o", "--output", help="Output file, a result; a checkpoint is written next to it."
+        ),
     ],
-    family: Annotated[str, typer.Option(help=FAMILY_HELP)] = "oasis",
+    family: Annotated[str, typer.Option(help=FAMILY_OR_PROBLEM)] = "oasis",
     preset: Annotated[
-        str | None, typer.Option(help="Preset whose ranges are searched (default: the first).")
+        str | None,
+        typer.Option(help="Preset whose parameter ranges are searched (default: the first)."),
     ] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, max=MOST, help="Maximum number of jobs.")
@@ -57,10 +61,13 @@ def worst_case(
         int | None, typer.Option(min=1, max=MOST, help="Maximum number of applications (bot).")
     ] = None,
     evaluations: Annotated[
-        int, typer.Option(min=1, help="Maximum number of instances per search.")
+        int, typer.Option(min=1, help="Number of instances that each search evaluates.")
     ] = 300,
     searches: Annotated[
-        int, typer.Option(min=1, max=MOST, help="Number of independent searches (one seed each).")
+        int,
+        typer.Option(
+            min=1, max=MOST, help="Number of independent searches, each with its own seed."
+        ),
     ] = 1,
     share: Annotated[
         float,
@@ -68,9 +75,10 @@ def worst_case(
             "--min-opt-fraction",
             min=0,
             max=1,
-            help="Minimum optimum, as a fraction of total utility: what all jobs would earn if "
-            "each ran alone (bot: if transfers were free); for a minimization, the sum of "
-            "stand-alone costs over the cost attained.",
+            help="Skip instances on which even the best schedule earns less than this fraction of "
+            "the total utility, the sum over all jobs of the utility if a job had the cluster for "
+            "itself (bot: if transfers were free; minimization: the sum of the costs of jobs on "
+            "their own, divided by the cost of the schedule).",
         ),
     ] = 0.2,
     earns: Annotated[
@@ -79,15 +87,18 @@ def worst_case(
             "--min-alg-fraction",
             min=0,
             max=1,
-            help="Minimum value of the policy (never 0), as a fraction of total utility.",
+            help="Skip instances on which the policy earns less than this fraction of the total "
+            "utility, or nothing: their ratios are large or infinite, and show little.",
         ),
     ] = 0.001,
     work_limit: Annotated[
         float,
-        typer.Option(min=0, help="Work units per instance for the search for a good schedule."),
+        typer.Option(
+            min=0, help=f"Limit of the search for a good schedule of each instance, {WORK_LIMIT}."
+        ),
     ] = 5.0,
     time_limit: Annotated[
-        float, typer.Option(min=0, help="Seconds for the optimum of the worst instance.")
+        float, typer.Option(min=0, help="Time limit (s) for the optimum of the worst instance.")
     ] = 60.0,
     seed: Seed = 0,
     sandbox: Sandboxed = False,
@@ -99,14 +110,14 @@ def worst_case(
 ) -> None:
     """Search for the worst instance for a policy.
 
-    The search covers the parameter space of the preset, including instances with fewer jobs. For a
-    problem in a file (FILE.py:NAME), it varies the random draws of each time step. A schedule
-    proves the lower end of every ratio. The worst instance is reduced until removing any job lowers
-    the ratio by more than 1 %, solved (up to --time-limit), and saved with its certificate, for
-    `verify`, `show` and `report`.
+    A local search over the parameter ranges of the preset, with up to --jobs jobs, maximizes the
+    ratio of the best schedule found to the policy. For a declared problem (FILE.py:NAME) it varies
+    the random draws of each time step. The worst instance is reduced until removing any job lowers
+    the ratio by more than 1 %, solved to optimality (up to --time-limit), and saved as a result
+    with its certificate, for `verify`, `show` and `report`.
 
-    On Ctrl-C, the best instance so far is written. Rerun to resume; --evaluations may be increased.
-    Exit status 1: no instance met the --min-*-fraction thresholds.
+    Ctrl-C writes the worst instance so far. Run the same command again to resume, with more
+    --evaluations if you like. Exit status 1: all instances were skipped.
 
     Example:  optsched worst-case --family oasis --policy oasis --preset small -o worst.json
     """

@@ -1,4 +1,4 @@
-"""What a store must be before anything in it is used: its tables, and in them what belongs there.
+"""Validation of a result store before use: its tables and their content.
 
 An untrusted file may hold views that never end, triggers, or texts instead of
 numbers. All of it is refused in one line, before the first query that would run into it.
@@ -140,7 +140,7 @@ def _wrong(table: str, name: str, kind: str, *, nullable: bool) -> str:
 
 
 def _words(path: Path, db: sqlite3.Connection) -> None:
-    """Refuse texts that are none of what they stand for."""
+    """Refuse texts that are not valid for their column."""
 
     def source(text: str) -> None:
         get_family(source_of(text)[0])

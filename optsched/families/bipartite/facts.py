@@ -1,4 +1,4 @@
-"""What is known about an instance before anything is solved: sizes, loads, warnings."""
+"""Facts about an instance before it is solved: sizes, loads, warnings."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _spread(values: Floats) -> dict[str, float]:
 
 
 def warnings(inst: BipartiteInstance) -> list[str]:
-    """Return what is legal and yet worth knowing."""
+    """Return warnings about a valid instance."""
     found = []
     connected = {p for machine in inst.machines for p in machine.ports}
     for i in range(len(inst.ports)):

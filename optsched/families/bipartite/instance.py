@@ -294,17 +294,17 @@ class Record(Frozen):
 
     policy: str = Field(description="name of the policy")
     options: dict[str, float | str | bool | None] = Field(description="its parameters")
-    fingerprint: str = Field(description="SHA-256 of all decisions, see `verify.Judge`")
+    fingerprint: str = Field(description="SHA-256 of all decisions, see `verify.Verifier`")
 
 
 class BipartiteSchedule(Schedule):
     """Which decision is used in which slot.
 
     Decisions are stored once each, in order of channels; a run with too many different ones keeps
-    a record instead, and is repeated when it is judged again.
+    a record instead, and is repeated when it is checked again.
     """
 
     decisions: tuple[tuple[float, ...], ...] = Field(description="amounts, shape (D, N)")
     used: tuple[NonNegativeInt, ...] = Field(description="decision of each slot; () with a record")
-    rewards: tuple[float, ...] = Field(default=(), description="q(t); () if not yet judged")
+    rewards: tuple[float, ...] = Field(default=(), description="q(t); () if not yet checked")
     record: Record | None = Field(default=None, description="None: the decisions are all here")

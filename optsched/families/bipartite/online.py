@@ -1,4 +1,4 @@
-"""How an online run of family `bipartite` is fed, recorded and judged."""
+"""How an online run of family `bipartite` is run, recorded and checked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from optsched.families.bipartite.instance import (
 )
 from optsched.families.bipartite.policies import BASELINES
 from optsched.families.bipartite.policies.paper import KNOWLEDGE, OgaSched
-from optsched.families.bipartite.verify import Judge
+from optsched.families.bipartite.verify import Verifier
 from optsched.families.bipartite.verify import verify as verify_decisions
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
@@ -110,36 +110,39 @@ WIRE = Wire(
 
 
 class Recorder:
-    """Has every decision judged at once; keeps them while they are few."""
+    """Has every decision checked at once; keeps them while they are few."""
 
     def __init__(self, inst: BipartiteInstance, policy: Policy | None = None) -> None:
         self._policy = policy
-        self._judge = Judge(inst)
+        self._verifier = Verifier(inst)
         self._keep = inst.horizon * inst.arrays.channels <= KEPT
         self._decisions: list[Floats] = []
 
     def take(self, event: Slot, decision: Floats) -> None:
-        """Judge the decision of one slot."""
-        self._judge.slot(event.slot, event.jobs, decision)
+        """Check the decision of one slot."""
+        self._verifier.slot(event.slot, event.jobs, decision)
         if self._keep:
             self._decisions.append(decision)
 
     def finish(self) -> tuple[BipartiteSchedule, Verdict]:
         """Return the decisions, or what is needed to repeat them, and the verdict."""
-        judge = self._judge
+        verifier = self._verifier
         record = None
         if not self._keep:
             record = Record(
                 policy="" if self._policy is None else self._policy.name,
                 options=dict(getattr(self._policy, "options", {})),
-                fingerprint=judge.fingerprint(),
+                fingerprint=verifier.fingerprint(),
             )
         numbers: dict[tuple[float, ...], int] = {}
         used = [numbers.setdefault(tuple(d.tolist()), len(numbers)) for d in self._decisions]
         schedule = BipartiteSchedule(
-            decisions=tuple(numbers), used=tuple(used), rewards=tuple(judge.rewards), record=record
+            decisions=tuple(numbers),
+            used=tuple(used),
+            rewards=tuple(verifier.rewards),
+            record=record,
         )
-        return schedule, judge.verdict()
+        return schedule, verifier.verdict()
 
 
 def assemble(inst: BipartiteInstance, played: Sequence[tuple[Slot, Floats]]) -> BipartiteSchedule:
@@ -156,7 +159,7 @@ def verify(
     *,
     unfinished: bool = False,  # noqa: ARG001
 ) -> Verdict:
-    """Judge ``schedule``; one that is only a record is repeated, and must come out the same.
+    """Check ``schedule``; one that is only a record is repeated, and must come out the same.
 
     Parameters
     ----------
@@ -174,30 +177,30 @@ def verify(
     if schedule.decisions or schedule.used:
         return _rejected("a record next to decisions, expected one of the two", inst.horizon)
     try:
-        judge = repeat(inst, record)
+        verifier = repeat(inst, record)
     except (TypeError, ValueError) as err:  # options that the policy does not know or take
         return _rejected(f"record of {record.policy}: cannot be repeated: {err}", inst.horizon)
-    if judge.fingerprint() != record.fingerprint:
+    if verifier.fingerprint() != record.fingerprint:
         return _rejected(
             f"record of {record.policy}: repeated, it makes decisions of fingerprint "
-            f"{judge.fingerprint()}, expected {record.fingerprint}",
+            f"{verifier.fingerprint()}, expected {record.fingerprint}",
             inst.horizon,
         )
-    judge.compare(range(inst.horizon), schedule.rewards)
-    return judge.verdict()
+    verifier.compare(range(inst.horizon), schedule.rewards)
+    return verifier.verdict()
 
 
 def _rejected(place: str, slots: int) -> Verdict:
     return Verdict(violations=(Violation(equation="9", place=place, amount=slots),), value=None)
 
 
-def repeat(inst: BipartiteInstance, record: Record) -> Judge:
-    """Run the policy of a record again, before the judge."""
+def repeat(inst: BipartiteInstance, record: Record) -> Verifier:
+    """Run the policy of a record again, before the verifier."""
     options: dict[str, Any] = dict(record.options)
     policy = POLICIES[record.policy](**options)
     known = {name: KNOWLEDGE[name](inst) for name in policy.knows}
     policy.start(inst.platform(), known, Streams(0))  # no policy here draws anything
-    judge = Judge(inst)
+    verifier = Verifier(inst)
     for event in events(inst, policy.information):
-        judge.slot(event.slot, inst.jobs[event.slot], policy.step(event))
-    return judge
+        verifier.slot(event.slot, inst.jobs[event.slot], policy.step(event))
+    return verifier

@@ -27,7 +27,7 @@ from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSch
 from optsched.families.bipartite.instance_utilities import gain
 from optsched.families.bipartite.online import repeat
 from optsched.families.bipartite.optimum.initial_bounds import gains_of
-from optsched.families.bipartite.verify import Judge, row_sums
+from optsched.families.bipartite.verify import Verifier, row_sums
 from optsched.numbers.arrays import Flags, Floats
 
 MOST_MACHINES = 200  # in a picture of allocations
@@ -55,11 +55,11 @@ def rewards_of(inst: BipartiteInstance, schedule: BipartiteSchedule) -> Floats:
         return np.array(schedule.rewards)
     if schedule.record is not None:
         return np.array(repeat(inst, schedule.record).rewards)
-    judge = Judge(inst)
+    verifier = Verifier(inst)
     decisions = [np.array(d, float) for d in schedule.decisions]
     for t, d in enumerate(schedule.used):
-        judge.slot(t, inst.jobs[t], decisions[d])
-    return np.array(judge.rewards)
+        verifier.slot(t, inst.jobs[t], decisions[d])
+    return np.array(verifier.rewards)
 
 
 def reward_curves(rewards: Mapping[str, Sequence[float] | Floats]) -> Figure:

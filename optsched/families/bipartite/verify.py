@@ -1,6 +1,6 @@
-"""The judge of family `bipartite`, from the definition (4)-(8), (12) or (7); it knows no policy.
+"""Feasibility check of family `bipartite`, from the definition (4)-(8), (12) or (7).
 
-It takes slots as a stream, so that runs of any length can be judged: a decision is looked at once
+It takes slots as a stream, so that runs of any length can be checked: a decision is looked at once
 and forgotten. What remains is the reward of every slot and a fingerprint of all decisions.
 
 A limit is kept by an amount of at most 1 + 1e-9 times it, so that no unit matters; a limit of 0 by
@@ -45,17 +45,17 @@ MANY_DIGITS = Context(prec=100)
 
 
 def verify(inst: BipartiteInstance, schedule: BipartiteSchedule) -> Verdict:
-    """Judge ``schedule`` and recompute its cumulative reward (9).
+    """Check ``schedule`` and recompute its cumulative reward (9).
 
     Returns
     -------
     Verdict
         Every violated equation with its place and amount (the first hundred), or the reward. A
-        record without decisions cannot be judged here, see `online.verify`.
+        record without decisions cannot be checked here, see `online.verify`.
     """
     if len(schedule.used) != inst.horizon:
         return _misfit(f"decisions for {len(schedule.used)} slots", inst.horizon, schedule.used)
-    judge = Judge(inst)
+    verifier = Verifier(inst)
     if max(schedule.used) >= len(schedule.decisions):
         found = "a decision that does not exist"
         return _misfit(found, f"0..{len(schedule.decisions) - 1}", schedule.used)
@@ -63,9 +63,9 @@ def verify(inst: BipartiteInstance, schedule: BipartiteSchedule) -> Verdict:
     for t, d in enumerate(schedule.used):
         slots.setdefault(d, []).append(t)
     for d, used in slots.items():
-        judge.decision(used, np.array(schedule.decisions[d], float))
-    judge.compare([t for used in slots.values() for t in used], schedule.rewards)
-    return judge.verdict()
+        verifier.decision(used, np.array(schedule.decisions[d], float))
+    verifier.compare([t for used in slots.values() for t in used], schedule.rewards)
+    return verifier.verdict()
 
 
 def _misfit(what: str, expected: object, given: tuple[object, ...]) -> Verdict:
@@ -84,7 +84,7 @@ def is_stationary(_inst: BipartiteInstance, schedule: BipartiteSchedule) -> bool
 
 
 def admitted_rows(a: BipartiteArrays) -> RowArrays:
-    """Return what the judge admits: capacities and requests with the common tolerance."""
+    """Return capacities and requests with the common tolerance."""
     capacity = np.array([admitted(x) for x in a.capacity.tolist()], float)
     request = np.array([admitted(x) for x in a.request.ravel().tolist()], float)
     upper = request[a.port * a.resources + a.row % a.resources]
@@ -98,13 +98,14 @@ def admitted(amount: float) -> float:
     return float_below(exact(amount) * (1 + EPS))
 
 
-class Judge:
-    """Judges slot by slot.
+class Verifier:
+    """Checks slot by slot.
 
     Attributes
     ----------
     rewards : list of float
-        q(t) of the slots so far, in the order of judging; 0 where the decision breaks a constraint.
+        q(t) of the slots so far, in the order of checking; 0 where the decision breaks a
+        constraint.
     violations : list of Violation
         The first hundred.
     """
@@ -126,17 +127,17 @@ class Judge:
         self._all.setflags(write=False)  # as the jobs of a slot: compiled once for both
 
     def slot(self, t: int, jobs: Flags, decision: Floats) -> None:
-        """Judge the decision of slot ``t``."""
+        """Check the decision of slot ``t``."""
         self._look(t, jobs, decision)
         self.rewards.append(float(self._rewards.sum()))
 
     def decision(self, slots: Sequence[int], decision: Floats) -> None:
-        """Judge one decision that is used in many slots."""
+        """Check one decision that is used in many slots."""
         self._look(slots[0], self._all, decision)
         self._add_up(slots)
 
     def rewards_of(self, decision: Floats) -> Floats:
-        """Return what a decision is worth to each copy that has a job, shape (C,)."""
+        """Return the reward of a decision for each copy that has a job, shape (C,)."""
         self._look(0, self._all, decision)
         return self._rewards.copy()
 
@@ -162,7 +163,7 @@ class Judge:
                 return
 
     def _look(self, t: int, jobs: Flags, decision: Floats) -> None:
-        """Write what the decision is worth to each copy with a job; 0 if it breaks the model."""
+        """Write the reward of the decision for each copy with a job; 0 if it breaks the model."""
         a = self._arrays
         y = np.ascontiguousarray(decision, dtype=np.float64).view()
         y.setflags(write=False)  # as decisions of policies are: compiled once for both
@@ -171,7 +172,7 @@ class Judge:
             self._broken("4", place, abs(y.size - a.channels))
             self._rewards[:] = 0.0
             return
-        fine, mark, doubtful = judged(
+        fine, mark, doubtful = checked(
             y,
             y.view(np.uint64),
             jobs,
@@ -271,7 +272,7 @@ DOUBTFUL = math.inf  # a reward that is to be computed again
 
 
 @kernel
-def judged(
+def checked(
     y: Floats, bits: Marks, jobs: Flags, rows: RowArrays, doubt: Floats, summed: bool,
     rewards: Floats, totals: Floats,
 ) -> tuple[bool, np.uint64, bool]:  # fmt: skip

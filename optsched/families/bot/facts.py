@@ -1,4 +1,4 @@
-"""What `show` and comparisons state of an instance of family `bot`."""
+"""Facts about an instance of family `bot`, for `show` and comparisons."""
 
 from __future__ import annotations
 

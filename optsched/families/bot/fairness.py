@@ -1,4 +1,4 @@
-"""Utilities of rates: alpha-fairness, and the one rate that is worth as much.
+"""Utilities of rates: alpha-fairness, and the equivalent equal rate.
 
 With weights g_k that add up to G, every utility has its mean M: if all applications had rate M,
 the utility would be the same. M is the geometric mean for alpha = 1, the arithmetic one for

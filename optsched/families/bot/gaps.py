@@ -110,7 +110,7 @@ def _shortfall(
     """Return the largest T_i / x_i - 1."""
     x = sorted(rates)
     upper = list(_alone(inst))  # U of everybody
-    lower = [Fraction(0)] * len(x)  # L of those who are settled
+    lower = [Fraction(0)] * len(x)  # L of settled applications
     tops = sorted(upper)
     tops[0] = min(tops[0], bound)
     for j, level in enumerate(proved):

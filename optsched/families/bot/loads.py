@@ -1,4 +1,4 @@
-"""Loads of rates that may be infeasible, and rates scaled back to what is feasible."""
+"""Loads of rates that may be infeasible, and scaling of rates to feasibility."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens online in family `bot`: all bags are there, and are negotiated in one event."""
+"""Online process of family `bot`: all bags are present, and are negotiated in one event."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def events(inst: BotInstance, information: Information = "local") -> Iterator[Ba
     Raises
     ------
     InputError
-        A policy wants to decide before them: there is nothing else.
+        A policy decides before them: there is nothing else.
     """
     if information == "before":
         raise InputError('information is "before", expected "after" or "local" in family bot')

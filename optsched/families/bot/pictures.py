@@ -93,7 +93,7 @@ def draw_platform(axis: Axes, inst: BotInstance, rho: Floats | None = None) -> N
     thick = 0.5 + 3 * width / max(width.max(initial=1.0), 1e-300)
     colours = Normalize(0, 1)
     shown = LineCollection(lines, linewidths=thick, cmap=LOADS, norm=colours, zorder=1)
-    least = 64 if len(speed) <= LABELLED else 12  # room for the number
+    least = 64 if len(speed) <= LABELLED else 12  # space for the number
     size = least + 110 * speed / max(speed.max(), 1e-300) / max(1.0, len(speed) / LABELLED)
     node_load = np.zeros(len(speed))
     if rho is None:

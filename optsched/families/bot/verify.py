@@ -1,4 +1,4 @@
-"""The judge of family `bot`, from the definition (10); it knows no model and no policy.
+"""Feasibility check of family `bot`, from the definition (10), without solver code.
 
 All numbers are the decimals that are written. Loads are added up in floats first: no term is
 negative, so that a sum errs by no more than rounding can, and what fits by more than that, fits.
@@ -31,7 +31,7 @@ ROUNDING = 1.001 * 2.0**-53  # of one operation, relatively, or of one number th
 
 
 def verify(inst: BotInstance, schedule: BotSchedule, *, unfinished: bool = False) -> Verdict:  # noqa: ARG001
-    """Judge ``schedule`` and recompute its objective.
+    """Check ``schedule`` and recompute its objective.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ def verify(inst: BotInstance, schedule: BotSchedule, *, unfinished: bool = False
         objective (10): the utility of all rates, the smallest rate for max-min. An application that
         gets nothing makes it -inf where the utility is unbounded.
     """
-    judge = _Judge(inst, schedule)
-    found = tuple(judge.violations())
+    verifier = _Verifier(inst, schedule)
+    found = tuple(verifier.violations())
     if found:
         return Verdict(violations=found, value=None)
     return Verdict(value=_objective(inst, totals(inst, schedule)))
@@ -87,7 +87,7 @@ def _utility(alpha: Decimal, rho: Decimal) -> Decimal:
     return (power * rho.ln()).exp() / power
 
 
-class _Judge:
+class _Verifier:
     def __init__(self, inst: BotInstance, schedule: BotSchedule) -> None:
         self.inst, self.schedule = inst, schedule
         self.rho = np.zeros((len(inst.applications), len(inst.speed)))  # (K, N)
@@ -140,7 +140,7 @@ class _Judge:
                 ),
                 Fraction(0),
             )
-            yield from _judged("10b", f"node {n}", used, inst.speed[n])
+            yield from _fits("10b", f"node {n}", used, inst.speed[n])
 
     def arc_loads(self) -> Iterator[Violation]:
         inst = self.inst
@@ -155,7 +155,7 @@ class _Judge:
             over = self.unsure(load, inst.bandwidth)
         for place in over:
             used = self.exact_load(place)
-            yield from _judged("10c", inst.arc_name(place), used, float(inst.bandwidth[place]))
+            yield from _fits("10c", inst.arc_name(place), used, float(inst.bandwidth[place]))
 
     def unsure(self, load: Floats, capacity: Floats) -> list[int]:
         """Return where a load that was added up in floats does not surely fit.
@@ -180,7 +180,7 @@ class _Judge:
         return total
 
 
-def _judged(equation: str, place: str, used: Fraction, capacity: float) -> Iterator[Violation]:
+def _fits(equation: str, place: str, used: Fraction, capacity: float) -> Iterator[Violation]:
     c = exact(capacity)
     if used > c * (1 + EPS):  # relative at any size: speeds and bandwidths have no natural unit
         amount = float(min(used - c, Fraction(LARGEST)))

@@ -1,4 +1,4 @@
-"""What is known about an instance before anything is solved: load, fastest runs, warnings."""
+"""Facts about an instance before it is solved: load, fastest runs, warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens online, and how decisions become a schedule."""
+"""Online process: events, and the schedule made of the decisions."""
 
 from __future__ import annotations
 

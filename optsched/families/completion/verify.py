@@ -1,4 +1,4 @@
-"""The judge of family `completion`, from the definition (2), (15); it knows no model, no policy."""
+"""Feasibility check of family `completion`, from the definition (2), (15), without solver code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from optsched.proofs.placements import wrong_number
 def verify(
     inst: CompletionInstance, schedule: CompletionSchedule, *, unfinished: bool = False
 ) -> Verdict:
-    """Judge ``schedule`` and recompute its objective.
+    """Check ``schedule`` and recompute its objective.
 
     Parameters
     ----------
@@ -33,14 +33,14 @@ def verify(
     wrong = wrong_number(inst, schedule, "2a")
     if wrong is not None:
         return wrong
-    judge = _Judge(inst, schedule, unfinished)
+    verifier = _Verifier(inst, schedule, unfinished)
     for j in range(len(inst.jobs)):
-        judge.job(j)
-    judge.capacity()
-    return judge.verdict()
+        verifier.job(j)
+    verifier.capacity()
+    return verifier.verdict()
 
 
-class _Judge:
+class _Verifier:
     def __init__(
         self, inst: CompletionInstance, schedule: CompletionSchedule, policy: bool
     ) -> None:
@@ -69,7 +69,7 @@ class _Judge:
         )
 
     def job(self, j: int) -> None:
-        """Judge all that concerns job ``j`` alone."""
+        """Check all that concerns job ``j`` alone."""
         inst, job, pieces = self.inst, self.inst.jobs[j], self.schedule.jobs[j]
         if not pieces or (len(pieces) > 1 and not self.policy):
             self.broken("2a", f"job {j}, runs in {len(pieces)} pieces, expected 1", 1)
@@ -107,7 +107,7 @@ class _Judge:
         return piece.duration >= least
 
     def _exists(self, j: int, piece: Piece) -> bool:
-        """Judge whether types and servers exist, none is named twice, and a ring has no PS."""
+        """Check whether types and servers exist, none is named twice, and a ring has no PS."""
         inst, before = self.inst, len(self.violations)
         if piece.worker_type >= len(inst.worker_types):
             self.broken("2b", f"job {j}, worker type {piece.worker_type} does not exist", 1)
@@ -125,7 +125,7 @@ class _Judge:
         return len(self.violations) == before
 
     def _piece(self, j: int, piece: Piece) -> Fraction:
-        """Judge a piece; return the mini-batches that it trains."""
+        """Check a piece; return the mini-batches that it trains."""
         inst, job, n = self.inst, self.inst.jobs[j], piece.number
         if n > job.chunks:
             self.broken("2g", f"job {j}, slot {piece.start}, workers", n - job.chunks)
@@ -137,7 +137,7 @@ class _Judge:
         return piece.duration * n / inst.batch_slots(job, piece.worker_type, p, piece.together, n)
 
     def _bandwidth(self, j: int, piece: Piece) -> None:
-        """Judge (2e), (2i): each host of PS against the workers elsewhere."""
+        """Check (2e), (2i): each host of PS against the workers elsewhere."""
         inst = self.inst
         if not piece.ps:
             self.broken("2e", f"job {j}, slot {piece.start}, PS", 1)
@@ -153,7 +153,7 @@ class _Judge:
                 self.broken("2i", f"job {j}, server {h}, Gbit/s", short)
 
     def capacity(self) -> None:
-        """Judge (2h), (15b) in every slot in which something begins.
+        """Check (2h), (15b) in every slot in which something begins.
 
         Amounts are counted in whole numbers of the finest decimal of any demand.
         """

@@ -1,4 +1,4 @@
-"""What is known about an instance before anything is solved: fastest runs, loads, warnings."""
+"""Facts about an instance before it is solved: fastest runs, loads, warnings."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def describe(inst: DmlrsInstance) -> dict[str, Any]:
 
 
 def warnings(inst: DmlrsInstance) -> list[str]:
-    """Return what is legal and yet worth knowing, such as jobs that no algorithm can admit."""
+    """Return warnings about a valid instance, such as jobs that no algorithm can admit."""
     found: list[str] = []
     for i, (job, needs) in enumerate(zip(inst.jobs, inst.needs, strict=True)):
         pace = inst.paces[i]

@@ -8,7 +8,7 @@ worker-slots at the inner rate and B at the outer one, a job is trained if and o
 all numbers being the decimals that are written, as fractions. `exact_work` is this inequality in
 whole numbers, which may have hundreds of digits. `small_work` is the same inequality in small ones:
 equivalent for every A and B up to a limit, not rounded. So code that counts in `small_work`
-(kernels, models, policies) states what the judge states, also on the very edge.
+(kernels, models, policies) states what the feasibility check computes, also on the very edge.
 """
 
 from __future__ import annotations

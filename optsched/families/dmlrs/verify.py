@@ -1,4 +1,4 @@
-"""The judge of family `dmlrs`, from the definition (3.1)-(3.7); it knows no model and no policy."""
+"""Feasibility check of family `dmlrs`, from the definition (3.1)-(3.7), without solver code."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from fractions import Fraction
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, job_work
 from optsched.numbers.resources import exact, slack
 from optsched.problem import Verdict
-from optsched.proofs.placements import PlacementJudge, shown, wrong_number
+from optsched.proofs.placements import PlacementVerifier, shown, wrong_number
 
 Placed = dict[int, dict[int, int]]  # slot -> machine -> number
 
 
 def verify(inst: DmlrsInstance, schedule: DmlrsSchedule, *, unfinished: bool = False) -> Verdict:
-    """Judge ``schedule`` and recompute its objective.
+    """Check ``schedule`` and recompute its objective.
 
     Parameters
     ----------
@@ -30,10 +30,10 @@ def verify(inst: DmlrsInstance, schedule: DmlrsSchedule, *, unfinished: bool = F
     Verdict
         Every violated equation with its place and amount, or the objective.
     """
-    return wrong_number(inst, schedule, "3.1") or _Judge(inst, schedule).verdict(unfinished)
+    return wrong_number(inst, schedule, "3.1") or _Verifier(inst, schedule).verdict(unfinished)
 
 
-class _Judge(PlacementJudge):
+class _Verifier(PlacementVerifier):
     def __init__(self, inst: DmlrsInstance, schedule: DmlrsSchedule) -> None:
         super().__init__(inst, schedule, {"machine": (inst.capacity, "3.3")})
         self.earned = 0.0
@@ -71,7 +71,7 @@ class _Judge(PlacementJudge):
         workers: dict[int, int],
         ps: dict[int, int],
     ) -> tuple[int, int]:
-        """Judge one job in one slot; return how many workers have the inner and the outer rate."""
+        """Check one job in one slot; return how many workers have the inner and the outer rate."""
         job = self.inst.jobs[i]
         n, m = sum(workers.values()), sum(ps.values())
         place = f"job {i}, slot {t}"

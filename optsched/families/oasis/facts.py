@@ -1,4 +1,4 @@
-"""What is known about an instance before anything is solved: loads, fastest runs, warnings."""
+"""Facts about an instance before it is solved: loads, fastest runs, warnings."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def describe(inst: OasisInstance) -> dict[str, Any]:
 
 
 def warnings(inst: OasisInstance) -> list[str]:
-    """Return what is legal and yet worth knowing, such as jobs that no algorithm can admit."""
+    """Return warnings about a valid instance, such as jobs that no algorithm can admit."""
     found: list[str] = []
     for i, job in enumerate(inst.jobs):
         left = inst.horizon - job.arrival

@@ -1,4 +1,4 @@
-"""The judge of family `oasis`, from the definition (1)-(13); it knows no model and no policy."""
+"""Feasibility check of family `oasis`, from the definition (1)-(13), without solver code."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.numbers.resources import exact, slack
 from optsched.problem import Verdict
-from optsched.proofs.placements import PlacementJudge, wrong_number
+from optsched.proofs.placements import PlacementVerifier, wrong_number
 from optsched.proofs.tallies import rows_of, sum_beyond, sums, within
 
 MANY = 5000  # entries of a schedule, above which its numbers are added up in arrays first
 
 
 def verify(inst: OasisInstance, schedule: OasisSchedule, *, unfinished: bool = False) -> Verdict:
-    """Judge ``schedule`` and recompute its objective.
+    """Check ``schedule`` and recompute its objective.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def verify(inst: OasisInstance, schedule: OasisSchedule, *, unfinished: bool = F
     wrong = wrong_number(inst, schedule, "1")
     if wrong is None and _entries(schedule) > MANY:
         wrong = _at_once(inst, schedule)
-    return wrong or _Judge(inst, schedule).verdict(unfinished)
+    return wrong or _Verifier(inst, schedule).verdict(unfinished)
 
 
 def _entries(schedule: OasisSchedule) -> int:
@@ -43,7 +43,7 @@ def _entries(schedule: OasisSchedule) -> int:
 
 
 def _at_once(inst: OasisInstance, schedule: OasisSchedule) -> Verdict | None:
-    """Judge a schedule in which nothing is broken and every job completes; None: look closer."""
+    """Check a schedule in which nothing is broken and every job completes; None: look closer."""
     a, slots = inst.arrays, inst.horizon
     workers, ps = (
         rows_of([() if job is None else getattr(job, side) for job in schedule.jobs])
@@ -89,7 +89,7 @@ def _at_once(inst: OasisInstance, schedule: OasisSchedule) -> Verdict | None:
     return Verdict(value=math.fsum(earned), completion=completion)
 
 
-class _Judge(PlacementJudge):
+class _Verifier(PlacementVerifier):
     def __init__(self, inst: OasisInstance, schedule: OasisSchedule) -> None:
         machines = {
             "worker machine": (inst.worker_capacity, "4"),

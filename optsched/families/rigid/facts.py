@@ -1,4 +1,4 @@
-"""What is known about an instance before anything is solved."""
+"""Facts about an instance before it is solved."""
 
 from __future__ import annotations
 

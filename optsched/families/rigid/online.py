@@ -1,4 +1,4 @@
-"""What happens online: submissions and completions; a decision names the jobs that start now.
+"""Online process: submissions and completions; a decision names the jobs that start now.
 
 When a job ends depends on when it was started, so the events answer to decisions: ``events`` is a
 generator that is sent each of them. In a packed platform tasks go to the first nodes with space.

@@ -1,4 +1,4 @@
-"""What is free on the machines over time, and where a job fits: compiled functions.
+"""Free capacity of the machines over time, and placement of a job: compiled functions.
 
 A profile is a step function: ``free[a]`` holds from ``times[a]`` until ``times[a + 1]``, and the
 last row for ever. Rows are (H, K): the free units of each resource on each node; a pool is one

@@ -1,4 +1,4 @@
-"""The judge of family `rigid`, from the definition, in Python's integers; it knows no policy."""
+"""Feasibility check of family `rigid`, from the definition, in Python's integers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def verify(
     *,
     unfinished: bool = False,  # noqa: ARG001
 ) -> Verdict:
-    """Judge ``schedule`` and recompute its objective.
+    """Check ``schedule`` and recompute its objective.
 
     Parameters
     ----------
@@ -74,13 +74,13 @@ def _objective(inst: RigidInstance, ends: Sequence[int]) -> Fraction:
 
 
 def _pooled(inst: RigidInstance, schedule: RigidSchedule) -> list[Violation]:
-    """Judge (3) of a pool."""
+    """Check (3) of a pool."""
     use = [(i, job.tasks) for i, job in enumerate(inst.jobs)]
     return _overload(inst, schedule, use, inst.total, "the pool")
 
 
 def _packed(inst: RigidInstance, schedule: RigidSchedule) -> list[Violation]:
-    """Judge that every task has a node (4), and (3) of every node."""
+    """Check that every task has a node (4), and (3) of every node."""
     broken = []
     capacity = [m.capacity for m in inst.machines for _ in range(m.count)]
     on_node: dict[int, list[tuple[int, int]]] = defaultdict(list)

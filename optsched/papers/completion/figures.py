@@ -184,7 +184,7 @@ def named(policy: str, y: str = "total") -> str:
 def draw(
     rows: Rows, *, x: str, y: str, paper: Callable[[Rows], Mapping[str, Sequence[float]]] | None
 ) -> Figure:
-    """Draw a line per policy; the values that are swept stand side by side, in their order.
+    """Draw a line per policy; the values that are swept are side by side, in their order.
 
     ``paper`` returns what the paper states of each of them, by what the legend calls it.
     """

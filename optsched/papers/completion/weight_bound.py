@@ -67,7 +67,7 @@ class WeightBlocks(CapacityRelaxation):
 class MostWeight(BestWeight):
     """What prices state as well, and what each method finds."""
 
-    bound_by: str  # "prices", or "cp-sat", whose word it is
+    bound_by: str  # "prices", or "cpsat", which claims it
     by_method: Mapping[str, float]
 
     def ratio(self, name: str) -> float:
@@ -132,5 +132,5 @@ def most_weight(
         if optimum.value > value:
             value, schedule = optimum.value, dict(optimum.schedule)
         if optimum.bound < bound:
-            bound, by = optimum.bound, "cp-sat"
+            bound, by = optimum.bound, "cpsat"
     return MostWeight(value, bound, schedule, by, values)

@@ -21,7 +21,7 @@ class BestWeight:
 
     value: float  # of `schedule`
     bound: float  # no schedule has more; CP-SAT's claim, unless another is named
-    schedule: Mapping[int, Piece]  # who ends in time, by job
+    schedule: Mapping[int, Piece]  # whether it ends in time, by job
 
     @property
     def optimal(self) -> bool:
@@ -50,7 +50,7 @@ class WeightProgram(CpSatProgram):
         return self.model.new_optional_interval_var(start, size, end, present, "")
 
     def _aim(self, weights: Sequence[int]) -> None:
-        """Maximize the weight of those who are there."""
+        """Maximize the weight of the jobs that run."""
         self.objective = sum(w * x for w, x in zip(weights, self.present, strict=True))
         self.model.maximize(self.objective)
 
@@ -62,7 +62,7 @@ def waiting(inst: CompletionInstance, jobs: Sequence[int]) -> CompletionInstance
 
 
 def weight_of(inst: CompletionInstance, tau: int, made: Mapping[int, Piece]) -> float:
-    """Return the weight of the jobs that are scheduled, if the judge accepts how.
+    """Return the weight of the jobs that are scheduled, if the feasibility check accepts how.
 
     Raises
     ------

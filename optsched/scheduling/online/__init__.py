@@ -1,1 +1,1 @@
-"""What online policies of several families share: posted prices, queues, filling, free capacity."""
+"""Code shared by online policies: posted prices, queues, filling, free capacity."""

@@ -1,4 +1,4 @@
-"""What posted prices guarantee where demands are not negligible compared with the capacities.
+"""Competitive ratio of posted prices if demands are not negligible relative to capacities.
 
 The theorems of OASiS and PD-ORS (OPT / ALG <= 2 alpha, alpha the greatest ln U / L) let every
 demand go to 0 relative to the capacity, and the sum of all prices at the start be half of the
@@ -8,7 +8,7 @@ it since all prices are still L, shuts out later jobs. What their proof states o
 Let one job take up at most the share x_r of a machine's resource r, and A_r = ln(U_r / L). A price
 p that the job finds, and is charged at, grows by at most p (exp(A_r x_r) - 1); so the value of all
 machines grows by at most a_r = (exp(A_r x_r) - 1) / x_r times what the job pays for it. And where a
-job finds no room for itself, the price is at least U_r exp(-A_r x_r); times b_r = exp(A_r x_r) it
+job does not fit, the price is at least U_r exp(-A_r x_r); times b_r = exp(A_r x_r) it
 is U_r, which no job pays. So the final prices times b_r, and the payoffs of the jobs, are feasible
 in the dual program: with D = sum_r b_r (value of all capacity of r at L) and K = max(1, max_r a_r
 b_r),
@@ -49,7 +49,7 @@ def proved_ratio(
         The ratio for negligible demands.
     prices : iterable of PostedPrice
     least : float
-        What the optimum is worth at least.
+        A lower bound on the optimum.
     lost : float
         The sum of all payoffs that may be lost, as they are too small to count.
 

@@ -21,7 +21,7 @@ from optsched.scheduling.online.pool import Counts, Pool
 
 @dataclass(frozen=True, eq=False)
 class ElasticJob:
-    """A job that wants as many workers as it can get."""
+    """A job that takes as many workers as it can get."""
 
     worker_demand: Counts  # (R,) units of the pool
     ps_demand: Counts  # (R,)
@@ -101,7 +101,7 @@ def compile_kernels() -> None:
 
 @kernel(inline="always")
 def _find(free: Counts, demand: Counts, start: int) -> int:
-    """Return the first machine from ``start`` on, cyclically, that has room for one, or -1."""
+    """Return the first machine from ``start`` on, cyclically, with capacity for one, or -1."""
     for step in range(len(free)):
         h = (start + step) % len(free)
         fits = True
@@ -113,7 +113,7 @@ def _find(free: Counts, demand: Counts, start: int) -> int:
 
 
 class _Jobs(NamedTuple):
-    """J jobs that want workers; pairs are of a worker, and of a PS."""
+    """J jobs that request workers; pairs are of a worker, and of a PS."""
 
     demand: tuple[Counts, Counts]  # (J, R) units of the pool
     share: tuple[Floats, Floats]  # (J, Q) of the cluster
@@ -174,7 +174,7 @@ def _fill(
             else:
                 spots[placed] = spot
                 placed += 1
-        if at < 0 or placed < need:  # no room: put everything back
+        if at < 0 or placed < need:  # it does not fit: put everything back
             for r in range(resources):
                 if at >= 0:
                     free[0][at, r] += jobs.demand[0][j, r]

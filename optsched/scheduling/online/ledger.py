@@ -1,4 +1,4 @@
-"""What is used of one side of the cluster, slot by slot, in exact integers.
+"""Ledger of used capacity of one side of the cluster, slot by slot, in exact integers.
 
 Demands become known job by job. The ledger counts in the finest decimal that it has met so far, and
 counts anew when a finer one arrives.

@@ -2,7 +2,7 @@
 
 Data have nine decimals (``resources.DECIMALS``), so in units of 1e-9 every demand is an integer,
 whatever job may still arrive. A load fits if and only if it is at most the usable capacity rounded
-down to a unit: the judge's test.
+down to a unit: the capacity test.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Pool:
     def shares(self, demand: Counts) -> Floats:
         """Return the part of the total capacity that one ``demand`` is, by resource, shape (R,).
 
-        Where there is nothing of a resource, the tolerance stands for it: a demand is a huge part.
+        Where there is nothing of a resource, the tolerance replaces it: a demand is a huge part.
         """
         shares: Floats = demand / self.total
         return shares
@@ -115,7 +115,7 @@ class Pool:
         self.free += counts[:, None] * demand
 
     def place(self, demand: Counts, number: int) -> Counts:
-        """Put ``number`` of ``demand`` round robin on machines with room; all must fit.
+        """Put ``number`` of ``demand`` round robin on machines with capacity; all must fit.
 
         Returns
         -------

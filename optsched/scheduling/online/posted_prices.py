@@ -38,7 +38,7 @@ class PostedPrices:
         capacity = np.array(ledger.capacity, float).T[self.priced]  # (R', H)
         self.empty = capacity == 0.0
         self.capacity = np.where(self.empty, 1.0, capacity)
-        # per natural unit, and per unit of the ledger as the oracle wants it; shape (T, R, H)
+        # per natural unit, and per unit of the ledger as the oracle expects it; shape (T, R, H)
         self.price: Floats = np.zeros_like(ledger.used)
         self._per_unit = self.price.copy()
         self._scale = list(ledger.scale)

@@ -48,7 +48,7 @@ class ReSolve(ABC):
     knows: tuple[str, ...] = ()
     family: ClassVar[str]
     slots: ClassVar[Mapping[str, int]]
-    """The variables that are decided slot by slot -> where in their index the slot stands."""
+    """The variables that are decided slot by slot -> position of the slot in their index."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Round-robin and first-fit placement of equal units on machines with limited room."""
+"""Round-robin and first-fit placement of equal units on machines with limited capacity."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def round_robin(max_units: Counts, number: int, start: int) -> tuple[Counts, int
 
 
 def _full_rounds(max_units: Counts, number: int) -> int:
-    """Return how many rounds can be dealt out in full: the largest L, sum min(room, L) <= n."""
+    """Return how many rounds can be dealt out in full: the largest L, sum min(capacity, L) <= n."""
     ordered = np.sort(max_units)
     before = np.concatenate(([0], np.cumsum(ordered)[:-1]))  # held by the smaller machines
     level = (number - before) // np.arange(
         len(max_units), 0, -1
-    )  # if all from here on have more room
+    )  # if all from here on have more capacity
     short = np.flatnonzero(level < ordered)
     return int(level[short[0]]) if len(short) else int(ordered[-1])
 

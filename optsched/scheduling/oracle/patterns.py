@@ -69,7 +69,7 @@ class _Candidates(NamedTuple):
 
 @kernel(nogil=True)
 def new_items(n: int) -> Items:
-    """Return room for n items."""
+    """Return scratch memory for n items."""
     return Items(
         np.empty(n, np.int64), np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64)
     )

@@ -122,7 +122,7 @@ def new_table(rows: int, columns: int) -> Floats:
     Raises
     ------
     InputError
-        It would take more memory than a schedule is worth.
+        It would take too much memory.
     """
     if rows * columns > MOST_CELLS:
         raise InputError(

@@ -65,7 +65,8 @@ def hull_insert(
         The new number of entries: no more than hold ``work`` units.
     low, high : float
         A lower bound, and the cost of a distribution: it uses the last segment to its end, since
-        only corners of the hulls are costs that exist. Both are inf if there is not room.
+        only corners of the hulls are costs that exist. Both are inf if the capacity does not
+        suffice.
     """
     i, j, k = held - 1, used - 1, held + used - 1
     while j >= 0:  # merge from the back

@@ -1,1 +1,1 @@
-"""A trace as it is: nothing of it is scaled, and what its cluster did with it."""
+"""Traces without scaling, and the recorded schedule of their cluster."""

@@ -1,7 +1,7 @@
-"""What a cluster really did, as far as its trace records it: recorded starts become placements.
+"""Recorded schedule of a cluster: recorded starts become placements.
 
 A trace states when a job began and how many tasks it had, not where they ran. So every job takes
-all its workers from the slot of its recorded start on, on as few machines as there is room for.
+all its workers from the slot of its recorded start on, on as few machines as possible.
 Slots are coarser than time: a job that began at the end of a slot may begin in the next one. What
 then does not fit is left out and reported.
 """
@@ -40,7 +40,7 @@ class Replay:
         number = len(self.jobs)
         lines = [f"what your cluster did: {self.placed} of {number} jobs run as recorded"]
         if self.later:
-            lines[0] += f", {self.later} of them a slot later, where there was room"
+            lines[0] += f", {self.later} of them a slot later, where they fit"
         for count, why in (
             (self.unknown, "have no recorded start"),
             (self.late, "ended after the horizon"),
@@ -143,7 +143,7 @@ def replay(
 
 
 def _placed(free: Ints, demand: Ints, numbers: Sequence[int]) -> Placed | None:
-    """Take room for ``numbers`` workers in every slot of ``free``, shape (D, H, R); None: none."""
+    """Place ``numbers`` workers in every slot of ``free``, shape (D, H, R); None: no fit."""
     needed = np.flatnonzero(demand)
     most = max(numbers)
     if len(needed):
@@ -169,7 +169,7 @@ def _placed(free: Ints, demand: Ints, numbers: Sequence[int]) -> Placed | None:
 
 
 def _order(max_units: Ints, number: int) -> Ints:
-    """Return the machines to fill: the fullest that has room for all, or else the emptiest ones."""
+    """Return the machines to fill: the fullest with capacity for all, or else the emptiest ones."""
     enough = np.flatnonzero(max_units >= number)
     if len(enough):
         return enough[[np.argmin(max_units[enough])]]

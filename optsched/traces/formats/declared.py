@@ -1,4 +1,4 @@
-"""What a published list looks like, as a declaration: by which columns it is known, what they mean.
+"""Declarations of published job lists: the columns that identify a format, and their meaning.
 
 A file is of the format whose needed columns it has. Where it has those of several, it is of the
 one that needs the columns of all the others too; if there is none, it is refused. Columns that are

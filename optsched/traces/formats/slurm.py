@@ -1,4 +1,4 @@
-"""What Slurm's accounting prints: `sacct --parsable2` (fields separated by "|").
+"""Accounting records of Slurm: `sacct --parsable2` (fields separated by "|").
 
 Rows of job steps (`123.batch`) are parts of a job. A task is a GPU, of a job without GPUs a core.
 Jobs that have not ended are of unknown running time.

@@ -19,7 +19,7 @@ from optsched.families.bipartite.online import verify
 from optsched.families.bipartite.optimum.decision import Solver
 from optsched.families.bipartite.optimum.initial_bounds import always, empty
 from optsched.families.bipartite.sources.presets import generate
-from optsched.families.bipartite.verify import Judge, is_stationary
+from optsched.families.bipartite.verify import Verifier, is_stationary
 from optsched.results.result import recheck, save_result
 
 
@@ -75,10 +75,10 @@ def test_full_use_of_the_tolerance_stays_within_the_bound():
 
 
 def judged(inst, *decisions):
-    judge = Judge(inst)
+    verifier = Verifier(inst)
     for t, y in enumerate(decisions):
-        judge.slot(t, inst.jobs[t], np.array(y))
-    return judge.verdict()
+        verifier.slot(t, inst.jobs[t], np.array(y))
+    return verifier.verdict()
 
 
 def test_hostile_amounts_are_named():
@@ -105,12 +105,12 @@ def test_slots_and_decisions_are_added_up_alike():
     for seed in range(5):
         inst = generate("counts", seed=seed)
         run = simulate(inst, "fairness")
-        judge = Judge(inst)
+        verifier = Verifier(inst)
         for t in range(inst.horizon):
             y = np.array(run.schedule.decisions[run.schedule.used[t]])
-            judge.slot(t, inst.jobs[t], y)
-        assert judge.verdict().value == verify(inst, run.schedule).value == run.value
-        assert tuple(judge.rewards) == run.schedule.rewards
+            verifier.slot(t, inst.jobs[t], y)
+        assert verifier.verdict().value == verify(inst, run.schedule).value == run.value
+        assert tuple(verifier.rewards) == run.schedule.rewards
 
 
 def test_rewards_that_a_schedule_makes_up_are_refused():

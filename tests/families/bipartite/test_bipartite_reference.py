@@ -9,7 +9,7 @@ from optsched.families.bipartite.instance import BipartiteInstance
 from optsched.families.bipartite.optimum.decision import Solver
 from optsched.families.bipartite.optimum.initial_bounds import opening
 from optsched.families.bipartite.sources.presets import generate
-from optsched.families.bipartite.verify import Judge
+from optsched.families.bipartite.verify import Verifier
 from optsched.problem import Level, Status
 
 
@@ -61,9 +61,9 @@ def test_closed_gaps_at_the_size_of_the_paper(kinds):
     for weight in (inst.counts, inst.jobs[0]):
         solved = Solver(inst).solve(weight, 1e-8)
         assert solved.bound - solved.value <= 1e-7 * solved.value
-        judge = Judge(inst)
-        judge.slot(0, inst.jobs[0], solved.y)
-        assert judge.verdict().feasible
+        verifier = Verifier(inst)
+        verifier.slot(0, inst.jobs[0], solved.y)
+        assert verifier.verdict().feasible
 
 
 def test_dense_graph():

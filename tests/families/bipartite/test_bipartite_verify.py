@@ -19,7 +19,7 @@ from optsched.families.bipartite.instance import (
 from optsched.families.bipartite.instance_utilities import KINDS, Utility
 from optsched.families.bipartite.online import Recorder, events, verify
 from optsched.families.bipartite.sources.presets import PRESETS, generate
-from optsched.families.bipartite.verify import Judge
+from optsched.families.bipartite.verify import Verifier
 
 
 def utility(kind, alpha=1.0):
@@ -72,12 +72,12 @@ def test_rewards_by_hand(tiny):
     ],
 )
 def test_damage_is_named(tiny, channel, amount, message):
-    judge = Judge(tiny)
-    judge.slot(0, tiny.jobs[0], np.array(GOOD))
+    verifier = Verifier(tiny)
+    verifier.slot(0, tiny.jobs[0], np.array(GOOD))
     damaged = np.array(GOOD)
     damaged[channel] = amount
-    judge.slot(1, tiny.jobs[1], damaged)
-    verdict = judge.verdict()
+    verifier.slot(1, tiny.jobs[1], damaged)
+    verdict = verifier.verdict()
     assert verdict.value is None
     assert re.search(message, str(verdict)), str(verdict)
 

@@ -42,7 +42,7 @@ def test_optimum_between_heuristics_and_prices(architecture):
     assert prices.bound_by == "prices"
     assert not prices.optimal
     assert exact.optimal
-    assert exact.bound_by == "cp-sat"
+    assert exact.bound_by == "cpsat"
     assert prices.value <= exact.value <= exact.bound <= prices.bound
     assert exact.ratio("jain") <= prices.ratio("jain")
     assert weight_of(inst, 14, exact.schedule) == exact.value

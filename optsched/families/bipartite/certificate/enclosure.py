@@ -249,7 +249,7 @@ def sum_surplus_above(kind: int, alpha: float, n: float, u: Floats, price: Float
             y[i] = min(max(best - most, 0.0), u[i])
             least, most = max(0.0, down(least + y[i])), up(most + y[i])
     if most == 0.0:
-        return 0.0  # no channel is worth its price
+        return 0.0  # no channel pays its price
     value, steep, flat = tangent(kind, alpha, least, most)
     value = up(n * value)
     for i in range(len(u)):

@@ -13,14 +13,14 @@ since max_k beta_k S_lk >= sum_k (theta_lk / n_l) beta_k S_lk. Where a job gains
 maximum is over all channels of a copy and a resource together. Two scopes:
 
 - ``slots``: one bound for every pattern of jobs (n = x(t)), times the number of its slots; no
-  sequence of decisions earns more, even by one who knows the jobs of a slot before it decides;
+  sequence of decisions earns more, even with the jobs of a slot known before its decision;
 - ``stationary``: one bound for the counts n_l = sum_t x_l(t); no single decision for all slots
   earns more (10).
 
 A price set holds shares theta / n, so it may serve any pattern: with n = 0 or 1, each copy brings
 the same to every pattern in which it has a job, so that a set is evaluated once.
 
-The checker knows no solver. It takes capacities and requests with the judge's tolerance, the data
+The checker uses no solver. It takes capacities and requests with the common tolerance, the data
 as the decimals that are written, and rounds everything outwards (`enclosure`, with the
 limits of all magnitudes). A nu that is no float is taken as the nearest float, since any will do.
 """
@@ -227,14 +227,14 @@ def _weights(
 
 
 def admitted_above(amounts: Floats, terms: Ints | int = 1) -> Floats:
-    """Return floats at least what the judge admits, x (1 + 1e-9), where it adds up ``terms``."""
+    """Return upper bounds on x (1 + 1e-9) in the feasibility check, a sum of ``terms``."""
 
     def up(x: Floats) -> Floats:
         return np.where(x > 0, np.nextafter(x, np.inf), 0.0)
 
     high = up(amounts)  # the amounts are decimals; these are the floats that are nearest
     high = up(high + up(TOLERANCE * high))
-    return up(high * (1.0 + np.asarray(terms) * 2.0**-51))  # the judge's sum is rounded as well
+    return up(high * (1.0 + np.asarray(terms) * 2.0**-51))  # the check's sum is rounded as well
 
 
 class Enclosed:

@@ -1,4 +1,4 @@
-"""The best decision for given numbers of jobs, with dual prices: one concave program.
+"""Concave program of one slot: optimal decision for given numbers of jobs, with dual prices.
 
 The primal-dual interior-point method of `interior` (Mehrotra, 1992) solves it; the Lagrangian dual
 bound of its prices (Boyd and Vandenberghe, 2004) proves the value. Decisions are rounded down to
@@ -29,7 +29,7 @@ DIGITS = 10  # of an amount in a decision, rounded down: it stays in Y, and is s
 MOST_DIGITS = 308  # after the point, and before it
 TENS = 10.0 ** np.arange(-MOST_DIGITS, MOST_DIGITS + 1.0)
 DUST = 1e-13  # of the value: amounts that gain less all together are left out
-OVERHEAD = 20  # calls that the preparation of a program is worth
+OVERHEAD = 20  # calls that cost as much as the preparation of a program
 EACH, PAIR, FACTOR = 100, 0.5, 0.2  # steps of an iteration: by channel, by two of a row, by matrix
 MOST_NUMBERS = 200_000_000  # of the matrices, one for each resource
 QUICK = 50.0  # units of effort of the longest solve: so long `supervised` waits as well
@@ -147,7 +147,7 @@ class Solver:
 
 
 def shares_needed(a: BipartiteArrays, live: Live) -> Floats:
-    """Return the least share of each resource, shape (C, K), at which a copy wants none of it.
+    """Return the least share of each resource, shape (C, K), at which a copy uses none of it.
 
     A copy gains at most f'(0) from a unit of a resource, and its overhead is at least share beta:
     where these shares add up to less than 1, it earns nothing whatever it gets.

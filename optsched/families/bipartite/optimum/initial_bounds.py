@@ -15,7 +15,7 @@ from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSch
 from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL
 from optsched.numbers.arrays import Floats, Ints
 
-MARGIN = 1 + 1e-8  # the judge's tolerance, and rounding: of fewer than 2**24 numbers >= 0
+MARGIN = 1 + 1e-8  # the common tolerance, and rounding: of fewer than 2**24 numbers >= 0
 
 
 def empty(inst: BipartiteInstance) -> BipartiteSchedule:

@@ -99,7 +99,7 @@ def maximize(
     theta : shape (K, C), nu : shape (rows,)
         The best prices found.
     value, bound : float
-        What they are worth.
+        Their value.
     iterations : int
     """
     _, _, resource, kind, alpha, beta, _, capacity, *_ = whole.channels

@@ -33,7 +33,7 @@ from optsched.families.bipartite.certificate.format import (
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
 from optsched.families.bipartite.optimum.decision import Solved, Solver
 from optsched.families.bipartite.optimum.initial_bounds import always
-from optsched.families.bipartite.verify import Judge
+from optsched.families.bipartite.verify import Verifier
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import RELAXATION, Implementation, Method
 from optsched.process import work_units
@@ -126,7 +126,7 @@ class _PerSlot:
         self._most = min(by_file, MOST_NUMBERS // max(1, inst.arrays.channels))
 
     def full(self) -> bool:
-        """Return whether a file would have no room for more."""
+        """Return whether a file could not hold more."""
         return len(self._found) >= self._most
 
     def keep(self, pattern: int, solved: Solved) -> None:
@@ -149,7 +149,7 @@ class _PerSlot:
             known = known[: (len(known) + 1) // 2]
             made = self._certificate(prices, progress.digest)
         progress.prove(made)
-        progress.incumbent(np.inf, self._schedule(decisions))  # the judge states what it is worth
+        progress.incumbent(np.inf, self._schedule(decisions))  # valued by the feasibility check
 
     def _long(self, made: BipartiteCertificate) -> bool:
         """Return whether a certificate is too long; what surely is not need not be written out."""
@@ -164,10 +164,10 @@ class _PerSlot:
     def _lend(self, rest: Ints, known: Sequence[Solved], decisions: Ints, prices: Ints) -> None:
         """Write for the patterns ``rest`` which of the known decisions and prices are best."""
         inst = self._inst
-        judge, enclosed = Judge(inst), Enclosed(inst)
+        verifier, enclosed = Verifier(inst), Enclosed(inst)
         ones = np.ones(inst.arrays.copies, np.int64)
         bounds = [enclosed.bounds(ones, found.share, found.nu) for found in known]
-        earned = np.array([judge.rewards_of(found.y) for found in known])
+        earned = np.array([verifier.rewards_of(found.y) for found in known])
         rents = np.array([rent for rent, _ in bounds])
         gained = np.array([reward for _, reward in bounds])
         step = max(1, BLOCK // len(known))

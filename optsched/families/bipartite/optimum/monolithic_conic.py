@@ -1,4 +1,4 @@
-"""The concave program as stated in `models`, solved as a conic program.
+"""Conic program: the concave program as stated in `models`.
 
 CVXPY (Diamond and Boyd, 2016) and Clarabel (Goulart and Chen, 2024): the method `conic`, which
 shares nothing with the interior-point method of the package. Gains of the sum over machines are
@@ -50,7 +50,7 @@ def conic_optimum(
 ) -> ConicResult | None:
     """Maximize sum_l weight_l q_l(y) by CVXPY; None if it ended without an answer."""
     a = inst.arrays
-    scale = float(most_gains(inst) @ weight)  # conic solvers want numbers near 1
+    scale = float(most_gains(inst) @ weight)  # conic solvers need numbers near 1
     if scale == 0:
         share = np.zeros((a.copies, a.resources))
         share[:, 0] = 1.0
@@ -73,7 +73,7 @@ def conic_optimum(
     shift = np.where(a.kind == RECIPROCAL, a.alpha, 1.0)[a.row]
     seen = bool((limit[bent] >= RESOLVED * shift[bent]).all()) and outcome.value >= RESOLVED
     trusted = seen and not outcome.inaccurate and bool(np.isfinite(outcome.error))
-    # whoever takes more of everything, by the judge's tolerance, gains no more than in proportion
+    # whoever takes more of everything, by the common tolerance, gains no more than in proportion
     error = outcome.error + EPS * abs(outcome.value)
     found = ConicResult(y, outcome.value * scale, error * scale, trusted)
     if not duals:

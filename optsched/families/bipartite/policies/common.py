@@ -1,4 +1,4 @@
-"""What the baselines share: no prior, options, and the start of a run."""
+"""Code shared by the baselines: no prior, options, and the start of a run."""
 
 from __future__ import annotations
 

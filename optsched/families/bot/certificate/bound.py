@@ -44,7 +44,7 @@ def log_mean(inst: BotInstance, pay: Fraction, task: Sequence[Fraction]) -> Frac
             f"application {free[0]}: its tasks are free at these prices, expected all to cost"
         )
     if pay == 0:
-        raise ValueError("the platform is worth nothing, expected prices of what is used")
+        raise ValueError("all prices are zero, expected positive prices of used capacity")
     alpha, shares = exact(float(inst.alpha)), _shares(inst)
     if alpha == 0:
         return ln(pay * max(g / price for g, price in zip(shares, task, strict=True)), up=True)

@@ -9,14 +9,14 @@ least
     price_k = min over its nodes n of  w_k lambda_n + b_k * sum of mu on the route from the master
                                        (+ return bytes * sum of mu on the way back),
 
-so all rates together cost sum_k price_k rho_k, and no platform can be sold for more than its
-capacity is worth, pay = sum_n lambda_n W_n + sum_arcs mu B. Whatever is maximized, the best that a
-budget of ``pay`` buys is a bound (`bound`). Max-min goes on after the smallest rate: a
+so all rates together cost sum_k price_k rho_k, which is at most the value of the capacity,
+pay = sum_n lambda_n W_n + sum_arcs mu B. Whatever is maximized, the best that a budget of ``pay``
+buys is a bound (`bound`). Max-min goes on after the smallest rate: a
 further level has ``floors`` for the applications that are settled, and states that a schedule that
 gives them at least that gives the others at most (pay - sum of price * floor) / (sum of their
 prices).
 
-The checker is a judge: whole numbers and fractions only; ln and powers are enclosed, and the
+The checker uses whole numbers and fractions only; ln and powers are enclosed, and the
 bound is the upper end. A certificate has at most one entry per node, arc and application in each
 level, and at most one level per application: what it requests is bounded by its instance.
 """
@@ -71,7 +71,7 @@ def _listed(prices: Floats) -> tuple[Entry, ...]:
 
 
 class BotCertificate(Frozen):
-    """Why no schedule of an instance is worth more than a bound."""
+    """Certificate: no schedule of an instance has a value above a bound."""
 
     instance_sha256: str
     levels: tuple[Prices, ...] = Field(
@@ -83,7 +83,7 @@ class PriceLevel(NamedTuple):
     """What the prices of one level state."""
 
     pay: Fraction
-    """What the platform is worth."""
+    """Value of the platform at these prices."""
 
     task: tuple[Fraction, ...]
     """What a task of each application costs at least, shape (K,)."""

@@ -18,7 +18,7 @@ def modest(inst: BotInstance) -> BotSchedule:
 
     Each of K applications runs on the one node that suits it best, at 1 / K of the rate that it
     could have there alone; so nothing is loaded beyond K / K. (Doing nothing is feasible too, and
-    worth -inf to many utilities.)
+    -inf for many utilities.)
     """
     count = len(inst.applications)
     best = [single(inst, k) for k in range(count)]

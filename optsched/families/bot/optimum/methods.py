@@ -10,7 +10,7 @@ Utilities are alpha-fair (Mo and Walrand, 2000); all programs are convex.
   and Pióro, 2008);
 - `auto`: `interior` where it applies; while the gap is open and time is left, `simplex` or `conic`.
 
-Rates from any method are scaled to be feasible and judged; prices from any method count only as
+Rates from any method are scaled to be feasible and checked; prices from any method count only as
 far as the checker's bound.
 """
 

@@ -1,7 +1,7 @@
 """Weak duality: a method's rates and prices become a schedule and a certificate.
 
-The judge recomputes the utility of the rates and the checker the dual function of the prices
-(Boyd and Vandenberghe, 2004).
+The feasibility check recomputes the utility of the rates and the checker the dual function of the
+prices (Boyd and Vandenberghe, 2004).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ JUDGING = 0.3, 0.01  # units of effort: of a judge's or a checker's word, and fo
 
 
 def report(inst: BotInstance, progress: Progress, rho: Floats) -> None:
-    """Hand over rates (K, N), scaled to the largest load; the judge states what they are worth."""
+    """Report rates (K, N), scaled to the largest load; the feasibility check values them."""
     work_units.spend(JUDGING[0] + JUDGING[1] * rho.size)
     rho = filled(inst, rho)
     if np.isfinite(rho).all():

@@ -79,7 +79,7 @@ def _sold(region: Region, value: Floats, progress: Progress, threads: int) -> Ve
 
 
 def _raised(region: Region, duals: Floats, value: Floats) -> Floats:
-    """Return prices of rows raised to where no column is worth more than it costs."""
+    """Return prices of rows raised until no column has a positive reduced cost."""
     short = np.maximum(value - region.matrix.T @ duals, 0.0)
     fullest = np.asarray(region.matrix.argmax(axis=0)).ravel()  # a row that the pair fills alone
     raised = np.zeros(len(duals))

@@ -1,4 +1,4 @@
-"""What schedulers do without prices."""
+"""Baselines: schedulers without prices."""
 
 from __future__ import annotations
 

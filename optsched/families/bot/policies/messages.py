@@ -1,4 +1,4 @@
-"""The distributed algorithm message by message: what is late or lost, and what that does.
+"""The distributed algorithm message by message, with delays and losses.
 
 A node knows its own rates, prices and constants, and what messages have brought: from the node
 before it on a route the total of the application and the price of the way; from the nodes after it

@@ -1,7 +1,7 @@
 """The distributed Lagrangian algorithms as policies.
 
 A node receives the applications that reach it, and knows its neighbours' last messages, nothing
-else (``information = "local"``). What is judged is the state after the last iteration, all rates
+else (``information = "local"``). The state after the last iteration is evaluated, all rates
 divided by one factor such that nothing is overloaded.
 """
 

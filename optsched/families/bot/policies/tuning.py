@@ -4,7 +4,7 @@ The paper narrows its factorial experiments by hand. Here the same measure is mi
 coordinate search: each step size in turn is multiplied and divided by a factor, what is better is
 kept, and where nothing is better the factor is replaced by its root; from the finest factor it
 begins again, until no factor changes anything. Nothing is drawn at random, so that the same
-platforms give the same step sizes. Judge the result on platforms that were not searched on.
+platforms give the same step sizes. Evaluate the result on other platforms.
 """
 
 from __future__ import annotations

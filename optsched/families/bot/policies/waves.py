@@ -14,7 +14,7 @@ adaptive  rho    <- [(1 - g~) rho + g~ rho~ + g_rho (1 - rho_k p) rho_k]        
 [x + u] = max(f x, x + u), the geometric projection of Sec. 7.4, f = 1/2; the naive one has f = 0.
 Where the sum is empty the price becomes f times itself. Each of the three changes can be left out:
 Newton's step (the factor rho_k), the division by the sum (stability), and f. For alpha-fairness the
-marginal utility is rho_k^-alpha: rho_k^alpha p stands in place of rho_k p,
+marginal utility is rho_k^-alpha: rho_k^alpha p replaces rho_k p,
 and rho_k^(1 + alpha) in place of rho_k^2.
 """
 

@@ -191,7 +191,7 @@ def value_step(inst: CompletionInstance) -> Fraction:
 class JobModes(Sequence[Ints]):
     """The modes of all jobs: rows [duration, worker type, PS type, q, workers], by duration.
 
-    A number of workers counts if it finds room on the empty servers, and no smaller one is as
+    A number of workers counts if it fits on the empty servers, and no smaller one is as
     quick; in a ring, two servers need two workers. Of very many jobs they are not kept.
 
     Parameters
@@ -202,9 +202,9 @@ class JobModes(Sequence[Ints]):
     Attributes
     ----------
     longest : int
-        Greatest duration, of modes that find no room as well.
+        Greatest duration, including modes that do not fit.
     shortest : list
-        Least duration of each job; None where no mode finds room.
+        Least duration of each job; None where no mode fits.
     """
 
     def __init__(self, inst: CompletionInstance, platform: KernelPlatform) -> None:
@@ -244,7 +244,7 @@ class JobModes(Sequence[Ints]):
 
 
 def _possible(platform: KernelPlatform, most: int) -> Flags:
-    """Return in which ways 1..most workers find room on empty servers, shape (M, P, 2, most)."""
+    """Return in which ways 1..most workers fit on empty servers, shape (M, P, 2, most)."""
     shape = (len(platform.e), 1 if platform.ring else len(platform.z), 2, most)
     m, p, q, n = (index.ravel() for index in np.indices(shape))
     fits: Flags = placeable(platform, np.stack([np.zeros_like(n), m, p, q, n + 1], axis=1))

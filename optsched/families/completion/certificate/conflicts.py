@@ -20,7 +20,7 @@ from optsched.numbers.kernels import kernel
 MOST_RUNS = 62  # of a conflict: a set of them is a bit mask
 MOST_OPTIONS = 4096  # of all runs on one server
 SUBGRADIENTS = 40  # steps to good prices
-WORTH = 2.0**61  # of all that is free at prices, at most
+MOST_VALUE = 2.0**61  # of all that is free at prices, at most
 CALL = 500  # nodes that a class of servers counts as
 # columns of runs
 TYPE, APART, APART_PS, TOGETHER, TOGETHER_PS, FIRST, LAST = range(7)
@@ -41,9 +41,9 @@ def total_credit(runs: Ints, given: Ints) -> int:
 
 
 def layers_of(runs: Ints) -> tuple[Ints, Ints]:
-    """Return bits of the slots in which each run stands, and the slots that count.
+    """Return bits of the slots in which each run is active, and the slots that count.
 
-    In these a run begins, and what stands there does not all stand in another one as well.
+    In these a run begins, and the active runs are no subset of those of another slot.
     """
     begins = np.unique(runs[:, FIRST])
     there = (runs[:, FIRST] <= begins[:, None]) & (begins[:, None] <= runs[:, LAST])  # (L, E)
@@ -69,7 +69,7 @@ def share(
 
 
 def refuted(platform: KernelPlatform, runs: Ints, given: Ints, nodes: Ints) -> bool | None:
-    """Return whether credits (E, 2) show that runs (E, 7) cannot stand together.
+    """Return whether credits (E, 2) show that runs (E, 7) do not fit together.
 
     None where finding out takes too long, see `share`.
     """
@@ -283,7 +283,7 @@ def _multipliers(options: ServerChoices, capacity: Ints, layers: Ints, number: i
     out = np.empty((number, resources), np.int64)
     for t in range(number):
         for r in range(resources):
-            most = WORTH / (number * resources * max(1, capacity[r]))
+            most = MOST_VALUE / (number * resources * max(1, capacity[r]))
             out[t, r] = int(min(best_price[t, r], most))
     return out
 
@@ -301,13 +301,13 @@ def best_share(
     """Return the most credits of runs on one server, -1 if the search would take too long.
 
     Depth first, run by run; a node is cut where no run could do better with all that is free, or
-    where all that is free is not worth it at some prices.
+    if at some prices the free capacity has less value than the runs need.
 
     Parameters
     ----------
     capacity : shape (R,), units
     layers : shape (E,)
-        Bits of the slots in which each run stands, ``number`` of them.
+        Bits of the slots in which each run is active, ``number`` of them.
     held : shape (E, 3)
         Zeros; filled in: the options taken, as `ServerChoices.what`.
     nodes : shape (1,)

@@ -21,7 +21,7 @@ Without loss a job runs in a mode with the least number of workers for its durat
 type, PS type and locality), no longer than (2f) requires, with one host of parameter servers (PS):
 taking workers or PS away, or stopping earlier, breaks no constraint. The tree splits those.
 
-The checker is a judge: integers only, no tolerance but the instance's own, no code of any solver.
+The checker uses integers only, no tolerance but the instance's own, no code of any solver.
 """
 
 from __future__ import annotations

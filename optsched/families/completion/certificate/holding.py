@@ -18,7 +18,7 @@ ZERO, ONE, END = (cast(int, np.int64(n)) for n in (0, 1, -1))  # no literals
 
 
 class Conflicts(NamedTuple):
-    """Runs that cannot stand together: those of one slot, in whatever slot, and the others."""
+    """Runs that do not fit together: those of one slot, in whatever slot, and the others."""
 
     slot_first: Ints  # (Q + 1,) runs of every conflict of one slot
     slot_item: Ints  # (E,) which item, of those of conflicts

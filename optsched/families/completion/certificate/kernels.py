@@ -64,7 +64,7 @@ def least_value(
     Parameters
     ----------
     modes : shape (G, 5)
-        Rows [duration, worker type, PS type, q, workers] of the job, by duration; each finds room
+        Rows [duration, worker type, PS type, q, workers] of the job, by duration; each fits
         on the empty servers.
     limits : shape (5, 2)
         Least and most of start, completion, worker type, workers, together.
@@ -75,7 +75,7 @@ def least_value(
     unit, max_units = np.empty(classes, np.int64), np.empty(classes, np.int64)
     runs, floors = _floors(modes, max(arrival, limits[0, 0]), weight, platform, costs)
     best = NONE
-    while True:  # what costs least at least comes first: little else is then worth a look
+    while True:  # the smallest lower bound comes first: few others are then examined
         group, least = -1, 0
         for g in range(floors.size):
             if floors[g] >= 0 and (group < 0 or floors[g] < least):
@@ -249,7 +249,7 @@ def _cheapest(n: int, plan: WorkerPlan, count: Ints, skip: int, most: int) -> in
 
 @kernel
 def _together(plan: WorkerPlan, platform: KernelPlatform, costs: CumulativeCosts) -> int:
-    """Return the least cost of all workers and PS on one server, -1 if there is no room."""
+    """Return the least cost of all workers and PS on one server, -1 if they do not fit."""
     best, n, p = NONE, plan.n, plan.p
     for c in range(plan.unit.size):
         if plan.max_units[c] < n:

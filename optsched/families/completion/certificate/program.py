@@ -61,7 +61,7 @@ Run = tuple[NonNegativeInt, Workers, Bits, Workers, Bits, Slot, Slot]
 
 
 class Conflict(Frozen):
-    """Runs that cannot stand together on the servers."""
+    """Runs that do not fit together on the servers."""
 
     runs: tuple[Run, ...] = Field(
         min_length=1,

@@ -71,7 +71,7 @@ class Transitions(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """Room for the starts that are tried in a state, on a stack of this many (levels)."""
+    """Space for the starts that are tried in a state, on a stack of this many (levels)."""
 
     use: Ints  # (J + 1, R) of what runs
     runs: Ints  # (J + 1, J)
@@ -221,7 +221,7 @@ def _reach(
 def _note(
     steps: Transitions, source: int, target: int, cost: int, rows: Medium, count: int
 ) -> bool:
-    """Add a step that starts ``count`` choices, in ``rows`` (J,); return whether there is room."""
+    """Add a step that starts ``count`` choices, in ``rows`` (J,); return whether there is space."""
     n = steps.size[0]
     a = steps.first[n]
     if n == steps.source.size or a + count > steps.choice.size:
@@ -259,7 +259,7 @@ def expand(
 ) -> int:
     """Start jobs in ``states`` (N,) of a slot in all ways; go on to the next slot with an event.
 
-    What cannot end at ``limit`` or below is dropped. Returns DONE, or FULL where there is no room
+    What cannot end at ``limit`` or below is dropped. Returns DONE, or FULL where there is no space
     for a state or step, or the memory's work is at an end.
     """
     use, runs, number, mask, value, cost, job, row = stack[:8]

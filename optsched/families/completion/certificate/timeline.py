@@ -1,4 +1,4 @@
-"""The dynamic program over time of an instance: numbers, states, and paths to the end.
+"""Dynamic program over time of an instance: numbers, states, and paths to the end.
 
 Bounded dynamic programming (Morin and Marsten, 1976) over the kernels `states` and `paths`;
 `program` states why it proves a value.
@@ -114,7 +114,9 @@ class TimelineGrid:
         n = int(menu.items[:, [APART, TOGETHER]].max())
         ps = Magnitude.of("PS", platform.needed[:, :, : n + 1])
         each = (Magnitude("workers", n) + ps) * Magnitude.of("rent of a worker or PS", rent)
-        charge = Magnitude("worth", capacity_cost(prices, platform.capacity, platform.servers))
+        charge = Magnitude(
+            "capacity value", capacity_cost(prices, platform.capacity, platform.servers)
+        )
         all_rents = each.total(number).named(f"{place}: rent of all jobs")
         # the tables know starts up to slot ``slots``, however late the last job arrives
         latest = max(self.arrival, slots) + self.longest

@@ -1,4 +1,4 @@
-"""The definition as a constraint program, solved by CP-SAT with one interval per job.
+"""Constraint programming: the definition as a CP-SAT model with one interval per job.
 
 See Perron et al. (2023). A job has a mode, a start, workers and PS on every server; each server
 and resource is a cumulative constraint (Aggoun and Beldiceanu, 1993) over an interval of every

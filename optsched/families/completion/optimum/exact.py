@@ -1,4 +1,4 @@
-"""Closing small instances: branch and price, then bounded dynamic programming over time.
+"""Exact methods for small instances: branch and price, bounded dynamic programming over time.
 
 A short branch and price (Barnhart et al., 1998), the dynamic program of `timeline` (Morin and
 Marsten, 1976), and branch and price again; all with certificates. At every node, jobs are inserted

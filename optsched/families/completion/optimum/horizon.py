@@ -26,7 +26,7 @@ def size(inst: CompletionInstance) -> int:
 def greedy(jobs: JobTables, progress: Progress | None) -> Neighborhood | None:
     """Insert all jobs at no prices, on servers for long enough, and report the schedule.
 
-    The most weight per share of the cluster goes first. With a deadline not all may find room: then
+    The most weight per share of the cluster goes first. With a deadline not all may fit: then
     None.
     """
     free = np.zeros((1, *jobs.class_capacity.shape))

@@ -91,7 +91,7 @@ def _shortest(inst: CompletionInstance, job: CompletionJob, max_units: Ints) -> 
 
 
 def _possible(inst: CompletionInstance, max_units: Ints) -> Flags:
-    """Return whether n workers find room, shape (M, P, 2, N): apart or together."""
+    """Return whether n workers fit, shape (M, P, 2, N): apart or together."""
     kinds = max(1, len(inst.ps_types))
     hosts = _hosts(inst, max_units)
     return np.array(
@@ -158,7 +158,7 @@ Hosts = tuple[tuple[int, int], ...]
 def _placed(
     inst: CompletionInstance, max_units: Ints, m: int, p: int, q: int, n: int
 ) -> tuple[Hosts, Hosts]:
-    """Return where n workers and the PS that they need find room, which they do."""
+    """Return hosts of n workers and their PS, which must fit."""
     a = inst.arrays
     c = int(np.argmax(_hosts(inst, max_units)(m, p, q)[:, n - 1]))
     host = a.classes[c][0]

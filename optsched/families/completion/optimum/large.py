@@ -36,11 +36,11 @@ WHOLE = (
     200_000  # jobs times servers, above which nobody has the memory for a program of all at once
 )
 JOB_CHECKED, JOB_JUDGED = 1e-3, 4e-4  # seconds of a processor
-MOST_KEPT = 0.5  # of the time, at most, is kept for judge and checker
+MOST_KEPT = 0.5  # of the time, at most, is kept for feasibility check and checker
 PRICES_SHARE = 0.5  # of the time that has passed, at most, when prices have been found
 BLOCKS = 60  # of time, in which prices are constant; then twice as many, and again
-ELSEWHERE = 0.005  # of the value of what is scarcest: what other resources are worth at first
-REPORTS = 0.1  # of the time passes between two schedules that the judge sees
+ELSEWHERE = 0.005  # of the value of the scarcest resource: initial value of the other ones
+REPORTS = 0.1  # of the time passes between two schedules that the feasibility check sees
 
 
 def large(inst: CompletionInstance) -> bool:
@@ -167,7 +167,7 @@ class Dispatching:
         """Return edges of blocks of time, prices of a slot (B, R), and the scarcest resource.
 
         In a time in which jobs of weight w end that take this many shares of all servers times
-        slots, a slot of all servers is worth w per share to those that come later. Prices of all
+        slots, a slot of all servers has value w per share for later ones. Prices of all
         resources have the same shape in time, and the same value.
         """
         inst, placed = self.inst, found.placed
@@ -205,7 +205,7 @@ class Dispatching:
             self.reported = share
 
     def report(self, found: Dispatched) -> None:
-        """Hand a schedule to the judge, if it is in time."""
+        """Check a schedule, if there is time."""
         deadline = self.inst.deadline
         if deadline is None or self.orders.ends(found.placed).max() <= deadline:
             self.progress.incumbent(found.value, self.orders.schedule(found.placed))

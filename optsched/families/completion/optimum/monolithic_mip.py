@@ -1,4 +1,4 @@
-"""The time-indexed program (2), (15) as one integer program, solved by HiGHS.
+"""Time-indexed integer program (2), (15), solved as a whole by HiGHS.
 
 A time-indexed formulation with a binary variable per mode and start (Pritsker et al., 1969),
 solved by branch and cut (Huangfu and Hall, 2018): the method `compact`, a cross-check of the

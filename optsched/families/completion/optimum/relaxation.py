@@ -31,7 +31,7 @@ from optsched.process import work_units
 
 INTERIOR = 2000  # rows from which on an interior point comes first
 NEAR, CONVERGED = 1e-6, 1e-9  # relative distances of bound and master: of it, and of the vertices
-BITS = 40  # of the grid, for what all servers of a class are worth
+BITS = 40  # of the grid, for the value of all servers of a class
 WINDOWS = 12  # of starts, of each of which the cheapest unit becomes a column
 STEPS = 3  # of pricing a mode on a class of servers
 
@@ -127,7 +127,7 @@ def relaxation(inst: CompletionInstance, progress: Progress, *, threads: int, se
         return
     ends = latest_ends(jobs)
     slots, last = 2 * inst.horizon, max(ends, default=1)
-    while True:  # after some slot there is more capacity than anyone wants, and it needs no rows
+    while True:  # late slots have more capacity than all jobs can use, and need no rows
         problem = _Units(inst, jobs, ends, min(slots, last))
         found = _solved(problem, progress, threads)
         if found is None:

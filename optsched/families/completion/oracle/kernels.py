@@ -159,7 +159,7 @@ def cheapest(
     """Return (value, cost, [mode, PS type, start, host, workers on the host]); mode -1: none.
 
     Arguments are plain `Types`, `Modes`, `PricedServers` and `Request`. What is just above the
-    least bound is looked at first, since little else is then worth a look; unless all is to be
+    least bound is examined first, since few others then need to be; unless all is to be
     looked at at once. ``printed`` states whether distributed placements are those of Algorithm 4 as
     it is printed; None: no, and what is for that alone is not even compiled.
     """
@@ -232,10 +232,10 @@ def cheapest(
                     continue
                 if high < 0:
                     high = 0
-                    room_a, room_b = max_units[level, la, m], max_units[level, lb, m]
+                    units_a, units_b = max_units[level, la, m], max_units[level, lb, m]
                     both = (free[level, la], free[level, lb])
                     for h in range(classes):
-                        left_units[h] = min(most, min(room_a[h], room_b[h]))
+                        left_units[h] = min(most, min(units_a[h], units_b[h]))
                         high = max(high, left_units[h])
                 if together[k] == 1 and high < n:
                     continue
@@ -316,7 +316,7 @@ def cheapest(
                             place = rank(here + cost, value, fresh, key, UP_TO_PS)
                             if place > 0 or not _fits(both, h, e[m], g, z[p], s):
                                 continue
-                            # equal so far: who has more workers, then PS, on low servers
+                            # equal so far: more workers, then PS, on low servers
                             if place == 0 and not comes_first(
                                 n, (h, g), (found[3], found[4]), length, line
                             ):

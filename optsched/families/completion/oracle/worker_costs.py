@@ -45,7 +45,7 @@ def units_of(cost: Floats, k: int, start: int, end: int, out: Floats) -> float:
 
 @kernel
 def line_up(n: int, more: int, limit: float, line: Line) -> int:
-    """Put the cheapest servers with room first in ``order`` until n + ``more`` workers fit.
+    """Put the cheapest free servers first in ``order`` until n + ``more`` workers fit.
 
     Return how many servers that takes; -1 once the cheapest n must cost more than ``limit``. Then
     costs[x] is that of the x cheapest units, as far as twice n; classes that are not in ``order``

@@ -90,7 +90,7 @@ class AntMan(Baseline):
 
     It preempts, so it leaves the model: its jobs run in several pieces. A drawn half of the jobs
     has guaranteed resources: it starts, in order of arrival, in the ideal configuration, and
-    opportunistic jobs make room, the latest first. A guaranteed job that has waited for
+    opportunistic jobs are stopped, the latest first. A guaranteed job that has waited for
     ``patience`` slots becomes opportunistic. Opportunistic jobs run in the quickest mode that fits.
 
     Parameters
@@ -178,7 +178,7 @@ class Tiresias(Baseline):
         self.cost = cost
 
     def decide(self, t: int) -> None:
-        """Choose who runs."""
+        """Choose the jobs that run."""
         former = {j: self.stop(j, t) for j in list(self.running)}
         order = sorted(self.waiting, key=lambda j: (self.left[j] * self._resources(j), j))
         for j in order:

@@ -1,4 +1,4 @@
-"""What the baselines share: the cluster, the clock, and jobs that run in pieces.
+"""Code shared by the baselines: the cluster, the clock, and jobs that run in pieces.
 
 The resource configuration is the "ideal" one: worker and PS type of the mode with the shortest
 duration. A baseline decides at every arrival and whenever a job ends.
@@ -143,7 +143,7 @@ class Baseline(ABC):
         return held
 
     def resume(self, j: int, t: int, held: RunningJob) -> bool:
-        """Start a job that was stopped in this slot again where it was, if there is room."""
+        """Start a job that was stopped in this slot again where it was, if it fits."""
         if (held.load > self.free).any():
             return False
         piece = held.piece.model_copy(update={"start": t})
@@ -178,7 +178,7 @@ class Baseline(ABC):
 
     def _rest(self, j: int, piece: Piece) -> int:
         """Return how many slots the job still needs as ``piece`` runs."""
-        if self.left[j] == self.tasks[j].job.batches:  # the judge's own rounding
+        if self.left[j] == self.tasks[j].job.batches:  # rounding of the feasibility check
             job, kind = self.tasks[j].job, piece.ps_type or 0
             return self.platform.duration(
                 job, piece.worker_type, kind, piece.together, piece.number

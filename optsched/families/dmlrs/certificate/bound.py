@@ -109,8 +109,8 @@ class LeafBounds:
     def unpriced(self) -> int:
         """Return a bound where all prices are 0 and nothing is restricted, without kernels.
 
-        `bound` may be tighter: here workers on several machines have all of the room, and so have
-        their PS.
+        `bound` may be tighter: here workers on several machines have all of the capacity, and so
+        have their PS.
         """
         unit = Fraction(2) ** self.scale.grid
         ends = zip(self.inst.jobs, self.inst.earliest, strict=True)
@@ -125,7 +125,7 @@ class LeafBounds:
 
     def bound(self, limits: DmlrsLimits, priced: Priced) -> int | None:
         """Return the bound of a leaf, times 2**grid_bits; None if no schedule meets its limits."""
-        never = limits.never & ~limits.low.any(axis=1)  # who has workers, completes
+        never = limits.never & ~limits.low.any(axis=1)  # a job with workers completes
         limits = replace(limits, never=never)
         if np.any(limits.low > limits.high):
             return None
@@ -146,7 +146,7 @@ class LeafBounds:
 
     @cached_property
     def packings(self) -> Packings:
-        """What slots are worth at prices of packings."""
+        """Value of slots at prices of packings."""
         return Packings(self.scale, self.capacity, self.count, self.tables)
 
     def payoff(self, i: int, limits: DmlrsLimits, priced: Priced) -> int | None:
@@ -167,7 +167,7 @@ class LeafBounds:
     def _best(self, i: int, priced: Priced, what: LimitsOfJob) -> int | None:
         """Return the payoff of job ``i``.
 
-        Utilities never rise, so nothing is better later than a slot that is worth no more than the
+        Utilities never rise, so nothing is better later than a slot with a value of at most the
         best before it. So more and more slots are looked at, until that is seen.
         """
         if what.low[what.last + 1 :].any():

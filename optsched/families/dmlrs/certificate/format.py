@@ -5,16 +5,17 @@ Lagrangian dual bound (Geoffrion, 1974).
 
 For any prices >= 0 no schedule earns more than
 
-    B = sum_i max(0, payoff_i) + what the machines are worth at these prices,
+    B = sum_i max(0, payoff_i) + value of the machines at these prices,
 
 with payoff_i the most that job i earns, u_i(completion) - cost of its workers and parameter servers
 (PS), on empty machines. Prices are put
 
 - on capacity (``capacity``): a price per slot, class of equal machines and resource; the machines
-  are worth price * capacity;
+  have the value price * capacity;
 - on workers that sit together (``packings``): a price per job, slot and number of workers on one
-  machine with their PS, and prices on capacity for all other placements; a slot is worth its most
-  expensive packing, where a job sits on one machine at most, and the capacity that this leaves;
+  machine with their PS, and prices on capacity for all other placements; the value of a slot is its
+  most expensive packing, where a job sits on one machine at most, and the capacity that this
+  leaves;
 - on capacity, on the work of each job, and on further rows (``relaxed``): the duals of the linear
   relaxation, whose value they prove (`declared`). They bound all schedules, without a tree.
 
@@ -32,7 +33,7 @@ do its whole work, and nothing after its completion; "completes in slot t" means
 its last worker. A job that never completes has no workers. Link by link (`links`), all
 PS of a job sit on one machine in a slot, and there are no packings, nor modes.
 
-The checker is a judge: integers only, no tolerance but the instance's own, no code of any solver.
+The checker uses integers only, no tolerance but the instance's own, no code of any solver.
 Utilities are rounded up, costs down, the bound up.
 """
 
@@ -170,7 +171,7 @@ class SlotProgramProof(Frozen):
 
 
 class DmlrsCertificate(Frozen):
-    """Why no schedule of an instance is worth more than a bound."""
+    """Certificate: no schedule of an instance has a value above a bound."""
 
     instance_sha256: str
     grid_bits: int = Field(

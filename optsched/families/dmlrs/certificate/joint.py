@@ -147,7 +147,7 @@ def _after(residuals: tuple[Residual, ...], load: Residual) -> list[tuple[Residu
 
 
 def _largest(ways: set[tuple[Residual, ...]]) -> list[tuple[Residual, ...]]:
-    """Return the ways that leave room; none of which another one leaves all, machine by machine."""
+    """Return the ways to leave capacity that no other one dominates, machine by machine."""
     order = sorted(ways, key=lambda residuals: (-sum(map(sum, residuals)), residuals))
     table = np.array(order, np.int64).reshape(len(order), -1)
     return [order[k] for k in _undominated(table).tolist()]

@@ -93,7 +93,7 @@ class ValueGrid:
     def packings(self, together: Ints) -> Magnitude:
         """Refuse prices of workers that sit together, shape (I, T, N + 1), that are too large.
 
-        Each job is worth that once, and once more where a density is rounded up; less what it pays
+        Each job counts that once, and once more where a density is rounded up; less what it pays
         for capacity, which is cut off at the magnitude that is returned.
         """
         jobs = max(1, len(together))

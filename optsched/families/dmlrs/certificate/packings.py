@@ -23,7 +23,7 @@ MEMORY = 2**28  # bytes of results that are kept
 
 
 class Packings:
-    """What all machines of a slot are worth, where every job sits on one of them."""
+    """Value of all machines of a slot, where every job is on one of them."""
 
     def __init__(
         self,

@@ -212,7 +212,7 @@ class SlotProgram:
             was = states[before, i]
             now = job.after[was, vectors[vector, i]]
             total += np.where((was > 0) & (now == 0), job.rewards[t], 0)
-            # who will not complete any more may as well have done nothing
+            # a job that will not complete may as well have done nothing
             lost = (now > 0) & ~job.alive[t + 1][now]
             after[:, i] = np.where(lost, job.rests.size - 1, now)
         order = np.lexsort((total, *after.T))
@@ -261,7 +261,7 @@ def _charges(
         else:
             pays[:, k] = np.minimum(most, choice.workers * worker + choice.ps * ps)
     pays[: inst.jobs[i].arrival] = 0
-    # who may do more work for less, would
+    # more work for less is better
     falling = np.minimum.accumulate(pays[:, :0:-1], axis=1)[:, ::-1]
     return np.concatenate([pays[:, :1], falling], axis=1)
 

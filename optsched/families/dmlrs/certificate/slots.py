@@ -38,7 +38,7 @@ def best_packing(net_value: Ints, load: Ints, capacity: Ints, count: Ints, force
     ----------
     net_value : shape (C, n, N + 1)
         Of n workers of each job on a machine of each class; -NONE: not allowed. No workers are
-        worth nothing.
+        of value 0.
     load : shape (n, N + 1, R), units
     capacity : shape (C, R), units
     count : shape (C,)
@@ -75,7 +75,7 @@ def best_packing(net_value: Ints, load: Ints, capacity: Ints, count: Ints, force
 def set_values(net_value: Ints, load: Ints, capacity: Ints, forced: int) -> Ints:
     """Return for every set of jobs the value of the best load of one machine, or a bound on it.
 
-    -NONE if there is none, or if a part of the set that lacks no forced job is worth as much; shape
+    -NONE if there is none, or if a subset with all forced jobs has the same value; shape
     (2**n,). ``net_value`` (n, N + 1), ``load`` (n, N + 1, R), ``capacity`` (R,), in units, are its.
     """
     n = net_value.shape[0]
@@ -148,9 +148,9 @@ def measured(
 def promised(most: Ints, density: Ints, members: Ints, first: int, left: int) -> int:
     """Return a bound on the value of the jobs from position ``first`` of ``members`` on.
 
-    The fractional knapsack, where a job is worth at most ``most``, and ``density`` per unit of its
-    size. Sizes are rounded up to whole units; what is lost by that is no more than a density.
-    ``most`` and ``density`` have shape (n,), ``members`` (m,) are jobs, the densest first.
+    The fractional knapsack, where a job has a value of at most ``most``, and ``density`` per unit
+    of its size. Sizes are rounded up to whole units; what is lost by that is no more than a
+    density. ``most`` and ``density`` have shape (n,), ``members`` (m,) are jobs, the densest first.
     """
     total = 0
     for k in range(first, members.size):

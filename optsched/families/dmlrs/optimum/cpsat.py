@@ -1,11 +1,11 @@
-"""The definition as a constraint program, solved by CP-SAT.
+"""Constraint programming: the definition as a CP-SAT model.
 
 See Perron et al. (2023). It shares neither code nor solver with the compact program, so that the
 two can check each other. All data are integers: loads in ``resources.Units``, parameter servers
 (PS) by table, utilities in a unit so fine that rounding them up is invisible, work in the smallest
-integers that agree with the judge. The bound is that of the rounded utilities, so no schedule is
-better. Link by link, all PS of a job sit on one machine in a slot: `certificate/links` states why
-that is enough.
+integers that agree with the feasibility check. The bound is that of the rounded utilities, so no
+schedule is better. Link by link, all PS of a job sit on one machine in a slot: `certificate/links`
+states why that is enough.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class CpSatProgram(UtilityProgram):
     Attributes
     ----------
     unit : Fraction
-        What one unit of its objective is worth.
+        Value of one unit of its objective.
     """
 
     job_schedule, whole_schedule = JobSchedule, DmlrsSchedule

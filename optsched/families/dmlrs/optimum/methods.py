@@ -65,7 +65,7 @@ LARGE = (
     50_000  # jobs times slots from which on a first schedule takes long, and a bound comes first
 )
 STEPS = (1e-3, 3e-3, 1e-2, 3e-2)  # lengths of a first step from prices 0, as shares of Polyak's
-JUDGED, CHECKED = 6e-4, 2e-4  # seconds for a job: of the judge; of the checker, and for a class
+JUDGED, CHECKED = 6e-4, 2e-4  # seconds per job: of feasibility check, checker; and class
 MOST_KEPT = 0.5  # of the time, at most, is kept for them
 SAMPLE, FIRST_SAMPLE = 40, 1.0  # jobs whose check states how long all take; seconds from which on
 SAMPLED = 0.03  # of the time, at most, goes into that
@@ -73,7 +73,7 @@ DEARER = 2.5  # times that, at most: few jobs take most of it, and better prices
 
 
 class _Portfolio:
-    """The best prices and schedules so far, and who may use the time."""
+    """The best prices and schedules so far, and the allocation of time."""
 
     def __init__(self, inst: DmlrsInstance, progress: Progress, threads: int, seed: int) -> None:
         self.inst, self.progress = inst, progress
@@ -96,7 +96,7 @@ class _Portfolio:
         self.aside: Callable[[], None] | None = None  # what a tree that takes long waits for, once
 
     def stop(self) -> bool:
-        """Whether the time is up, but for what judge and checker will take."""
+        """Whether the time is up, but for what feasibility check and checker will take."""
         planned = 0 if self.board is None else len(self.board.plans)
         self.reserve.work = JUDGED * planned + self.proving
         return self.progress.stop() or self.progress.left() <= self.reserve.seconds()

@@ -22,7 +22,7 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import exact
 from optsched.solvers.relaxed import LinearProgram
 
-BITS = 48  # of the grid, for what all capacity of a class, or a worker, is worth
+BITS = 48  # of the grid, for the value of all capacity of a class, or of a worker
 
 
 def relaxation(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:

@@ -68,7 +68,7 @@ class LinkedOracle(Oracle):
 def priced_machines(
     slot: int, job: Request, machines: PricedMachines, most: int
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the price of a worker and of a PS on every machine, and its room for workers: (H,)."""
+    """Return the price of a worker and of a PS on every machine, and how many workers fit: (H,)."""
     price, free = machines.price[slot], machines.free[slot]
     h = free.shape[1]
     worker, ps, max_units = np.empty(h), np.empty(h), np.empty(h)

@@ -68,7 +68,7 @@ class Request(NamedTuple):
 
 
 def useful_workers(work: int, rate: int, table: Ints, fewest: int = 0) -> int:
-    """Return the most workers that matter in a slot: those who do the whole work, or ``fewest``.
+    """Return the most workers that matter in a slot: those that do the whole work, or ``fewest``.
 
     No more than ``table`` has numbers of PS for.
     """
@@ -178,7 +178,7 @@ class Labels(NamedTuple):
 
     @classmethod
     def empty(cls, horizon: int, entries: int) -> Self:
-        """Return arrays with room for this many labels."""
+        """Return arrays for this many labels."""
         return cls(
             np.empty(horizon + 2, np.int64),
             np.empty((entries, 3), np.int64),

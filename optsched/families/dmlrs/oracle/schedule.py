@@ -28,7 +28,7 @@ from optsched.families.dmlrs.oracle.work_over_slots import TOO_MANY_LABELS, sear
 from optsched.numbers.arrays import Ints
 from optsched.scheduling.oracle.schedule import PricedMachines
 
-LABELS = 1024  # for which there is room at the beginning
+LABELS = 1024  # for which there is space at the beginning
 NO_ENTRIES = np.empty((0, 4), np.int64)
 
 

@@ -46,9 +46,9 @@ def open_slots(
     cutoff : float
         Only a greater payoff is of interest.
     amount : array of shape (T,)
-        What is placed, see `Best`, if ``entries`` has room.
+        What is placed, see `Best`, if ``entries`` is not empty.
     entries : array of shape (E, 4)
-        Receives rows [side, slot, machine, number]; if it has no room, the slots make offers:
+        Receives rows [side, slot, machine, number]; if it is empty, the slots make offers:
         ``offers.ends`` and ``promise`` where there are no limits.
 
     Returns

@@ -43,7 +43,7 @@ def open_slot(
 ) -> tuple[int, int, int]:
     """Fill ``scratch.parts[0, n]`` and ``[1, n]`` with the least cost of n workers and their PS.
 
-    ``scratch.numbers[0, n]`` receives the host of n inner workers; ``hosts``, if it has room, those
+    ``scratch.numbers[0, n]`` receives the host of n inner workers; ``hosts``, if not empty, those
     of outer ones.
 
     Parameters

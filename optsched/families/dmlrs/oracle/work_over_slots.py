@@ -107,7 +107,7 @@ def possible_ends(opened: int, cutoff: float, certain: float, offers: SlotOffers
     return found
 
 
-TOO_MANY_LABELS = -2  # instead of a completion slot: more room for labels is needed
+TOO_MANY_LABELS = -2  # instead of a completion slot: more space for labels is needed
 
 
 @kernel

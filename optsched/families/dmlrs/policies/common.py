@@ -1,4 +1,4 @@
-"""What the baselines share: the machines, the jobs' needs, and the course of a slot."""
+"""Code shared by the baselines: machines, demands of jobs, and the steps of a slot."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class SharedMachines(Pool):
     def settle(self, task: ArrivedJob, held: HeldMachines) -> HeldMachines | None:
         """Mend what happens to sit on one machine, at the inner rate, which may need more PS.
 
-        PS are added if there is room for them, else workers are taken away; None (and everything
+        PS are added if they fit, else workers are taken away; None (and everything
         taken off) if not one worker is left.
         """
         h = held.only

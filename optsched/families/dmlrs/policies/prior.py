@@ -1,4 +1,4 @@
-"""What PD-ORS knows beforehand, and guarantees: ln U^r of (3.13), ln L of (3.14), Theorem 3.
+"""Prior knowledge and guarantee of PD-ORS: ln U^r of (3.13), ln L of (3.14), Theorem 3.
 
 Mended, as in family `oasis`: the fastest completion is D - 1 slots after the arrival, D = ceil(E M
 (tau + 2 g / b_in)); L uses the smallest positive utility that a completion within the horizon can
@@ -103,7 +103,7 @@ def proved(inst: DmlrsInstance, theorem: float) -> float | None:
 def alone(inst: DmlrsInstance, i: int) -> float:
     """Return what a job earns alone with workers and PS on one machine; 0 if they cannot be.
 
-    So much the optimum is worth at least.
+    A lower bound on the optimum.
     """
     job, needs = inst.jobs[i], inst.needs[i]
     for n in range(job.chunks, 0, -1):

@@ -41,7 +41,7 @@ class SideCapacity:
             if side == 0
             else (a.ps_demand, a.ps_capacity, a.ps_classes)
         )
-        # a demand above every capacity: there is no room for it, whatever it is
+        # a demand above every capacity: it fits nowhere, whatever it is
         self.demand = np.minimum(demand, LARGEST_UNITS)  # (I, R)
         self.capacity = capacity[[c[0] for c in self.classes]]  # (C, R)
         self.count = np.array([len(c) for c in self.classes], np.int64)  # (C,)
@@ -104,7 +104,7 @@ class LeafBounds:
         self._costs: dict[tuple[int, int], Ints] = {}
 
     def _useful_completions(self) -> tuple[Ints, Fraction]:
-        """Return the last slot in which each job is worth completing, and what later ones earn.
+        """Return the last slot in which completing each job pays, and what later ones earn.
 
         A schedule that loses the jobs that complete later loses at most that, so it is enough to
         bound schedules without them. Utilities never increase, and no job completes before its
@@ -147,7 +147,7 @@ class LeafBounds:
         return self._utilities[i, delay]
 
     def _at_most(self, i: int, slots: int) -> list[int]:
-        """Return what completing with each delay is worth at most: that of half the delay."""
+        """Return an upper bound on the utility at each delay: that of half the delay."""
         return [self._utility(i, 1 << d.bit_length() - 1 if d else 0) for d in range(slots)]
 
     def slot_priced(self, worker: Ints, ps: Ints) -> SlotPriced:

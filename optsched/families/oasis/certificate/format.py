@@ -5,14 +5,14 @@ Lagrangian dual bound (Geoffrion, 1974).
 
 For any prices >= 0 no schedule earns more than
 
-    B = sum_i max(0, payoff_i) + what the machines are worth at these prices,
+    B = sum_i max(0, payoff_i) + value of the machines at these prices,
 
 with payoff_i the most that job i earns, f_i(completion) - cost of its workers and PS, on empty
 machines. Prices are put
 
 - on capacity (``capacity``): a price per slot, class of equal machines and resource; the machines
-  are worth price * capacity;
-- on workers and PS (``slots``): a price per slot, job and side; a machine is worth the most
+  have the value price * capacity;
+- on workers and PS (``slots``): a price per slot, job and side; the value of a machine is the most
   expensive load that it holds, an integer knapsack;
 - on capacity and on the work of each job (``relaxed``): the duals of the linear relaxation, whose
   value they prove (`declared`). They bound all schedules, without a tree.
@@ -25,7 +25,7 @@ Without loss of value a schedule has no workers outside [arrival, completion] an
 B) PS for n workers; "completes in slot t" means that slot t holds its last worker. A job that never
 completes has no workers.
 
-The checker is a judge: integers only, no tolerance but the instance's own, no code of any solver.
+The checker uses integers only, no tolerance but the instance's own, no code of any solver.
 Utilities are rounded up, costs down, the bound up.
 """
 
@@ -150,7 +150,7 @@ Node = Annotated[Leaf | CompletionSplit | WorkersSplit | MachineSplit, Field(dis
 
 
 class OasisCertificate(Frozen):
-    """Why no schedule of an instance is worth more than a bound."""
+    """Certificate: no schedule of an instance has a value above a bound."""
 
     instance_sha256: str
     grid_bits: int = Field(

@@ -140,7 +140,7 @@ def cheapest(cost: Ints, low: Ints, high: Ints, work: int) -> Ints:
 
 @kernel
 def useful_slots(cost: Ints, high: Ints, work: int, utility: Ints) -> int:
-    """Return how many slots matter: after them, no completion is worth its cost.
+    """Return how many slots matter: after them, no completion pays its cost.
 
     n workers cost at least n times the slot's least cost per worker, rounded down; the cheapest
     slots are filled first.

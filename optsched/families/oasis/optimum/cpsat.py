@@ -1,4 +1,4 @@
-"""The definition as a constraint program, solved by CP-SAT.
+"""Constraint programming: the definition as a CP-SAT model.
 
 See Perron et al. (2023). It shares neither code nor solver with the compact program, so that the
 two can check each other. All data are integers: loads in ``resources.Units``, the parameter
@@ -46,7 +46,7 @@ class CpSatProgram(UtilityProgram):
     Attributes
     ----------
     unit : Fraction
-        What one unit of its objective is worth.
+        Value of one unit of its objective.
     """
 
     job_schedule, whole_schedule = JobSchedule, OasisSchedule

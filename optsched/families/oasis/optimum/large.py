@@ -28,13 +28,13 @@ from optsched.scheduling.board import JobPlan, planned_jobs
 
 BOARD = 3 * 10**8  # jobs times slots times machines: what the search of small instances may hold
 JOB_CHECKED, HULLS = 4e-4, 3.0  # seconds of checking for a job, and times an oracle by hulls
-MOST_KEPT = 0.5  # of the time, at most, is kept for judge and checker
+MOST_KEPT = 0.5  # of the time, at most, is kept for feasibility check and checker
 SHARES = {"scale": 0.2, "first": 0.3, "prices": 0.6}  # of the time that has passed, at most, then
 PASSES = ((0.9, 1.0), (0.6, 1.0), (0.3, 0.0))  # factors of prices, shares of what is left over
-RANKED = 0.5  # times the prices: who earns more than that is tried
+RANKED = 0.5  # times the prices: a job that earns more than that is tried
 HEAT = 0.03  # of what a job earns: so much may a move lose in the beginning
 EQUAL = 1e-12  # values are equal, relatively: sums in other orders
-REPORTS = 0.1  # of the time passes between two schedules that the judge sees
+REPORTS = 0.1  # of the time passes between two schedules that the feasibility check sees
 COARSE = (50, 10)  # slots that share a price, before each has its own
 
 
@@ -81,7 +81,7 @@ class Filling:
     progress : Progress
     seed : int
     part : float
-        Of the time that may have passed when both stand.
+        Of the time that may have passed when both are found.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Filling:
     ) -> None:
         self.inst, self.progress, self.part = inst, progress, part
         self.reserve, self.until = Reserve(progress, MOST_KEPT), 1.0  # share of time that may pass
-        self.reported = -np.inf  # the greatest value that the judge has heard of
+        self.reported = -np.inf  # the greatest value that was checked
         self.blocks = RelaxedBlocks(inst)
         self.ascent = Ascent(self.blocks, Streams(seed)("ascent"), self.stop, self.prove)
         self.board = GreedySchedule(self.blocks, self.ascent.prices)
@@ -116,7 +116,7 @@ class Filling:
         self.progress.proved(bound, certificate)
 
     def find_scale(self) -> None:
-        """Find what capacity is worth in all, and how long the checker takes."""
+        """Find the total value of capacity, and the time of the checker."""
         base, some = self.blocks.base(), self.ascent.batches[0]
         for _ in range(2):  # compiles, then is quick
             began = busy()
@@ -180,7 +180,7 @@ class Filling:
         return listed
 
     def report(self, plans: dict[int, JobPlan], value: float) -> None:
-        """Hand a schedule to the judge, if it is better than the last one."""
+        """Check a schedule, if it is better than the last one."""
         if value <= self.reported:
             return
         self.reported = value

@@ -1,4 +1,4 @@
-"""The compact program (1)-(13) as one mixed-integer program, solved by HiGHS.
+"""Mixed-integer program: the compact formulation (1)-(13), solved as a whole by HiGHS.
 
 Branch and cut by HiGHS (Huangfu and Hall, 2018) on the formulation in `models`: the method
 `compact`, a cross-check of the others.

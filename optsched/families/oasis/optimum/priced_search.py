@@ -1,4 +1,4 @@
-"""Prices and schedules of `oasis` that support each other: the parts that methods combine.
+"""Portfolio of `oasis`: dual bounds and primal heuristics in parallel, which exchange results.
 
 The linear relaxation and cutting planes give bounds and guide the primal heuristics: Lagrangian and
 LP-based large neighborhood search (Shaw, 1998; Sadykov et al., 2019), in parallel threads.
@@ -49,7 +49,7 @@ Task = Callable[[int, Progress, Done], None]
 
 
 class Portfolio:
-    """The best prices and schedules so far, and who may use the time."""
+    """The best prices and schedules so far, and the allocation of time."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What the four baselines share: the cluster, the jobs' needs, and the course of a slot."""
+"""Code shared by the four baselines: the cluster, demands of jobs, and the steps of a slot."""
 
 from __future__ import annotations
 

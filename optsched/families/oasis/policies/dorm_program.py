@@ -15,7 +15,7 @@ y, z are integers, r is binary. The capacity of a class is that of all its machi
 where the single machines cannot hold an allocation, the policy changes it. u_i, v_i: part of all
 machines that one worker, one PS takes, added up over resources; d_i: dominant share of one worker
 with its part b_i/B_i of a PS; fair_i: the workers that dominant resource fairness gives the job;
-N_i: at most the worker-slots that are missing; room: what the empty machines of a class hold.
+N_i: at most the worker-slots that are missing; capacity: what the empty machines of a class hold.
 """
 
 from __future__ import annotations

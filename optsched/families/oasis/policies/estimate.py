@@ -3,7 +3,7 @@
 Paper: Bao et al., Sec. IV: their "exact values are not known before all jobs have arrived. Instead,
 we adopt their estimated values (based on past experience)". What experience is left open. Here it
 is the jobs of earlier instances, by a rule that looks at no result: formulas (23)-(26) over these
-jobs, in which only utilities count that are worth something, at least a share of what the job
+jobs, in which only utilities count that are at least a share of what the job
 would earn without any delay. So jobs that can earn next to nothing do not set L, though they are
 there.
 """
@@ -40,7 +40,7 @@ def learn(past: Sequence[OasisInstance], *, min_share: float = MIN_SHARE) -> Est
     Raises
     ------
     ValueError
-        There is no instance, or none of their jobs is worth anything.
+        There is no instance, or none of their jobs has a positive utility.
     """
     if not past or not 0 < min_share <= 1:
         raise ValueError(
@@ -50,7 +50,7 @@ def learn(past: Sequence[OasisInstance], *, min_share: float = MIN_SHARE) -> Est
         _merged([_bounds(inst, side, min_share) for inst in past]) for side in ("worker", "ps")
     ]
     if all(lower is None for _, lower in sides):
-        raise ValueError(f"no job of the {len(past)} past instances is worth anything")
+        raise ValueError(f"no job of the {len(past)} past instances has a positive utility")
     return Estimate(*sides)
 
 

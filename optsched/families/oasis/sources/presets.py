@@ -314,7 +314,7 @@ class _Block:
         )
 
     def job(self, row: int) -> OasisJob:
-        """Return one candidate as a job, with a utility that stands for any."""
+        """Return one candidate as a job, with a placeholder utility."""
         real = {name: float(x[row]) for name, x in self.real.items()}
         return OasisJob(
             utility=ANY,

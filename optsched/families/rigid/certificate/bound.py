@@ -1,4 +1,4 @@
-"""The Lagrangian dual bound at prices of capacity, in integers: the cheapest start of every job.
+"""Lagrangian dual bound at prices of capacity, in integers: the cheapest start of every job.
 
 At prices >= 0 that are constant between breakpoints, cost plus charge of a job (Geoffrion, 1974)
 is linear in its start between those at which its start or its end meets a breakpoint, at which its
@@ -76,7 +76,7 @@ class BoundEvaluator:
         weight = [c.weight << pricing.bits for c in self.costs]
         latest = max([times[-1], *self.low])
         latest += max((c.shift + c.floor for c in self.costs), default=0)
-        dearest = Magnitude.of("worth", [w[-1] for w in cumulative])
+        dearest = Magnitude.of("capacity value", [w[-1] for w in cumulative])
         largest = Magnitude.of("demand", [d for row in self.demand for d in row])
         most = Magnitude.of("weight", weight) * Magnitude("seconds", latest)
         small = (most + (dearest * largest).total(2 * len(cumulative))).inside(2**62)

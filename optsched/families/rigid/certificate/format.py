@@ -6,9 +6,9 @@ tighter: every leaf has its prices, and the least bound of the leaves is that of
 certificates of Cheung et al. (2017).
 
 For the makespan there is a ``deadline``: no schedule ends by it, since at the prices of every leaf
-all jobs together pay more than all capacity is worth. So the makespan is greater.
+all jobs together pay more than the value of all capacity. So the makespan is greater.
 
-The checker is a judge: integers only, no tolerance, no code of any solver.
+The checker uses integers only, no tolerance, no code of any solver.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def check(inst: RigidInstance, certificate: RigidCertificate) -> float:
         if any(bound <= 0 for bound in bounds):
             raise ValueError(
                 f"deadline {certificate.deadline} is not excluded: the jobs pay no more than "
-                "capacity is worth, expected other prices"
+                "the value of capacity, expected other prices"
             )
         return float_below(Fraction(max(least, certificate.deadline + 1)))
     if certificate.deadline is not None:

@@ -1,4 +1,4 @@
-"""The definition as a constraint program, solved by CP-SAT (Perron et al., 2023).
+"""Constraint programming: the definition as a CP-SAT model (Perron et al., 2023).
 
 Every job is an interval of fixed length; each resource is a cumulative constraint (Aggoun and
 Beldiceanu, 1993) of the pool or, where tasks are packed, of every node, with the number of tasks

@@ -265,7 +265,7 @@ class Portfolio:
             self.report()
 
     def excluded(self, deadline: int) -> tuple[Prices, int] | None:
-        """Return prices at which jobs pay more than capacity is worth until a deadline, if any."""
+        """Return prices at which jobs pay more than the capacity until a deadline, if any."""
         p = self.problem
         jobs = p.windows(p.jobs.low, deadline - p.jobs.run)
         times = p.grid(deadline, 8 * COARSE)

@@ -1,4 +1,4 @@
-"""Dual ascent on capacity prices: a bound, its prices, and when jobs would like to start.
+"""Subgradient method on capacity prices: dual bound, prices, and start times of the relaxation.
 
 Dantzig-Wolfe decomposition by job (Dantzig and Wolfe, 1960): a column is a job's start. At prices
 of capacity that are piecewise constant in time, a job's cost plus its charge, the integral of the

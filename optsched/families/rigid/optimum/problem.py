@@ -1,4 +1,4 @@
-"""An instance as the kernels of the search take it; certificates of prices in floats.
+"""Directed rounding of prices to certificates; arrays of an instance for the search kernels.
 
 Prices are rounded to a grid of integers (Neumaier and Shcherbina, 2004): any prices prove a bound.
 """

@@ -1,4 +1,4 @@
-"""The linear relaxation of the time-indexed program by column generation (Dantzig and Wolfe, 1960).
+"""Linear relaxation of the time-indexed program by column generation (Dantzig and Wolfe, 1960).
 
 A column is a start of a job, as in van den Akker et al. (2000); a row is a second and a resource.
 The capacity duals are prices, whose Lagrangian bound is the value of the relaxation, certified.

@@ -1,4 +1,4 @@
-"""Schedules: list scheduling, and a large neighborhood search.
+"""Primal heuristics: list scheduling and large neighborhood search.
 
 List scheduling (Graham, 1969) starts, whenever something ends or arrives, what fits, in an order
 of priority; orders come from ratios (Smith, 1956) and from alpha points, the instants at which a
@@ -160,7 +160,7 @@ def total(jobs: PricedJobs, late: float, start: Ints) -> float:
 
 
 class Walk(NamedTuple):
-    """Where the search stands, and the best schedule that it has seen."""
+    """State of the search, and the best schedule so far."""
 
     start: Ints  # (n,) in seconds
     allocation: Ints  # (n, H) tasks of each job on each node

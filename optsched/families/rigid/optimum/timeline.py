@@ -3,7 +3,7 @@
 Such profiles are those of backfilling schedulers (Mualem and Feitelson, 2001). Events are the
 list's nodes: 0 is the beginning of time, ``1 + 3 i`` the earliest start of job i, ``2 + 3 i`` its
 start, ``3 + 3 i`` its end. A node holds what is free from its time until the next node. A job goes
-in and out in the number of events while it waits and runs, wherever it stands in a long schedule;
+in and out in the number of events while it waits and runs, at any position in a long schedule;
 the arrays of `optsched.families.rigid.profile` move all later rows.
 """
 

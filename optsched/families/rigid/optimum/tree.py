@@ -1,4 +1,4 @@
-"""A branch-and-bound tree over start times for a few jobs (Land and Doig, 1960), certified.
+"""Branch and bound over start times for a few jobs (Land and Doig, 1960), with certificates.
 
 A node restricts each job's start to a window. Its bound is the Lagrangian one, improved by dual
 ascent from its parent's prices until it reaches the target or stalls; then the job whose start

@@ -220,7 +220,7 @@ def descend(
 
 @kernel(error_model="numpy")
 def fastest(slacks: Floats, moved: Floats, prices: Floats, new: Floats) -> float:
-    """Return the largest share of a room or a price that a whole step takes; nan if one is nan.
+    """Return the largest share of a slack or a price that a full step takes; nan if one is nan.
 
     ``slacks`` (n,), of capacities and scaled rates, change by ``moved`` (n,); ``prices`` (n,) per
     unit of these become ``new`` (n,).

@@ -90,7 +90,7 @@ def solve_tree(
 
 
 class _Search:
-    """Where the method is: rates x with slopes z, limits with room and prices y.
+    """Where the method is: rates x with slopes z, limits with slack and prices y.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ class _Search:
 
 
 def _longest(slacks: Floats, moved: Floats, prices: Floats, new: Floats) -> float:
-    """Return the longest step, at most 1e9, at which no room and no price is negative."""
+    """Return the longest step, at most 1e9, at which no slack and no price is negative."""
     speed = fastest(slacks, moved, prices, new)
     if not np.isfinite(speed):
         raise np.linalg.LinAlgError("rounding has gone too far")

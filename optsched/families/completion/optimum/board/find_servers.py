@@ -77,7 +77,7 @@ def on_one(
 def _fill(
     tables: BoardTables, workspace: BoardWorkspace, n: int, most: int, skip: int, limit: float
 ) -> float:
-    """Put n workers on servers with room, on cheap classes first, at most ``most`` on each.
+    """Put n workers on servers with free capacity, cheap classes first, at most ``most`` on each.
 
     Return their cost, infinity if they do not fit, or if it is not below ``limit``.
     ``workspace.fill`` receives the workers on each server.

@@ -1,7 +1,7 @@
 """Kernel: best insertion of a job on single servers, for the large neighborhood search.
 
 The repair step of a destroy-and-repair move (Ropke and Pisinger, 2006). Completions are tried in
-increasing order, with all modes that have enough room in every slot; bounds on prices skip most of
+increasing order, with all modes that fit in every slot; bounds on prices skip most of
 them.
 """
 
@@ -81,7 +81,7 @@ def insert(
             first, there, whole = widen(servers, m, first, start, workspace)
             together = tables.together[k] == 1
             if there < n or (together and whole < n):
-                # neither has any window room that this one, or a part of its ends, is part of
+                # nor does any window fit that contains this one, or a part of its ends
                 for z in range(tables.first[i, m] - base, tables.first[i, m + 1] - base):
                     most = whole if tables.together[base + z] == 1 else there
                     if tables.workers[base + z] > most:

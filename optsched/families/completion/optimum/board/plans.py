@@ -90,7 +90,7 @@ class Copies(NamedTuple):
 
     now: Plans
     best: Plans
-    spare: Plans  # room for those of a move
+    spare: Plans  # space for those of a move
 
 
 def tables_of(jobs: JobTables, prices: Floats) -> BoardTables:

@@ -28,7 +28,7 @@ class BoardWorkspace(NamedTuple):
     outs: Ints  # (2, H) workers on every server, the same
     fill: Ints  # (H,) workers on every server
     due: Ints  # (modes of a job,) slots in which each may end next
-    clear: Ints  # (modes of a job,) before these slots its next window has room by the sums
+    clear: Ints  # (modes of a job,) before these slots its next window fits by the sums
     line: Ints  # (S + 1,) the first mode that may end next in a slot, -1 if there is none
     after: Ints  # (modes of a job,) the next one, of greater number
     ranks: Ints  # (C,) cheap classes first
@@ -40,7 +40,7 @@ class BoardWorkspace(NamedTuple):
 
 
 def new_workspace(tables: BoardTables, unit: type[np.signedinteger], slots: int) -> BoardWorkspace:
-    """Return room for what moves note down."""
+    """Return scratch memory for moves."""
     servers, classes = tables.class_of.size, tables.worker_cost.shape[2]
     (types, resources), kinds, jobs = tables.e.shape, len(tables.z), tables.arrival.size
     parts = 1 + min(servers, int(tables.workers.max(initial=1)))  # PS may be apart

@@ -38,7 +38,7 @@ class Servers(NamedTuple):
 
     number: Ints  # (1,) segments
     begin: Ints  # (K + 1,) first slots of the segments; behind them the number of slots
-    rows: Ints  # (2 K,) where below the segments stand; behind them the rows that none has
+    rows: Ints  # (2 K,) where the segments begin below; behind them unused rows
     cuts: Ints  # (S + 1,) starts and ends of jobs: where there are some, a segment begins
     free: Units  # (2 K, H R) units of each resource, one server after the other
     max_units: Small  # (2 K, M, H) workers of each type that a server holds

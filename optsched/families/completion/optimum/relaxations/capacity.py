@@ -26,7 +26,7 @@ from optsched.process import work_units
 ANSWER_STEPS = 15_000  # of the oracle and what is made of its answer
 MODE_STEPS = 20  # of the oracle, for every mode and class of servers
 SUM_STEPS = 50  # of summing up prices, for every slot, class and resource
-LEAST_RENT = 1e-6  # of the dearest slot's worth: what every slot has at least, next to what it has
+LEAST_RENT = 1e-6  # of the value of the most expensive slot: added to the value of every slot
 
 
 class JobTables:
@@ -89,7 +89,7 @@ class CapacityRelaxation:
     span : int
         Slots that share a row.
     rent : array of shape (L,), optional
-        What the slots are worth, in proportion: their prices differ so within a span, where they
+        Relative value of the slots: their prices differ so within a span, where they
         are equal else.
     deadline : int, optional
         By which all jobs end (default: the instance's, if it has one).
@@ -128,7 +128,7 @@ class CapacityRelaxation:
         dearest = jobs.weight * (jobs.arrival + self.slots + np.array(shortest))
         self.penalty = 10.0 * float(dearest.max(initial=1.0))
         if self.deadline is not None:
-            # so dear that a share of 1 % that finds no room proves that nothing does
+            # so expensive that a share of 1 % that does not fit proves that nothing does
             self.penalty = max(self.penalty, 100.0 * self.deadline * float(jobs.weight.sum()))
 
     def per_slot(self, prices: Floats) -> Floats:

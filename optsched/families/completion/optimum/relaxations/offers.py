@@ -43,10 +43,10 @@ class JobRuns(NamedTuple):
 class OfferTables(NamedTuple):
     """What is the same for all jobs: M types of workers, P of PS (1 in a ring), N numbers."""
 
-    possible: Ints  # (M, 2, N) bits: the types of PS with which n = 1.. workers find room
+    possible: Ints  # (M, 2, N) bits: the types of PS with which n = 1.. workers fit
     fewest: Ints  # (M, P, 2, N) PS that they need at least
     load: Ints  # (P, R) units of one PS
-    within: Flags  # (P, P) whether one PS finds room wherever one of the other type does
+    within: Flags  # (P, P) whether one PS fits wherever one of the other type does
     ring: bool
 
 

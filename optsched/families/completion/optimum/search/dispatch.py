@@ -76,7 +76,7 @@ def _change(
 def _best_server(
     platform: ServerArrays, load: tuple[int, int, int, int], weights: Floats, free: Ints
 ) -> int:
-    """Return the server with room for a load (m, n, p, s) that has the least left, or -1.
+    """Return the server with capacity for a load (m, n, p, s) that has the least left, or -1.
 
     ``weights`` (R,) is that of a unit, ``free`` (H, R).
     """
@@ -107,7 +107,7 @@ def _place(
     total: Ints,
     placed: Placed,
 ) -> bool:
-    """Let job ``j`` run in way ``k`` now, if there is room; what is free is taken.
+    """Let job ``j`` run in way ``k`` now, if it fits; free capacity is updated.
 
     ``weights`` (R,) of a unit; ``free`` (H, R), ``max_units`` (M, H), ``total`` (M,).
     """
@@ -225,9 +225,9 @@ def _drop(heap: Ints, size: int, end: Ints) -> None:
 
 @kernel(nogil=True)
 def placeable(platform: ServerArrays, offers: JobRuns, weights: Floats, placed: Placed) -> Flags:
-    """Return which ways to run, one for each of as many jobs, find room on the empty servers.
+    """Return which ways to run, one for each of as many jobs, fit on the empty servers.
 
-    ``weights`` (R,) is that of a unit; ``placed`` is room for notes.
+    ``weights`` (R,) is that of a unit; ``placed`` is scratch memory.
     """
     types, free = platform.worker.shape[0], platform.capacity.copy()
     max_units, total = np.zeros((types, free.shape[0]), np.int64), np.zeros(types, np.int64)
@@ -282,7 +282,7 @@ def dispatch(
     coming = np.sort(arrival)
     heap, running, end = np.empty(jobs, np.int64), 0, np.zeros(jobs, np.int64)
     kinds = platform.ps.shape[0]
-    failed = np.empty((types, kinds, 2), np.int64)  # this many workers have found no room
+    failed = np.empty((types, kinds, 2), np.int64)  # this many workers did not fit
     cost, now, next_arrival, started = 0.0, 0, 0, 0
     placed.way[:] = -1
     pending = 0.0  # weight of those that do not run yet
@@ -297,7 +297,7 @@ def dispatch(
             if running > 0:
                 moment = min(moment, end[heap[0]])
             if moment == 1 << 62:
-                return np.inf  # somebody never finds room
+                return np.inf  # a job never fits
             now = moment
         else:
             now = coming[0]

@@ -35,7 +35,7 @@ from optsched.numbers.arrays import Floats
 from optsched.process import interrupts, work_units
 
 SERVER_STEPS, MODE_STEPS = 125, 50  # of an insertion, for every server and every mode
-CALLING = 5000  # steps that calling a kernel is worth
+CALLING = 5000  # steps that cost as much as calling a kernel
 
 
 class Neighborhood:

@@ -81,7 +81,7 @@ class Orders:
         self.fits = self._fits()
 
     def _fits(self) -> Flags:
-        """Return which ways to run find room on empty servers as `dispatch` fills them, (G,)."""
+        """Return which ways to run fit on empty servers as `dispatch` fills them, (G,)."""
         o = self.offers
         shape = (o.worker_type.max(initial=0) + 1, o.kind.max(initial=0) + 1, 2, self.most + 1)
         way = np.ravel_multi_index((o.worker_type, o.kind, o.together, o.workers), shape)
@@ -108,7 +108,7 @@ class Orders:
         work_units.steps(JOB_STEPS * self.weight.size + WAY_STEPS * self.offers.duration.size)
         area = np.where(self.fits, self.taken @ rule.mix, np.inf)
         ways, least = menus(self.offers.first, area, rule.tolerance, WAYS)
-        with np.errstate(divide="ignore"):  # who takes nothing goes first
+        with np.errstate(divide="ignore"):  # jobs that take nothing go first
             place = np.log(least) - np.log(self.weight) + rule.shift
         order = np.argsort(place, kind="stable")
         placed = nothing_placed(self.weight.size, self.most)

@@ -36,7 +36,7 @@ SLOWER = 2.0  # power of the share of time that has passed: it falls slowly whil
 MOVES = 100  # between two looks at what is left, and at the other threads
 INSERTIONS = 3  # of a move, as a rule
 MEETINGS = (0.6, 0.7, 0.8, 0.9)  # shares of the time: before, whoever is ahead will not stay so
-REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
+REPORT_SECONDS = 2.0  # checking a schedule takes a while: not every step is reported at once
 
 
 class SharedBest:
@@ -101,7 +101,7 @@ class Chain:
         area.value = value
 
     def meet(self, number: int) -> None:
-        """Take part in the meeting of this number; go on from the best state of those who did."""
+        """Take part in the meeting of this number; go on from the best state of those that did."""
         common, area = self.common, self.area
         if self.met == number and self.seen == common.news:
             return

@@ -1,4 +1,4 @@
-"""Nodes of branch and price, and which schedules they permit.
+"""Nodes of branch and price: restrictions on schedules.
 
 A node restricts the pricing subproblems and forbids columns of the restricted master program
 (Barnhart et al., 1998).
@@ -59,7 +59,7 @@ class NodeBlocks:
         self.requests, self.classes = capacity.requests, capacity.classes
         self.count, self.group = capacity.count, capacity.group.tolist()
         self.capacity = capacity.capacity  # (C, R)
-        # far more than all jobs are worth, so that small infeasibilities cut a node off as well
+        # far more than the value of all jobs, so that small infeasibilities cut a node off as well
         best = self.inst.arrays.utility.max(axis=1, initial=0.0)
         self.penalty = 1.0 + PENALTY * float(best.sum())
         most = max((job.chunks for job in self.inst.jobs), default=1)

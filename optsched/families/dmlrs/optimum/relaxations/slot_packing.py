@@ -21,14 +21,14 @@ LOOSE = 1.0 + 1e-9
 
 
 class Slots(NamedTuple):
-    """What the jobs are worth in T slots, next to what the machines of C classes charge."""
+    """Values of the jobs in T slots, and prices of the machines of C classes."""
 
     value: Floats  # (T, I, N + 1) of n workers together; never falls with n
     price: Floats  # (T, R, C) of a unit of capacity
     load: Floats  # (I, N + 1, R) of n workers and their parameter servers; below 0: impossible
     capacity: Floats  # (C, R)
     copies: Ints  # (C,) machines of a class
-    lower: Ints  # (T, I) fewest workers; who has none may stay away if it is 0
+    lower: Ints  # (T, I) fewest workers; a job without any may be left out if it is 0
     upper: Ints  # (T, I)
 
 
@@ -62,7 +62,7 @@ def pack_slots(slots: Slots, bound: Floats, number: Ints, group: Ints) -> None:
 
 @kernel
 def pack_slot(t: int, slots: Slots, number: Ints, group: Ints) -> float:
-    """Maximize what workers are worth less what their machines charge, in slot ``t``.
+    """Maximize the value of workers less the prices of their machines, in slot ``t``.
 
     ``number`` and ``group``, of shape (I,), receive the workers of each job, and the class of its
     machine.
@@ -70,8 +70,8 @@ def pack_slot(t: int, slots: Slots, number: Ints, group: Ints) -> float:
     Returns
     -------
     float
-        No packing is worth more; -inf if there is none. That of ``number`` unless a search had to
-        be cut short.
+        No packing has a greater value; -inf if there is none. That of ``number`` unless a search
+        had to be cut short.
     """
     value, price, lower, upper = slots.value[t], slots.price[t], slots.lower[t], slots.upper[t]
     load, capacity, count = slots.load, slots.capacity, slots.copies
@@ -140,7 +140,7 @@ def pack_slot(t: int, slots: Slots, number: Ints, group: Ints) -> float:
 
 @kernel
 def net(value: float, price: Floats, load: Floats) -> float:
-    """Return what workers are worth beyond ``price`` (R,) of a unit times their ``load`` (R,)."""
+    """Return the value of workers less ``price`` (R,) of a unit times their ``load`` (R,)."""
     net_value = value
     for r in range(price.size):
         net_value -= price[r] * load[r]
@@ -225,8 +225,8 @@ def set_values(
 ) -> float:
     """Fill ``net_value`` (2**n,) of every set of items: its best load, -inf if a subset equals it.
 
-    ``closure`` (2**n,) is scratch memory. Returns how much more any set might be worth, if a search
-    had to be cut short.
+    ``closure`` (2**n,) is scratch memory. Returns how much greater the value of any set might be,
+    if a search had to be cut short.
     """
     n, steps, excess = machine.item.size, plain_int(MOST_STEPS), 0.0
     net_value[0], closure[0] = 0.0, 0.0

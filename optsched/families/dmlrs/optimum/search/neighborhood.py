@@ -39,7 +39,7 @@ FACTORS = (  # multiples of the dual prices, and the share of leftovers that is 
     (0.6, 1.0),
     (1.0, 1.0),
 )
-REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
+REPORT_SECONDS = 2.0  # checking a schedule takes a while: not every step is reported at once
 INSERTION = 0.02  # units of effort, in addition to the oracle's
 NEAR = 1e-3  # a job is in the way where it can still earn this share of its best
 
@@ -110,7 +110,7 @@ class Neighborhood:
         load(self.board, plans)
 
     def plans_of(self, schedule: Schedule) -> dict[int, JobPlan]:
-        """Return the plans of a schedule that the judge has accepted, of jobs that earn."""
+        """Return the plans of a feasible schedule, of jobs that earn."""
         assert isinstance(schedule, DmlrsSchedule)
         plans = {}
         for i, job in enumerate(schedule.jobs):

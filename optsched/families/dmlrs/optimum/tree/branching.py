@@ -73,7 +73,7 @@ class SlotTree(SlotBranching, SlotBlocks):
         return DmlrsSchedule(jobs=placed_jobs(placed, runs, JobSchedule))
 
     def placement_requests(self, used: Used, t: int) -> tuple[PlacementRequest, ...]:
-        """Return what the jobs want in slot ``t``, where all schedules of a job agree."""
+        """Return what the jobs use in slot ``t``, where all schedules of a job agree."""
         kinds = {i: int(amount[t]) for i, _, amount, _ in used}
         return tuple(
             PlacementRequest(i, kind // 2, kind % 2 == 1)

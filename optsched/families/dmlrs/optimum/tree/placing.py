@@ -18,7 +18,7 @@ from optsched.families.dmlrs.instance import DmlrsInstance
 
 
 class PlacementRequest(NamedTuple):
-    """What a job wants in a slot."""
+    """What a job uses in a slot."""
 
     job: int
     workers: int

@@ -120,7 +120,7 @@ def price_slots(
 
     Parameters
     ----------
-    pricing : Asked
+    pricing : PricingProblem
     work : Work
     sides : pair
         Of all jobs.
@@ -259,7 +259,7 @@ def refill(
     machines : pair
         For these jobs.
     state : _State
-        Where it begins, and what is found; workers may stand there without PS, and PS without
+        Where it begins, and what is found; workers may be there without PS, and PS without
         workers. Sums need not be filled in.
     new : bool
         Whether all machines are empty, and are to be filled first.

@@ -251,7 +251,7 @@ class SlotSearch:
             point = program.improve(1)
 
     def _least_missed(self, lacking: Sequence[int], x: Floats) -> int:
-        """Return the job without which most is earned, of those that earn least as things stand."""
+        """Return the job without which most is earned, of those that earn least now."""
         program, utility = self.program, self.blocks.arrays.utility
         earned = {i: float(utility[i, program.options[i]] @ x[program.row[i]]) for i in lacking}
         some = sorted(lacking, key=lambda i: earned[i])[: self.params.tried]

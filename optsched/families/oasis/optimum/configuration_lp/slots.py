@@ -28,7 +28,7 @@ from optsched.process import work_units
 
 PACKING = 25_000  # elementary steps of packing a job into a slot
 MOVES = 40  # of improving a packing
-SPARE = 1e-4  # of the highest price: what room is worth to jobs that pay nothing
+SPARE = 1e-4  # of the highest price: value of capacity to jobs that pay nothing
 LEVEL = 1e-3  # the same: what resources count for where the prices of both sides are 0
 
 
@@ -39,7 +39,7 @@ class PackedSlot:
     slot: int
     jobs: Ints  # (n,) that may run
     number: Ints  # (n,) workers that do
-    hosted: tuple[Small, Small]  # (H, n) workers and (K, n) PS, by machine; more may have room
+    hosted: tuple[Small, Small]  # (H, n) workers and (K, n) PS, by machine; more may fit
 
 
 class SlotPricing:

@@ -18,7 +18,7 @@ from optsched.scheduling.board import over_slots
 from optsched.scheduling.oracle.schedule import Oracle, PricedMachines, Request
 
 SIDES = (0, 1)  # workers, PS
-JOB_STEPS = 15_000  # of the oracle for a job, besides those for its slots
+JOB_STEPS = 15_000  # of the oracle for a job, in addition to those for its slots
 SLOT_STEPS, WORK_STEPS = 5, 0.5  # of the oracle in a slot: by class and resource, by unit of work
 NEGLIGIBLE = 1e-9  # utilities below this share of the best do not count in searches and programs
 
@@ -26,7 +26,7 @@ NEGLIGIBLE = 1e-9  # utilities below this share of the best do not count in sear
 def requests(inst: OasisInstance) -> list[Request]:
     """Return every job in the oracle's terms.
 
-    A job that can never finish earns nothing, whatever its work; tables need no room for that.
+    A job that can never finish earns nothing, whatever its work; tables need no space for that.
     """
     arrays, nothing = inst.arrays, np.zeros(inst.horizon)
     close(nothing)

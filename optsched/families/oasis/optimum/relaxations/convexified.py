@@ -104,7 +104,7 @@ class RelaxedBlocks:
         return worker.reshape(self.shapes[0]), ps.reshape(self.shapes[1])
 
     def base(self) -> Floats:
-        """Return prices at which the capacity of every resource is worth the same, 1 in all."""
+        """Return prices at which the capacity of every resource has the same value, 1 in total."""
         out, parts = [], self.by_side(self.rhs)
         for part in parts:
             whole = part.sum(axis=(0, 2), keepdims=True)  # (1, R, 1)
@@ -140,7 +140,7 @@ class RelaxedBlocks:
         return self.known[exact]
 
     def scratch(self, segments: int, held: int) -> Scratch:
-        """Return room for this many segments of a slot, and this many of all slots."""
+        """Return arrays for this many segments of a slot, and this many of all slots."""
         n = int(self.jobs.most.max(initial=1))
         unit = [np.zeros((shape[0], self.slots)) for shape in self.shapes]
         return Scratch(

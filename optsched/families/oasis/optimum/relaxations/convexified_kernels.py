@@ -20,7 +20,7 @@ workers need are at least rho n, with rho = min over n >= 1 of m(n) / n, and m P
 as the cheapest classes are taken first; so W(n) + P(rho n), with W the cost of n workers, is
 convex, not above cost_t(n), and needs no loop over n.
 
-A class of machines counts with the room that its machines have together, as in the certificate:
+A class of machines counts with the total capacity of its machines, as in the certificate:
 both choices only relax how work is distributed over slots, and how PS are counted.
 """
 

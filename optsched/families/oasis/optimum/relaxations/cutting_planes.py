@@ -267,7 +267,7 @@ class CutLoop:
         program.put(row, there.hosted[0][inside].ravel(), -1.0 / work)
 
     def _prices(self, program: _Matrix, duals: Floats, rows: Ints) -> Prices:
-        """Return what a worker (PS) costs on the cheapest class with room for it: (I, T) each."""
+        """Return the cost of a worker (PS) on the cheapest class that can host it: (I, T) each."""
         more: list[list[tuple[_Packing, float]]] = [[], []]
         for row, p in zip(rows, self.packings, strict=True):
             more[p.side].append((p, float(duals[row])))
@@ -304,7 +304,7 @@ class CutLoop:
         return out
 
     def _machines(self, side: int, prices: Floats) -> float:
-        """Return what all machines of a side are worth at prices of what they host, (I, T)."""
+        """Return the value of all machines of a side at prices of workers or PS, (I, T)."""
         blocks, problem = self.blocks, self.problem
         slots, classes = problem.slots, len(problem.count[side])
         value = np.repeat(np.ascontiguousarray(prices.T), classes, axis=0)

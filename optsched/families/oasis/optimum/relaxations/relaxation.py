@@ -41,7 +41,7 @@ def compact_prices(
     since any prices >= 0 give a bound. Variables: ``open[i, t]`` = share of job i that completes in
     slot t or later; workers and PS by job, slot and class.
     """
-    prices = np.zeros(problem.rhs.size)  # if no job can finish, nothing is worth anything
+    prices = np.zeros(problem.rhs.size)  # if no job can finish, all prices are 0
     span = span or Budget().span()
     for least in LEAST_UTILITY:
         program = _Matrix(problem, least=least)
@@ -64,7 +64,7 @@ def solve_program(
 ) -> tuple[Floats, Floats, bool]:
     """Return the duals of the rows and the columns' values, as an interior point leaves them.
 
-    The third is False if it gave up on the program, and its duals are worth little, or was stopped
+    The third is False if it gave up on the program, and its duals are poor, or was stopped
     ``stop``.
     """
     h = solvers.highs(threads=threads, time_limit=limits["time_limit"])
@@ -218,7 +218,7 @@ class _Matrix:
             self.put(keeps, is_open[1 : start + 1], -1.0)
 
     def load(self, side: int, slots: Ints, col: Ints, demand: Floats, fits: Ints) -> None:
-        """Add a job's columns to the capacity rows; a class without room is closed."""
+        """Add a job's columns to the capacity rows; a class without capacity is closed."""
         problem = self.problem
         _, resources, classes = problem.shapes[side]
         offset = problem.sizes[0] if side else 0

@@ -56,9 +56,9 @@ class UnitPriceDecomposition:
         self.row[:, useful] = np.arange(2 * pairs).reshape(2, pairs)
         self.rows = 2 * pairs
         self.rhs = np.zeros(self.rows)
-        self.separated: set[tuple[int, int]] = set()  # (side, slot) whose machines stand alone
+        self.separated: set[tuple[int, int]] = set()  # (side, slot) whose machines are separate
         self.hosts = self._hosts()
-        # far more than all jobs are worth, so that small infeasibilities cut a node off as well
+        # far more than the value of all jobs, so that small infeasibilities cut a node off as well
         self.penalty = 1.0 + PENALTY * float(arrays.utility.max(axis=1, initial=0.0).sum())
         size = max((w for i, w in enumerate(inst.work) if self._can_finish(i)), default=1)
         self.table = new_table(self.slots + 1, size + 1)  # inf
@@ -97,7 +97,7 @@ class UnitPriceDecomposition:
         return Node(first, np.full(self.jobs, self.slots), np.zeros_like(upper), upper, machines={})
 
     def at(self, node: Node) -> Self:
-        """Move to ``node``; blocks change if it restricts a machine that does not stand alone."""
+        """Move to ``node``; blocks change if it restricts a machine that is not separate."""
         self.node = node
         missing = {(side, t) for side, t, _ in node.machines} - self.separated
         if missing:

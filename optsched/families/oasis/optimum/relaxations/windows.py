@@ -40,7 +40,7 @@ def windowed_costs(job: ConstantRun, first: int, last: int, table: Floats, endin
     """Cheapest cost of a job that runs ``lower[t] <= n_t <= upper[t]`` workers in slot t.
 
     ``table[t - first + 1, s]`` is the least cost with s worker-slots done after slot t, where s =
-    work stands for "work or more"; ``ending[t]`` the least cost of a job whose last worker runs in
+    work means "work or more"; ``ending[t]`` the least cost of a job whose last worker runs in
     slot t. Shapes (T + 1, work + 1 or more) and (T,).
     """
     worker_price, ps_price, ps_needed, lower, upper, work = job

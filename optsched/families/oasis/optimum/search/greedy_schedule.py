@@ -34,7 +34,7 @@ INSERT_STEPS = 30_000  # of an insertion, in addition to those for machines
 MACHINE_STEPS = 10  # of a machine that is looked at in a slot
 MOVE = 0.2  # units of effort to choose the jobs of a move
 OUT, TRIES = (1, 8), (2, 10)  # jobs that go out in a move, and others that are tried: from, below
-EAGER = 0.1  # of all jobs: who ranks so much lower is tried e times less often
+EAGER = 0.1  # of all jobs: one that ranks lower by this share is tried e times less often
 NOISE = 0.1  # of ranks, in the order in which jobs are tried
 TERMS = (
     (0.3, 0.0),
@@ -142,7 +142,7 @@ def insert(
         Of a unit, by class.
     terms : (float, float, float)
         Prices are multiplied by the first; how much of what is left over on a full machine is
-        charged; a utility up to the last is not worth it.
+        charged; a utility up to the last does not pay.
     machines : pair
         What is free changes.
     scratch, slot : Scratch

@@ -38,10 +38,10 @@ FACTORS = (  # multiples of the dual prices, and whether slots are packed anew
     (1.0, True),
 )
 FULL = 5  # the factor of full prices
-BESIDE = 6  # that of jobs that may only use what others leave
+OTHERS = 6  # that of jobs that may only use what others leave
 BUILDERS = ((FULL,), (6, 7, 8))  # factors by which schedules are built without and with a guide
 BUILDING = 0.2  # share of the time for building schedules
-REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
+REPORT_SECONDS = 2.0  # checking a schedule takes a while: not every step is reported at once
 NEAR = 1e-3  # a job is in the way where it can still earn this share of its best
 LEAST = 1e-6  # a job that earns less than this share of what all can earn is not tried
 LEAST_SHARE = 0.05  # share of a job in the relaxation from which on slots are packed anew for it
@@ -152,10 +152,10 @@ class Neighborhood:
         load(self.board, plans)
 
     def complete(self, plans: Mapping[int, JobPlan]) -> float:
-        """Replace the state by ``plans``, and put in what finds room; return the value."""
+        """Replace the state by ``plans``, and insert the jobs that fit; return the value."""
         load(self.board, plans)
         others = [i for i in self._jobs(np.argsort(-self.earned, kind="stable")) if i not in plans]
-        construct(self.board, others, BESIDE)
+        construct(self.board, others, OTHERS)
         return self.board.value
 
     def search(
@@ -226,7 +226,7 @@ def flat_prices(inst: OasisInstance) -> tuple[Floats, Floats]:
 
 
 def _per_worker(prices: Floats, demand: Floats, capacity: Floats) -> Floats:
-    """Return the price of one worker (PS) on the cheapest machine with room for it, (I, T)."""
+    """Return the price of one worker (PS) on the cheapest machine with capacity for it, (I, T)."""
     out = np.zeros((demand.shape[0], prices.shape[0]))
     alike = [  # of machines with equal capacity and prices, one states all
         h

@@ -2,7 +2,7 @@
 
 Machines are filled one by one with the most valuable pattern of the remaining workers; jobs that
 found no place gain value for the next attempt, as in the sequential value correction of Belov and
-Scheithauer (2007). The search uses it to make room for a job.
+Scheithauer (2007). The search uses it to free capacity for a job.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NODES = 30  # of the search for a machine's best pattern
 
 
 class RepackingSide(NamedTuple):
-    """The workers, or the PS, of I jobs on H machines in T slots, and room for the next job."""
+    """Workers or PS of I jobs on H machines in T slots, and the capacity for the next job."""
 
     demand: Floats  # (I, R) of one worker, in units
     most: Ints  # (I,) workers in a slot
@@ -39,7 +39,7 @@ class RepackingSide(NamedTuple):
 
 @kernel
 def count_slots(i: int, first: int, last: int, side: RepackingSide) -> None:
-    """Count what fits of job i into each of the slots first..last as things stand."""
+    """Count what fits of job i into each of the slots first..last without repacking."""
     most = side.most[i]
     for t in range(side.max_units.size):
         side.max_units[t], side.repacked[t] = 0.0, False
@@ -186,7 +186,7 @@ def hoped(i: int, first: int, last: int, side: RepackingSide) -> float:
 
 @kernel(nogil=True)  # searches run side by side in threads
 def repack_slots(i: int, first: int, last: int, side: RepackingSide, tries: int) -> None:
-    """Raise the room of job i where a slot can be packed anew; mark those slots."""
+    """Raise the capacity for job i where a slot can be repacked; mark those slots."""
     total, max_units = np.empty(side.capacity.shape[1]), side.max_units
     _all_of_it(side.capacity, total)
     for t in range(first, last + 1):
@@ -202,7 +202,7 @@ def repack_slots(i: int, first: int, last: int, side: RepackingSide, tries: int)
 
 @kernel(nogil=True)
 def put(i: int, amount: Ints, side: RepackingSide) -> None:
-    """Place ``amount`` (T,) workers of job i in the slots that hold them as things stand.
+    """Place ``amount`` (T,) workers of job i in the slots that hold them without repacking.
 
     They go where they leave the least behind, by value per worker placed.
     """

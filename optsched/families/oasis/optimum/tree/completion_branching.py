@@ -20,7 +20,7 @@ from optsched.families.oasis.optimum.relaxations.cutting_planes import CutLoop, 
 from optsched.families.oasis.optimum.tree.nodes import Node
 from optsched.numbers.arrays import Floats
 
-MOST_LEAVES = 16  # each costs time to check, and room in a certificate
+MOST_LEAVES = 16  # each costs time to check, and space in a certificate
 CHECKING = 0.4  # of what solving a relaxation takes: checking a leaf in the end
 STRONG_CANDIDATES = 3  # splits of the root that are tried
 PROBING = 0.4  # of the time at most goes into that
@@ -109,8 +109,8 @@ class CompletionTree:
     def _splits(self, part: CompletionNode) -> list[tuple[Completion, float]]:
         """Return one split of each job that is in parts, and its value; the most promising first.
 
-        A split is worth what a part may lose: the share of the job that completes early earns more
-        than the rest, and more than what the next slot earns.
+        The score of a split is what a part may lose: the share of the job that completes early
+        earns more than the rest, and more than what the next slot earns.
         """
         utility = self.cut_loop.blocks.arrays.utility
         completed = np.clip(part.completed, 0.0, 1.0)

@@ -26,7 +26,7 @@ class Node(SlotNode):
 
 @dataclass(frozen=True)
 class Host:
-    """A machine block: a class in a slot, or one of its machines if those stand alone."""
+    """A machine block: a class in a slot, or one of its machines if those are separate."""
 
     side: int
     slot: int
