@@ -31,7 +31,7 @@ from optsched.files.atomic_io import write_whole
 
 COLOURS = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377", "#BBBBBB", "#222222")
 # Of curves, next to black. Found by search: any two stay apart (CIELAB distance 28) also without
-# red, green or blue cones, and each stands out against white.
+# red, green or blue cones, and each has contrast with white.
 CURVES = (
     "#006677", "#EEAA00", "#CC44FF", "#BB5500", "#3300FF", "#55BBAA", "#660099", "#99BB77",
     "#666644", "#CC99EE",

@@ -206,7 +206,7 @@ class Recorder(Protocol):
 class Wire:
     """How events and decisions of a family are written as JSON, and taken down.
 
-    A sealed policy communicates in these; ``take`` alone serves one that runs here.
+    A policy in a sandbox communicates in these; ``take`` alone serves one that runs here.
     """
 
     public: type[Frozen]
@@ -365,11 +365,11 @@ class Family:
         default_factory=dict
     )  # narrower questions: (instance, schedule) -> whether the schedule is an answer
     empty: Callable[[Any], Schedule] | None = None  # the schedule that does nothing, if it is one
-    # a bound at hand in a blink, and what makes its certificate
+    # an immediate bound, and the function that makes its certificate
     opening: Callable[[Any], tuple[float, Callable[[], Frozen]]] | None = None
     trim: Callable[[Any, Any], Schedule] | None = None  # leaves out the jobs that are unfinished
     playable: Callable[[Any], None] = field(default=lambda _instance: None)  # InputError if not
-    # (instance) -> what whoever solves the program must know, such as how its objective is scaled
+    # (instance) -> notes for users of other solvers, such as the scale of the objective
     program_note: Callable[[Any], Sequence[str]] = lambda _instance: ()
     recorder: Callable[[Any, Policy], Recorder] | None = None  # None: checked at the end
     reactive: bool = False  # events depend on decisions: a generator that is sent each of them

@@ -20,7 +20,7 @@ from optsched.adversarial.evaluation import (
 )
 from optsched.adversarial.search import EvolutionarySearch
 from optsched.adversarial.shrink import shrink
-from optsched.core import Judged, RatioReport, compare
+from optsched.core import EvaluatedPolicy, RatioReport, compare
 from optsched.experiments.cell_keys import digest_of, file_of_policy
 from optsched.files.provenance import all_versions
 from optsched.numbers import settings
@@ -48,7 +48,7 @@ class WorstCase:
     report: RatioReport | None = None  # the policy next to the closed optimum; None: it was ended
 
     @property
-    def row(self) -> Judged | None:
+    def row(self) -> EvaluatedPolicy | None:
         """The policy's row in the report."""
         return None if self.report is None else self.report.policies[0]
 

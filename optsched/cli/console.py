@@ -15,7 +15,11 @@ from optsched.problem import LP_ROW, RELAXATION, Status, get_family
 from optsched.process import messages
 
 if TYPE_CHECKING:
-    from optsched.core import Judged, Optimum, RatioReport  # statistics take a second to import
+    from optsched.core import (
+        EvaluatedPolicy,
+        Optimum,
+        RatioReport,
+    )  # statistics take a second to import
 
 LEFT = ("policy", "information", "sandbox")  # columns of words
 SAME = (
@@ -158,7 +162,7 @@ def _legend(report: RatioReport) -> str:
     return " ".join(parts)
 
 
-def _cells(row: Judged, report: RatioReport) -> dict[str, str]:
+def _cells(row: EvaluatedPolicy, report: RatioReport) -> dict[str, str]:
     """Return the cells of a row by the name of their column."""
     promised = row.ratio.guarantee
     cells = {"policy": row.name + ("" if row.obeys else " *"), "value": f"{row.value:.6g}"}

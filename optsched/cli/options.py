@@ -260,7 +260,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         from optsched.core import open_input  # traces need a library of tables
 
         if given.get("output") is not None:
-            writable(given["output"])  # or else nobody need begin
+            writable(given["output"])  # refused early
         text = {name: given.pop(name) for name in WINDOW}
         if given.get("windows") is not None:  # facts are those of the first one
             for name in ("start", "draw_seed"):

@@ -166,6 +166,6 @@ def _end_sealed(word: dict[str, Any]) -> None:
 
 
 def _print(text: str) -> None:
-    with suppress(OSError):  # nobody listens any more
+    with suppress(OSError):  # nothing listens any more
         sys.stderr.write(f"optsched: {text}\n")
         sys.stderr.flush()

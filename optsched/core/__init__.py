@@ -5,15 +5,23 @@ from optsched.core.inputs import is_instance, load_trace, open_input, recorded
 from optsched.core.intervals import MeanRatio, mean_ratio
 from optsched.core.optimum import Optimum, SolveOptions, Start, relax, solve
 from optsched.core.ratios import Against, compare
-from optsched.core.reports import Failed, Judged, Ratio, RatioReport, meaning, measure_of, quotient
+from optsched.core.reports import (
+    EvaluatedPolicy,
+    Failed,
+    Ratio,
+    RatioReport,
+    meaning,
+    measure_of,
+    quotient,
+)
 from optsched.core.simulation import Run, simulate
 from optsched.engine.interval import shown_gap
 from optsched.policies.loader import turns
 
 __all__ = [
     "Against",
+    "EvaluatedPolicy",
     "Failed",
-    "Judged",
     "MeanRatio",
     "Optimum",
     "Ratio",
@@ -36,4 +44,4 @@ __all__ = [
     "solve",
     "turns",
 ]
-__getattr__ = renamed_names(__name__, Search="SolveOptions")
+__getattr__ = renamed_names(__name__, Search="SolveOptions", Judged="EvaluatedPolicy")

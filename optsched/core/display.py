@@ -87,7 +87,7 @@ class Ticker:
         self._print(f"optsched: {printable(text, shown=chr(10))}")
 
     def _print(self, text: str) -> None:
-        with suppress(OSError, ValueError):  # nobody reads it: no reason to stop
+        with suppress(OSError, ValueError):  # the output is closed: no reason to stop
             if self._console.is_terminal:
                 self._console.print(text)
             else:

@@ -287,7 +287,7 @@ def solve(  # noqa: PLR0913 - one option each
             if level is Level.CROSS_CHECKED and second is not None and not ended:
                 family.methods[second](instance, progress, threads=threads, seed=seed)
         with suppress(KeyboardInterrupt):
-            progress.tick()  # whoever watches sees how it ended
+            progress.tick()  # the callback sees how it ended
         return settle(progress, level, method)
 
     found = None

@@ -9,9 +9,9 @@ from typing import Any, Unpack
 
 from optsched.base import renamed_arguments
 from optsched.core.optimum import Optimum, SolveOptions, known, solve
-from optsched.core.reports import Failed, JudgedSchedule, RatioReport, RatioScale, found_by
+from optsched.core.reports import CheckedSchedule, Failed, RatioReport, RatioScale, found_by
 from optsched.core.simulation import Original, Run, simulate
-from optsched.engine.known import judged
+from optsched.engine.known import check_schedule
 from optsched.policies.loader import folded, must_name_rows, name_of, turns
 from optsched.problem import (
     RELAXATION,
@@ -126,7 +126,7 @@ def compare(
     given = {"schedule": schedule} if isinstance(schedule, Schedule) else schedule or {}
     must_name_rows(family, given)
     outside = [
-        JudgedSchedule(name, *judged(family, instance, made, "the schedule"))
+        CheckedSchedule(name, *check_schedule(family, instance, made, "the schedule"))
         for name, made in given.items()
     ]
     requested = len(family.compared if policies is None else policies)
@@ -226,7 +226,7 @@ def rate(
     """
     family = family_of(instance)
     outside = [
-        JudgedSchedule(name, *judged(family, instance, made, "the schedule"))
+        CheckedSchedule(name, *check_schedule(family, instance, made, "the schedule"))
         for name, made in (schedules or {}).items()
     ]
     others = [*found_by(family, instance, runs), *outside]

@@ -164,7 +164,7 @@ class Regret(Frozen):
         return low if low == high else f"{low} to {high}"
 
 
-class Judged(Frozen):
+class EvaluatedPolicy(Frozen):
     """One row: a policy (or a schedule from outside) and its ratio."""
 
     name: str
@@ -257,7 +257,7 @@ class RatioReport(Frozen):
         description="the ratio of the optimum to the relaxation: at least, at most; None: no "
         "relaxation was requested",
     )
-    policies: tuple[Judged, ...]
+    policies: tuple[EvaluatedPolicy, ...]
     failed: tuple[Failed, ...] = Field(default=(), description="policies that have no row")
     runs: tuple[Run, ...] = Field(default=(), description="what each policy did")
     outside: dict[str, Schedule] = Field(
@@ -349,7 +349,7 @@ class RatioReport(Frozen):
 
 
 @dataclass(frozen=True)
-class JudgedSchedule:
+class CheckedSchedule:
     """A schedule that the strict feasibility check accepts, and whose it is."""
 
     name: str
@@ -363,10 +363,10 @@ class JudgedSchedule:
         return self.verdict.value
 
 
-def found_by(family: Family, instance: Instance, runs: Sequence[Run]) -> list[JudgedSchedule]:
+def found_by(family: Family, instance: Instance, runs: Sequence[Run]) -> list[CheckedSchedule]:
     """Return what policies have found, as far as it is a schedule of the model."""
     found = [
-        JudgedSchedule(r.policy, *family.strictly(instance, r.schedule)) for r in runs if r.obeys
+        CheckedSchedule(r.policy, *family.strictly(instance, r.schedule)) for r in runs if r.obeys
     ]
     return [f for f in found if f.verdict.value is not None and math.isfinite(f.verdict.value)]
 
@@ -388,7 +388,7 @@ class RatioScale:
         instance: Instance,
         optimum: Optimum,
         references: Mapping[str, Optimum],
-        others: Sequence[JudgedSchedule],
+        others: Sequence[CheckedSchedule],
     ) -> RatioScale:
         """Take the best of the other schedules where it beats the solver's; test the bound by it.
 
@@ -408,14 +408,14 @@ class RatioScale:
     def report(
         self,
         runs: Sequence[Run],
-        outside: Sequence[JudgedSchedule] = (),
+        outside: Sequence[CheckedSchedule] = (),
         failed: Sequence[Failed] = (),
         *,
         behind: Sequence[Run] | None = None,
     ) -> RatioReport:
         """Return the comparison of ``runs``; those ``behind`` it also describe the instance."""
-        rows = [self.judged(run) for run in runs]
-        rows += [self.judged_outside(kept.name, kept.verdict) for kept in outside]
+        rows = [self.evaluated(run) for run in runs]
+        rows += [self.external(kept.name, kept.verdict) for kept in outside]
         return RatioReport(
             facts=facts_of(self, runs if behind is None else behind),
             optimum=self.optimum,
@@ -492,7 +492,7 @@ class RatioScale:
         assert low is not None
         return min(max(low, 1.0), high), high
 
-    def judged(self, run: Run) -> Judged:
+    def evaluated(self, run: Run) -> EvaluatedPolicy:
         """Return the row of a policy.
 
         Raises
@@ -506,7 +506,7 @@ class RatioScale:
                 f"policy {run.policy} has ratio {ratio.low}, beyond the {run.guarantee} that "
                 "theory guarantees: the conditions of the guarantee are wrong, or the number"
             )
-        return Judged(
+        return EvaluatedPolicy(
             name=run.policy,
             information=run.informed,
             own=run.own,
@@ -523,10 +523,10 @@ class RatioScale:
             slowest=run.slowest,
         )
 
-    def judged_outside(self, name: str, verdict: Verdict) -> Judged:
+    def external(self, name: str, verdict: Verdict) -> EvaluatedPolicy:
         """Return the row of a schedule from outside, which the feasibility check has accepted."""
         assert verdict.value is not None  # the caller has seen to it
-        return Judged(
+        return EvaluatedPolicy(
             name=name,
             information="unknown",
             value=verdict.value,
@@ -541,7 +541,7 @@ class RatioScale:
         )
 
 
-def _improved(optimum: Optimum, instance: Instance, best: JudgedSchedule) -> Optimum:
+def _improved(optimum: Optimum, instance: Instance, best: CheckedSchedule) -> Optimum:
     """Return an optimum with a better schedule than its own, which may refute its bound."""
     bound, level, certified = optimum.bound, optimum.bound_level, optimum.proved
     update = {"value": best.value, "schedule": best.schedule, "value_level": Level.CERTIFIED}

@@ -262,18 +262,18 @@ def _run(
     else:
         with Explained(f"policy {name}: what it knows", InputError):
             known = compute(family, knows, original.copy, name)
-    shown, judged = original.copy(), original.copy()
+    shown, evaluated = original.copy(), original.copy()
     passed = InputError if sealed or ours else PolicyError  # what is a message already
     raised = (InputError,) if sealed or ours else ()  # that of a policy from outside is none
     with Explained(f"policy {name}: start", *raised, limit=limit), limited(limit):
         policy.start(family.public(shown), deepcopy(known), Streams(seed))
-    record: Recorder = _Collector(family, judged)
+    record: Recorder = _Collector(family, evaluated)
     if family.recorder is not None:
         with Explained(f"policy {name}: start", passed):
-            record = family.recorder(judged, policy)
+            record = family.recorder(evaluated, policy)
     seconds, slowest = 0.0, 0.0
     revealed = answerable(family, family.events(shown, information))
-    true = answerable(family, family.events(judged))
+    true = answerable(family, family.events(evaluated))
     event, true_event, done = next(revealed, None), next(true, None), 0
     while event is not None:
         interrupts.raise_if_interrupted()
@@ -320,7 +320,7 @@ def _run(
         sealed=sealed,
         guards=getattr(policy, "guards", ()) if sealed else (),
         decision_limit=getattr(policy, "limit", None) if sealed else limit,
-        guarantee=family.guarantee(judged, name, known) if ours and prior is None else None,
+        guarantee=family.guarantee(evaluated, name, known) if ours and prior is None else None,
         seconds=seconds,
         slowest=slowest,
     )

@@ -61,7 +61,7 @@ def conic(inst: Declared, progress: Progress, *, relaxed: bool = False) -> None:
             solution = Solution(values=tuple(min(max(v, c.lower), c.upper) for v, c in columns))
             verdict = progress.family.verify(inst, solution)
             if verdict.value is not None:
-                progress.judged(solution, verdict)
+                progress.accept(solution, verdict)
                 return
 
 

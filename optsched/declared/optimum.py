@@ -411,7 +411,7 @@ class _Tree:
             solution = Solution(values=tuple(map(float, values)))
             verdict = self.progress.family.verify(self.inst, solution)
             if verdict.value is not None:
-                self.progress.judged(solution, verdict)
+                self.progress.accept(solution, verdict)
                 return
         polished = polish(self.linear.arrays, np.array(whole, dtype=float))
         if polished is not None:

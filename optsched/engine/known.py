@@ -48,7 +48,7 @@ class Known:
         """
         family, found = family_of(instance), []
         for schedule in schedules:
-            kept, verdict = judged(family, instance, schedule)
+            kept, verdict = check_schedule(family, instance, schedule)
             if verdict.obeys and verdict.value is not None and math.isfinite(verdict.value):
                 found.append((verdict.value, kept))
         proofs = (_evaluated(family, instance, certificate) for certificate in certificates)
@@ -64,7 +64,7 @@ def begin(progress: Progress, start: Known, method: str) -> None:
     if nothing is not None and answers(instance, nothing):
         verdict = family.verify(instance, nothing)
         if verdict.value is None or math.isfinite(verdict.value):  # else no number states how bad
-            progress.judged(nothing, verdict)
+            progress.accept(nothing, verdict)
     for value, schedule in start.schedules:
         if answers(instance, schedule):
             progress.incumbent(value, schedule)
@@ -90,7 +90,7 @@ def scope_of(family: Family, method: str) -> str:
     )
 
 
-def judged(
+def check_schedule(
     family: Family, instance: Instance, schedule: Schedule, what: str = "a schedule to start from"
 ) -> tuple[Schedule, Verdict]:
     """Check a schedule by the rules of the model, without the jobs that it leaves unfinished.

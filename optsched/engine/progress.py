@@ -153,16 +153,16 @@ class Progress:
         """Keep ``schedule`` if it is better than the incumbent and feasible."""
         if self.value is not None and self._behind(value):
             return
-        self.judged(schedule, self.family.verify(self.instance, schedule))
+        self.accept(schedule, self.family.verify(self.instance, schedule))
 
     def offer(self, schedule: Schedule | None, *, sure: bool = False) -> None:
         """Report a schedule, if there is one; if not ``sure``, it may be infeasible."""
         if schedule is not None:
             verdict = self.family.verify(self.instance, schedule)
             if sure or verdict.value is not None:
-                self.judged(schedule, verdict)
+                self.accept(schedule, verdict)
 
-    def judged(self, schedule: Schedule, verdict: Verdict) -> None:
+    def accept(self, schedule: Schedule, verdict: Verdict) -> None:
         """Keep a schedule that was just checked, if it is better.
 
         Raises

@@ -100,7 +100,7 @@ def improve(
         Needed where an insertion may move other jobs.
     weights : sequence of float, optional
         How likely a rejected job is to be tried, above 0, relative to others; by default, the job
-        that is made room for is drawn by ``values``, and those tried next to it are alike.
+        for which others are removed is drawn by ``values``, and those tried next to it are alike.
     arrived : callable, optional
         Called before every move: puts a better state on the board if another thread has found one,
         and returns whether.

@@ -39,7 +39,7 @@ class CampaignProgress:
     done: int  # cells that are stored
     cells: int  # of this run's part
     errors: int
-    left: float | None  # seconds, by what was done so far; None: nobody knows yet
+    left: float | None  # seconds, by what was done so far; None: not known yet
     ended: bool  # by Ctrl-C, before all was done
     running: tuple[str, ...] = ()  # what is still waited for, after Ctrl-C
 

@@ -18,7 +18,7 @@ the best stationary decision (10). Where several jobs arrive at a port, l denote
 
 # mypy: disable-error-code="attr-defined, no-any-return, operator"
 # ruff: noqa: N806
-# CVXPY tells type checkers little of itself; capital letters are the paper's.
+# CVXPY has few type hints; capital letters are the paper's.
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ Deviations, all exact. v_it, "i completes in t", replaces the arg max of (3.6), 
 increases: a job done before the declared slot earns no less. A job has no variable before it
 arrives: (3.7). A slot with workers has a PS: as printed, the minimum over no PS at all would let a
 job train for free. PS and capacities are the whole numbers that the feasibility check counts in;
-(3.1) is the judge's inequality in the smallest whole numbers, with a right-hand side half a unit
-below the least work that is enough. No job completes before the slot in which the empty machines
-allow it.
+(3.1) is the inequality of the feasibility check in the smallest whole numbers, with a right-hand
+side half a unit below the least work that is enough. No job completes before the slot in which the
+empty machines allow it.
 
 With ``printed`` these are the numbers of the thesis: (3.1) in mini-batches, demands and capacities
 in natural units, b_i and B_i, and completions from the arrival on. Where variables are whole that

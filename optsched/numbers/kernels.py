@@ -55,7 +55,7 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
         return partial(kernel, **options)
     if not options.pop("counted", True):
         options["_nrt"] = False  # numba's own name for it
-    # nothing calls it from C: saves a sixteenth; and whoever waits for it hears signals meanwhile
+    # nothing calls it from C: saves a sixteenth; and a waiting thread receives signals meanwhile
     options = {"no_cfunc_wrapper": True, "nogil": True} | options
     try:
         made = njit(cache=True, **options)(function)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from optsched.core import Judged, Optimum
+from optsched.core import EvaluatedPolicy, Optimum
 from optsched.core.intervals import UNSURE
 from optsched.experiments.ratios_by_policy import Sample
 from optsched.experiments.statistics import Summary, ecdf
@@ -63,7 +63,7 @@ def _bar(s: Summary, scale: AxisScale, colour: int) -> Bar:
     )
 
 
-def ratio_bars(rows: Sequence[Judged], label: str, colour: Mapping[str, int]) -> Bars:
+def ratio_bars(rows: Sequence[EvaluatedPolicy], label: str, colour: Mapping[str, int]) -> Bars:
     """Return the ratios of policies on one instance, the lowest first."""
     order = sorted(rows, key=lambda row: (row.ratio.low, row.name))
     highs = [math.inf if row.ratio.high is None else row.ratio.high for row in order]

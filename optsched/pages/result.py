@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from optsched.core import Judged, Optimum, RatioReport, meaning, shown_gap
+from optsched.core import EvaluatedPolicy, Optimum, RatioReport, meaning, shown_gap
 from optsched.drawing import HINDSIGHT
 from optsched.experiments.cell_keys import digest_of
 from optsched.files.format import load_instance
@@ -119,7 +119,7 @@ def _policies(report: RatioReport) -> SortableTable:
 
 
 def _row(
-    row: Judged, own: Sequence[str], regrets: Sequence[str], *, jobs: bool, to_lp: bool
+    row: EvaluatedPolicy, own: Sequence[str], regrets: Sequence[str], *, jobs: bool, to_lp: bool
 ) -> list[TableCell]:
     done = [TableCell("-") if row.completed is None else count(row.completed)] if jobs else []
     for name in own:

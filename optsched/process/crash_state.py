@@ -78,7 +78,7 @@ class CrashState:
         return found
 
 
-_board: CrashState | None = None  # of the worker; None: nobody watches
+_board: CrashState | None = None  # of the worker; None: no supervisor
 
 
 def publish(**words: str | int | None) -> None:

@@ -29,7 +29,7 @@ _for_good = False  # the process is a command's: the handlers stay
 
 class _Thread(threading.local):
     def __init__(self) -> None:
-        self.abandoned = array("q", [0])  # 1 when nobody waits for this thread any more
+        self.abandoned = array("q", [0])  # 1 when this thread is abandoned
 
 
 _thread = _Thread()

@@ -204,7 +204,7 @@ def _sound(family: Family, instance: Instance, stored: Optimum, scope: str, path
     _must_hold(found, path)
     level = stored.bound_level
     if level is Level.CROSS_CHECKED:
-        level = Level.CLAIMED  # nobody has solved it twice here
+        level = Level.CLAIMED  # it is not solved twice here
     known = stored.interval(instance)
     gap = known.gap
     if stored.value is not None:

@@ -242,7 +242,7 @@ def recheck_run(family: Family, instance: Instance, run: Run) -> Recheck:
     """Check the schedule of a run again."""
     complaints = _foreign(family, instance, run.family, run.instance_sha256)
     verdict = family.verify(instance, run.schedule, unfinished=True)
-    complaints += _judged(verdict, run.value)
+    complaints += _value_differs(verdict, run.value)
     if verdict.value is not None and verdict.obeys != run.obeys:
         complaints.append(
             f"the run {'keeps to' if verdict.obeys else 'leaves'} the model, "
@@ -397,11 +397,11 @@ def _value(
             complaints.append(f"value {stored.value} comes without a schedule")
         return None
     verdict = family.verify(instance, stored.schedule)
-    complaints += _judged(verdict, stored.value)
+    complaints += _value_differs(verdict, stored.value)
     return verdict.value
 
 
-def _judged(verdict: Verdict, stored: float | None) -> list[str]:
+def _value_differs(verdict: Verdict, stored: float | None) -> list[str]:
     """Return what is wrong with a schedule, or with the value that it claims to have."""
     if verdict.value is None:
         return [str(v) for v in verdict.violations] or ["the schedule has no value"]

@@ -93,7 +93,7 @@ def enclose() -> bool:
     if apart:  # this is the init process of the namespace, whose end ends all the others
         libc.prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
         _fork(init=True)
-    os.setsid()  # signals to its group reach nobody else
+    os.setsid()  # signals to its group reach no other process
     signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
     return apart
 

@@ -59,7 +59,7 @@ def certify(
 
     for target in (output, vipr):
         if target is not None:
-            writable(target)  # or else nobody need begin
+            writable(target)  # refused early
     with ending_well(), Ticker("looking for a proof") as ticker:
         found = certify(
             model,

@@ -45,7 +45,7 @@ def report(
     """
     from optsched.cli.progress_display import Ticker
 
-    writable(output)  # or else nobody need begin
+    writable(output)  # refused early
     with ending_well():
         crash_state.listen_to_signals()
         with Ticker(f"reading {source}") as ticker:

@@ -51,7 +51,7 @@ def verify(
     from optsched.results.result import recheck_content
 
     if output is not None:
-        writable(output)  # or else nobody need begin
+        writable(output)  # refused early
     known = "instance", "schedule", "run", "result", "minimax"
     with no_garbage():
         contents = [read_json(f, *known) for f in files]

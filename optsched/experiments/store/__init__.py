@@ -117,7 +117,7 @@ class Store:
         with _explained(path):
             db = _connected(path, "rwc")
             if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
-                # one transaction: whoever is killed meanwhile leaves an empty file
+                # one transaction: a process that is killed meanwhile leaves an empty file
                 db.execute("BEGIN IMMEDIATE")
                 for statement in TABLES.split(";"):
                     db.execute(statement)
@@ -212,7 +212,7 @@ class Store:
         if digest is not None and before is None:
             number = self._instances[key]
             self._db.execute("UPDATE instance SET digest = ? WHERE id = ?", (digest, number))
-            # what was known of it by its key alone: that its optimum failed
+            # known by its key alone: that its optimum failed
             self._db.execute(
                 "UPDATE OR REPLACE optimum SET digest = ? WHERE digest = ?", (digest, key)
             )

@@ -10,7 +10,7 @@ import numpy as np
 from optsched.families.bipartite.instance import BipartiteInstance
 from optsched.numbers.arrays import Floats
 
-LIGHT = 1.0  # load below which nobody takes anything from anybody
+LIGHT = 1.0  # load below which no job takes capacity from another
 
 
 def headline(inst: BipartiteInstance) -> str:

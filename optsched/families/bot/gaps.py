@@ -109,7 +109,7 @@ def _shortfall(
 ) -> float:
     """Return the largest T_i / x_i - 1."""
     x = sorted(rates)
-    upper = list(_alone(inst))  # U of everybody
+    upper = list(_alone(inst))  # U of all applications
     lower = [Fraction(0)] * len(x)  # L of settled applications
     tops = sorted(upper)
     tops[0] = min(tops[0], bound)

@@ -40,7 +40,7 @@ from optsched.problem import Frozen, Instance, Schedule
 from optsched.process.interrupts import leave_if_abandoned
 
 LARGEST = 1e30  # of any number in the data, 1 / it the least above 0: products of three are floats
-NEAREST = 1e-6  # to 1 of any other alpha: values would no longer tell rates apart
+NEAREST = 1e-6  # to 1 of any other alpha: values would no longer separate rates
 FARTHEST = 690.0  # logarithm of the largest utility; floats end at 709
 KEPT = 4  # answers of `latest`: a search compares the best it knows with what comes
 

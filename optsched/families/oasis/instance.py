@@ -181,7 +181,7 @@ class OasisInstance(TrainingInstance, Platform):
             )
         )
         found = np.minimum(workers, chunks).tolist()
-        # b <= B: nobody needs more PS than workers
+        # b <= B: no job needs more PS than workers
         for i in np.flatnonzero(found > servers):
             found[i] = most_workers(self, self.jobs[i])
         return tuple(found)

@@ -1,6 +1,6 @@
 """The second checker: one page of plain JavaScript that needs neither optsched nor a network.
 
-It shares no code with the judges and checkers of this package. `oasis` and completion's program
+It shares no code with the checkers of this package. `oasis` and completion's program
 over time were written from the documentation before these were read, the rest with them at hand
 where it lacked details (`dmlrs`: from a page whose author had read them). What is done here is to
 put the files one after the other.

@@ -24,7 +24,7 @@ from optsched.numbers.arrays import Floats
 from optsched.papers.completion.weight_optimum import BestWeight, best_weight, weight_of
 from optsched.process import timing
 
-NO_PRICES_TO_SPEAK_OF = 2.0  # lambda at which hardly anybody is rejected
+NO_PRICES_TO_SPEAK_OF = 2.0  # lambda at which hardly any job is rejected
 ROUNDING = 1e-9  # relative: of the floats that make up the bound
 
 

@@ -182,7 +182,7 @@ def test_the_judge_hears_of_better_schedules_only(monkeypatch):
 
     def incumbent(self, value, schedule):
         heard.append(value)
-        self.judged(schedule, self.family.verify(self.instance, schedule))
+        self.accept(schedule, self.family.verify(self.instance, schedule))
 
     monkeypatch.setattr(limits, "LARGE", 0)
     monkeypatch.setattr(Progress, "incumbent", incumbent)

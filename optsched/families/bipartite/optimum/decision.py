@@ -32,7 +32,7 @@ DUST = 1e-13  # of the value: amounts that gain less all together are left out
 OVERHEAD = 20  # calls that cost as much as the preparation of a program
 EACH, PAIR, FACTOR = 100, 0.5, 0.2  # steps of an iteration: by channel, by two of a row, by matrix
 MOST_NUMBERS = 200_000_000  # of the matrices, one for each resource
-QUICK = 50.0  # units of effort of the longest solve: so long `supervised` waits as well
+QUICK = 50.0  # units of effort of the longest solve: this long `supervised` waits as well
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ NEAR = 0.995  # share of the way to the boundary
 LEAST_STEP = 1e-7
 FLOOR = 1e-5  # of the curvature, relative: a linear gain would make d = 1 / D as large as 1 / mu
 START = 0.1
-LEAST = 1e-15  # of the gains, relative: less cannot be told from 0
+LEAST = 1e-15  # of the gains, relative: less cannot be distinguished from 0
 LOOK, FAR = 1e2, 1e4  # times the gap that is requested: as near, bounds (or the value) are computed
 MARGIN = 1e-4  # of the gains, by which the largest overhead is not reached at the start
 MOST_STALLS = 4  # iterations without a better gap, after which it is given up

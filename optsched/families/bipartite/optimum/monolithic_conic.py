@@ -73,7 +73,7 @@ def conic_optimum(
     shift = np.where(a.kind == RECIPROCAL, a.alpha, 1.0)[a.row]
     seen = bool((limit[bent] >= RESOLVED * shift[bent]).all()) and outcome.value >= RESOLVED
     trusted = seen and not outcome.inaccurate and bool(np.isfinite(outcome.error))
-    # whoever takes more of everything, by the common tolerance, gains no more than in proportion
+    # taking more of everything, by the common tolerance, gains no more than in proportion
     error = outcome.error + EPS * abs(outcome.value)
     found = ConicResult(y, outcome.value * scale, error * scale, trusted)
     if not duals:

@@ -41,7 +41,7 @@ class SlotPacking(NamedTuple):
 
     used: Floats  # (R, K) units of each resource, at first 0
     score: Floats  # (R,), at first 0
-    free: Flags  # (places,) whether nobody has it
+    free: Flags  # (places,) whether it is unused
 
 
 class BinPacking(Baseline):

@@ -18,7 +18,7 @@ from optsched.families.bot.loads import filled
 from optsched.numbers.arrays import Floats
 from optsched.process import work_units
 
-JUDGING = 0.3, 0.01  # units of effort: of a judge's or a checker's word, and for every pair
+JUDGING = 0.3, 0.01  # work units of a check, and per pair
 
 
 def report(inst: BotInstance, progress: Progress, rho: Floats) -> None:

@@ -187,7 +187,7 @@ def _level_by_level(inst: BotInstance, progress: Progress, threads: int) -> None
 def _level(
     region: Region, floors: list[float | None], unit: float, progress: Progress, threads: int
 ) -> Vertex | None:
-    """Solve one level, in units near what comes out; return rates (K, N) and prices of rows.
+    """Solve one level, in units near the solution; return rates (K, N) and prices of rows.
 
     None: stopped, or no rate can be positive.
     """
@@ -196,7 +196,7 @@ def _level(
     for _ in range(ATTEMPTS):
         found = _level_in(region, floors, unit, progress, threads)
         if found is None:
-            unit *= ROUGH  # what limits it is far below what anybody could have alone
+            unit *= ROUGH  # its limit is far below the rate of one application alone
             continue
         rho = filled(region.inst, found.x)
         best = Vertex(rho, found.duals)

@@ -106,19 +106,19 @@ def search_steps(
         raise ValueError(f"step size {zero[0]} is 0, which no factor changes, expected it above 0")
     known: dict[tuple[float, ...], Score] = {}
 
-    def judged(steps: Steps) -> Score:
+    def scored(steps: Steps) -> Score:
         key = tuple(getattr(steps, name) for name in FACTORS)
         if key not in known:
             known[key] = score(platforms, steps, iterations)
         return known[key]
 
     best, factor, since = start, widest, start
-    first = judged(start)
+    first = scored(start)
     while len(known) < most:
         before = best
         for name in FACTORS:
             for other in _neighbours(best, name, factor):
-                if len(known) < most and judged(other) < judged(best):
+                if len(known) < most and scored(other) < scored(best):
                     best = other
                     break  # the other direction has been left behind
         if best == before:
@@ -127,7 +127,7 @@ def search_steps(
             if best == since:
                 break
             factor, since = widest, best  # small steps may have opened a way for large ones
-    return TuningResult(steps=best, score=judged(best), start=first, tried=len(known))
+    return TuningResult(steps=best, score=scored(best), start=first, tried=len(known))
 
 
 def _neighbours(steps: Steps, name: str, factor: float) -> list[Steps]:

@@ -99,7 +99,7 @@ def walk(
         at[d] += 1
         total = value[d] + steps.cost[k]
         if rest[steps.target[k]] == NOTHING or total + rest[steps.target[k]] > limit[0]:
-            at[d] = first[s + 1]  # the others are dearer
+            at[d] = first[s + 1]  # the others cost more
             continue
         nodes -= 1
         if nodes < 0 or memory.work[0] < 0:

@@ -185,7 +185,7 @@ class CpSatProgram:
             m.add(sum(host) == together)
             for h in self.servers:
                 m.add(sum(workers[h]) <= most * host[h] + most * (1 - together))
-                # apart: nobody has all workers
+                # apart: no server has all workers
                 m.add(sum(workers[h]) <= number - 1 + together)
             self.ps.append([])
             return

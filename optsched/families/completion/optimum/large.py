@@ -33,7 +33,7 @@ from optsched.numbers.streams import Streams
 from optsched.problem import Method
 
 WHOLE = (
-    200_000  # jobs times servers, above which nobody has the memory for a program of all at once
+    200_000  # jobs times servers, above which memory does not suffice for a program of all at once
 )
 JOB_CHECKED, JOB_JUDGED = 1e-3, 4e-4  # seconds of a processor
 MOST_KEPT = 0.5  # of the time, at most, is kept for feasibility check and checker

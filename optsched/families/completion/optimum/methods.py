@@ -39,8 +39,8 @@ SPAN_SHARE = (0.05, 0.08, 0.15)  # of the time for each
 FINER = (16, 8, 4, 2, 1)  # after the first, where other threads search
 PARALLEL_SHARE = 0.12  # of the time for all of them
 FIRST_PRICES = 0.08  # of the time may have passed when prices of a dispatched schedule are found
-FEW = 2000  # pairs of a mode and a start: CP-SAT has looked at them in a blink
-FEW_SECONDS = 1.0  # a blink at most
+FEW = 2000  # pairs of a mode and a start: CP-SAT solves them at once
+FEW_SECONDS = 1.0  # short at most
 FIRST_SEARCH = 0.02  # of the time, per search before the tree
 
 

@@ -187,7 +187,7 @@ class Tiresias(Baseline):
                 continue
             modes = self.modes(j)
             self.begin(j, t, modes.take(np.flatnonzero(modes.duration == modes.duration[0])))
-        if not self.running:  # the ideal configuration of nobody fits: any will do
+        if not self.running:  # no ideal configuration fits: any will do
             for j in order:
                 if self.begin(j, t, self.modes(j, ideal=False)):
                     break

@@ -41,7 +41,7 @@ class RelaxationRow(IntEnum):
     NEAR_CAPACITY = 4  # link: workers at the inner rate where all PS are
     NEAR_WORKERS = 5  # link: of the workers there are
     ALONE = 6  # link: all PS on a machine of the class: it has some
-    NO_OTHER = 7  # link: nobody else has any
+    NO_OTHER = 7  # link: no other machine has any
     LINK = 8  # link: workers on the class, PS on another machine of the second class
     LINK_HERE = 9  # link: workers and PS on the same machine
     SOME_SERVER = 10  # link: no workers without a PS

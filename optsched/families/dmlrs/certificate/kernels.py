@@ -227,7 +227,7 @@ def best_payoff(
     for t in range(forced.size):
         if forced[t] == 1:
             until = max(until, t)
-    # a price of 2**COARSE units of work: that of the dearest slot which has to be used
+    # a price of 2**COARSE units of work: that of the most expensive slot that is needed
     price, amount = np.empty(slots, np.int64), np.empty(slots, np.int64)
     order, surplus = np.empty(slots, np.int64), np.empty(slots + 1, np.int64)
     for t in range(slots):

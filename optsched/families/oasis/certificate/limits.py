@@ -63,7 +63,7 @@ class GridRange:
         Magnitude("units of a resource", LARGEST_UNITS).fits()
         counts = Magnitude("what a resource counts", SCALE // len(inst.resources))
         counts.total(len(inst.resources)).fits()
-        # no utility is more than half of what the dearest worker costs
+        # no utility is more than half of the cost of the most expensive worker
         bits_left = NONE.bit_length() - 4 - (max(slots.most, jobs) * most.most).bit_length()
         grid = min(grid_bits, bits_left - ceil_log2(most_earned))
         utility = Magnitude("utility", math.ceil(most_earned * Fraction(2) ** grid))

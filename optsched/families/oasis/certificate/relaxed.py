@@ -77,7 +77,9 @@ def least_costs(
     cost, servers = np.empty(most + 1, np.int64), np.empty(ps_needed[most] + 1, np.int64)
     order = np.empty(max(len(max_units[0]), len(max_units[1])), np.int64)
     slope, length = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
-    held = np.empty((2, min(work, slots * most) + most + 2), np.int64)  # a heap, the dearest on top
+    held = np.empty(
+        (2, min(work, slots * most) + most + 2), np.int64
+    )  # a heap, the most expensive on top
     size, total, paid = 0, 0, 0
     for t in range(slots):
         filling(unit[0][t], max_units[0], most, order, cost)

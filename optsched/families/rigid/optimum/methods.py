@@ -62,7 +62,7 @@ class Portfolio:
         )
         self.walk = Walk(starts, allocation, starts.copy(), allocation.copy(), np.full(2, math.inf))
         self.round = 40 * problem.n + 1  # events that a round of the search passes, on all nodes
-        self.judged = math.inf
+        self.checked_cost = math.inf
         self.checking = 0.0  # seconds that the last check took
         self.proved = -math.inf
         self.bound = -math.inf
@@ -122,8 +122,8 @@ class Portfolio:
 
     def report(self) -> None:
         """Report the best schedule, if it is new."""
-        if self.cost < self.judged:
-            self.judged = self.cost
+        if self.cost < self.checked_cost:
+            self.checked_cost = self.cost
             self.progress.offer(
                 self.problem.schedule(self.walk.best_start, self.walk.best_allocation), sure=True
             )

@@ -35,7 +35,7 @@ COOLING = (1e-3, 1e-5)  # temperature at the start and the end, relative to weig
 SLOWER = 2.0  # power of the share of time that has passed: it falls slowly while it is high
 MOVES = 100  # between two looks at what is left, and at the other threads
 INSERTIONS = 3  # of a move, as a rule
-MEETINGS = (0.6, 0.7, 0.8, 0.9)  # shares of the time: before, whoever is ahead will not stay so
+MEETINGS = (0.6, 0.7, 0.8, 0.9)  # shares of the time: before, the leader changes
 REPORT_SECONDS = 2.0  # checking a schedule takes a while: not every step is reported at once
 
 

@@ -146,7 +146,7 @@ class CompletionTree:
             bound, prices = found.bound, found.prices
         else:
             prices = cut_loop.within(above.prices, node)
-            # cut-off searches for the dearest loads may make it greater, by next to nothing
+            # cut-off searches for the most expensive loads may raise it slightly
             bound = min(above.bound, cut_loop.evaluate(prices, node)[0])
         self.seconds = max(self.seconds, span.passed() - began)
         return CompletionNode(node, bound, prices, completed)
