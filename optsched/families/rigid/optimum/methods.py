@@ -36,7 +36,7 @@ FEW = 14  # jobs that a tree may close
 COARSE, FINE = 256, 2**16  # intervals of prices at first, and at most
 PASSED = 6  # elementary steps of an event that is passed
 MOST_ROUNDS = 2000  # of the search, in a turn
-HEAT, COOL = 0.2, 1e-3  # of a job's mean cost: how much worse a schedule may be, first and last
+HEAT, COOL = 0.05, 3e-3  # of a job's mean cost: how much worse a schedule may be, first and last
 SHORTEST_STEP = 0.02  # of Polyak's length; below it the ascent has stalled
 EARLIER = (0.0, 0.25, 0.5, 0.75, 1.0)  # alpha points
 CLOSED = 1e-7  # relative: a slowdown is no whole number
@@ -116,7 +116,7 @@ class Portfolio:
         p = self.problem
         rounds = max(1, min(MOST_ROUNDS, SLICE // (PASSED * self.round)))
         draws = self.rng.random((rounds, DRAWS))
-        passed = shake(p.jobs, p.load, p.late, self.walk, p.key, draws, heat * self.cost / p.n)
+        passed = shake(p.jobs, p.load, p.late, self.walk, draws, heat * self.cost / p.n)
         self.round = 1 + passed * len(p.bins) // rounds
         work_units.steps(rounds * (PASSED * self.round + DRAWS))
 
