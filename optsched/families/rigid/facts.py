@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
+from optsched.families.rigid.certificate.bound import values
 from optsched.families.rigid.certificate.format import RigidCertificate
 from optsched.families.rigid.instance import RigidInstance
 from optsched.scheduling.jobs import LIGHT, share, spread
@@ -72,14 +73,20 @@ def shadow_prices(
 ) -> Iterator[Mapping[str, Any]]:
     """Yield, for every interval and resource with a price, what one more unit saves at most.
 
-    ``price`` is in seconds of the objective for one more unit during the whole interval. A tree,
-    or the makespan, gives none.
+    ``price`` is in seconds of the objective for one more unit during the whole interval. Where
+    sizes have surcharges, it is the mean of all units of that resource. A tree, or the makespan,
+    gives none.
     """
     if len(certificate.prices) != 1 or certificate.deadline is not None:
         return
     (prices,) = certificate.prices
-    for name, row in zip(inst.resources, prices.price, strict=True):
-        for (begin, end), price in zip(pairwise(prices.times), row, strict=True):
+    grid = prices.on_grid(certificate.grid_bits)
+    filled = values(inst, grid)
+    for k, (name, row) in enumerate(zip(inst.resources, prices.price, strict=True)):
+        for j, (begin, end) in enumerate(pairwise(prices.times)):
+            price = float(row[j])
+            if prices.surcharges and k == grid.resource and filled[j]:
+                price += filled[j] / inst.total[k]
             if price:
                 total = price * (end - begin) / 2**certificate.grid_bits / inst.weight
                 yield {"resource": name, "from": begin, "until": end, "price": total}

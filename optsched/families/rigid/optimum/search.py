@@ -172,9 +172,7 @@ class Walk(NamedTuple):
 
 
 @kernel
-def shake(
-    jobs: PricedJobs, load: Load, late: float, walk: Walk, draws: Floats, heat: float
-) -> int:
+def shake(jobs: PricedJobs, load: Load, late: float, walk: Walk, draws: Floats, heat: float) -> int:
     """Go on with the large neighborhood search for some rounds.
 
     Parameters
@@ -287,7 +285,7 @@ def shake(
 
 @kernel
 def sort(order: Ints, start: Ints, low: int, end: int) -> None:
-    """Sort jobs by their starts; until ``low`` they are, and from ``end`` on, but for those before."""
+    """Sort jobs by their starts, where those before ``low``, and from ``end`` on, are sorted."""
     k = max(low, 1)
     while k < order.size and (k < end or start[order[k]] < start[order[k - 1]]):
         i, at = order[k], k
