@@ -209,14 +209,14 @@ def shake(jobs: PricedJobs, load: Load, late: float, walk: Walk, draws: Floats, 
     for number in range(draws.shape[0]):
         draw = draws[number]
         # a job that waits, and another place for it in the order of the starts
-        at = np.int64(draw[0] * n)
+        at = int(draw[0] * n)
         for k in range(1, TRIES):
             if start[order[at]] > jobs.low[order[at]]:
                 break
-            at = np.int64(draw[k] * n)
+            at = int(draw[k] * n)
         chosen = order[at]
-        apart = np.int64(n ** draw[TRIES])
-        behind = 1 + np.int64(MOST_AFTER * draw[TRIES + 1] ** 3)
+        apart = int(n ** draw[TRIES])
+        behind = 1 + int(MOST_AFTER * draw[TRIES + 1] ** 3)
         earlier = draw[TRIES + 2] < 0.5
         low = high = at
         m = 0
