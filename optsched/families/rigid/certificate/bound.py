@@ -116,7 +116,7 @@ class BoundEvaluator:
 
 
 def values(inst: RigidInstance, pricing: GridPrices) -> list[int]:
-    """Return what the dearest jobs that fit together pay in a second of every interval."""
+    """Return what jobs that fit together pay at most in a second, for every interval."""
     if not pricing.needs or len(pricing.times) < 2:
         return [0] * max(0, len(pricing.times) - 1)
     part = math.gcd(*pricing.needs)

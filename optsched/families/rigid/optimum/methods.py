@@ -36,11 +36,12 @@ PLAYED = 0.06  # units of effort of an event
 FEW = 14  # jobs that a tree may close
 COARSE, FINE = 256, 2**16  # intervals of prices at first, and at most
 MOST_PRICES = 2**18  # of all resources and sizes
+TURNS = 10  # of the search for a few jobs
 STEPS = 400  # adaptive ones, before intervals are halved
 RATES = (0.1, 0.002)  # of adaptive steps, relative to prices: first and last
 PASSED = 6  # elementary steps of an event that is passed
 MOST_ROUNDS = 2000  # of the search, in a turn
-HEAT, COOL = 0.05, 3e-3  # of a job's mean cost: how much worse a schedule may be, first and last
+HEAT, COOL = 0.3, 5e-3  # of a job's mean cost: how much worse a schedule may be, first and last
 SHORTEST_STEP = 0.02  # of Polyak's length; below it the ascent has stalled
 EARLIER = (0.0, 0.25, 0.5, 0.75, 1.0)  # alpha points
 CLOSED = 1e-7  # relative: a slowdown is no whole number
@@ -165,7 +166,7 @@ class Portfolio:
             self.refine()
 
     def adapt(self, each: int) -> None:
-        """Improve the prices by adaptive steps, each of so many elementary ones, for a turn."""
+        """Improve the prices by adaptive steps for a turn; pricing is ``each`` work in one."""
         assert self.steps is not None
         jobs, room = self.problem.jobs, self.problem.room
         if self.sized:
@@ -232,7 +233,8 @@ class Portfolio:
                 self.play(policy)
                 self.report()
         else:
-            self.shake(HEAT)
+            for k in range(TURNS):
+                self.shake(HEAT * (COOL / HEAT) ** (k / TURNS))
             self.report()
             if self.close():
                 return

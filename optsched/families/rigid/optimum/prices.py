@@ -117,7 +117,7 @@ def evaluate(
     """Return the Lagrangian bound at some prices.
 
     ``starts`` (n,) receives the cheapest starts, and ``over`` (K + S, B + 1) by how much their mean
-    use between the breakpoints exceeds capacity, and for sizes the dearest jobs that fit together.
+    use between the breakpoints exceeds capacity, or the number of jobs in the best knapsack.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def evaluate(
 
 @kernel
 def fill(room: Room, price: Floats, over: Floats) -> float:
-    """Return what the dearest jobs that fit together pay, and subtract their number: a knapsack.
+    """Return what jobs that fit together pay at most; subtract their number from ``over``.
 
     ``price`` and ``over`` have shape (S,).
     """

@@ -208,16 +208,16 @@ def shake(jobs: PricedJobs, load: Load, late: float, walk: Walk, draws: Floats, 
     before = np.empty(MOST_OUT, np.int64)
     for number in range(draws.shape[0]):
         draw = draws[number]
-        # a job that waits, and another place for it in the order of the starts
+        # a job, which waits if it is to be earlier, and another place in the order of the starts
+        earlier = draw[TRIES + 2] < 0.5
         at = int(draw[0] * n)
         for k in range(1, TRIES):
-            if start[order[at]] > jobs.low[order[at]]:
+            if not earlier or start[order[at]] > jobs.low[order[at]]:
                 break
             at = int(draw[k] * n)
         chosen = order[at]
         apart = int(n ** draw[TRIES])
         behind = 1 + int(MOST_AFTER * draw[TRIES + 1] ** 3)
-        earlier = draw[TRIES + 2] < 0.5
         low = high = at
         m = 0
         if earlier:
