@@ -68,6 +68,7 @@ RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, option
         ("small", 3, "auto", 3000, {"objective": "makespan", "load": 2.0}),
         ("small", 4, "auto", 300, {"objective": "wait", "packed": True, "machines": 2}),
         ("lublin", 5, "auto", 300, {"jobs": 20}),
+        ("lublin", 1, "auto", 1000, {"jobs": 20, "load": 0.9}),  # surcharges
         ("small", 6, "relaxation", 3000, {}),
     ),
 }

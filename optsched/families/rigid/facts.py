@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from optsched.families.rigid.certificate.bound import values
 from optsched.families.rigid.certificate.format import RigidCertificate
 from optsched.families.rigid.instance import SHORTEST, RigidInstance
 from optsched.scheduling.jobs import LIGHT, share, spread
@@ -108,8 +109,13 @@ def shadow_prices(
     if len(certificate.prices) != 1 or certificate.deadline is not None:
         return
     (prices,) = certificate.prices
-    for name, row in zip(inst.resources, prices.price, strict=True):
-        for (begin, end), price in zip(pairwise(prices.times), row, strict=True):
+    grid = prices.on_grid(certificate.grid_bits)
+    filled, larger = values(inst, grid), values(inst, grid, more=1)
+    for k, (name, row) in enumerate(zip(inst.resources, prices.price, strict=True)):
+        for j, (begin, end) in enumerate(pairwise(prices.times)):
+            price = float(row[j])
+            if k == grid.resource:
+                price += larger[j] - filled[j]
             if price:
                 total = price * (end - begin) / 2**certificate.grid_bits / inst.weight
                 yield {"resource": name, "from": begin, "until": end, "price": total}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from rigid_twin import instance_of, optimum, random_log, reference
 from sweeps import sweep
@@ -13,8 +14,12 @@ from optsched.families.rigid.certificate.format import (
     Prices,
     RigidCertificate,
     Split,
+    Surcharges,
     check,
 )
+from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob
+from optsched.families.rigid.optimum.prices import adapt, steps_from
+from optsched.families.rigid.optimum.problem import RigidProblem, grid_bits, written
 from optsched.problem import Level
 
 KNOWN = {name: data for name, data in reference().items() if "optimum" in data}
@@ -82,6 +87,15 @@ def test_any_prices_prove_a_bound(objective):
         for bits, price in ((0, 1), (3, 2), (10, 700), (90, 2**89), (100, 2**150)):
             times = (0, 3, 4 + seed % 7, 30)
             row = (price, 0, 2 * price)
+            kind = seed % len(inst.resources)
+            needs = tuple(sorted({job.need[kind] for job in inst.jobs} - {0}))
+            more = tuple((price // k, price // 3, k) for k in range(1, 1 + len(needs)))
+            surcharges = Surcharges(resource=kind, needs=needs, price=more)
+            for base in (row, (0, 0, 0)):
+                sized = Prices(
+                    times=times, price=(base,) * len(inst.resources), surcharges=surcharges
+                )
+                assert check(inst, RigidCertificate.root(inst, sized, bits)) <= best
             prices = Prices(times=times, price=(row,) * len(inst.resources))
             made = RigidCertificate.root(inst, prices, bits)
             assert check(inst, made) <= best
@@ -124,6 +138,78 @@ def test_the_bound_of_a_job_is_that_of_every_second():
         if inst.objective != "slowdown":
             expected = -(-expected // 1)
         assert found == pytest.approx(max(0.0, float(expected / job.weight)), abs=1e-9 + 0.5)
+
+
+PAIR = RigidInstance(
+    resources=("p",),
+    machines=(Machine(capacity=(3,)),),
+    jobs=(RigidJob(arrival=0, run=10, request=10, need=(2,)),) * 2,
+)
+
+
+def sized(**given):
+    more = {"resource": 0, "needs": (2,), "price": ((1,),)} | given
+    return Prices(times=(0, 10), price=((0,),), surcharges=Surcharges(**more))
+
+
+def test_surcharges_prove_that_two_wide_jobs_do_not_run_at_once():
+    assert check(PAIR, RigidCertificate.root(PAIR, sized(), 0)) == 15
+    pooled = [Prices(times=(0, 10), price=((price,),)) for price in range(10)]
+    assert max(check(PAIR, RigidCertificate.root(PAIR, p, 4)) for p in pooled) == 12.5
+
+
+def test_a_size_that_is_not_listed_pays_no_surcharge():
+    assert check(PAIR, RigidCertificate.root(PAIR, sized(needs=(1,)), 0)) == 0
+
+
+def test_steps_and_checker_agree_on_the_bound_of_sizes():
+    inst = FAMILY.generate("lublin", seed=1, jobs=30, load=0.9)
+    problem = RigidProblem(inst)
+    found = problem.sized()
+    assert found is not None
+    end = int(problem.jobs.arrival.max() + problem.jobs.run.max())
+    times = problem.grid(end, 40)
+    price = np.zeros((1 + found.needs.size, len(times)))
+    price[1:, :-1] = 0.02 * found.needs[:, None] * (1 + np.arange(len(times) - 1) % 3)
+    steps, now = steps_from(price), price.copy()
+    first = adapt(found.jobs, times, now.copy(), found.room, 0.0, 1, steps, -np.inf, price.copy())
+    best = adapt(found.jobs, times, now, found.room, 0.05, 50, steps, first, price)
+    assert best > first
+    bits = grid_bits(problem, times, price)
+    made = RigidCertificate.root(inst, written(times, price, bits, found), bits)
+    assert check(inst, made) == pytest.approx(best / inst.weight, abs=1 / inst.weight)
+    shown = sum(row["price"] for row in FAMILY.shadow_prices(inst, made))
+    assert shown > 0
+
+
+@pytest.mark.parametrize("needs", [(1, 2, 4), (3, 3)])
+def test_sizes_that_fill_the_machines_have_no_surcharges(needs):
+    jobs = tuple(RigidJob(arrival=0, run=5, request=5, need=(d,)) for d in needs)
+    for units, fills in ((12, True), (13, False)):
+        pool = (Machine(capacity=(units,)),)
+        inst = RigidInstance(resources=("p",), machines=pool, jobs=jobs)
+        assert (RigidProblem(inst).sized() is None) == fills
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"resource": 1}, "prices 0: resource 1 does not exist, expected 0..0"),
+        ({"needs": (2, 2), "price": ((1,), (1,))}, "needs do not ascend"),
+        ({"price": ((1, 1),)}, "expected 1 lists of 1 surcharges"),
+        ({"price": ()}, "expected 1 lists of 1 surcharges"),
+    ],
+)
+def test_surcharges_that_prove_nothing_are_refused(change, said):
+    with pytest.raises(ValueError, match=said):
+        check(PAIR, RigidCertificate.root(PAIR, sized(**change), 0))
+
+
+def test_more_units_to_fill_than_a_checker_counts_are_refused():
+    pool = (Machine(capacity=(2**13 + 2,)),)
+    wide = RigidInstance(resources=("p",), machines=pool, jobs=PAIR.jobs)
+    with pytest.raises(ValueError, match="4097 units to fill with jobs, expected at most 4096"):
+        check(wide, RigidCertificate.root(wide, sized(), 0))
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,14 @@ bounded slowdown leaves 1, and the ends of its window. So only these starts are 
 whole seconds, whatever the breakpoints: the bound holds for all starts. Once the cost alone is no
 less than the best, no later start is better, for charges are not negative. On nodes the bound is
 that of all capacity in one pool, which no schedule exceeds.
+
+A surcharge is paid by jobs of one size, their need of a resource. What all of them pay in a second
+is at most the best value of an integer knapsack (Gilmore and Gomory, 1961): of jobs that fit.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -31,6 +35,9 @@ class GridPrices:
     times: Sequence[int]  # breakpoints, ascending
     price: Sequence[Sequence[int]]  # of a unit and second, by resource, from each but the last on
     bits: int
+    resource: int = 0  # that jobs of some sizes fill
+    needs: Sequence[int] = ()  # of it: the sizes, ascending
+    surcharge: Sequence[Sequence[int]] = ()  # of a job and second, by size, like ``price``
 
 
 class StartCosts(NamedTuple):
@@ -44,6 +51,7 @@ class StartCosts(NamedTuple):
     arrival: Ints  # (n,) in seconds
     run: Ints  # (n,) in seconds
     demand: Ints  # (n, K) units, of all tasks
+    size: Ints  # (n,) whose surcharge it pays; -1: none
     weight: Ints  # (n,)
     floor: Ints  # (n,)
     shift: Ints  # (n,)
@@ -68,18 +76,22 @@ class BoundEvaluator:
         if any(a > b for a, b in zip(self.low, self.high, strict=True)):
             return None
         times = pricing.times or (0,)
-        cumulative = [[0] for _ in pricing.price]
-        for sums, row in zip(cumulative, pricing.price, strict=True):
+        rows, kinds = (*pricing.price, *pricing.surcharge), len(pricing.price)
+        cumulative = [[0] for _ in rows]
+        for sums, row in zip(cumulative, rows, strict=True):
             for j, each in enumerate(row):
                 sums.append(sums[-1] + each * (times[j + 1] - times[j]))
-        rent = sum(w[-1] * c for w, c in zip(cumulative, self.inst.total, strict=True))
+        rent = sum(w[-1] * c for w, c in zip(cumulative, self.inst.total, strict=False))
+        for j, value in enumerate(values(self.inst, pricing)):
+            rent += value * (times[j + 1] - times[j])
+        sizes = {need: k for k, need in enumerate(pricing.needs)}
         weight = [c.weight << pricing.bits for c in self.costs]
         latest = max([times[-1], *self.low])
         latest += max((c.shift + c.floor for c in self.costs), default=0)
         dearest = Magnitude.of("capacity value", [w[-1] for w in cumulative])
         largest = Magnitude.of("demand", [d for row in self.demand for d in row])
         most = Magnitude.of("weight", weight) * Magnitude("seconds", latest)
-        small = (most + (dearest * largest).total(2 * len(cumulative))).inside(2**62)
+        small = (most + (dearest * largest).total(2 * kinds + 2)).inside(2**62)
 
         def array(values: Sequence[Any], width: int | None = None) -> Any:
             made = np.array(values, np.int64 if small else object)
@@ -90,16 +102,60 @@ class BoundEvaluator:
             high=array(self.high),
             arrival=array([c.arrival for c in self.costs]),
             run=array([job.run for job in self.inst.jobs]),
-            demand=array(self.demand, len(cumulative)),
+            demand=array(self.demand, kinds),
+            size=np.array([sizes.get(d[pricing.resource], -1) for d in self.demand], np.int64),
             weight=array(weight),
             floor=array([c.floor for c in self.costs]),
             shift=array([c.shift for c in self.costs]),
             unit=array([c.unit for c in self.costs]),
         )
-        price = array([[*row, 0] for row in pricing.price])
+        price = array([[*row, 0] for row in rows])
         found = array([0] * len(self.costs))
         (minima if small else minima.py_func)(jobs, array(times), price, array(cumulative), found)
         return int(sum(found.tolist())) - rent
+
+
+def values(inst: RigidInstance, pricing: GridPrices, *, more: int = 0) -> list[int]:
+    """Return the most that jobs which fit together pay in a second, for every interval.
+
+    ``more`` units are added to the capacity.
+    """
+    if not pricing.needs or len(pricing.times) < 2:
+        return [0] * max(0, len(pricing.times) - 1)
+    part = math.gcd(*pricing.needs)
+    units = (inst.total[pricing.resource] + more) // part
+    each = Magnitude.of("surcharge", [x for row in pricing.surcharge for x in row])
+    small = each.total(units).inside(2**62)
+    value = np.array(pricing.surcharge, np.int64 if small else object)
+    found = np.zeros(value.shape[1], value.dtype)
+    worth = np.zeros(units + 1, value.dtype)
+    sizes = np.array([need // part for need in pricing.needs], np.int64)
+    (filled if small else filled.py_func)(value, sizes, worth, found)
+    return [int(x) for x in found]
+
+
+@kernel
+def filled(value: Ints, sizes: Ints, worth: Ints, found: Ints) -> None:
+    """Write into ``found`` the best value of an integer knapsack, for every interval.
+
+    Parameters
+    ----------
+    value : shape (S, B)
+        Of a piece of each size.
+    sizes : shape (S,)
+        Ascending.
+    worth : shape (C + 1,)
+        Receives the best value of each capacity; the first stays 0, the last is the knapsack's.
+    found : shape (B,)
+    """
+    for j in range(found.size):
+        for c in range(1, worth.size):
+            worth[c] = worth[c - 1]
+            for k in range(sizes.size):
+                if sizes[k] > c:
+                    break
+                worth[c] = max(worth[c], worth[c - sizes[k]] + value[k, j])
+        found[j] = worth[worth.size - 1]
 
 
 @kernel
@@ -111,12 +167,12 @@ def minima(jobs: StartCosts, times: Ints, price: Ints, cumulative: Ints, found: 
     jobs : StartCosts
     times : shape (B + 1,)
         Breakpoints.
-    price, cumulative : shape (K, B + 1)
-        Of a unit and second, from each breakpoint on, and summed until each.
+    price, cumulative : shape (K + S, B + 1)
+        Of a unit and second, from each breakpoint on, and summed until each; then surcharges.
     found : shape (n,)
     """
-    low, high, arrival, run, demand, weight, floor, shift, unit = jobs
-    last = times.size - 1
+    low, high, arrival, run, demand, size, weight, floor, shift, unit = jobs
+    last, kinds = times.size - 1, demand.shape[1]
     for i in range(low.size):
         s, p = low[i], run[i]
         kink = arrival[i] + floor[i] - shift[i]
@@ -127,13 +183,14 @@ def minima(jobs: StartCosts, times: Ints, price: Ints, cumulative: Ints, found: 
             cost = weight[i] * max(floor[i], s - arrival[i] + shift[i]) // unit[i]
             if not first and cost >= found[i]:
                 break
-            for k in range(price.shape[0]):
-                charge = price[k, 0] * 0
+            for k in range(kinds + (size[i] >= 0)):
+                row = k if k < kinds else kinds + size[i]
+                charge = price[row, 0] * 0
                 if y >= 0:
-                    charge += cumulative[k, y] + price[k, y] * (s + p - times[y])
+                    charge += cumulative[row, y] + price[row, y] * (s + p - times[y])
                 if x >= 0:
-                    charge -= cumulative[k, x] + price[k, x] * (s - times[x])
-                cost += demand[i, k] * charge
+                    charge -= cumulative[row, x] + price[row, x] * (s - times[x])
+                cost += charge * demand[i, k] if k < kinds else charge
             if first or cost < found[i]:
                 found[i] = cost
             first = False

@@ -1,9 +1,9 @@
 """Certificates of a dual bound for family `rigid`, and their exact checker.
 
-Prices of capacity, constant between breakpoints, prove a Lagrangian bound (Geoffrion, 1974; see
-`bound`). A tree of splits, each of which divides the schedules by the start of one job, makes it
-tighter: every leaf has its prices, and the least bound of the leaves is that of the tree, as in the
-certificates of Cheung et al. (2017).
+Prices of capacity and surcharges of sizes, constant between breakpoints, prove a Lagrangian bound
+(Geoffrion, 1974; see `bound`). A tree of splits, each of which divides the schedules by the start
+of one job, makes it tighter: every leaf has its prices, and the least bound of the leaves is that
+of the tree, as in the certificates of Cheung et al. (2017).
 
 For the makespan there is a ``deadline``: no schedule ends by it, since at the prices of every leaf
 all jobs together pay more than the value of all capacity. So the makespan is greater.
@@ -22,15 +22,28 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, NonNegativeInt
 
 from optsched.families.rigid.certificate.bound import BoundEvaluator, GridPrices
-from optsched.families.rigid.instance import LATEST, RigidInstance
+from optsched.families.rigid.instance import LARGEST, LATEST, RigidInstance
 from optsched.problem import Frozen
 from optsched.proofs.grid import float_below
 from optsched.proofs.limits import check_owner, check_size, inside
 from optsched.proofs.tree import Change, change, check_tree, walk
 
 MOST_BITS = 100  # of the grid of prices
+MOST_UNITS = 2**12  # of a resource, in units of the greatest common divisor of the sizes
 Second = Annotated[int, Field(ge=0, le=2 * LATEST)]
 Price = Annotated[int, Field(ge=0, lt=2**200)]
+
+
+class Surcharges(Frozen):
+    """What jobs of some sizes pay as well, whatever else they need."""
+
+    resource: NonNegativeInt = Field(description="index of the resource that is filled with them")
+    needs: tuple[Annotated[int, Field(ge=1, le=LARGEST)], ...] = Field(
+        description="sizes, ascending: units of that resource that a job needs, of all its tasks"
+    )
+    price: tuple[tuple[Price, ...], ...] = Field(
+        description="of one job for one second, by size: from each breakpoint until the next"
+    )
 
 
 class Prices(Frozen):
@@ -40,6 +53,14 @@ class Prices(Frozen):
     price: tuple[tuple[Price, ...], ...] = Field(
         description="of one unit for one second, by resource: from each breakpoint until the next"
     )
+    surcharges: Surcharges | None = None
+
+    def on_grid(self, bits: int) -> GridPrices:
+        """Return them as the bound takes them."""
+        if self.surcharges is None:
+            return GridPrices(self.times, self.price, bits)
+        more = self.surcharges
+        return GridPrices(self.times, self.price, bits, more.resource, more.needs, more.price)
 
 
 class Leaf(Frozen):
@@ -148,7 +169,7 @@ def leaf_bounds(inst: RigidInstance, certificate: RigidCertificate) -> Iterator[
         leaf = nodes[k]
         assert isinstance(leaf, Leaf)
         prices = certificate.prices[leaf.prices]
-        found = evaluation.sum(GridPrices(prices.times, prices.price, certificate.grid_bits))
+        found = evaluation.sum(prices.on_grid(certificate.grid_bits))
         yield None if found is None else Fraction(found, 2**certificate.grid_bits)
 
 
@@ -161,6 +182,22 @@ def _check_prices(inst: RigidInstance, k: int, prices: Prices) -> None:
         raise ValueError(
             f"prices {k}: expected {expected[0]} lists of {expected[1]} prices, one for each "
             "interval between breakpoints"
+        )
+    more = prices.surcharges
+    if more is None:
+        return
+    inside(f"prices {k}", "resource", more.resource, 0, len(inst.resources) - 1)
+    if any(b <= a for a, b in pairwise(more.needs)):
+        raise ValueError(f"prices {k}: needs do not ascend, expected ascending ones")
+    if len(more.price) != len(more.needs) or any(len(p) != expected[1] for p in more.price):
+        raise ValueError(
+            f"prices {k}: expected {len(more.needs)} lists of {expected[1]} surcharges, one for "
+            "each interval between breakpoints"
+        )
+    units = inst.total[more.resource] // math.gcd(*more.needs, 0) if more.needs else 0
+    if units > MOST_UNITS:
+        raise ValueError(
+            f"prices {k}: {units} units to fill with jobs, expected at most {MOST_UNITS}"
         )
 
 

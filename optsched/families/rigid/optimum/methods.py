@@ -1,9 +1,10 @@
 """The methods of family `rigid` by name, and `auto`.
 
 `auto` begins with list scheduling and EASY backfilling with exact run times, then takes turns: dual
-ascent on capacity prices, whose intervals are halved when it stalls, and a large neighborhood
-search (Shaw, 1998). A few jobs are closed by a tree over start times. For the makespan, deadlines
-are excluded by the same prices (a bisection over deadlines, each a Lagrangian bound without costs).
+ascent on prices of capacity and of sizes, whose intervals are halved again and again, and a large
+neighborhood search (Shaw, 1998). A few jobs are closed by a tree over start times. For the
+makespan, deadlines are excluded by the same prices (a bisection over deadlines, each a Lagrangian
+bound without costs).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from optsched.families.rigid.facts import RUN_TIMES, run_times
 from optsched.families.rigid.instance import RigidInstance
 from optsched.families.rigid.online import assemble, events
 from optsched.families.rigid.optimum.cpsat import cpsat
-from optsched.families.rigid.optimum.prices import ascend
+from optsched.families.rigid.optimum.prices import Steps, adapt, ascend, steps_from
 from optsched.families.rigid.optimum.problem import SLICE, RigidProblem, grid_bits, written
 from optsched.families.rigid.optimum.relaxation import relaxation
 from optsched.families.rigid.optimum.search import DRAWS, Walk, shake, total
@@ -34,9 +35,13 @@ from optsched.process import work_units
 PLAYED = 0.06  # units of effort of an event
 FEW = 14  # jobs that a tree may close
 COARSE, FINE = 256, 2**16  # intervals of prices at first, and at most
+MOST_PRICES = 2**18  # of all resources and sizes
+TURNS = 10  # of the search for a few jobs
+STEPS = 400  # adaptive ones, before intervals are halved
+RATES = (0.1, 0.002)  # of adaptive steps, relative to prices: first and last
 PASSED = 6  # elementary steps of an event that is passed
 MOST_ROUNDS = 2000  # of the search, in a turn
-HEAT, COOL = 0.2, 1e-3  # of a job's mean cost: how much worse a schedule may be, first and last
+HEAT, COOL = 0.3, 5e-3  # of a job's mean cost: how much worse a schedule may be, first and last
 SHORTEST_STEP = 0.02  # of Polyak's length; below it the ascent has stalled
 EARLIER = (0.0, 0.25, 0.5, 0.75, 1.0)  # alpha points
 CLOSED = 1e-7  # relative: a slowdown is no whole number
@@ -116,7 +121,7 @@ class Portfolio:
         p = self.problem
         rounds = max(1, min(MOST_ROUNDS, SLICE // (PASSED * self.round)))
         draws = self.rng.random((rounds, DRAWS))
-        passed = shake(p.jobs, p.load, p.late, self.walk, p.key, draws, heat * self.cost / p.n)
+        passed = shake(p.jobs, p.load, p.late, self.walk, draws, heat * self.cost / p.n)
         self.round = 1 + passed * len(p.bins) // rounds
         work_units.steps(rounds * (PASSED * self.round + DRAWS))
 
@@ -138,15 +143,20 @@ class Portfolio:
         self.price = np.zeros((len(p.capacity), len(self.times)))
         self.mean, self.spread = self.walk.best_start.astype(float), np.zeros(p.n)
         self.state = np.array([-math.inf, 1.0, 0.0])
+        self.steps: Steps | None = None  # after the coarse prices
+        self.sized = p.sized()
         self.rest = False
 
     def ascend(self) -> None:
         """Improve the prices for a turn; refine them where that stalls."""
         p = self.problem
         each = 60 * p.n + 12 * self.price.size
+        if self.steps is not None:
+            self.adapt(each)
+            return
         steps = max(5, SLICE // each)
         self.bound = ascend(
-            p.jobs, self.times, self.price, p.capacity, self.cost, steps, self.state,
+            p.jobs, self.times, self.price, p.room, self.cost, steps, self.state,
             self.mean, self.spread,
         )  # fmt: skip
         work_units.steps(steps * each)
@@ -155,16 +165,42 @@ class Portfolio:
                 self.list(self.mean + share * p.jobs.run)
             self.refine()
 
+    def adapt(self, each: int) -> None:
+        """Improve the prices by adaptive steps for a turn; pricing is ``each`` work in one."""
+        assert self.steps is not None
+        jobs, room = self.problem.jobs, self.problem.room
+        if self.sized:
+            jobs, room = self.sized.jobs, self.sized.room
+        each += len(self.times) * room.sizes.size * room.units
+        steps, share = max(1, SLICE // each), int(self.steps.number[0]) / STEPS
+        rate = RATES[0] * (RATES[1] / RATES[0]) ** min(share, 1.0)
+        self.bound = adapt(
+            jobs, self.times, self.now, room, rate, steps, self.steps, self.bound, self.price
+        )
+        work_units.steps(steps * each)
+        if share >= 1:
+            self.refine()
+
     def refine(self) -> None:
-        """Halve the intervals of the prices."""
-        middle = (self.times[1:] + self.times[:-1]) // 2
+        """Halve the intervals of the prices; first of all, let every size have its own."""
+        busy = np.any(self.price[:, :-1] > 0, axis=0)
+        busy[1:] |= busy[:-1].copy()
+        middle = ((self.times[1:] + self.times[:-1]) // 2)[busy]
         times = np.unique(np.concatenate([self.times, middle]))
-        self.rest = len(times) > FINE or len(times) == len(self.times)
+        p, sized = self.problem, self.sized
+        room = sized.room if sized else p.room
+        rows = room.capacity.size + room.sizes.size
+        self.rest = (
+            len(times) > FINE or len(times) * rows > MOST_PRICES or len(times) == len(self.times)
+        )
         if self.rest:
             return
-        self.price = self.price[:, np.searchsorted(self.times, times, side="right") - 1].copy()
-        self.times = times
-        self.state = np.array([-math.inf, 0.3, 0.0])
+        price = self.price[:, np.searchsorted(self.times, times, side="right") - 1].copy()
+        if sized and self.steps is None:
+            price = np.vstack([price, sized.needs[:, None] * price[sized.resource]])
+            price[sized.resource] = 0.0
+        self.times, self.price, self.now = times, price, price.copy()
+        self.steps = steps_from(price)
 
     def certify(self) -> None:
         """Report what the prices prove."""
@@ -172,7 +208,8 @@ class Portfolio:
             return
         began = self.progress.seconds()
         bits = grid_bits(self.problem, self.times, self.price)
-        prices = written(self.times, self.price, bits)
+        sized = self.sized if self.steps else None
+        prices = written(self.times, self.price, bits, sized)
         self.progress.prove(RigidCertificate.root(self.inst, prices, bits))
         work_units.spend(work_units.HANDLED * (self.price.size + 30 * self.problem.n))
         self.checking = self.progress.seconds() - began
@@ -196,7 +233,8 @@ class Portfolio:
                 self.play(policy)
                 self.report()
         else:
-            self.shake(HEAT)
+            for k in range(TURNS):
+                self.shake(HEAT * (COOL / HEAT) ** (k / TURNS))
             self.report()
             if self.close():
                 return
@@ -276,7 +314,7 @@ class Portfolio:
         each = 60 * p.n + 12 * price.size
         steps = min(50, max(5, SLICE // each))
         while state[1] > SHORTEST_STEP and not self.progress.stop():
-            found = ascend(jobs, times, price, p.capacity, 1.0, steps, state, mean, spread)
+            found = ascend(jobs, times, price, p.room, 1.0, steps, state, mean, spread)
             work_units.steps(steps * each)
             if found > 1e-6:
                 bits = grid_bits(p, times, price)

@@ -5,8 +5,12 @@ of capacity that are piecewise constant in time, a job's cost plus its charge, t
 prices while it runs, changes slope only where its start or its end meets a breakpoint. So the
 pricing subproblem looks at these starts only, with prefix sums, and stops where the cost alone is
 no better than what was found: charges are not negative. The Lagrangian bound (Geoffrion, 1974)
-rises by subgradient steps of Polyak's length (Held et al., 1974). The average of the starts
-approaches where the relaxation has them, as in the volume algorithm (Barahona and Anbil, 2000).
+rises by subgradient steps of Polyak's length (Held et al., 1974), or by adaptive ones (Kingma and
+Ba, 2015). The average of the starts approaches where the relaxation has them, as in the volume
+algorithm (Barahona and Anbil, 2000).
+
+Jobs of each size may pay a surcharge. What those that run at once pay together is at most the best
+value of an integer knapsack, of jobs that fit (Gilmore and Gomory, 1961).
 """
 
 from __future__ import annotations
@@ -18,6 +22,10 @@ import numpy as np
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
+FIRST, SECOND = 0.9, 0.99  # adaptive steps: how much of the averages is kept
+SLACK = 0.05  # jobs: subgradients as small as that make shorter steps
+WINDOW = 5  # intervals, of the mean price
+SHARE = 4.0  # jobs that take all of a resource
 PATIENCE = 50  # steps without a better bound, after which they get shorter
 SHRINK = 0.8
 AVERAGE = 0.1  # weight of the newest starts in their average
@@ -34,6 +42,15 @@ class PricedJobs(NamedTuple):
     rate: Floats  # (n,)
     floor: Ints  # (n,)
     shift: Ints  # (n,)
+    size: Ints  # (n,) which surcharge it pays; -1: none
+
+
+class Room(NamedTuple):
+    """What there is of the resources; one of them is also filled with whole jobs."""
+
+    capacity: Floats  # (K,) units
+    sizes: Ints  # (S,) needs of jobs with a surcharge
+    units: int  # to fill
 
 
 @kernel
@@ -48,13 +65,13 @@ def cheapest(
     i : int
     times : shape (B + 1,)
         Breakpoints.
-    price : shape (K, B + 1)
-        Of a unit and second from each breakpoint on; 0 from the last.
-    cumulative : shape (K, B + 1)
+    price : shape (K + S, B + 1)
+        Of a unit and second from each breakpoint on, and surcharges of a job; 0 from the last.
+    cumulative : shape (K + S, B + 1)
         Its integral until each breakpoint.
     """
-    low, high, arrival, run, demand, rate, floor, shift = jobs
-    last, kinds = times.size - 1, price.shape[0]
+    low, high, arrival, run, demand, rate, floor, shift, size = jobs
+    last, kinds = times.size - 1, demand.shape[1]
     s = low[i]
     p = run[i]
     kink = arrival[i] + floor[i] - shift[i]
@@ -66,14 +83,16 @@ def cheapest(
         cost = rate[i] * max(floor[i], s - arrival[i] + shift[i])
         if cost >= best:
             break
-        for k in range(kinds):
-            if demand[i, k]:
+        for k in range(kinds + (size[i] >= 0)):
+            row = k if k < kinds else kinds + size[i]
+            amount = demand[i, k] if k < kinds else 1.0
+            if amount:
                 charge = 0.0
                 if y >= 0:
-                    charge = cumulative[k, y] + price[k, y] * (s + p - times[y])
+                    charge = cumulative[row, y] + price[row, y] * (s + p - times[y])
                 if x >= 0:
-                    charge -= cumulative[k, x] + price[k, x] * (s - times[x])
-                cost += demand[i, k] * charge
+                    charge -= cumulative[row, x] + price[row, x] * (s - times[x])
+                cost += amount * charge
         if cost < best:
             best, where, at, to = cost, s, x, y
         if s >= high[i] or x == last:
@@ -93,51 +112,81 @@ def cheapest(
 
 @kernel
 def evaluate(
-    jobs: PricedJobs, times: Ints, price: Floats, capacity: Floats, starts: Ints, use: Floats
+    jobs: PricedJobs, times: Ints, price: Floats, room: Room, starts: Ints, over: Floats
 ) -> float:
     """Return the Lagrangian bound at some prices.
 
-    ``starts`` (n,) receives the cheapest starts, and ``use`` (K, B + 1) the mean use of each
-    resource between the breakpoints.
+    ``starts`` (n,) receives the cheapest starts, and ``over`` (K + S, B + 1) by how much their mean
+    use between the breakpoints exceeds capacity, or the number of jobs in the best knapsack.
 
     Parameters
     ----------
     times : shape (B + 1,)
         Breakpoints.
-    price : shape (K, B + 1)
-        Of a unit and second from each breakpoint on; 0 from the last.
-    capacity : shape (K,)
-        Units.
+    price : shape (K + S, B + 1)
+        Of a unit and second from each breakpoint on, and surcharges of a job; 0 from the last.
     """
-    n, last, kinds = starts.size, times.size - 1, price.shape[0]
+    n, last, kinds = starts.size, times.size - 1, room.capacity.size
     cumulative = np.zeros(price.shape)
     total = 0.0
-    for k in range(kinds):
+    for k in range(price.shape[0]):
         for j in range(last):
             cumulative[k, j + 1] = cumulative[k, j] + price[k, j] * (times[j + 1] - times[j])
-        total -= cumulative[k, last] * capacity[k]
+        if k < kinds:
+            total -= cumulative[k, last] * room.capacity[k]
     level = np.zeros(price.shape)
-    use[:] = 0.0
+    over[:] = 0.0
     for i in range(n):
         cost, s, x, y = cheapest(jobs, i, times, price, cumulative)
         total += cost
         starts[i] = s
         end = s + jobs.run[i]
-        for k in range(kinds):
-            d = jobs.demand[i, k]
+        for k in range(kinds + (jobs.size[i] >= 0)):
+            row = k if k < kinds else kinds + jobs.size[i]
+            d = jobs.demand[i, k] if k < kinds else 1.0
             if x >= 0:
-                use[k, x] -= d * (s - times[x])
+                over[row, x] -= d * (s - times[x])
             if y >= 0:
-                use[k, y] += d * (end - times[y])
-            level[k, max(x, 0)] += d
-            level[k, max(y, 0)] -= d
-    for k in range(kinds):
-        now = 0.0
+                over[row, y] += d * (end - times[y])
+            level[row, max(x, 0)] += d
+            level[row, max(y, 0)] -= d
+    for k in range(price.shape[0]):
+        now = -room.capacity[k] if k < kinds else 0.0
         for j in range(last):
             now += level[k, j]
-            use[k, j] = now + use[k, j] / (times[j + 1] - times[j])
-        use[k, last] = 0.0
+            over[k, j] = now + over[k, j] / (times[j + 1] - times[j])
+        over[k, last] = 0.0
+    if room.sizes.size:
+        for j in range(last):
+            total -= fill(room, price[kinds:, j], over[kinds:, j]) * (times[j + 1] - times[j])
     return total
+
+
+@kernel
+def fill(room: Room, price: Floats, over: Floats) -> float:
+    """Return what jobs that fit together pay at most; subtract their number from ``over``.
+
+    ``price`` and ``over`` have shape (S,).
+    """
+    worth = np.zeros(room.units + 1)
+    for k in range(price.size):
+        if price[k] > 0:
+            size, each = room.sizes[k], price[k]
+            for c in range(size, room.units + 1):
+                worth[c] = max(worth[c], worth[c - size] + each)
+    c = room.units
+    while worth[c] > 0:
+        if worth[c - 1] >= worth[c]:
+            c -= 1
+            continue
+        taken, most = 0, -1.0
+        for k in range(price.size):
+            if price[k] > 0 and room.sizes[k] <= c and worth[c - room.sizes[k]] + price[k] > most:
+                taken, most = k, worth[c - room.sizes[k]] + price[k]
+        over[taken] -= 1.0
+        c -= room.sizes[taken]
+    found: float = worth[room.units]
+    return found
 
 
 @kernel
@@ -145,7 +194,7 @@ def ascend(
     jobs: PricedJobs,
     times: Ints,
     price: Floats,
-    capacity: Floats,
+    room: Room,
     target: float,
     steps: int,
     state: Floats,
@@ -159,9 +208,7 @@ def ascend(
     times : shape (B + 1,)
         Breakpoints.
     price : shape (K, B + 1)
-        Of a unit and second from each breakpoint on; 0 from the last.
-    capacity : shape (K,)
-        Units.
+        Of a unit and second from each breakpoint on; 0 from the last. No surcharges.
     target : float
         A value that the bound is hoped to reach: that of the best schedule.
     state : shape (3,)
@@ -171,10 +218,10 @@ def ascend(
     """
     n, last, kinds = mean.size, times.size - 1, price.shape[0]
     starts = np.empty(n, np.int64)
-    use = np.empty(price.shape)
+    over = np.empty(price.shape)
     now = price.copy()
     for _ in range(steps):
-        bound = evaluate(jobs, times, now, capacity, starts, use)
+        bound = evaluate(jobs, times, now, room, starts, over)
         if bound > state[0]:
             if bound > state[0] + 1e-4 * abs(target - state[0]):
                 state[2] = 0
@@ -191,10 +238,9 @@ def ascend(
         square = 0.0
         for k in range(kinds):
             for j in range(last):
-                use[k, j] -= capacity[k]
-                if use[k, j] < 0 and now[k, j] == 0:
-                    use[k, j] = 0.0
-                square += use[k, j] ** 2 * (times[j + 1] - times[j])
+                if over[k, j] < 0 and now[k, j] == 0:
+                    over[k, j] = 0.0
+                square += over[k, j] ** 2 * (times[j + 1] - times[j])
         if square == 0:
             break
         step = state[1] * (target - bound) / square
@@ -205,6 +251,76 @@ def ascend(
             continue
         for k in range(kinds):
             for j in range(last):
-                now[k, j] = max(0.0, now[k, j] + step * use[k, j])
+                now[k, j] = max(0.0, now[k, j] + step * over[k, j])
     best: float = state[0]
+    return best
+
+
+class Steps(NamedTuple):
+    """Adaptive steps: averages of the subgradients, and of their squares (Kingma and Ba, 2015)."""
+
+    unit: Floats  # (K + S, B + 1) of prices: the length of a step at rate 1
+    first: Floats  # (K + S, B + 1)
+    second: Floats  # (K + S, B + 1)
+    number: Ints  # (1,) of the steps made
+
+
+def steps_from(price: Floats) -> Steps:
+    """Return steps as long as prices are, or their mean over ``WINDOW`` intervals.
+
+    Parameters
+    ----------
+    price : shape (K + S, B + 1)
+        As in `evaluate`.
+    """
+    mean = np.array([np.convolve(row, np.full(WINDOW, 1 / WINDOW), "same") for row in price])
+    unit = np.maximum(np.maximum(price, mean), 0.02 * price.max(axis=1, keepdims=True))
+    return Steps(unit, np.zeros(unit.shape), np.zeros(unit.shape), np.zeros(1, np.int64))
+
+
+@kernel
+def adapt(
+    jobs: PricedJobs,
+    times: Ints,
+    price: Floats,
+    room: Room,
+    rate: float,
+    most: int,
+    steps: Steps,
+    best: float,
+    best_price: Floats,
+) -> float:
+    """Change prices and surcharges by adaptive steps; return the best bound.
+
+    Parameters
+    ----------
+    times : shape (B + 1,)
+        Breakpoints.
+    price, best_price : shape (K + S, B + 1)
+        Where the steps are, and where the bound is the best; as in `evaluate`.
+    rate : float
+        Of the steps.
+    most : int
+        Number of steps.
+    best : float
+        The best bound so far.
+    """
+    kinds, last = room.capacity.size, times.size - 1
+    starts, over = np.empty(jobs.low.size, np.int64), np.empty(price.shape)
+    unit, first, second, number = steps
+    for _ in range(most):
+        bound = evaluate(jobs, times, price, room, starts, over)
+        if bound > best:
+            best = bound
+            best_price[:] = price
+        number[0] += 1
+        one, two = 1 - FIRST ** number[0], 1 - SECOND ** number[0]
+        for k in range(price.shape[0]):
+            scale = SHARE / max(1.0, room.capacity[k]) if k < kinds else 1.0
+            for j in range(last):
+                slope = over[k, j] * scale
+                first[k, j] += (1 - FIRST) * (slope - first[k, j])
+                second[k, j] += (1 - SECOND) * (slope * slope - second[k, j])
+                step = first[k, j] / one / (np.sqrt(second[k, j] / two) + SLACK)
+                price[k, j] = max(0.0, price[k, j] + rate * unit[k, j] * step)
     return best

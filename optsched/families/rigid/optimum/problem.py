@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.rigid.certificate.format import Prices
+from optsched.families.rigid.certificate.format import MOST_UNITS, Prices, Surcharges
 from optsched.families.rigid.instance import Cost, RigidInstance, RigidSchedule
-from optsched.families.rigid.optimum.prices import PricedJobs
+from optsched.families.rigid.optimum.prices import PricedJobs, Room
 from optsched.families.rigid.optimum.search import Load, listed, queue
 from optsched.numbers.arrays import Floats, Ints
 from optsched.problem import InputError
@@ -21,7 +22,17 @@ from optsched.process import work_units
 NEVER = 2**61
 SLICE = 2_000_000  # elementary steps of a turn: some milliseconds
 MOST_BITS = 40
+MOST_FILLED = 2**15  # sizes times units that are filled with them
 LARGEST = 2**27  # jobs times nodes: a schedule on the nodes is a table of them, 1 GB
+
+
+class Sized(NamedTuple):
+    """Jobs whose sizes have surcharges."""
+
+    resource: int
+    needs: Ints  # (S,) units of it, ascending
+    jobs: PricedJobs
+    room: Room
 
 
 class RigidProblem:
@@ -45,9 +56,11 @@ class RigidProblem:
             np.array([c.weight / c.unit for c in costs]),
             np.array([c.floor for c in costs], np.int64),
             np.array([c.shift for c in costs], np.int64),
+            np.full(self.n, -1),
         )
         self.load, self.bins = Load(a.tasks, a.need, a.bins), a.bins
         self.capacity = a.total.astype(float)
+        self.room = Room(self.capacity, np.zeros(0, np.int64), 0)
         self.late = 1.0 if inst.objective == "makespan" else 0.0
         share = (self.jobs.demand / np.maximum(1.0, self.capacity)).max(axis=1, initial=0.0)
         self.area = a.run * np.maximum(share, 1e-9)  # of all machines, seconds
@@ -85,6 +98,28 @@ class RigidProblem:
         number = max(1, min(intervals, end - first))
         return np.unique(np.linspace(first, max(end, first + 1), number + 1).astype(np.int64))
 
+    def sized(self) -> Sized | None:
+        """Return jobs with their sizes, needs of the resource in most demand.
+
+        None if sizes fill it without a rest anyway, or if that is too much work.
+        """
+        jobs = self.jobs
+        used = (jobs.demand * jobs.run[:, None]).sum(axis=0) / np.maximum(1.0, self.capacity)
+        k = int(np.argmax(used))
+        need = jobs.demand[:, k].astype(np.int64)
+        sizes, size = np.unique(need, return_inverse=True)
+        size -= int(sizes[0] == 0)  # jobs that need nothing of it
+        sizes = sizes[sizes > 0]
+        chain = np.append(sizes, int(self.capacity[k]))
+        if not np.any(chain[1:] % chain[:-1]):
+            return None
+        part = np.gcd.reduce(sizes)
+        units = int(self.capacity[k]) // part
+        if len(sizes) * units > MOST_FILLED or units > MOST_UNITS:
+            return None
+        room = Room(self.capacity, sizes // part, units)
+        return Sized(k, sizes, jobs._replace(size=size), room)
+
     def windows(self, low: Ints, high: Ints) -> PricedJobs:
         """Return the jobs with other windows of their starts."""
         return self.jobs._replace(low=low, high=high)
@@ -100,24 +135,32 @@ def grid_bits(problem: RigidProblem, times: Ints, price: Floats) -> int:
     latest += int((jobs.shift + jobs.floor).max(initial=0))
     costs = 0.0 if problem.late else float(arrays.weight.max(initial=1)) * latest
     total = float(price[:, :-1].max(initial=0.0)) * float(times[-1] - times[0])
-    charge = total * jobs.demand.max(initial=1.0) * 2 * len(price)
+    charge = total * jobs.demand.max(initial=1.0) * 2 * (jobs.demand.shape[1] + 1)
     fit = 60 - math.ceil(math.log2(max(costs + charge, 1.0)))
     top = float(price.max(initial=0.0))
     need = 10 - math.floor(math.log2(top)) if top > 0 else 0
     return max(0, min(MOST_BITS, fit), min(100, need))
 
 
-def written(times: Ints, price: Floats, bits: int) -> Prices:
-    """Return prices as integers; intervals of equal prices become one."""
+def written(times: Ints, price: Floats, bits: int, sized: Sized | None = None) -> Prices:
+    """Return prices as integers; intervals of equal prices become one.
+
+    ``sized`` are the sizes whose surcharges are the last rows of ``price``.
+    """
     rows: Sequence[list[int]] = [
         [math.floor(math.ldexp(x, bits)) for x in row[:-1].tolist()] for row in price
     ]
     columns = list(zip(*rows, strict=True))
     kept = [j for j, c in enumerate(columns) if j == 0 or c != columns[j - 1]]
     last = kept.pop() if kept and not any(columns[kept[-1]]) else len(columns)
-    if not kept:
-        return Prices(times=(), price=((),) * len(price))
+    taken = [tuple(row[j] for j in kept) for row in rows]
+    kinds = len(rows) - (sized.needs.size if sized else 0)
     return Prices(
-        times=(*(int(times[j]) for j in kept), int(times[last])),
-        price=tuple(tuple(row[j] for j in kept) for row in rows),
+        times=(*(int(times[j]) for j in kept), int(times[last])) if kept else (),
+        price=tuple(taken[:kinds]),
+        surcharges=Surcharges(
+            resource=sized.resource, needs=tuple(sized.needs.tolist()), price=tuple(taken[kinds:])
+        )
+        if sized
+        else None,
     )

@@ -3,10 +3,10 @@
 List scheduling (Graham, 1969) starts, whenever something ends or arrives, what fits, in an order
 of priority; orders come from ratios (Smith, 1956) and from alpha points, the instants at which a
 given share of a job is done in the relaxation (Hall et al., 1997). The large neighborhood search
-(Shaw, 1998) takes some jobs that start at about the same time out of the schedule and puts them
-back in another order, each as early as it fits; worse schedules are accepted now and then, as in
-simulated annealing (Kirkpatrick et al., 1983). One walk goes on from call to call, and keeps the
-best schedule that it passes.
+(Shaw, 1998) moves a job to another place in the order of the starts, near or far. Jobs behind both
+places are taken out with it, and all are put back in the new order, each as early as it fits. Worse
+schedules are accepted now and then, as in simulated annealing (Kirkpatrick et al., 1983). One walk
+goes on from call to call, and keeps the best schedule that it passes.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from optsched.families.rigid.profile import holds
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
-MOST_OUT = 24  # jobs that are taken out at once
+MOST_AFTER = 240  # jobs behind its old place, and as many behind its new one, that move as well
+MOST_OUT = 2 * MOST_AFTER + 1
+TRIES = 8  # to find a job that waits
 DEPTH = 500  # jobs of the queue that list scheduling tries
-DRAWS = 15 + 3 * MOST_OUT  # random numbers of a round
+DRAWS = TRIES + 4  # random numbers of a round
 
 
 class Load(NamedTuple):
@@ -170,9 +172,7 @@ class Walk(NamedTuple):
 
 
 @kernel
-def shake(
-    jobs: PricedJobs, load: Load, late: float, walk: Walk, key: Floats, draws: Floats, heat: float
-) -> int:
+def shake(jobs: PricedJobs, load: Load, late: float, walk: Walk, draws: Floats, heat: float) -> int:
     """Go on with the large neighborhood search for some rounds.
 
     Parameters
@@ -183,8 +183,6 @@ def shake(
         What a second of the makespan costs.
     walk : Walk
         Receives the schedules.
-    key : shape (n,)
-        Small for jobs that should be early, such as the reciprocal of Smith's ratio.
     draws : shape (rounds, DRAWS)
         Random numbers of [0, 1).
     heat : float
@@ -206,49 +204,47 @@ def shake(
         near = 2 + 3 * i
     cost, best = total(jobs, late, start), costs[1]
     out = np.empty(MOST_OUT, np.int64)
-    rank = np.empty(MOST_OUT)
     old_start, old_allocation = np.empty(MOST_OUT, np.int64), np.empty((MOST_OUT, nodes), np.int64)
     before = np.empty(MOST_OUT, np.int64)
     for number in range(draws.shape[0]):
         draw = draws[number]
-        if number % 64 == 63:
-            order = np.argsort(start)
-        # a job that waits, and jobs that start when it does, or when it could
-        chosen = np.int64(draw[0] * n)
-        for k in range(1, 8):
-            if start[chosen] > jobs.low[chosen]:
+        # a job, which waits if it is to be earlier, and another place in the order of the starts
+        earlier = draw[TRIES + 2] < 0.5
+        at = int(draw[0] * n)
+        for k in range(1, TRIES):
+            if not earlier or start[order[at]] > jobs.low[order[at]]:
                 break
-            chosen = np.int64(draw[k] * n)
-        when = start[chosen]
-        if draw[8] < 0.7:
-            when = jobs.low[chosen] + np.int64(draw[9] * (when - jobs.low[chosen]))
-        many = 1 + np.int64(draw[10] * (MOST_OUT - 1))
-        low, high = 0, n
-        while low < high:
-            middle = (low + high) // 2
-            if start[order[middle]] < when:
-                low = middle + 1
-            else:
-                high = middle
-        at = low - np.int64(draw[11] * (many + 1))
-        out[0], m = chosen, 1
-        for k in range(2 * many):
-            if m <= many and 0 <= at + k < n and order[at + k] != chosen and draw[12 + k] < 0.5:
-                out[m] = order[at + k]
+            at = int(draw[k] * n)
+        chosen = order[at]
+        apart = int(n ** draw[TRIES])
+        behind = 1 + int(MOST_AFTER * draw[TRIES + 1] ** 3)
+        low = high = at
+        m = 0
+        if earlier:
+            while low > 0 and at - low < apart and start[order[low - 1]] >= jobs.low[chosen]:
+                low -= 1
+            out[m] = chosen
+            m += 1
+            for k in range(low, min(at, low + behind)):
+                out[m] = order[k]
                 m += 1
-        plain = draw[DRAWS - 1] < 0.3
+        else:
+            high = min(n - 1, at + apart)
+            for k in range(at + 1, min(high, at + behind) + 1):
+                out[m] = order[k]
+                m += 1
+            out[m] = chosen
+            m += 1
+        for k in range(high + 1, min(n, high + 1 + behind)):
+            out[m] = order[k]
+            m += 1
         for k in range(m):
             i = out[k]
             old_start[k], old_allocation[k] = start[i], allocation[i]
             passed += remove(line, i, need[i], allocation[i])
             before[k] = line.before[2 + 3 * i]
-            # likely in the order of the keys
-            drawn = draw[12 + 2 * MOST_OUT + k]
-            rank[k] = drawn if plain else -key[i] * np.log(1.0 - drawn)
-        if not plain and draw[DRAWS - 2] < 0.5:
-            rank[0] = 0.0
         now = cost
-        for k in np.argsort(rank[:m]):
+        for k in range(m):
             i = out[k]
             start[i], near, looked = earliest(
                 line, i, jobs.run[i], tasks[i], need[i], allocation[i]
@@ -260,8 +256,18 @@ def shake(
             )
         if late > 0:
             now = total(jobs, late, start)
-        if now <= cost - heat * np.log(1.0 - draw[DRAWS - 3]):
+        if now <= cost - heat * np.log(1.0 - draw[DRAWS - 1]):
             cost = now
+            if earlier:
+                for k in range(high, low, -1):
+                    order[k] = order[k - 1]
+                order[low] = chosen
+            else:
+                for k in range(low, high):
+                    order[k] = order[k + 1]
+                order[high] = chosen
+            sort(order, start, low, min(n, low + 1 + behind))
+            sort(order, start, high, min(n, high + 1 + behind))
             if now < best - 1e-9 * abs(best):
                 best = now
                 best_start[:], best_allocation[:] = start, allocation
@@ -275,3 +281,16 @@ def shake(
                 passed += insert(line, i, start[i], jobs.run[i], need[i], allocation[i], before[k])
     costs[0], costs[1] = cost, best
     return passed
+
+
+@kernel
+def sort(order: Ints, start: Ints, low: int, end: int) -> None:
+    """Sort jobs by their starts, where those before ``low``, and from ``end`` on, are sorted."""
+    k = max(low, 1)
+    while k < order.size and (k < end or start[order[k]] < start[order[k - 1]]):
+        i, at = order[k], k
+        while at > 0 and start[order[at - 1]] > start[i]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = i
+        k += 1

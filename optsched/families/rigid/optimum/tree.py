@@ -119,7 +119,7 @@ class StartTree:
         node.mean, node.spread = node.low.astype(float), np.zeros(problem.n)
         for _ in range(4):
             node.bound = ascend(
-                jobs, node.times, node.price, problem.capacity, self.aim, STEPS // 4, state,
+                jobs, node.times, node.price, problem.room, self.aim, STEPS // 4, state,
                 node.mean, node.spread,
             )  # fmt: skip
             work_units.steps(STEPS // 4 * problem.n * 20)

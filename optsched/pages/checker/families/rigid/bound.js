@@ -2,9 +2,10 @@
 
 FAMILIES.rigid = (() => {
   const { judge, draw } = rigidJudge;
+  const MOST_UNITS = 2n ** 12n;
 
-  // The integral of prices from the beginning until t, by resource.
-  function integrals({ times: at, price }) {
+  // The integral of prices from the beginning until t, by row.
+  function integrals(at, price) {
     const sums = price.map((p) => {
       const found = [0n];
       p.forEach((x, j) => found.push(found[j] + x * (at[j + 1] - at[j])));
@@ -23,8 +24,36 @@ FAMILIES.rigid = (() => {
     return { until, whole: sums.map((s) => s.at(-1)) };
   }
 
+  // What jobs pay at most by their sizes: in every interval the best value of an integer knapsack.
+  function filled(inst, at, { resource, needs, price }) {
+    const part = needs.reduce(gcd, 0n);
+    const sizes = needs.map((d) => Number(d / part));
+    const units = sizes.length ? Number(inst.total[resource] / part) : 0;
+    let found = 0n;
+    for (let j = 0; j + 1 < at.length; j++) {
+      const worth = Array(units + 1).fill(0n);
+      for (let c = 1; c <= units; c++) {
+        worth[c] = worth[c - 1];
+        sizes.forEach((d, k) => {
+          if (d <= c) worth[c] = larger(worth[c], worth[c - d] + price[k][j]);
+        });
+      }
+      found += worth[units] * (at[j + 1] - at[j]);
+    }
+    return found;
+  }
+
+  // How much of each row of prices a job pays: its needs, and the surcharge of its size.
+  function amounts(one, { price, surcharges }) {
+    const taken = one.need.map((d, k) => [k, one.tasks * d]);
+    const size = surcharges === null ? -1 : surcharges.needs.indexOf(taken[Number(surcharges.resource)][1]);
+    return size < 0 ? taken : [...taken, [price.length + size, 1n]];
+  }
+
   // The least cost with charge of a job in its window, rounded down: at one of the starts where the slope may change.
-  function leastOf(inst, one, { times: at }, until, bits, [low, high]) {
+  function leastOf(inst, one, prices, until, bits, [low, high]) {
+    const at = prices.times;
+    const paid = amounts(one, prices);
     const isBounded = inst.objective === "slowdown";
     const unit = isBounded ? larger(one.run, 10n) : 1n;
     const weight = inst.objective === "makespan" ? 0n : one.weight << big(bits);
@@ -36,7 +65,7 @@ FAMILIES.rigid = (() => {
       if (s < low || (high !== null && s > high)) continue;
       const late = larger(isBounded ? unit : 0n, s - one.arrival + shift);
       const [from, to] = [until(s), until(s + one.run)];
-      const charge = one.need.reduce((a, d, k) => a + one.tasks * d * (to[k] - from[k]), 0n);
+      const charge = paid.reduce((a, [k, d]) => a + d * (to[k] - from[k]), 0n);
       const cost = floorDiv(weight * late, unit) + charge;
       if (best === null || cost < best) best = cost;
     }
@@ -47,9 +76,15 @@ FAMILIES.rigid = (() => {
     const { nodes, prices, deadline, grid_bits: bits } = cert;
     const isMakespan = inst.objective === "makespan";
     need(isMakespan || deadline === null, "a deadline, expected none");
-    prices.forEach(({ times: at, price }, k) => {
+    prices.forEach(({ times: at, price, surcharges: more }, k) => {
       need(at.every((t, j) => j === 0 || t > at[j - 1]), `prices ${k}: breakpoints do not ascend`);
       need(price.length === inst.resources.length && price.every((p) => p.length === Math.max(0, at.length - 1)), `prices ${k}: not one price for each interval`);
+      if (more === null) return;
+      need(more.resource < inst.resources.length, `prices ${k}: resource ${more.resource} does not exist`);
+      need(more.needs.every((d, j) => j === 0 || d > more.needs[j - 1]), `prices ${k}: needs do not ascend`);
+      need(more.price.length === more.needs.length && more.price.every((p) => p.length === Math.max(0, at.length - 1)), `prices ${k}: not one surcharge for each interval`);
+      const part = more.needs.reduce(gcd, 0n);
+      need(part === 0n || inst.total[Number(more.resource)] / part <= MOST_UNITS, `prices ${k}: too many units to fill with jobs`);
     });
     nodes.forEach((node, k) => {
       if (node.node === "leaf") need(node.prices < prices.length, `node ${k}: prices ${node.prices} do not exist`);
@@ -65,8 +100,9 @@ FAMILIES.rigid = (() => {
       }
       if (windows.some(([low, high]) => high !== null && low > high)) return;
       const own = prices[leaf.prices];
-      const { until, whole: worth } = integrals(own);
-      const rent = bigSum(worth.map((w, k) => w * inst.total[k]));
+      const more = own.surcharges;
+      const { until, whole: worth } = integrals(own.times, more === null ? own.price : [...own.price, ...more.price]);
+      const rent = bigSum(inst.total.map((c, k) => c * worth[k])) + (more === null ? 0n : filled(inst, own.times, more));
       bounds.push(bigSum(inst.jobs.map((one, i) => leastOf(inst, one, own, until, bits, windows[i]))) - rent);
     });
     if (isMakespan) {

@@ -31,7 +31,9 @@ const rigidData = (() => {
     nodes: [list(list(row(large(0, MOST_NODES), large(1, null)))), []],
   });
   const second = large(0, 2n * LATEST);
-  const prices = record({ times: list(second), price: list(list(large(0, 2n ** 200n - 1n))) });
+  const price = list(list(large(0, 2n ** 200n - 1n)));
+  const surcharges = record({ resource: whole(0), needs: list(large(1, LARGEST)), price });
+  const prices = record({ times: list(second), price, surcharges: [orNull(surcharges), null] });
   const node = tagged("node", {
     leaf: record({ node: [oneOf("leaf"), "leaf"], prices: whole(0) }),
     split: record({ node: [oneOf("split"), "split"], job: whole(0), at: second, left: whole(0), right: whole(0) }),
