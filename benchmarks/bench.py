@@ -232,7 +232,7 @@ def watched(arguments: Sequence[str], folder: Path) -> Row:
         seconds = time.perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise InputError(f"{' '.join(command)}: {(folder / 'said').read_text()[-500:]}")
+        raise InputError(f"{' '.join(command)}: {(folder / 'output').read_text()[-500:]}")
     return {
         "cpu": usage.ru_utime + usage.ru_stime,
         "seconds": seconds,

@@ -13,7 +13,6 @@ of the families in Pyomo and CVXPY, solved as if they had been declared.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import pyomo.environ as pyo
-from bench import Benchmark, Row, Summary, Target, parse, parser
+from bench import Benchmark, Row, Summary, Target, parse, parser, watched
 
 import optsched
 from optsched.core import compare, solve
@@ -215,11 +214,11 @@ def picture(name: str, ratios: dict[str, list[float]]) -> None:
 def file(cell: Row) -> Row:
     """Return how long a file takes to its ratio, in a process of its own that is warm."""
     place = f"{GALLERY / cell['problem']}.py:{cell['problem']}"
-    words = [sys.executable, "-m", "optsched", "ratio", place, "-q"]
+    words = ["ratio", place, "-q"]
     words += ["-p", f"{place.rpartition(':')[0]}:{PROBLEMS[cell['problem']][0]}"]
-    run = lambda: subprocess.run(words, check=True, capture_output=True)  # noqa: E731
-    run()
-    return {"seconds": min(_timed(run) for _ in range(3))}
+    with tempfile.TemporaryDirectory() as folder:
+        runs = [watched(words, Path(folder)) for _ in range(4)][1:]  # the first one warms
+    return {name: min(run[name] for run in runs) for name in ("seconds", "cpu")}
 
 
 def own(cell: Row) -> Row:
@@ -271,6 +270,11 @@ def summarize(rows: list[Row]) -> Summary:
     def worst(kind: str, figure: Any) -> float | None:
         return max((float(figure(row)) for row in by[kind]), default=None)
 
+    def gap(family: str) -> float | None:
+        mine = [row for row in by["own"] if row["family"] == family]
+        found = (row["certified gap"] for row in mine)
+        return max((1.0 if g is None else g for g in found), default=None)
+
     whole = "build, solve and certify, but for 4 s, in times of HiGHS"
     oasis = [row for row in by["own"] if row["family"] == "oasis"]
     targets = [
@@ -291,6 +295,7 @@ def summarize(rows: list[Row]) -> Summary:
             2,
         ),
         Target("a file to its ratio", "s", worst("file", lambda r: r["seconds"]), 3, 1.5),
+        Target("processor time of that", "s", worst("file", lambda r: r["cpu"]), 3, 1.5),
         Target(
             "oasis small through its own model",
             "s",
@@ -298,6 +303,8 @@ def summarize(rows: list[Row]) -> Summary:
             60,
             10,
         ),
+        Target("dmlrs small through its own model: gap", "", gap("dmlrs"), 1e-6),
+        Target("bipartite through its own model: gap", "", gap("bipartite"), 1e-5, 1e-6),
     ]
     columns = ["what", "lines", "policy", "known", "mean ratio", "worst ratio"]
     return Summary(columns, lines, targets)

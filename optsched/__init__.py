@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from optsched.declared.readers import online
     from optsched.experiments.campaign import Campaign, campaign
     from optsched.experiments.foresight import foresight
+    from optsched.experiments.whatif import whatif
     from optsched.files.format import load_instance, save_instance
     from optsched.minimax.game import minimax
     from optsched.minimax.menu import menu
@@ -69,6 +70,7 @@ __all__ = [
     "simulate",
     "solve",
     "statistic",
+    "whatif",
 ]
 
 _HOMES = {
@@ -80,6 +82,7 @@ _HOMES = {
     "declared.events": ("policy",),
     "declared.readers": ("online",),
     "experiments.foresight": ("foresight",),
+    "experiments.whatif": ("whatif",),
     "files.format": ("load_instance", "save_instance"),
     "minimax.game": ("minimax",),
     "minimax.menu": ("menu",),

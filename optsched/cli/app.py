@@ -38,6 +38,7 @@ from optsched.cli.commands.show import show
 from optsched.cli.commands.solve import solve
 from optsched.cli.commands.trace import trace
 from optsched.cli.commands.verify import verify
+from optsched.cli.commands.whatif import whatif
 from optsched.cli.commands.worst_case import worst_case
 from optsched.cli.options import paragraphs
 from optsched.cli.renamed import renamed
@@ -63,7 +64,7 @@ app = typer.Typer(
 )
 for command in (
     *(generate, trace, show, solve, certify, run, ratio, max_weight, verify),
-    *(check_problem, checker, export, report, worst_case, minimax, foresight, advice),
+    *(check_problem, checker, export, report, worst_case, minimax, foresight, advice, whatif),
     *(reproduce, info),
 ):
     app.command(help=paragraphs(command))(command)

@@ -114,7 +114,7 @@ def _window(text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=text, rich_help_panel="If INPUT is a trace", **more)
 
 
-FAMILY = "oasis"
+FAMILY = {"whatif": "rigid"}  # by command; of the others `oasis`
 
 
 WINDOW = {
@@ -232,7 +232,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         "family",
         keyword,
         annotation=Annotated[str, _window(f"{FAMILY_HELP} of the instance that is made.")],
-        default=FAMILY,
+        default=FAMILY.get(command.__name__, "oasis"),
     )
     preset = inspect.Parameter(
         "preset",

@@ -61,7 +61,7 @@ def open_input(
         )
     from optsched.traces import reading  # here, since it takes a while to import
 
-    source, window = _meant(source, made, window)
+    source, window = meant(source, made, window)
     with reading(source):
         return made.open_trace(source, window)
 
@@ -138,7 +138,7 @@ def recorded(source: Path, window: Window, instance: Instance) -> dict[str, Sche
         return {}
     family = family_of(instance)
     with messages.silenced():  # remarks on the list were printed when it became an instance
-        found = family.recorded(*_meant(source, family, window), instance)
+        found = family.recorded(*meant(source, family, window), instance)
     if found is None:
         if window.unscaled:
             messages.remark(f"{source}: has no recorded starts: {REAL} is not known")
@@ -149,7 +149,7 @@ def recorded(source: Path, window: Window, instance: Instance) -> dict[str, Sche
     return {} if schedule is None else {REAL: schedule}
 
 
-def _meant(source: Path, family: Family, window: Window) -> tuple[Path, Window]:
+def meant(source: Path, family: Family, window: Window) -> tuple[Path, Window]:
     """Return the trace that ``source`` names, and its window: `sample` is replaced by its files."""
     if str(source) != SAMPLE or source.exists():
         return source, window

@@ -20,6 +20,7 @@ from optsched.problem import (
     Policy,
     PolicyError,
     Schedule,
+    Status,
     family_of,
 )
 from optsched.process import interrupts
@@ -93,8 +94,8 @@ def compare(
     Returns
     -------
     RatioReport
-        After Ctrl-C, what was known by then. A policy from outside that fails has no row; the
-        report states why.
+        After Ctrl-C, what was known by then. A policy that fails has no row; the report states
+        why. If all fail since the instance is infeasible, the optimum is that.
 
     Raises
     ------
@@ -102,7 +103,7 @@ def compare(
         Unknown policy, an ``optimum`` of another instance, a ``schedule`` or a ``start`` that
         breaks the model.
     PolicyError
-        All policies that were requested fail, or one changes the instance.
+        All policies that were requested fail on a feasible instance, or one changes the instance.
     RuntimeError
         A policy beats a certified bound, or a ratio exceeds what theory guarantees: a defect of
         this package.
@@ -151,7 +152,10 @@ def compare(
                 original.must_be_unchanged(name_of(policy))
                 failed[place] = Failed(name=name_of(policy), why=str(err))
                 if all(k in failed for k in range(requested)) and not outside:
-                    raise
+                    if not done:
+                        optimum = optimum or _infeasible(err, original, seed, search)
+                    if optimum is None or optimum.status is not Status.INFEASIBLE:
+                        raise
             if callback is not None:
                 callback(done.get(place) or failed[place])
     except KeyboardInterrupt:
@@ -181,6 +185,19 @@ def compare(
     failures = [failed[place] for place in sorted(failed)]
     scale = RatioScale.of(family, instance, optimum, references, others)
     return scale.report(shown, outside, failures, behind=runs)
+
+
+def _infeasible(
+    err: PolicyError, original: Original, seed: int, search: SolveOptions
+) -> Optimum | None:
+    """Return the optimum where a policy may have failed since no schedule exists at all.
+
+    It may not if its own code has failed, or where doing nothing is a schedule.
+    """
+    instance = original.copy()
+    if err.__cause__ is not None or family_of(instance).empty is not None:
+        return None
+    return solve(instance, seed=seed, **search)
 
 
 def rate(

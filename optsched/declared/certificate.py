@@ -471,7 +471,8 @@ def implied(
                             callback(i, which, j)
         for cone in program.cones:
             for terms, limit in cone.limits():
-                for _ in _imply(terms, limit, lower, upper, program.integer):
+                written = program.lower, program.upper
+                for _ in _imply(terms, limit, lower, upper, program.integer, written):
                     pass
     return lower, upper
 
@@ -482,8 +483,12 @@ def _imply(
     lower: Bounds,
     upper: Bounds,
     integer: Sequence[bool],
+    written: tuple[Bounds, Bounds] | None = None,
 ) -> Iterator[int]:
-    """Derive infinite bounds from a row sum a x <= side; yield their columns."""
+    """Derive infinite bounds from a row sum a x <= side; yield their columns.
+
+    Where the ``written`` bounds are given, those that were infinite there may also be improved.
+    """
     least = [(j, a, lower[j] if a > 0 else upper[j]) for j, a in entries]
     unlimited = [j for j, _, bound in least if bound is None]
     if len(unlimited) > 1:
@@ -493,12 +498,13 @@ def _imply(
         if unlimited and j != unlimited[0]:
             continue
         target = upper if a > 0 else lower
-        if target[j] is not None:
+        now = target[j]
+        if now is not None and (written is None or written[a > 0][j] is not None):
             continue
         others = known if bound is None else known - a * bound
-        limit = Fraction(side - others) / a
+        limit: Scalar = Fraction(side - others) / a
         if integer[j]:
-            target[j] = math.floor(limit) if a > 0 else math.ceil(limit)
-        else:
+            limit = math.floor(limit) if a > 0 else math.ceil(limit)
+        if now is None or (limit < now if a > 0 else limit > now):
             target[j] = limit
-        yield j
+            yield j

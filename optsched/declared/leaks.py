@@ -6,6 +6,7 @@ others from then on, or with a longer horizon. What of the earlier events differ
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,10 +47,13 @@ class Pairs:
     problem: str
     pairs: int
     leak: Leak | None
+    drawn: bool = True  # some pair differs: else the test shows nothing about random data
 
     def __str__(self) -> str:
         if self.leak is None:
-            return f"{self.problem}: no leak in {self.pairs} pairs of instances"
+            found = f"{self.problem}: no leak in {self.pairs} pairs of instances"
+            alike = "; all pairs are alike: nothing is drawn from the given `random`"
+            return found if self.drawn else found + alike
         return f"{self.problem} reveals what is still to come: {self.leak}"
 
 
@@ -70,13 +74,16 @@ def check_problem(
     Raises
     ------
     InputError
-        An instance has fewer than two events.
+        An instance has fewer than two events, or a seed draws another instance each time.
     """
     settings.whole(pairs=pairs)
     chosen = preset or next(iter(problem.sizes))
+    drawn = False
     for number in range(pairs):
         here = seed + number
         base = problem(chosen, seed=here)
+        if number == 0:
+            _must_repeat(problem, chosen, here, base)
         times = sorted({t for c in base.columns for t in (c.revealed, c.decided)})
         if len(times) < 2:
             raise InputError(
@@ -88,11 +95,25 @@ def check_problem(
         twin = problem.draw(draws, here, chosen, {})
         why = f"what is drawn for time {cut:g} or later"
         leak = difference(base, twin, cut, why)
+        drawn |= (base.columns, base.rows, base.cones) != (twin.columns, twin.rows, twin.cones)
         if leak is None and number % 4 == 0:
             leak = _longer(problem, chosen, here, base, times)
         if leak is not None:
             return Pairs(problem.name, number + 1, leak)
-    return Pairs(problem.name, pairs, None)
+    return Pairs(problem.name, pairs, None, drawn)
+
+
+def _must_repeat(problem: Problem, preset: str, seed: int, base: Declared) -> None:
+    """Refuse a generator whose numbers do not all come from its seed."""
+    again = problem(preset, seed=seed)
+    if again == base:
+        return
+    found = difference(base, again, math.inf, "")
+    where = "" if found is None else f" that differ in {found.what} ({found.field})"
+    raise InputError(
+        f"problem {problem.name}: seed {seed} draws two instances{where}, expected all random "
+        "numbers to be drawn from the given `random`"
+    )
 
 
 def _longer(
@@ -100,7 +121,7 @@ def _longer(
 ) -> Leak | None:
     """Compare with instances of a longer horizon: a size of the preset that adds later events."""
     for size, number in problem.sizes[preset].items():
-        if not isinstance(number, int) or isinstance(number, bool):
+        if size in problem.public or not isinstance(number, int) or isinstance(number, bool):
             continue
         more = number + 1 + number // 4
         try:

@@ -254,17 +254,26 @@ def _time(row: Row, columns: Sequence[ProgramVariable]) -> float:
     """Return when the earlier side of a row is revealed.
 
     A side can bind once no unrevealed column could restore feasibility: one whose least
-    contribution is negative, seen from `<=`.
+    contribution is negative, seen from `<=`. If all that is known by then lowers the activity, as a
+    capacity does that is decided before its users, 0 keeps the side, and all that is still to come
+    may be 0, then it cannot bind before the first column that raises the activity.
     """
     entries = [(columns[j], a) for j, a in row.entries if a]
     found = []
     for limit, sign in ((row.upper, 1), (row.lower, -1)):
-        if math.isfinite(limit):
-            helpers = [
-                c.revealed for c, a in entries if (c.lower if sign * a > 0 else -c.upper) < 0
-            ]
-            users = [c.revealed for c, _ in entries]
-            found.append(max(helpers) if helpers else min(users, default=math.inf))
+        if not math.isfinite(limit):
+            continue
+        contributions = [
+            (c.revealed, *((c.lower, c.upper) if sign * a > 0 else (-c.upper, -c.lower)))
+            for c, a in entries
+        ]
+        since = max((t for t, least, _ in contributions if least < 0), default=None)
+        if since is None:
+            since = min((t for t, *_ in contributions), default=math.inf)
+        elif sign * limit >= 0 and all(least <= 0 for t, least, _ in contributions if t > since):
+            first = min((t for t, _, most in contributions if most > 0), default=since)
+            since = max(since, first)
+        found.append(since)
     return min(found, default=math.inf)
 
 

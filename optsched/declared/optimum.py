@@ -35,6 +35,7 @@ from optsched.declared.certificate import (
     sum_of,
 )
 from optsched.declared.model import Declared, Exact, Solution, neat
+from optsched.declared.params import DEFAULT, TreeParams
 from optsched.engine.interval import CLOSED
 from optsched.engine.progress import Progress
 from optsched.engine.reserve import Reserve, busy
@@ -62,24 +63,17 @@ from optsched.solvers import (
 SIMPLE = 10**6  # largest denominator of the fraction that a dual is taken to mean
 GRID = 2**40  # of duals that are taken as they are, relative to the largest
 FRACTIONAL = 1e-6  # from an integer
-PATIENCE = 100  # nodes after which cuts are tried
-STUCK = 1e-3  # relative improvement of five rounds of cuts below which there are no more
-ROUNDS, MOST_CUTS = 40, 60  # of cuts, and of the tableau in each
-NODE_ROUNDS, MOST_IN_TREE = 3, 300  # of cuts at a node; cuts from which on nodes add none
-MOST_SIZES = 8  # of the coefficients of a row
 BROKEN = 1e-4  # by how much, relative to its norm, a cut must be broken
 STEEPEST = 1e9  # ratio of the coefficients of a cut
 FLAT = 1e-6  # multipliers of rows that a cut does without
 NEARLY_WHOLE = 0.005  # fractional parts of which no cut is made
-RELIABLE, TRIED = 4, 8  # a column is tried before it was branched on so often; at most this many
-MOST_KEPT = 0.4  # share of the time that is kept for checking the tree
-SELDOM = 32  # nodes after which it is looked how late it is
-FIRST_CHECK, NEXT_CHECK = 50, 2  # nodes after which a tree is checked; growth until the next time
 QUICK = 10**4  # entries of a linear program; below, every one is solved in much less than a second
 LARGEST_WHOLE = 2**53  # of what CP-SAT is given
 
 
-def auto(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:
+def auto(
+    inst: Declared, progress: Progress, *, threads: int, seed: int, params: TreeParams = DEFAULT
+) -> None:
     """Solve the relaxation, then the integer program, then prove the optimum by a tree.
 
     Raises
@@ -90,7 +84,7 @@ def auto(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None
     if inst.cones:
         _conic(inst, progress)
         return
-    tree = _Tree(inst, progress)
+    tree = _Tree(inst, progress, params=params)
     if not tree.root() or not any(c.integer for c in inst.columns) or progress.stop():
         return
     _integer_program(inst, tree, progress, threads=threads, seed=seed)
@@ -103,12 +97,19 @@ def _conic(inst: Declared, progress: Progress, *, relaxed: bool = False) -> None
     conic(inst, progress, relaxed=relaxed)
 
 
-def tree_alone(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+def tree_alone(
+    inst: Declared,
+    progress: Progress,
+    *,
+    threads: int,  # noqa: ARG001
+    seed: int,  # noqa: ARG001
+    params: TreeParams = DEFAULT,
+) -> None:
     """Solve by the tree alone: no claim of HiGHS on the integer program is needed."""
     if inst.cones:
         _conic(inst, progress)
         return
-    tree = _Tree(inst, progress)
+    tree = _Tree(inst, progress, params=params)
     if tree.root():
         tree.close()
 
@@ -223,8 +224,8 @@ class _Linear:
         self.h.deleteRows(len(gone), np.array(gone, dtype=np.int32))
         self.units = [self.units[k] for k in kept]
 
-    def tableau(self, wanted: Sequence[bool], x: Floats) -> Iterator[Floats]:
-        """Yield the rows of the basis inverse of integer variables that are fractional."""
+    def tableau(self, wanted: Sequence[bool], x: Floats, most: int) -> Iterator[Floats]:
+        """Yield rows of the basis inverse of integer variables that are fractional."""
         known: Any = self.h  # its types know nothing of a basis inverse
         status, basic = known.getBasicVariables()
         if not str(status).endswith("kOk"):
@@ -234,7 +235,7 @@ class _Linear:
             for r, j in enumerate(basic)
             if j >= 0 and wanted[j]
         ]
-        for off, r in sorted(order)[:MOST_CUTS]:
+        for off, r in sorted(order)[:most]:
             if off < 0.5 - NEARLY_WHOLE:
                 yield np.asarray(known.getBasisInverseRow(r)[1])
 
@@ -324,8 +325,15 @@ class _Gains:
 class _Tree:
     """Branch and bound whose leaves are proved as they arise: it can end at any time."""
 
-    def __init__(self, inst: Declared, progress: Progress, *, relaxed: bool = False) -> None:
-        self.inst, self.progress, self.relaxed = inst, progress, relaxed
+    def __init__(
+        self,
+        inst: Declared,
+        progress: Progress,
+        *,
+        relaxed: bool = False,
+        params: TreeParams = DEFAULT,
+    ) -> None:
+        self.inst, self.progress, self.relaxed, self.params = inst, progress, relaxed, params
         self.program = inst.exact_relaxation if relaxed else inst.exact
         self.denominator = _denominator(self.program)
         if self.denominator is not None:
@@ -337,7 +345,7 @@ class _Tree:
         self.gains = _Gains(), _Gains()
         self.cuts: list[Cut] = []
         self.sign = self.program.sign
-        self.reserve = Reserve(progress, MOST_KEPT)
+        self.reserve = Reserve(progress, self.params.most_kept)
         self._checked, self._each = 0, 0.0  # nodes of the last check, and seconds for each
         self._over = False
         self._reported = 0
@@ -411,8 +419,8 @@ class _Tree:
 
     def close(self) -> None:
         """Split leaves; where that does not close the gap soon, cut and begin again."""
-        self.grow(PATIENCE)
-        if len(self.nodes) >= PATIENCE and not self.progress.stop():
+        self.grow(self.params.patience)
+        if len(self.nodes) >= self.params.patience and not self.progress.stop():
             self.cut()
             self.grow()
 
@@ -423,7 +431,7 @@ class _Tree:
         self.program = self.program.copy()
         self.linear.restrict({})
         last: list[float] = []
-        for _ in range(ROUNDS):
+        for _ in range(self.params.rounds):
             status, x = self.linear.solve(self.progress)
             if status != "optimal" or x is None:
                 break
@@ -431,7 +439,7 @@ class _Tree:
             self.offer(x)
             self._report()
             last.append(self.linear.objective())
-            stuck = len(last) > 5 and last[-1] - last[-6] <= abs(last[-1]) * STUCK
+            stuck = len(last) > 5 and last[-1] - last[-6] <= abs(last[-1]) * self.params.stuck
             if stuck or self.progress.stop() or not self._separate(x):
                 break
         self._tidy(root)
@@ -485,7 +493,7 @@ class _Tree:
         part = np.abs(x - np.rint(x))
         for i, row in enumerate(self.program.rows[: len(self.inst.rows)]):
             sizes = {abs(a) for j, a in row if part[j] > FRACTIONAL}
-            for size in sorted(sizes)[:MOST_SIZES]:
+            for size in sorted(sizes)[: self.params.most_sizes]:
                 for sign, side in zip((-1, 1), self.program.sides[i], strict=True):
                     if side is not None:
                         yield [(i, Fraction(sign, size))]
@@ -493,7 +501,7 @@ class _Tree:
     def _tableau(self, x: Floats) -> Iterator[Multipliers]:
         """Yield sums of rows that make fractional variables basic."""
         units = [*self.program.scale[: len(self.inst.rows)], *map(int, self.linear.units)]
-        for row in self.linear.tableau(self.program.integer, x):
+        for row in self.linear.tableau(self.program.integer, x, self.params.most_cuts):
             pairs = zip(row.tolist(), units, strict=True)
             yield [(i, coarse(y) / unit) for i, (y, unit) in enumerate(pairs) if abs(y) > FLAT]
 
@@ -531,13 +539,13 @@ class _Tree:
 
     def _late(self) -> bool:
         """Whether the search must end, so that there is time to check the tree."""
-        if len(self.nodes) > FIRST_CHECK + NEXT_CHECK * self._checked:
+        if len(self.nodes) > self.params.first_check + self.params.next_check * self._checked:
             self._report()
             began = busy()
             self.progress.confirm()
             self._checked = len(self.nodes)
             self._each = (busy() - began) / self._checked
-        if len(self.nodes) % SELDOM == 1:
+        if len(self.nodes) % self.params.seldom == 1:
             self.reserve.work = self._each * len(self.nodes)
             self._over |= self.reserve.share() >= 1
         return self._over or self.progress.stop()
@@ -557,7 +565,7 @@ class _Tree:
             self._prove_empty(node)
             return []
         self.linear.restrict(self._limits(node))
-        for turn in range(1 + NODE_ROUNDS):
+        for turn in range(1 + self.params.node_rounds):
             status, x = self.linear.solve()
             if status in ("infeasible", "unknown") and self._prove_empty(node):
                 return []
@@ -570,7 +578,7 @@ class _Tree:
             self.offer(x)
             if node.bound is not None and self._enough(node.bound):
                 return []
-            if not 0 < len(self.cuts) < MOST_IN_TREE or not self._separate(x):
+            if not 0 < len(self.cuts) < self.params.most_in_tree or not self._separate(x):
                 break
         chosen = self._column(node, x)
         if chosen is None:
@@ -607,13 +615,14 @@ class _Tree:
                 down, up = self.gains[0].of(j) * part, self.gains[1].of(j) * (1 - part)
                 scored.append((max(down, 1e-9) * max(up, 1e-9), j, at))
         scored.sort(key=lambda entry: (-entry[0], entry[1]))
-        unknown = [e for e in scored if min(g.times.get(e[1], 0) for g in self.gains) < RELIABLE]
+        enough = self.params.reliable
+        unknown = [e for e in scored if min(g.times.get(e[1], 0) for g in self.gains) < enough]
         if not scored:  # nothing is fractional, but the rounded solution breaks a row
             off = np.abs(x - np.rint(x))
             return self._any(limits, lambda _, high: high - 1, np.argsort(-off).tolist())
         if not unknown or len(scored) < 2:
             return scored[0][1:]
-        return self._tried(limits, x, scored, unknown[:TRIED])
+        return self._tried(limits, x, scored, unknown[: self.params.tried])
 
     def _any(
         self,

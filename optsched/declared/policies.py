@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -23,7 +23,11 @@ from optsched.numbers.resources import EPS, exact, slack
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError, PolicyError, Prior
 
+if TYPE_CHECKING:
+    from optsched.declared.arrays import Arrays
+
 SURE = 5e-10  # by how much a row may be broken so that no rounding makes it more than 1e-9
+FEASIBLE = 1e-6  # by how much a solver may break a row
 ROUNDING = 1e-13  # relative error of a sum of floats
 
 Terminal: TypeAlias = Callable[[Variable, float], float]
@@ -60,10 +64,14 @@ class Reoptimization(Online):
 
     def stuck(self, event: Event) -> PolicyError:
         """Return what to report where earlier decisions leave no way on."""
+        broken: list[str] = []
+        chosen, place = self.considered(event), self.place(event)
+        costs = {x.name: 0.0 for x in chosen}
+        solve_open(self.state, chosen, costs, place=place, broken=broken)
+        which = f"constraint {broken[0]}" if broken else "the constraints that are revealed"
         return PolicyError(
-            f"{self.place(event)}: no values satisfy the constraints that are "
-            "revealed, after what was decided before; expected a model with recourse, such as a "
-            "variable for a shortage"
+            f"{place}: no values satisfy {which}, after what was decided before; expected a model "
+            "with recourse, such as a variable for a shortage"
         )
 
 
@@ -348,6 +356,7 @@ def solve_open(
     place: str,
     fixed: Mapping[str, float] | None = None,
     relaxed: bool = False,
+    broken: list[str] | None = None,
 ) -> dict[str, float] | None:
     """Optimize over some open variables, at the decisions so far.
 
@@ -364,6 +373,8 @@ def solve_open(
         Values by name.
     relaxed : bool
         Drop integrality.
+    broken : list, optional
+        Takes a constraint that cannot be satisfied next to the others, if there is no solution.
 
     Returns
     -------
@@ -434,6 +445,8 @@ def solve_open(
         j = None if linear.status == "infeasible" else unbounded_column(true)
         if j is not None:
             raise _unbounded(place, f": variable {chosen[j].name} has no limit")
+        if broken is not None:
+            broken += _broken(program, names)
         return None
     made = _tidy(chosen, linear.x)
     if not _surely(matrix, np.array([*made.values()]), left) and not kept(made, known):
@@ -442,6 +455,29 @@ def solve_open(
             pairs = zip(chosen, exact_values.tolist(), strict=True)
             made = {x.name: min(max(v, x.lower), x.upper) for x, v in pairs}
     return made
+
+
+def _broken(program: Arrays, names: Sequence[str]) -> list[str]:
+    """Return the row that is broken most where all together are broken least."""
+    from scipy.sparse import eye_array, hstack
+
+    from optsched.solvers import solve_mip
+
+    m, n = program.rows.shape
+    none, some, free = np.zeros(2 * m), np.ones(2 * m), np.full(2 * m, math.inf)
+    found = solve_mip(
+        np.concatenate((np.zeros(n), some)),
+        hstack([program.rows, eye_array(m), -eye_array(m)]),
+        program.low,
+        program.high,
+        np.concatenate((program.lower, none)),
+        np.concatenate((program.upper, free)),
+        np.concatenate((program.integer, none)),
+    )
+    if found.x is None:
+        return []
+    off = found.x[n : n + m] + found.x[n + m :]
+    return [names[int(off.argmax())]] if m and off.max() > FEASIBLE else []
 
 
 def _unbounded(place: str, which: str = "") -> PolicyError:

@@ -63,12 +63,6 @@ def _describe(inst: Declared) -> dict[str, Any]:
     }
 
 
-def _empty(inst: Declared) -> Solution | None:
-    """Return all zeros, where that satisfies the constraints."""
-    nothing = Solution(values=(0.0,) * len(inst.columns))
-    return nothing if verify(inst, nothing).feasible else None
-
-
 def _program(inst: Declared) -> Any:
     """Return the program as a Pyomo model with the names of variables and constraints."""
     if inst.cones:
@@ -249,6 +243,7 @@ class Problem:
     function: Callable[..., Declared]
     sizes: Mapping[str, Mapping[str, Any]]
     policies: dict[str, FunctionPolicy] = field(default_factory=dict)
+    public: Sequence[str] = ()  # sizes that are known from the start
 
     def __post_init__(self) -> None:
         update_wrapper(self, self.function)
@@ -261,6 +256,12 @@ class Problem:
                         f"problem {self.name}: preset {preset!r} has {size!r}, expected one of: "
                         f"{', '.join(known) or 'none'}"
                     )
+        unknown = [size for size in self.public if size not in known]
+        if isinstance(self.public, str) or unknown:
+            raise InputError(
+                f"problem {self.name}: public is {self.public!r}, expected names of its sizes: "
+                f"{', '.join(known) or 'none'}"
+            )
 
     def __call__(self, preset: str | None = None, *, seed: int = 0, **sizes: Any) -> Declared:
         """Draw an instance.
@@ -344,14 +345,16 @@ class Problem:
     @cached_property
     def family(self) -> Family:
         """The record by which the package knows the problem; its sense is that of an instance."""
-        sense = self().sense
+        first, preset_of_first = self(), next(iter(self.sizes), None)
         known = list(inspect.signature(self.function).parameters)[1:]
 
         def generate(preset: str, *, seed: int = 0, **sizes: Any) -> Declared:
+            if (preset, seed, sizes) == (preset_of_first, 0, {}):
+                return first  # it was drawn to see its sense
             return self(preset, seed=seed, **sizes)
 
         return replace(
-            FAMILIES[sense],
+            FAMILIES[first.sense],
             title=(inspect.getdoc(self.function) or self.name).splitlines()[0],
             presets=tuple(self.sizes) or ("default",),
             sizes=tuple(known),
@@ -361,7 +364,7 @@ class Problem:
 
 
 def problem(
-    *, sizes: Mapping[str, Mapping[str, Any]]
+    *, sizes: Mapping[str, Mapping[str, Any]], public: Sequence[str] = ()
 ) -> Callable[[Callable[..., Declared]], Problem]:
     """Make a family of a function that generates instances.
 
@@ -372,12 +375,15 @@ def problem(
     ----------
     sizes : mapping
         Preset -> arguments of the function; the first preset is drawn where none is named.
+    public : sequence of str
+        Arguments that are known from the start, such as the number of days of a season. What
+        depends on others before its time is a leak.
 
     Raises
     ------
     InputError
-        A preset has an argument that the function does not have.
+        A preset has an argument that the function does not have, or ``public`` names one.
     """
     if not sizes:
         raise InputError("sizes is empty, expected at least one preset, such as {'small': {}}")
-    return lambda function: Problem(function, sizes)
+    return lambda function: Problem(function, sizes, public=public)

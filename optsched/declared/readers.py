@@ -220,9 +220,13 @@ class _Times:
 
     def __init__(self, given: Whens, what: str) -> None:
         self._given, self._what = _pairs(given, what), what
-        self._times: dict[str | int, When] = {
-            key if isinstance(key, str) else id(key): when for key, when in self._given
-        }
+        self._times: dict[str | int, When] = {}
+        for key, when in self._given:
+            place = key if isinstance(key, str) else id(key)
+            if place in self._times:
+                name = key if isinstance(key, str) else getattr(key, "name", repr(key)[:60])
+                raise InputError(f"`{what}` names {name} twice, expected one time")
+            self._times[place] = when
         self._used: set[str | int] = set()
 
     def of(

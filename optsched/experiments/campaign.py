@@ -77,12 +77,15 @@ def campaign(
     InputError
         The plan or the store is wrong; one line states what is wrong, where, and what would be
         right.
+    PolicyError
+        The code of an external policy fails as it is loaded.
     """
     if isinstance(plan, Path | str):
         requested = read_plan(Path(plan), trust)
         requested.refuse_code(trust, plan)
     else:
         requested = plan if isinstance(plan, Plan) else make_plan(plan, Path.cwd())
+    requested.try_policies()
     how = run(
         requested,
         Path(store),

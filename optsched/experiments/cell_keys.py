@@ -18,8 +18,9 @@ from itertools import product
 from pathlib import Path, PurePath
 from typing import Any
 
-from optsched.core import Optimum, Run, open_input, simulate, solve
-from optsched.core.inputs import SAMPLE
+from optsched.core import Optimum, Run, open_input, recorded, simulate, solve
+from optsched.core.inputs import REAL, SAMPLE
+from optsched.core.simulation import FUTURE
 from optsched.files.atomic_io import open_file
 from optsched.files.format import load_instance
 from optsched.policies.loader import get_policy
@@ -29,6 +30,7 @@ from optsched.problem import (
     Instance,
     Level,
     Policy,
+    Schedule,
     Window,
     family_of,
     get_family,
@@ -199,6 +201,21 @@ class Source:
         given = {name: tuples(value) for name, value in self.parameters.items()}
         if self.trace is None:
             return get_family(self.family).generate(**given, seed=seed)
+        path, window = self._window(given, seed)
+        with messages.silenced():
+            return open_input(path, self.family, window)
+
+    def recorded(self, seed: int, instance: Instance) -> Schedule | None:
+        """Return what was really run, if the trace of an instance states it."""
+        if self.trace is None:
+            return None
+        given = {name: tuples(value) for name, value in self.parameters.items()}
+        with messages.silenced():
+            return recorded(*self._window(given, seed), instance).get(REAL)
+
+    def _window(self, given: Content, seed: int) -> tuple[Path, Window]:
+        """Return the trace and its window of a seed."""
+        assert self.trace is not None
         if self.windows is not None:
             given["start"] = f"{seed}/{given.pop(WINDOWS)}"
         folder = Path(self.folder)
@@ -208,8 +225,7 @@ class Source:
                 single = isinstance(found, str)
                 given[name] = folder / found if single else tuple(folder / f for f in found)
         path = Path(self.trace) if self.trace == SAMPLE else folder / self.trace
-        with messages.silenced():
-            return open_input(path, self.family, Window(**given, draw_seed=seed))
+        return path, Window(**given, draw_seed=seed)
 
     def file(self, seed: int) -> str | None:
         """Return the name of the instance file whose number is ``seed``; None: there is none."""
@@ -454,3 +470,18 @@ def contender_of(content: str) -> str:
     data = json.loads(content)
     label = Contender(data["policy"], data.get("parameters", {})).label
     return f"{label} in a sandbox" if data.get("sealed") else label
+
+
+def knows_future(family: Family, content: str) -> bool:
+    """Whether a policy of the family, as it is stored, has foresight.
+
+    One from outside is not looked at: that would run it.
+    """
+    data = json.loads(content)
+    if data["policy"] not in family.policies:
+        return False
+    try:
+        policy = get_policy(family, data["policy"], **data.get("parameters", {}))
+    except InputError:  # it has no such parameters: all of its cells are errors
+        return False
+    return FUTURE in policy.knows

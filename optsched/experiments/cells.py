@@ -10,13 +10,15 @@ import hashlib
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
 
 from optsched.core import Ratio, measure_of
+from optsched.core.inputs import REAL
 from optsched.engine.interval import CLOSED, Interval
+from optsched.engine.known import judged
 from optsched.experiments.cell_keys import KEY, Contender, Reference, Source
 from optsched.experiments.store import CellRow, CellState, StoredOptimum
 from optsched.files.format import first_error
@@ -26,6 +28,7 @@ from optsched.problem import (
     InputError,
     Instance,
     Level,
+    PolicyError,
     Status,
     get_family,
 )
@@ -177,12 +180,16 @@ def _row(task: CellTask, instance: Instance) -> CellRow:
     """
     assert task.contender is not None
     family = get_family(task.source.family)
-    run = task.contender.play(instance, task.policy_seed, code=True)
+    if task.contender.name == REAL:
+        return _recorded(task, instance)
+    best = _known_best(task)
+    try:
+        run = task.contender.play(instance, task.policy_seed, code=True)
+    except PolicyError as err:
+        if best is not None and best.nothing_exists:
+            raise InputError(f"the instance is infeasible ({best.level})") from err
+        raise
     known = family.strictly(instance, run.schedule)[1].value if run.obeys else None
-    best = task.best
-    if best is None and _memory.best is not None:
-        key, found = _memory.best
-        best = found if key == (task.instance, task.reference.key) else None
     low, high = ratio_of(task, instance, run.value, known, best)
     promised = None if task.contender.parameters else run.guarantee
     if promised is not None and run.obeys and low is not None and low > promised * (1 + CLOSED):
@@ -199,6 +206,26 @@ def _row(task: CellTask, instance: Instance) -> CellRow:
         seconds=run.seconds,
         schedule=fingerprint(run.schedule),
     )
+
+
+def _recorded(task: CellTask, instance: Instance) -> CellRow:
+    """Judge what was really run, by the rules of the model."""
+    schedule = task.source.recorded(task.seed, instance)
+    if schedule is None:
+        raise InputError("the trace does not state what was run")
+    schedule, verdict = judged(get_family(task.source.family), instance, schedule, REAL)
+    value = verdict.value
+    low, high = ratio_of(task, instance, value, value, _known_best(task))
+    found = CellRow(None, CellState.DONE, value, value, low, high)
+    return replace(found, schedule=fingerprint(schedule))
+
+
+def _known_best(task: CellTask) -> StoredOptimum | None:
+    """Return the optimum of the instance, if it is known."""
+    if task.best is None and _memory.best is not None:
+        key, found = _memory.best
+        return found if key == (task.instance, task.reference.key) else None
+    return task.best
 
 
 def ratio_of(

@@ -88,7 +88,7 @@ def latex(found: Statistics) -> str:
             ends += f"--{_tex_number(s.high)}"
         numbers = [str(s.instances), str(s.open), ends, inside]
         numbers += [_tex_number(s.median), _tex_interval(s.median_interval), _tex_number(s.worst)]
-        lines.append(" & ".join([_tex(s.group), _tex(s.policy), *numbers]) + r" \\")
+        lines.append(" & ".join([_tex(s.group), _tex(s.named), *numbers]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     lines += [f"% {flag}" for flag in found.flags()]
     lines += [

@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from optsched.core.inputs import REAL
 from optsched.engine.interval import CLOSED
 from optsched.experiments.cell_keys import (
     WINDOWS,
@@ -127,6 +128,9 @@ class Instances(Frozen):
     windows: int | None = Field(
         default=None, ge=2, le=100_000, description="disjoint parts of the trace, an instance each"
     )
+    recorded: bool | None = Field(
+        default=None, description="what was really run is a row; by default if the trace states it"
+    )
     seeds: Seeds = (0,)
     parameters: JsonTable = Field(default={})
     grid: Axes = Field(default={})
@@ -154,6 +158,8 @@ class Instances(Frozen):
                 raise ValueError(f"{name} is no parameter here, expected it in seeds")
         if self.trace is not None and WINDOWS in {*self.parameters, *self.grid}:
             raise ValueError("windows is no parameter here, expected it next to trace")
+        if self.recorded and self.trace is None:
+            raise ValueError("recorded is about a trace, expected a trace")
         if self.windows is not None:
             if self.trace is None:
                 raise ValueError("windows are parts of a trace, expected a trace")
@@ -278,6 +284,27 @@ class Plan(Frozen):
         found = dict.fromkeys(problem_in(block.family) for block in self.instances)
         return [name for name in found if name is not None]
 
+    def code(self, *, policies: bool = True) -> list[str]:
+        """Return the names of problems in files and, if they are to run, of external policies."""
+        outside = [block.name for block in self.policies if ":" in block.name]
+        return [*dict.fromkeys([*self.problems(), *(outside if policies else ())])]
+
+    def try_policies(self) -> None:
+        """Make external policies of Python that run in processes of this package.
+
+        Raises
+        ------
+        InputError
+            One cannot be loaded.
+        PolicyError
+            Its own code fails.
+        """
+        for block in self.instances:
+            for contender in self._contenders(block.family):
+                name = contender.name
+                if ":" in name and not name.startswith("exec:") and not contender.sealed:
+                    get_policy(get_family(block.family), name, **contender.parameters)
+
     def refuse_code(
         self, trust: bool | Collection[str], place: Path | str, *, policies: bool = True
     ) -> None:
@@ -300,9 +327,7 @@ class Plan(Frozen):
         InputError
             Names what would be run.
         """
-        outside = [block.name for block in self.policies if ":" in block.name]
-        code = dict.fromkeys([*self.problems(), *outside])
-        runs = code if policies else self.problems()
+        code, runs = self.code(), self.code(policies=policies)
         named = code if isinstance(trust, bool) else trust
         unknown = [name for name in named if name not in code]
         if unknown:
@@ -330,6 +355,7 @@ class Plan(Frozen):
         for block in self.instances:
             reference = (block.reference or self.reference).reference(block.family)
             contenders = self._contenders(block.family)
+            contenders += [Contender(REAL, {})] if block.recorded else []
             for source in block.sources(self.digests, self.folder):
                 for seed in block.numbers(self.digests):
                     key = instance_key(source, seed)
@@ -389,7 +415,8 @@ class Plan(Frozen):
                 and (policies.family or ":" in policies.name or policies.name in family.policies)
             ]
             sources = prod(map(len, block.grid.values())) * len(block.numbers(self.digests))
-            cells += sources * (sum(settings) or len(family.compared)) * self.replications
+            rows = (sum(settings) or len(family.compared)) + bool(block.recorded)
+            cells += sources * rows * self.replications
         if cells > MOST:
             raise InputError(f"the plan requests {cells} cells, expected at most {MOST}")
 
@@ -443,6 +470,7 @@ class Plan(Frozen):
             if file is not None:
                 digests[policy.name] = digest_of(file)
         self.refuse_many()
+        instances = []
         for block in self.instances:
             (block.reference or self.reference).reference(block.family)
             self._try(block.family)
@@ -454,9 +482,26 @@ class Plan(Frozen):
                     source.check(number)
                 for named in source.files():
                     digests[named] = digest_of(folder / named)
-        settled = self.model_copy(update={"digests": digests, "folder": str(folder.resolve())})
+            known = block.recorded
+            if known is None and block.trace is not None:
+                known = all(_is_recorded(s, numbers[0]) for s in block.sources({}, str(folder)))
+            instances.append(block.model_copy(update={"recorded": known}))
+        update = {"instances": tuple(instances), "digests": digests}
+        settled = self.model_copy(update=update | {"folder": str(folder.resolve())})
         settled.refuse_many()  # now with its files
         return settled
+
+
+def _is_recorded(source: Source, seed: int) -> bool:
+    """Whether a trace states what was really run, or fails to: its cells state why."""
+    try:
+        instance = source.make(seed)
+    except InputError:
+        return False
+    try:
+        return source.recorded(seed, instance) is not None
+    except InputError:
+        return True
 
 
 def read_plan(path: Path, trust: bool | Collection[str] = False) -> Plan:

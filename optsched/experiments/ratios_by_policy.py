@@ -8,14 +8,20 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from optsched.core import quotient
-from optsched.experiments.cell_keys import WINDOWS, Reference, contender_of, source_of
+from optsched.experiments.cell_keys import (
+    WINDOWS,
+    Reference,
+    contender_of,
+    knows_future,
+    source_of,
+)
 from optsched.experiments.store import LEVELS, CellState, Store
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import RELAXATION, Family, get_family
@@ -197,6 +203,7 @@ class Sample:
     nothing: int  # ratios 0/0
     least: float = 0.0  # no ratio is below: 1 where the policy keeps to the model
     drawn: bool = False  # all instances are the same window of a trace: seeds draw attributes only
+    foresight: bool = False  # the policy knew the future
 
     @property
     def count(self) -> int:
@@ -206,7 +213,8 @@ class Sample:
 
 def samples(cells: Cells) -> list[Sample]:
     """Return the ratios by source and policy, in a fixed order."""
-    found, groups = rate(cells), [group for _, group in cells.groups()]
+    rated_cells, of_cases = rate(cells), cells.groups()
+    groups = [group for _, group in of_cases]
     labels = [contender_of(content) for content in cells.policies]
     names, case_group, _ = _numbered(groups)
     label_names, policy_label, _ = _numbered(labels)
@@ -216,7 +224,12 @@ def samples(cells: Cells) -> list[Sample]:
     made = []
     for inside in np.split(order, starts[1:]) if len(order) else []:
         group, label = divmod(int(of[inside[0]]), len(label_names))
-        made.append(_sample(names[group], label_names[label], cells, found, inside))
+        sample = _sample(names[group], label_names[label], cells, rated_cells, inside)
+        family, content = (
+            of_cases[cells.case[inside[0]]][0],
+            cells.policies[cells.policy[inside[0]]],
+        )
+        made.append(replace(sample, foresight=knows_future(family, content)))
     return sorted(made, key=lambda s: (s.group, s.policy))
 
 

@@ -55,6 +55,10 @@ class Summary(Frozen):
 
     group: str
     policy: str
+    foresight: bool = Field(
+        default=False,
+        description="it knew the future: its ratio is not that of an online algorithm",
+    )
     instances: int = Field(description="with a ratio")
     open: int = Field(description="instances whose optimum is not closed")
     errors: int = Field(description="cells without a ratio")
@@ -83,6 +87,11 @@ class Summary(Frozen):
     worst: Extended = Field(description="the largest low end")
     worst_seed: int
     worst_sha256: str
+
+    @property
+    def named(self) -> str:
+        """The policy, as in a table."""
+        return f"{self.policy} (knows the future)" if self.foresight else self.policy
 
     @property
     def mean(self) -> str:
@@ -162,6 +171,10 @@ class Statistics(Frozen):
                 found.append(f"{group}: cannot tell policies apart{few}")
             elif alike:
                 found.append(f"{group}: cannot tell apart: {', '.join(alike)}")
+            knowing = [s.policy for s in self.groups[group] if s.foresight]
+            if knowing:
+                names = ", ".join(knowing)
+                found.append(f"{group}: no online algorithms, since they knew the future: {names}")
             found += _doubts(group, self.groups[group])
         return found
 
@@ -212,6 +225,7 @@ def summary(sample: Sample, *, seed: int = 0) -> Summary:
     return Summary(
         group=sample.group,
         policy=sample.policy,
+        foresight=sample.foresight,
         instances=sample.count,
         open=sample.open,
         errors=sample.errors,

@@ -157,6 +157,7 @@ class Plot:
         """What the script needs to answer a pointer."""
         return {
             "axis": [self.x.low, self.x.high, int(self.x.log)],
+            "across": self.x_label,
             "curves": [{"name": c.name, "colour": c.colour, **c.numbers} for c in self.curves],
         }
 

@@ -134,7 +134,7 @@ def _figures(found: Reading) -> list[Section]:
 def _means(found: Reading) -> SortableTable:
     rows = [
         [
-            *(TableCell(s.policy), TableCell(s.group), ends(s.mean, s.low, s.high)),
+            *(TableCell(s.named), TableCell(s.group), ends(s.mean, s.low, s.high)),
             *(_interval(s.inside, s.interval), number(s.median)),
             *(_interval(s.middle, s.median_interval), ends(s.beyond, *s.far)),
             *(number(s.quantile90), number(s.worst), count(s.worst_seed)),

@@ -99,10 +99,10 @@ def distributions(found: Sequence[Sample], label: str, colour: Mapping[str, int]
     for sample in found:
         steps = _thinned(ecdf(sample))
         least, most = steps["at_least"], steps["at_most"]
-        lines = [_path(steps["ratio"], most, x, y)]
+        lines = [steps_path(steps["ratio"], most, x, y)]
         band = ""
         if (least != most).any() or not np.isfinite(sample.high).all():
-            lines.append(_path(steps["ratio"], least, x, y))
+            lines.append(steps_path(steps["ratio"], least, x, y))
             band = _band(steps["ratio"], least, most, x, y)
         numbers = {name: [float(f"{v:.6g}") for v in values] for name, values in steps.items()}
         curves.append(Curve(sample.policy, colour[sample.policy], lines, band, numbers))
@@ -146,7 +146,8 @@ def _down(value: float, up: AxisScale) -> str:
     return f"{HIGH * (1 - up.at(value)):.1f}"
 
 
-def _path(x: Floats, y: Floats, across: AxisScale, up: AxisScale) -> str:
+def steps_path(x: Floats, y: Floats, across: AxisScale, up: AxisScale) -> str:
+    """Return the path of steps that begin at ``x``."""
     return "M" + "L".join(" ".join(p) for p in _points(x, y, across, up))
 
 

@@ -26,6 +26,7 @@ from optsched.pages.campaign import page_of_store
 from optsched.pages.foresight import page_of_foresight
 from optsched.pages.minimax import page_of_game
 from optsched.pages.result import page_of_result
+from optsched.pages.whatif import page_of_whatif
 from optsched.process import interrupts
 
 SQLITE = b"SQLite format 3\0"  # how the file of a store begins
@@ -45,8 +46,8 @@ def report(
     Parameters
     ----------
     source : Path or str
-        The store of a campaign, a result of `solve` or `ratio`, or what `minimax`, `foresight` or
-        `advice` has written.
+        The store of a campaign, a result of `solve` or `ratio`, or what `minimax`, `foresight`,
+        `advice` or `whatif` has written.
     target : Path or str
         The page. It is written whole or not at all; the same source gives the same bytes.
     policies : sequence of str, optional
@@ -78,6 +79,7 @@ def report(
             "minimax": page_of_game,
             "foresight": page_of_foresight,
             "advice": page_of_advice,
+            "whatif": page_of_whatif,
         }
         make = kinds[read_json(path, *kinds)["kind"]]
     made = make(path, policies, callback)

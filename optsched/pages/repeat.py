@@ -12,6 +12,7 @@ from typing import Any
 from optsched.core import Run
 from optsched.experiments.plan import Plan
 from optsched.pages.blocks import Code
+from optsched.problem import get_family, problem_in
 
 LONGEST = 20_000  # characters of a plan that a page shows
 RAW = re.compile(r"[A-Za-z0-9_-]+")
@@ -32,8 +33,12 @@ def plan_text(plan: Plan) -> str:
     content = plan.model_dump(mode="json", exclude_defaults=True, exclude={"folder", "digests"})
     tables = {name: content.pop(name) for name in ("instances", "policies") if name in content}
     for block in tables["instances"]:
+        block["family"] = problem_in(block["family"]) or block["family"]
         if "seeds" in block:
             block["seeds"] = _seeds(block["seeds"])
+    for block in tables.get("policies", ()):
+        if block.get("family"):
+            block["family"] = problem_in(block["family"]) or block["family"]
     parts = ["\n".join(_lines(content))] if content else []
     for name, blocks in tables.items():
         parts += ["\n".join([f"[[{name}]]", *_lines(block)]) for block in blocks]
@@ -63,19 +68,21 @@ def of_campaign(store: Path, plan: Plan, versions: Mapping[str, str]) -> list[Co
     """Return what to type to compute a campaign again, to go on with it, and to look closer."""
     name, text = shlex.quote(store.name), plan_text(plan)
     toml = shlex.quote(f"{store.stem}.toml")
+    trusted = " --trust" if plan.code() else ""
+    made = " --trust" if plan.code(policies=False) else ""
     found = [Code("With the same versions:", install(versions))]
     if len(text) <= LONGEST:
         found.append(Code(f"and this plan in the file {store.stem}.toml:", text))
-        found.append(Code("compute all cells again:", f"optsched campaign run {toml}"))
+        found.append(Code("compute all cells again:", f"optsched campaign run {toml}{trusted}"))
     return [
         *found,
         Code(
             "Go on with the store, or see that nothing is missing:",
-            f"optsched campaign resume {name}",
+            f"optsched campaign resume {name}{trusted}",
         ),
         Code(
             "All cells, and the instance on which each policy is worst:",
-            f"optsched campaign export {name} --csv cells.csv --worst worst",
+            f"optsched campaign export {name} --csv cells.csv --worst worst{made}",
         ),
         Code("This page:", f"optsched report {name} -o report.html"),
     ]
@@ -92,10 +99,14 @@ def of_result(file: Path, method: str, seed: int | None, runs: list[Run]) -> lis
     name = shlex.quote(file.name)
     found = [Code("Check value and bound again, in exact arithmetic:", f"optsched verify {name}")]
     if runs:
-        requested = " ".join(f"--policy {shlex.quote(run.policy)}" for run in runs)
+        outside = [r.policy for r in runs if r.policy not in get_family(r.family).policies]
+        named = [f"FILE.py:{r.policy}" if r.policy in outside else r.policy for r in runs]
+        requested = " ".join(f"--policy {shlex.quote(policy)}" for policy in named)
         sealed = " --sandbox" if all(run.sealed for run in runs) else ""
         words = f"optsched ratio {name} {requested} --optimum {name} --seed {seed}{sealed}"
-        found.append(Code("Run the policies again, next to the optimum of the file:", words))
+        where = f" (FILE.py: the file of {', '.join(outside)}; or MODULE:CLASS, exec:COMMAND)"
+        again = f"Run the policies again{where * bool(outside)}, next to the optimum of the file:"
+        found.append(Code(again, words))
         words = (
             f"optsched ratio {name} {requested} --method {method} --seed {seed}{sealed} --no-cache"
         )

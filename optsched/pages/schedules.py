@@ -16,6 +16,7 @@ from typing import Any
 
 from matplotlib import rc_context
 
+from optsched.core.inputs import REAL
 from optsched.drawing import HINDSIGHT, rendered
 from optsched.experiments.cell_keys import Contender, Reference, Source, canonical, contender_of
 from optsched.experiments.cells import fingerprint
@@ -241,6 +242,8 @@ def _source(plan: Plan, content: str) -> Source:
 def _run(instance: Instance, cell: dict[str, Any], *, requested: bool) -> Schedule:
     spec = json.loads(cell["policy"])
     sealed, limit = bool(spec.get("sealed")), spec.get("decision_limit")
+    if spec["policy"] == REAL:
+        raise NotDrawnError(f"{REAL}: is drawn of single instances only (`ratio --plot`)")
     contender = Contender(spec["policy"], spec.get("parameters", {}), sealed, None, limit)
     found = contender.play(instance, cell["seed"], code=requested).schedule
     if fingerprint(found) != cell["schedule"]:

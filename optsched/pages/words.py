@@ -47,11 +47,11 @@ def _of_group(group: str, inside: Sequence[Summary], found: Statistics) -> str:
     """Return the best and the worst policy, and those that the best cannot be told apart from."""
     first, *others = inside
     many = f"{first.instances} instance{'s' * (first.instances != 1)}"
-    summary = f"{group}, {many}: {first.policy} has the lowest mean ratio, {_mean(first)}"
+    summary = f"{group}, {many}: {first.named} has the lowest mean ratio, {_mean(first)}"
     if not others:
         return summary.replace("has the lowest mean ratio,", "has the mean ratio") + "."
     last = others[-1]
-    summary += f"; {last.policy} has the highest, {_mean(last)}."
+    summary += f"; {last.named} has the highest, {_mean(last)}."
     alike = [
         pair.second if pair.first == first.policy else pair.first
         for pair in found.pairs

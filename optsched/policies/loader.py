@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
+from functools import partial
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple, cast, get_args
 
@@ -74,7 +76,8 @@ def _class_of_policy(found: Any, name: str) -> Callable[..., Policy]:
     """Return ``found`` if it is a class that has all members of the protocol; nothing is called.
 
     Data may also be declared only, for ``__init__`` to set. A policy that is made of a function
-    returns a new one of itself when it is called, and so serves as its class.
+    returns a new one of itself when it is called, and so serves as its class. Any other policy that
+    is made already, such as ``near = Rolling(4)``, is copied, and named "near".
 
     Raises
     ------
@@ -84,12 +87,23 @@ def _class_of_policy(found: Any, name: str) -> Callable[..., Policy]:
     if callable(found) and all(hasattr(found, member) for member in MEMBERS):
         made: Callable[..., Policy] = found
         return made
+    if not isinstance(found, type) and all(hasattr(found, member) for member in MEMBERS):
+        return partial(_copy_of, found, name)
     if not isinstance(found, type):
-        raise InputError(f"policy {name!r} is a {type(found).__name__}, expected a class")
+        raise InputError(
+            f"policy {name!r} is a {type(found).__name__}, expected a class or a policy"
+        )
     declared = {n for kind in found.__mro__ for n in inspect.get_annotations(kind)}
     there = {n for kind in found.__mro__ for n in vars(kind)} | declared - {"start", "step"}
     _complain([n for n in MEMBERS if n not in there], name)
     return found
+
+
+def _copy_of(policy: Any, name: str) -> Policy:
+    """Return a copy of a policy under the name by which its file knows it."""
+    made: Policy = deepcopy(policy)
+    made.name = name.rpartition(":")[2]
+    return made
 
 
 def known_or_refused(family: Family, policy: Policy | str) -> None:

@@ -31,6 +31,20 @@ def silenced() -> Iterator[None]:
         settle(quiet=before, verbose=verbose)
 
 
+_listeners: list[list[str]] = []
+
+
+@contextmanager
+def heard() -> Iterator[list[str]]:
+    """Collect remarks, printed or not: what is stated next to a result is not lost with stderr."""
+    found: list[str] = []
+    _listeners.append(found)
+    try:
+        yield found
+    finally:
+        _listeners.remove(found)
+
+
 _lock = threading.Lock()
 _diverted: list[Any] = []  # stdout, and a copy of its descriptor; then None per further caller
 for_good = False  # this is a command's process: what was diverted once stays so until its end
@@ -154,5 +168,7 @@ def notify(text: str, shown: str = "") -> None:
 
 def remark(text: str) -> None:
     """Print one line on stderr, unless nothing but the result is wanted."""
+    for found in _listeners:
+        found.append(printable(text))
     if not quiet:
         print(printable(text), file=sys.stderr, flush=True)

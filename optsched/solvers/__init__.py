@@ -27,6 +27,7 @@ Solvers are imported when they are needed, so that importing the package stays q
 
 from __future__ import annotations
 
+import optsched.process.bare_scipy  # noqa: F401  before others that import scipy
 from optsched.solvers.constraint import cp_bound, cp_domain, cp_program, cp_solver, run_cp
 from optsched.solvers.convex import Conic, ConvexOutcome, solve_cones, solve_cvxpy
 from optsched.solvers.linear import (

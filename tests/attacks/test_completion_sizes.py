@@ -255,7 +255,7 @@ def test_a_split_at_a_number_that_nothing_has(at):
     )
 
 
-@pytest.mark.parametrize("seed", sweep(range(30), 1))
+@pytest.mark.parametrize("seed", sweep(range(8), 1))
 def test_random_jobs_one_after_another(seed):
     """Weights, lengths, units, grids and prices between the ends of integers."""
     rng = default_rng([seed, 4013])

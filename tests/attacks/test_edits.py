@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 from edits_of_files import KINDS, attack, good_files
-from sweeps import sweep
 
 pytestmark = pytest.mark.slow
 
-EDITS = 8  # of each kind; benchmarks/edits.py: 667
+EDITS = 10  # of each kind; benchmarks/edits.py: 667
 
 
 @pytest.fixture(scope="module")
@@ -17,11 +16,8 @@ def good(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("first", sweep([0, EDITS, 2 * EDITS], quick=1))
-def test_edits(good, kind, first, tmp_path):
+def test_edits(good, kind, tmp_path):
     found = [
-        wrong
-        for seed in range(first, first + EDITS)
-        for wrong in attack(kind, good, tmp_path / "edited", seed)
+        wrong for seed in range(EDITS) for wrong in attack(kind, good, tmp_path / "edited", seed)
     ]
     assert found == []

@@ -22,8 +22,8 @@ from optsched.numbers.utility import Constant, Inverse, Sigmoid, Table
 from optsched.problem import InputError, get_family
 from optsched.results.result import recheck, save_result
 
-CASES = 22  # instances of each family
-CERTIFICATES, SCHEDULES, RESULTS = 60, 40, 11  # damaged ones of each: 2442 in each family
+CASES = 10  # instances of each family
+CERTIFICATES, SCHEDULES, RESULTS = 60, 40, 11  # damaged ones of each: 1110 in each family
 NUMBERS = (0, 1, 2, 3, 5, 7, 40, 60, 2**31, 2**43, 2**50, 2**53, 2**61, 2**62 - 1, 2**62)
 NUMBERS += (2**63 - 1, 2**63, 10**30, 10**40, -1)
 SAME = 1 + 1e-9
@@ -199,7 +199,7 @@ def test_damaged_certificates_prove_what_is_true_or_nothing(family):
                 continue
             held[True] += 1
             assert bound >= best / EXACT[family], (seed, trial)
-    assert min(held.values()) >= 100, held
+    assert min(held.values()) >= 50, held
 
 
 @pytest.mark.slow
@@ -220,7 +220,7 @@ def test_no_damaged_schedule_is_worth_more_than_the_optimum(family):
                 verdict = told(inst, schedule, unfinished=unfinished)
                 assert (verdict.value or 0) <= best * SAME, (seed, trial)
             held[verdict.feasible] += 1
-    assert min(held.values()) >= 50, held
+    assert min(held.values()) >= 20, held
 
 
 def told(inst, schedule, **how):
@@ -253,7 +253,7 @@ def test_damaged_results_are_refused_or_true(family, tmp_path):
             if again.accepted:
                 assert (again.value or 0) <= best * SAME, (seed, trial)
                 assert again.bound is None or again.bound >= best / SAME, (seed, trial)
-    assert min(held.values()) >= 50, held
+    assert min(held.values()) >= 20, held
 
 
 @pytest.mark.parametrize("copies", [1, 3])

@@ -21,3 +21,5 @@ def test_every_kind_is_measured(tmp_path):
     assert by["forged files on which the checkers differ"]["met_must"]
     assert by["leaks in the gallery"]["met_must"]
     assert by["lines of a gallery problem"]["met_must"]
+    assert by["bipartite through its own model: gap"]["met_must"]
+    assert 0 < by["processor time of that"]["measured"] < 60

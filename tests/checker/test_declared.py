@@ -75,6 +75,15 @@ def convex(seed):
     return online(cp.Problem(cp.Maximize(goal), rows), {x: lambda t, _k: t})
 
 
+def tracking(seed):
+    """Return norms of which some are 0 at the optimum; a size is decided before all else."""
+    want = np.random.default_rng(seed).uniform(0, 5, (6, 2)).round(2)
+    x, size = cp.Variable((6, 2), name="x", nonneg=True), cp.Variable(name="size", nonneg=True)
+    goal = 2 * size + cp.sum(cp.norm(x - want, axis=1))
+    rows = [cp.sum(x, axis=1) <= size, size <= 20]
+    return online(cp.Problem(cp.Minimize(goal), rows), {"size": 0, x: lambda t, _k: t + 1})
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("declared")
@@ -120,6 +129,15 @@ def test_whole_and_damaged_results(results, tmp_path):
         *(f for path in results for f, _ in damaged(path, tmp_path, DAMAGES, seed=1)),
     ]
     assert all(part.accepted for path in results for part in recheck(path))
+    assert differences(files, answers(files, tmp_path)) == []
+
+
+def test_both_improve_bounds_by_cones(tmp_path):
+    inst = tracking(1)
+    save_result(tmp_path / "r.json", inst, solve(inst), [simulate(inst, "re-solve")])
+    files = [tmp_path / "r.json"]
+    assert all(part.accepted for part in recheck(files[0]))
+    files += [file for file, _ in damaged(files[0], tmp_path, 40, seed=1)]
     assert differences(files, answers(files, tmp_path)) == []
 
 

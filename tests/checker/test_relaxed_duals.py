@@ -68,7 +68,7 @@ def drawn_duals(inst: Instance, certificate: dict[str, Any], draw: random.Random
 
 
 @pytest.mark.parametrize(
-    ("case", "number"), sweep([("oasis", 12), *((case, 100) for case in CASES)], quick=1)
+    ("case", "number"), sweep([("oasis", 12), *((case, 30) for case in CASES)], quick=1)
 )
 def test_any_duals_of_the_relaxation(case, number, tmp_path):
     name, options = CASES[case]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -69,7 +71,8 @@ def test_a_problem_and_its_policy_are_named_by_their_file(folder):
     for command in (["verify", "result.json"], ["show", "result.json"]):
         assert run(*command).exit_code == 0
     assert run("report", "result.json", "-o", "result.html").exit_code == 0
-    assert "threshold" in (folder / "result.html").read_text()
+    page = (folder / "result.html").read_text()
+    assert "--policy re-solve --policy FILE.py:threshold --optimum result.json" in page
 
 
 def test_instances_are_generated_exported_and_played_in_the_sandbox(folder):
@@ -173,6 +176,80 @@ def test_only_options_that_exist_are_suggested(folder, command):
         run(command, *words, "slots.py:orders", "--jobs", "4", "-o", "w.json")
 
 
+POLICIES = """
+import optsched
+from optsched.declared.policies import Lookahead, Rolling
+
+near, far = Rolling(4), Lookahead(3)
+"""
+
+
+def test_policies_that_are_made_already_are_named_by_their_file(folder):
+    (folder / "mine.py").write_text(POLICIES)
+    words = ["ratio", "knapsack.py:knapsack", "-p", "mine.py:near", "-p", "mine.py:far", "--json"]
+    table = json.loads(run(*words).stdout)["policies"]
+    assert [(row["name"], row["information"]) for row in table] == [
+        ("near", "after"),
+        ("far", "after, future"),
+    ]
+    assert len({row["value"] for row in table}) == 2
+    with pytest.raises(InputError, match=r"'mine\.py:optsched' is a module, expected a class or a"):
+        run("run", "knapsack.py:knapsack", "-p", "mine.py:optsched")
+
+
+def test_a_policy_that_cannot_be_loaded_ends_a_campaign_first(folder, monkeypatch):
+    monkeypatch.setattr("optsched.experiments.campaign.run", None)
+    with pytest.raises(InputError, match=r"knapsack\.py has no 'nope'"):
+        run("ratio", "knapsack.py:knapsack", "--seeds", "2", "-p", "knapsack.py:nope")
+    plan = (folder / "plan.toml").read_text().replace("knapsack.py:threshold", "knapsack.py:nope")
+    (folder / "plan.toml").write_text(plan)
+    with pytest.raises(InputError, match=r"knapsack\.py has no 'nope'"):
+        campaign("plan.toml", "cells.sqlite", trust=True)
+
+
+def test_an_infeasible_instance_is_not_the_fault_of_policies(folder):
+    (folder / "orders.py").write_text(ORDERS.replace("bounds=(0, 9)", "bounds=(0, 1)"))
+    done = run("ratio", "orders.py:orders", "-p", "re-solve", "-o", "none.json", "--json")
+    assert done.exit_code == 1
+    said = json.loads(done.stdout)
+    assert said["reference"]["status"] == "infeasible"
+    assert said["policies"] == []
+    assert "no schedule exists (certified)" in run("verify", "none.json").stdout
+    assert "no schedule exists (certified)" in run("ratio", "orders.py:orders").stdout
+    with pytest.raises(PolicyError, match="ZeroDivisionError"):  # which is the policy's own
+        run("ratio", "orders.py:orders", "-p", "orders.py:broken")
+
+
+@pytest.mark.slow
+def test_an_infeasible_instance_of_a_campaign_is_called_so(folder):
+    (folder / "orders.py").write_text(ORDERS.replace("bounds=(0, 9)", "bounds=(0, 1)"))
+    done = run("ratio", "orders.py:orders", "--seeds", "2", "-p", "re-solve")
+    assert (done.exit_code, "2 times: the instance is infeasible (certified)" in done.stdout) == (
+        1,
+        1,
+    )
+
+
+@pytest.mark.slow
+def test_a_campaign_marks_foresight_and_its_report_says_how_to_repeat_it(folder):
+    with (folder / "plan.toml").open("a") as f:
+        f.write('\n[[policies]]\nname = "lookahead"\nparameters = {window = 3}\n')
+    done = run("campaign", "run", "plan.toml", "--trust", "-o", "cells.sqlite")
+    assert "lookahead(window=3) (knows the future)" in done.stdout
+    assert "re-solve (knows" not in done.stdout
+    assert "no online algorithms, since they knew the future: lookahead(window=3)" in done.stdout
+    run("report", "cells.sqlite", "-o", "cells.html")
+    page = html.unescape((folder / "cells.html").read_text())
+    assert "lookahead(window=3) (knows the future)" in page
+    for line in (
+        'family = "knapsack.py:knapsack"',
+        "optsched campaign run cells.toml --trust<",
+        "optsched campaign resume cells.sqlite --trust<",
+        "--worst worst --trust<",
+    ):
+        assert line in page, line
+
+
 @pytest.mark.slow
 def test_many_seeds_make_a_campaign(folder):
     (folder / "knapsack.py").write_text(FILE.replace('"items": 60', '"items": 12'))
@@ -180,6 +257,21 @@ def test_many_seeds_make_a_campaign(folder):
     done = run(*words)
     assert done.exit_code == 0
     assert json.loads(done.stdout)["done"] == 3
+
+
+def test_the_instance_that_shows_the_sense_is_drawn_once(folder):
+    counted = FILE.replace("    value = random", "    calls.append(items)\n    value = random")
+    (folder / "counted.py").write_text("calls = []\n" + counted)
+    run("generate", "counted.py:knapsack", "-o", "k.json")
+    run("generate", "counted.py:knapsack", "--seed", "1", "-o", "other.json")
+    (calls,) = [m.calls for name, m in sys.modules.items() if name.endswith("counted.py")]
+    assert len(calls) == 2
+    assert (folder / "k.json").read_bytes() != (folder / "other.json").read_bytes()
+
+
+def test_pyomo_imports_no_statistics_along_with_scipy():
+    code = "import sys, pyomo.environ, optsched.solvers; sys.exit('scipy.stats' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_programs_in_any_language_play(folder):
@@ -278,6 +370,7 @@ NAMED_BY_FILES = {  # commands that read what somebody else may have written
     "report": ["cells.sqlite", "-o", "cells.html"],
     "foresight": ["result.json", "--windows", 0],
     "advice": ["result.json", "--errors", 0, "--lambdas", 1, "--seeds", 1, "--work-limit", 0],
+    "whatif": ["result.json", "--add", "1xgpu"],
     "worst-case": ["-p", "fifo", "-o", "worst.json", "--evaluations", 1, "--family", "bot"],
     "minimax": ["result.json"],
     "campaign run": ["plan.toml"],

@@ -49,6 +49,17 @@ def test_convex_problems_are_certified(seed):
     assert relax(declared(seed)).bound == pytest.approx(found.value, rel=1e-7)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_norms_whose_arguments_are_zero_are_certified(seed):
+    """Their duals are inside the dual cone: then the bound depends on the norm being at least 0."""
+    want = np.random.default_rng(seed).uniform(0, 5, (SLOTS, 2)).round(2)
+    x, size = cp.Variable((SLOTS, 2), name="x", bounds=[0, 20]), cp.Variable(name="size")
+    goal = 2 * size + cp.sum(cp.norm(x - want, axis=1))
+    rows = [cp.sum(x, axis=1) <= size, size >= 0, size <= 20]
+    found = solve(online(cp.Problem(cp.Minimize(goal), rows), {"size": 0, x: lambda t, _k: t}))
+    assert (found.status, found.bound_level) == (Status.OPTIMAL, Level.CERTIFIED)
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_bipartite_closes_through_its_own_model(seed):
     own = get_family("bipartite").generate("small", seed=seed)

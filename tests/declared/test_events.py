@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import re
 from fractions import Fraction
 
@@ -53,6 +54,63 @@ def test_rows_are_revealed_when_they_can_bind():
     assert told[1].decide == ("x[1]", "stock")
     assert told[2].entries == (("order", "stock", 1.0), ("order", "buy", 1.0))
     assert [r.name for r in told[2].rows] == ["order"]
+
+
+@pytest.mark.parametrize(
+    ("user", "limits", "time"),
+    [
+        ({}, {"upper": 0}, 3),  # x <= size: nothing binds before the first user
+        ({}, {"upper": 2}, 3),
+        ({}, {"lower": 0, "coefficients": (1, -1)}, 3),  # size - x >= 0
+        ({}, {"upper": -1}, 0),  # size must be at least 1 in any case
+        ({"lower": 1}, {"upper": 0}, 0),  # x needs a size
+        ({"lower": -1}, {"upper": 0}, 3),  # x may help
+        ({}, {"lower": 0, "upper": 0}, 3),
+        ({"upper": 0}, {"upper": 0}, 0),  # nothing ever binds
+    ],
+)
+def test_a_row_of_a_size_that_is_decided_first_waits_for_its_first_user(user, limits, time):
+    size, used = limits.get("coefficients", (-1, 1))
+    row = {"name": "room", "entries": [(0, size), (1, used), (2, used)]}
+    row |= {side: limit for side, limit in limits.items() if side != "coefficients"}
+    columns = [
+        column("size", 0, upper=9, cost=1),
+        column("x", 3, **{"upper": 4} | user),
+        column("z", 5, upper=0),
+    ]
+    inst = Minimization.model_validate({"columns": columns, "rows": [row]})
+    assert inst.times == (time,)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_row_that_waits_cannot_be_broken_by_what_is_decided_meanwhile(seed):
+    """Whatever the known columns are, the row holds while all others are 0, which they may be."""
+    rng = random.Random(seed)
+    waited = 0
+    for _ in range(50):
+        columns = [
+            column(f"x[{j}]", t, lower=low, upper=low + rng.choice([0, 1, 4, math.inf]))
+            for j, (t, low) in enumerate(
+                (rng.randrange(4), rng.choice([0, 0, 0, -2, 1])) for _ in range(rng.randint(1, 4))
+            )
+        ]
+        entries = [(j, rng.choice([-2, -1, 1, 2])) for j in range(len(columns))]
+        limit = rng.choice([-1, 0, 0, 3])
+        row = {"name": "r", "upper": limit, "entries": entries}
+        inst = Minimization.model_validate({"columns": columns, "rows": [row]})
+        parts = [
+            (c["revealed"], *sorted((a * c["lower"], a * c["upper"])))
+            for c, (_, a) in zip(columns, entries, strict=True)
+        ]
+        helpers = [t for t, least, _ in parts if least < 0]
+        since = max(helpers) if helpers else min(t for t, *_ in parts)
+        (time,) = inst.times
+        assert time >= since
+        waited += time > since
+        if time > since:
+            assert sum(most for t, _, most in parts if t < time) <= limit
+            assert all(least == 0 for t, least, _ in parts if t >= time)
+    assert waited or seed
 
 
 def test_nothing_unrevealed_reaches_a_policy():
@@ -189,7 +247,7 @@ def test_foresight_buys_ahead_and_a_short_horizon_does_not():
     )
     assert simulate(late, "re-solve").value == 4
     assert simulate(late, Rolling(5)).value == 4
-    with pytest.raises(PolicyError, match="no values satisfy"):
+    with pytest.raises(PolicyError, match="no values satisfy constraint need, after"):
         simulate(
             Minimization.model_validate(
                 late.model_dump()
@@ -227,7 +285,9 @@ def test_a_trivial_policy_that_fails_does_not_end_a_comparison():
             "rows": [{"name": "both", "upper": 0.5, "entries": [(0, 1), (1, -1)]}],
         }
     )
-    with pytest.raises(PolicyError, match="greedy: time 1: no values satisfy"):
+    with pytest.raises(
+        PolicyError, match="greedy: time 1: no values satisfy constraint both, after"
+    ):
         simulate(inst, "greedy")
 
     def nothing(_event):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pyomo.environ as pyo
 import pytest
 from leaky import LEAKY, none
 
+import optsched
 from optsched.declared.leaks import check_problem
+from optsched.problem import InputError
 
 NAMED = {
     "cost": "variable x[",
@@ -32,3 +36,77 @@ def test_planted_leaks_are_found(kind):
 
 def test_an_honest_problem_has_none():
     assert str(check_problem(none, pairs=40)) == "knapsack: no leak in 40 pairs of instances"
+
+
+def test_a_size_that_is_decided_first_reveals_no_horizon():
+    @optsched.problem(sizes={"small": {"days": 8}})
+    def plant(random, days):
+        demand = random.integers(1, 9, days)
+        m = pyo.ConcreteModel()
+        m.D = range(days)
+        m.size = pyo.Var(bounds=(0, 9))
+        m.make, m.buy = pyo.Var(m.D, bounds=(0, 9)), pyo.Var(m.D, bounds=(0, 9))
+        m.cost = pyo.Objective(expr=3 * m.size + sum(m.make[d] + 2 * m.buy[d] for d in m.D))
+        m.room = pyo.Constraint(m.D, rule=lambda m, d: m.make[d] <= m.size)
+        m.need = pyo.Constraint(m.D, rule=lambda m, d: m.make[d] + m.buy[d] >= int(demand[d]))
+        return optsched.online(
+            m, revealed=[(m.size, 0), (m.make, lambda d: d + 1), (m.buy, lambda d: d + 1)]
+        )
+
+    assert check_problem(plant, pairs=8).leak is None
+    assert optsched.simulate(plant(seed=1), "re-solve").value > 0
+
+
+def chosen(numbers):
+    """Return a problem whose numbers do not come from those that it is given."""
+
+    @optsched.problem(sizes={"small": {"items": 6}})
+    def fixed(random, items):  # noqa: ARG001
+        cost = numbers().integers(1, 1000, items)
+        m = pyo.ConcreteModel()
+        m.x = pyo.Var(range(items), domain=pyo.Binary)
+        m.gain = pyo.Objective(expr=sum(int(cost[i]) * m.x[i] for i in range(items)), sense=-1)
+        m.room = pyo.Constraint(expr=sum(m.x[i] for i in range(items)) <= 3)
+        return optsched.online(m, revealed={m.x: lambda i: i})
+
+    return fixed
+
+
+def test_random_numbers_from_elsewhere_are_no_leak():
+    line = (
+        r"problem fixed: seed 7 draws two instances that differ in variable x\[0\] \(cost\), expec"
+    )
+    with pytest.raises(InputError, match=line):
+        check_problem(chosen(np.random.default_rng), seed=7)
+
+
+def test_pairs_that_are_all_alike_prove_little():
+    found = check_problem(chosen(lambda: np.random.default_rng(1)), pairs=4)
+    assert found.leak is None
+    assert str(found).endswith(
+        "4 pairs of instances; all pairs are alike: nothing is drawn from the given `random`"
+    )
+
+
+def appointments(**given):
+    """Return a problem whose first decisions depend on how many others there will be."""
+
+    @optsched.problem(sizes={"small": {"patients": 8}}, **given)
+    def appoint(random, patients):
+        took = random.integers(5, 30, patients + 1)
+        m = pyo.ConcreteModel()
+        m.P = range(1, patients + 1)
+        m.slot, m.wait = pyo.Var(m.P, bounds=(5, 30)), pyo.Var(m.P, bounds=(0, None))
+        m.cost = pyo.Objective(expr=sum(m.wait[p] + m.slot[p] for p in m.P))
+        m.line = pyo.Constraint(m.P, rule=lambda m, p: m.wait[p] >= int(took[p]) - m.slot[p])
+        return optsched.online(m, revealed={m.slot: 0, m.wait: lambda p: p})
+
+    return appoint
+
+
+def test_a_size_may_be_known_from_the_start():
+    assert "whether patients is 8 or 11" in str(check_problem(appointments(), pairs=1))
+    assert check_problem(appointments(public=["patients"]), pairs=5).leak is None
+    for wrong in (["patient"], "patients"):
+        with pytest.raises(InputError, match="expected names of its sizes: patients"):
+            appointments(public=wrong)

@@ -129,6 +129,14 @@ def test_times_that_are_none_are_refused(revealed, complaint):
         declared(revealed=revealed)
 
 
+@pytest.mark.parametrize("by_name", [True, False])
+def test_two_times_of_a_variable_are_refused(by_name):
+    m = model()
+    x = "x" if by_name else m.x
+    with pytest.raises(InputError, match="`revealed` names x twice, expected one time"):
+        online(m, [(x, 0), ("y", 0), (x, lambda i: i)])
+
+
 def test_a_time_of_a_fixed_variable_is_refused():
     with pytest.raises(InputError, match="`revealed` names y, which is fixed"):
         declared(lambda m: m.y.fix(1), revealed={"x": 0, "y": 0})

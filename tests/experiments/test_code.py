@@ -156,7 +156,6 @@ def test_what_the_caller_names_needs_no_second_word(folder):
         ("threading:Thread", "lacks information, knows, step"),
         ("builtins:object", "lacks name"),
         ("code_mine:factory", "is a function, expected a class"),
-        ("code_mine:instance", "is a Mine, expected a class"),
         ("code_mine:Half", "lacks step"),
         ("code_mine:Odd", "lacks name, information, knows, start"),
         ("code_mine:Mine.step", "'Mine.step' is no name of a class"),

@@ -46,6 +46,22 @@ def skiing(price: int, days: int) -> list[Declared]:
     return [season(n) for n in range(1, days + 1)]
 
 
+def building(price: int, days: int) -> list[Declared]:
+    """Return the choice to build at time 0, or to rent on each of 1 to ``days`` days."""
+
+    def season(n: int) -> Declared:
+        columns = [{"name": "build", "cost": price, "revealed": 0}]
+        rows: list[Any] = []
+        for t in range(1, n + 1):
+            columns.append({"name": f"rent[{t}]", "cost": 1, "revealed": t})
+            columns.append({"name": f"use[{t}]", "revealed": t})
+            rows.append((-math.inf, 0, [(0, -1), (2 * t, 1)]))
+            rows.append((1, math.inf, [(2 * t - 1, 1), (2 * t, 1)]))
+        return model("min", columns, rows)
+
+    return [season(n) for n in range(1, days + 1)]
+
+
 @menu(items=[(), (0,), (1,), (0, 1)], horizon=2, shortest=2)
 def matching(sequence):
     """Nodes arrive, each with its neighbours among two nodes."""

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from games import brute, draw, matching, paging, skiing, trading
+from games import brute, building, draw, matching, paging, skiing, trading
 from sweeps import sweep
 
 import optsched
@@ -21,6 +21,13 @@ def test_ski_rental(price):
     assert game.bound == pytest.approx(float(exact), rel=1e-9)
     assert game.proof.proved <= exact <= game.proof.reached
     assert game.proof.deterministic == 2 - Fraction(1, price)
+
+
+def test_who_must_build_first_does_not_know_for_how_long():
+    """Building costs 2 and renting up to 4: half of both is 3 / 2 times the optimum, for all."""
+    game = optsched.minimax(building(2, 4))
+    assert game.proof.proved <= Fraction(3, 2) <= game.proof.reached
+    assert (game.value, game.proof.deterministic) == (pytest.approx(1.5), 2)
 
 
 def test_bipartite_matching():
@@ -57,7 +64,7 @@ def test_one_way_trading(prices):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", sweep(range(400), quick=25))
+@pytest.mark.parametrize("seed", sweep(range(100), quick=25))
 def test_random_games(seed):
     instances = draw(seed)
     expected = brute(instances)
@@ -73,7 +80,7 @@ def test_random_games(seed):
 
 @pytest.mark.exhaustive
 def test_most_random_games_have_a_value():
-    assert sum(brute(draw(seed)) is not None for seed in range(400)) >= 200
+    assert sum(brute(draw(seed)) is not None for seed in range(100)) >= 50
 
 
 def test_a_superset_is_no_easier():

@@ -54,10 +54,10 @@ def test_by_hand(kind, gains):
     assert solve_cvxpy(once).value == pytest.approx(gains - 0.03, rel=1e-7)
 
 
-@pytest.mark.parametrize("first", sweep(range(0, 200, 40), 1))
+@pytest.mark.parametrize("first", sweep(range(0, 80, 40), 1))
 @pytest.mark.parametrize("kind", KINDS)
 def test_interior_point_agrees_within_its_certificate(kind, first):
-    """200 random instances of every kind; counts and the jobs of one slot in turns."""
+    """80 random instances of every kind; counts and the jobs of one slot in turns."""
     for seed in range(first, first + 40):
         inst = generate(
             "small", seed=seed, utilities=(kind,), machines=3, ports=3, slots=9, density=1.5
@@ -78,7 +78,7 @@ def test_interior_point_agrees_on_mixed_instances_with_copies():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", sweep(range(0, 2000, 200), 2))
+@pytest.mark.parametrize("first", sweep(range(0, 600, 200), 1))
 def test_no_decision_is_better_than_what_the_conic_solver_allows_for(first):
     """In units of amounts from 1e-3 to 1e3, where it was seen to be off by 1e-6."""
     for seed in range(first, first + 200):

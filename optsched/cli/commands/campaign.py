@@ -161,7 +161,7 @@ def _run(
             made = campaign(plan, store, callback=callback, **how)
     number = interrupts.received()
     if number is not None:
-        trusted = " --trust" if any(":" in block.name for block in plan.policies) else ""
+        trusted = " --trust" if plan.code() else ""
         further = f"; `optsched campaign resume {store}{trusted}` goes on" if kept else ""
         messages.notify(f"ended: {made.progress}{further}")
         crash_state.publish(reported=True)
@@ -366,7 +366,7 @@ def _show(made: "Campaign", as_json: bool) -> None:
     rows = [
         {
             "instances": s.group,
-            "policy": s.policy,
+            "policy": s.named,
             "n": str(s.instances),
             "open": str(s.open),
             "errors": str(s.errors),

@@ -18,7 +18,7 @@ def report(
         typer.Argument(
             metavar="STORE | RESULT",
             help="Result store of `campaign run`, or output file of `solve`, `ratio`, `minimax`, "
-            "`foresight` or `advice`.",
+            "`foresight`, `advice` or `whatif`.",
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="HTML file to write.")] = Path(

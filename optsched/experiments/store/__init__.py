@@ -55,6 +55,11 @@ class StoredOptimum:
         """The bound that ratios rest on: the certified one if there is one."""
         return self.bound if self.certified is None else self.certified
 
+    @property
+    def nothing_exists(self) -> bool:
+        """Whether the instance is infeasible."""
+        return self.status is CellState.DONE and self.value is None and self.bound is None
+
 
 @dataclass(frozen=True, slots=True)
 class CellRow:

@@ -83,7 +83,7 @@
       cursor.hidden = false;
       cursor.style.left = 100 * share + "%";
       const lines = data.curves.filter((_, k) => !hidden.has(String(k))).map((c) => c.name + ": " + said(c, x));
-      show([(data.curves[0].ratio ? "ratio at most " : "after s: ") + x.toPrecision(4), ...lines].join("\n"),
+      show([(data.curves[0].ratio ? "ratio at most " : data.across + ": ") + x.toPrecision(4), ...lines].join("\n"),
         box.left + share * box.width, box.top + box.height / 3);
     };
     const leave = () => { cursor.hidden = true; hide(); };

@@ -30,7 +30,7 @@ def test_optima_of_the_reference_are_certified(name, objective):
     assert (found.status, found.bound_level) == ("optimal", Level.CERTIFIED)
 
 
-@pytest.mark.parametrize("seed", sweep(range(300), 6))
+@pytest.mark.parametrize("seed", sweep(range(60), 6))
 def test_brute_force(seed):
     log = random_log(seed, jobs=2 + seed % 4)
     for objective in OBJECTIVES:

@@ -29,8 +29,15 @@ const gameData = (() => {
     const times = [];
     for (const [side, sign] of [[r.upper, 1], [r.lower, -1]]) {
       if (!Number.isFinite(side)) continue;
-      const helping = used.filter(([c, a]) => (sign * a > 0 ? c.lower < 0 : c.upper > 0)).map(([c]) => c.revealed);
-      times.push(helping.length ? Math.max(...helping) : Math.min(...used.map(([c]) => c.revealed)));
+      const parts = used.map(([c, a]) => (sign * a > 0 ? [c.revealed, c.lower, c.upper] : [c.revealed, -c.upper, -c.lower]));
+      const timesOf = (some) => parts.filter(some).map(([t]) => t);
+      const helping = timesOf(([, least]) => least < 0);
+      let since = helping.length ? Math.max(...helping) : Math.min(...timesOf(() => true));
+      // What only lowers the activity, such as a capacity, waits for the first that raises it.
+      const waits = helping.length && sign * side >= 0 && parts.every(([t, least]) => t <= since || least <= 0);
+      const raising = waits ? timesOf(([, , most]) => most > 0) : [];
+      if (raising.length) since = Math.max(since, Math.min(...raising));
+      times.push(since);
     }
     return Math.min(...times);
   }

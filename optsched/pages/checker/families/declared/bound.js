@@ -41,13 +41,13 @@ const declaredBound = (() => {
         if (high !== null) imply(entries.map(([j, a]) => [j, integral(a)]), integral(high), bounds, all.integer);
         if (low !== null) imply(entries.map(([j, a]) => [j, integral(-a)]), integral(-low), bounds, all.integer);
       }
-      for (const cone of all.cones) for (const [entries, limit] of linear(cone)) imply(entries, limit, bounds, all.integer);
+      for (const cone of all.cones) for (const [entries, limit] of linear(cone)) imply(entries, limit, bounds, all.integer, [all.lower, all.upper]);
     }
     return bounds;
   }
 
-  // From sum a x <= limit.
-  function imply(entries, limit, bounds, integer) {
+  // From sum a x <= limit. Where the written bounds are given, those that were infinite there may also be improved.
+  function imply(entries, limit, bounds, integer, written) {
     const side = (a) => (a.n > 0n ? 0 : 1);
     const open = entries.filter(([j, a]) => bounds[side(a)][j] === null);
     if (open.length > 1) return;
@@ -56,9 +56,11 @@ const declaredBound = (() => {
     entries.forEach(([j, a], k) => {
       if (open.length && j !== open[0][0]) return;
       const target = bounds[1 - side(a)];
-      if (target[j] !== null) return;
+      const now = target[j];
+      if (now !== null && (!written || written[1 - side(a)][j] !== null)) return;
       const found = lowest(over(minus(limit, least[k] === null ? known : minus(known, least[k])), a));
-      target[j] = integer[j] ? integral(a.n > 0n ? floorOf(found) : ceilOf(found)) : found;
+      const bound = integer[j] ? integral(a.n > 0n ? floorOf(found) : ceilOf(found)) : found;
+      if (now === null || (a.n > 0n ? compare(bound, now) < 0 : compare(bound, now) > 0)) target[j] = bound;
     });
   }
 

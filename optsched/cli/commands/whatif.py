@@ -1,0 +1,127 @@
+"""`optsched whatif`: waiting times before and after a change of machines, load or jobs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from optsched.cli.commands.outcome import ending_well, leave, report
+from optsched.cli.options import (
+    MOST,
+    POLICY_HELP,
+    Gap,
+    Json,
+    Output,
+    Seed,
+    Threads,
+    TimeLimit,
+    WorkLimit,
+    takes_input,
+)
+from optsched.engine.interval import CLOSED
+from optsched.problem import Window
+from optsched.process import crash_state, messages
+
+if TYPE_CHECKING:
+    from optsched.problem import Instance
+
+
+@takes_input
+def whatif(
+    instance: "Instance",
+    source: Path,
+    window: Window,
+    add: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NxTYPE",
+            help="Add N machines of a type of the machine list, or N units of a resource of the "
+            "pool, such as 10xgpu. May be repeated; all changes together are one scenario.",
+        ),
+    ] = None,
+    remove: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NxTYPE", help="Remove N machines or units; may be repeated."),
+    ] = None,
+    scale_load: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FACTOR",
+            help="Multiply the load by FACTOR: divide all times between submissions by it.",
+        ),
+    ] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LABEL=NAME", help="Remove the jobs of a user or a partition; may be repeated."
+        ),
+    ] = None,
+    skip_unfit: Annotated[
+        bool, typer.Option(help="Ignore jobs that no longer fit, in both scenarios.")
+    ] = False,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", "-p", help=f"{POLICY_HELP} May be repeated. Default: all."),
+    ] = None,
+    windows: Annotated[
+        int | None,
+        typer.Option(
+            min=2, max=MOST, help="Number of disjoint windows of the trace, of --jobs jobs each."
+        ),
+    ] = None,
+    time_limit: TimeLimit = None,
+    work_limit: WorkLimit = None,
+    gap: Gap = CLOSED,
+    threads: Threads = 1,
+    seed: Seed = 0,
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """Compare waiting times before and after a change.
+
+    The change is one of machines, load or jobs. Compared are policies, the recorded schedule, and
+    the certified optimum, whose change is an interval. Shadow prices show when capacity is scarce.
+    Limits apply to each of the two searches. `optsched report` turns the output file into a page.
+
+    Example:  optsched whatif log.swf --machines nodes.csv --add 10xgpu -o whatif.json
+    """
+    from optsched.cli.console import out, tables
+    from optsched.cli.progress_display import Ticker
+    from optsched.core import is_instance
+    from optsched.experiments.whatif import whatif as measure
+
+    options: dict[str, Any] = {n: x for n, x in vars(window).items() if x is not None}
+    if windows is not None:
+        del options["start"]
+    options |= {"time_limit": time_limit, "work_limit": work_limit, "gap": gap, "seed": seed}
+    log = not is_instance(source) and instance.family == "rigid"
+    with ending_well(), Ticker("reading") as ticker:
+        crash_state.finish_what_is_begun()
+        found = measure(
+            source if log else instance,
+            add=add or (),
+            remove=remove or (),
+            scale_load=scale_load,
+            without=without or (),
+            skip_unfit=skip_unfit,
+            policies=policy or None,
+            windows=windows,
+            callback=ticker.begin,
+            watch=ticker.watch,
+            threads=threads,
+            **options,
+        )
+    if output is not None:
+        found.save(output)
+        messages.remark(f"{output} written")
+    if as_json:
+        report(found.summary(), None, as_json)
+    else:
+        console = out()
+        for line in found.answer:
+            messages.result(messages.printable(line))
+        for table in tables(found.table(), console):
+            console.print(table)
+        for line in found.remarks:
+            messages.result(messages.printable(line))
+    leave(found=True)

@@ -1,0 +1,454 @@
+"""Scenario analysis: waiting times before and after a change of machines, load or jobs.
+
+The optimum is an interval, from a certified bound to the best schedule found; so its change lies
+between bound after - value before and value after - bound before. More machines never make it
+worse, fewer never better. What policies do is exact for the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from optsched.core import RatioReport, compare, open_input, recorded
+from optsched.core.inputs import REAL, is_instance, meant
+from optsched.core.intervals import FEWEST, UNSURE, student, warning
+from optsched.families.rigid.changes import Changes, altered, units_of
+from optsched.families.rigid.instance import RigidInstance, RigidSchedule
+from optsched.families.rigid.verify import verify
+from optsched.files.format import checked, load_instance, read_json, write_json
+from optsched.numbers.json_float import Signed
+from optsched.problem import Frozen, InputError, Instance, Policy, Window, get_family
+from optsched.process import interrupts, messages
+
+HOUR = 3600
+BEST = "optimum"
+SIDES = ("before", "after")
+Ends = tuple[Signed, Signed]
+
+
+class Row(Frozen):
+    """What a schedule does with the jobs of a window."""
+
+    wait: Ends = Field(
+        description="weighted mean waiting time, h; of the optimum from its certified bound to the "
+        "best schedule found, else both are the same"
+    )
+    slowdown: float = Field(description="weighted mean bounded slowdown, threshold 10 s")
+    same: float = Field(description="mean waiting time of the jobs that both scenarios have, h")
+
+
+class Scenario(Frozen):
+    """A window of the log, before or after the change."""
+
+    size: str
+    rows: dict[str, Row] = Field(description="the optimum, every policy, the recorded schedule")
+    prices: dict[str, tuple[float, ...]] = Field(
+        description="shadow price of a unit by hour of the day, h; {}: the bound has no prices"
+    )
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A row of the table: means over the windows, in hours; None: not known."""
+
+    name: str
+    before: Ends
+    after: Ends | None
+    change: Ends | None
+    share: Ends | None  # of the value before
+    interval: Ends | None  # 95 %, over windows
+    above: Ends  # the optimum, before
+    slowdown: tuple[float, float | None]
+    same: float  # before, of the jobs that both scenarios have
+
+
+class WhatIf(Frozen):
+    """Waiting times before and after a change."""
+
+    source: str
+    changes: tuple[str, ...] = Field(min_length=1)
+    listed: tuple[str, ...] = Field(description="what was scaled, dropped or drawn")
+    direction: Literal[-1, 0, 1] = Field(
+        description="-1: the optimum cannot rise, 1: it cannot fall"
+    )
+    replay: str = Field(description="the recorded schedule after the change; '': none recorded")
+    clock: bool = Field(description="whether hours are those of the clock, not since the first job")
+    before: tuple[Scenario, ...] = Field(min_length=1, description="by window")
+    after: tuple[Scenario, ...]
+
+    @model_validator(mode="after")
+    def _complete(self) -> WhatIf:
+        both = (*self.before, *self.after)
+        if len(self.before) != len(self.after) or any(BEST not in s.rows for s in both):
+            raise ValueError("expected as many windows before as after, each with an optimum")
+        if any(len(p) != 24 for s in both for p in s.prices.values()):
+            raise ValueError("prices: expected 24 of each unit")
+        return self
+
+    @cached_property
+    def rows(self) -> dict[str, Compared]:
+        """The optimum, and what ran in all windows before the change."""
+        names = [n for n in self.before[0].rows if all(n in s.rows for s in self.before)]
+        found = [self._compared(name) for name in names]
+        ends = {BEST: (0, 0.0), REAL: (2, 0.0)}  # the first and the last row
+        return {r.name: r for r in sorted(found, key=lambda r: ends.get(r.name, (1, r.before[1])))}
+
+    def _compared(self, name: str) -> Compared:
+        rows, later = ([s.rows[name] for s in side if name in s.rows] for side in self._sides)
+        before, after = _mean(rows), _mean(later) if len(later) == len(rows) else None
+        change = share = interval = None
+        if after is not None:
+            apart = self._apart(name)
+            change = float(apart[:, 0].mean()), float(apart[:, 1].mean())
+            if before[0] > 0:
+                share = self._possible(name, (after[0] / before[1] - 1, after[1] / before[0] - 1))
+            if len(apart) >= FEWEST:
+                interval = student(apart[:, 0])[0], student(apart[:, 1])[1]
+        return Compared(
+            name=name,
+            before=before,
+            after=after,
+            change=change,
+            share=share,
+            interval=interval,
+            above=_less(before, _mean([s.rows[BEST] for s in self.before])),
+            slowdown=(_slow(rows), _slow(later) if after else None),
+            same=float(np.mean([r.same for r in rows])),
+        )
+
+    @property
+    def _sides(self) -> tuple[tuple[Scenario, ...], tuple[Scenario, ...]]:
+        return self.before, self.after
+
+    def _apart(self, name: str) -> Any:
+        """Return the ends of the change by window."""
+        pairs = zip(*([s.rows[name].wait for s in side] for side in self._sides), strict=True)
+        return np.array([self._possible(name, _less(after, before)) for before, after in pairs])
+
+    def _possible(self, name: str, ends: Ends) -> Ends:
+        """Leave out changes that cannot be: more machines do not make the optimum worse."""
+        if name != BEST or not self.direction:
+            return ends
+        low, high = ((min if self.direction < 0 else max)(0.0, x) for x in ends)
+        return low, high
+
+    def prices(self, *, after: bool) -> dict[str, list[float]]:
+        """Return the shadow price of a unit by hour of the day, h: the mean over the windows."""
+        found = [s.prices for s in self._sides[after]]
+        units = found[0] if all(found) else {}
+        return {n: np.mean([p.get(n, (0.0,) * 24) for p in found], axis=0).tolist() for n in units}
+
+    @property
+    def answer(self) -> list[str]:
+        """What there is to know, the most important sentence first."""
+        best, named = self.rows[BEST], ", ".join(self.changes)
+        lines = [f"With {named}, the least possible mean waiting time {moved(best)}: certified."]
+        if best.interval is not None:
+            inside = hours(best.interval, "+")
+            lines.append(f"95 % interval of that change over {len(self.before)} windows: {inside}.")
+        known = [r for n, r in self.rows.items() if n != BEST and r.after is not None]
+        if known:
+            first = min(known, key=lambda r: r.before)
+            last = min(known, key=lambda r: r.after or r.before)
+            lines.append(f"Under {first.name}, the best policy before, it {moved(first)}.")
+            if last is not first:
+                lines.append(f"The best policy after is {last.name}: it {moved(last)}.")
+        if REAL in self.rows:
+            real = self.rows[REAL]
+            over = f"{hours(real.above)} more than the optimum before the change"
+            lines.append(f"As recorded, jobs waited {hours(real.before)} on average, {over}.")
+        prices = self.prices(after=False)
+        if any(map(any, prices.values())):
+            top = int(np.argmax(next(row for row in prices.values() if any(row))))
+            units = ", ".join(f"{sum(row):.3g} h for a {unit}" for unit, row in prices.items())
+            lines.append(
+                f"Shadow prices of one more unit before the change: {units}, of waiting time of "
+                f"all jobs together; the most in hour {top} of {self.day}."
+            )
+        return lines
+
+    @property
+    def day(self) -> str:
+        """Which day hours belong to."""
+        return "the day" if self.clock else "a day that begins with the first job"
+
+    def table(self) -> list[dict[str, str]]:
+        """Return the rows as they are printed."""
+        fewer = any(abs(r.same - r.before[1]) > 1e-9 * r.same for r in self.rows.values())
+        found = []
+        for row in self.rows.values():
+            cells = {"policy": row.name, "before": hours(row.before), "after": hours(row.after)}
+            cells |= {"before, same jobs": hours((row.same, row.same))} if fewer else {}
+            cells |= {"change": hours(row.change, "+"), "change, %": percent(row.share)}
+            cells |= {"95 % interval": hours(row.interval, "+")} if len(self.before) > 1 else {}
+            cells["above optimum"] = "-" if row.name == BEST else hours(row.above)
+            for side, slow in zip(SIDES, row.slowdown, strict=True):
+                cells[f"slowdown {side}"] = "-" if slow is None else f"{slow:.3g}"
+            found.append(cells)
+        return found
+
+    @property
+    def remarks(self) -> list[str]:
+        """What must be stated next to the table."""
+        doubt = warning(*self._apart(BEST).T).replace("ratios", "changes")
+        doubts = [f"{UNSURE} change: {doubt}"] if doubt and len(self.before) > 1 else []
+        return [*self.listed, *([self.replay] if self.replay else []), *doubts]
+
+    def __str__(self) -> str:
+        return "\n".join([*self.answer, *self.remarks])
+
+    def summary(self) -> dict[str, Any]:
+        """Return the object that ``--json`` prints."""
+        content = self.model_dump(mode="json") | {"answer": self.answer, "remarks": self.remarks}
+        prices = {"before": self.prices(after=False), "after": self.prices(after=True)}
+        return content | {"rows": [asdict(r) for r in self.rows.values()], "shadow_prices": prices}
+
+    def save(self, path: Path | str) -> None:
+        """Write a file, of which :func:`optsched.report` makes a page."""
+        write_json(Path(path), "whatif", "rigid", self.model_dump(mode="json"))
+
+    @classmethod
+    def load(cls, path: Path | str) -> WhatIf:
+        """Read such a file.
+
+        Raises
+        ------
+        InputError
+            It is none.
+        """
+        content = read_json(Path(path), "whatif")
+        kept = {n: x for n, x in content.items() if n not in ("format", "kind", "family")}
+        return checked(cls, kept, str(path))
+
+
+def hours(ends: Ends | None, sign: str = "") -> str:
+    """Write an interval of hours.
+
+    >>> hours((1.5, 1.5)), hours((-2.0, 0.25), "+"), hours(None)
+    ('1.5 h', '-2 to +0.25 h', '-')
+    """
+    texts = [f"{x + 0.0:{sign if x else ''}.3g}" for x in ends or ()]
+    return f"{_between(texts)} h" if texts else "-"
+
+
+def percent(ends: Ends | None, sign: str = "+") -> str:
+    """Write an interval of shares.
+
+    >>> percent((-0.5, 0.251)), percent((0.0, 0.5), "")
+    ('-50.0 to +25.1 %', '0 to 50.0 %')
+    """
+    texts = [f"{100 * x:{sign}.1f}" if round(x, 3) else "0" for x in ends or ()]
+    return f"{_between(texts)} %" if texts else "-"
+
+
+def moved(row: Compared) -> str:
+    """Return how a waiting time changes, in hours and percent."""
+    assert row.change is not None
+    text, change, share, sign = "changes", row.change, row.share, "+"
+    if change[1] <= 0:  # without signs, the smaller number first
+        text, sign, change = "falls", "", (-change[1], -change[0])
+        share = share and (-share[1], -share[0])
+    elif change[0] >= 0:
+        text, sign = "rises", ""
+    text += f" by {hours(change, sign)}" + (f" ({percent(share, sign)})" if share else "")
+    return f"{text}, from {hours(row.before)} to {hours(row.after)}"
+
+
+def _between(ends: Sequence[str]) -> str:
+    return " to ".join(dict.fromkeys(ends))
+
+
+def _mean(rows: Iterable[Row]) -> Ends:
+    low, high = np.mean([r.wait for r in rows], axis=0).tolist()
+    return low, high
+
+
+def _slow(rows: Iterable[Row]) -> float:
+    return float(np.mean([r.slowdown for r in rows]))
+
+
+def _less(one: Ends, other: Ends) -> Ends:
+    """Return between what the difference of two intervals lies."""
+    return one[0] - other[1], one[1] - other[0]
+
+
+@interrupts.remembered()
+def whatif(
+    source: Path | str | Instance,
+    *,
+    add: str | Sequence[str] = (),
+    remove: str | Sequence[str] = (),
+    scale_load: float | None = None,
+    without: str | Sequence[str] = (),
+    skip_unfit: bool = False,
+    policies: Sequence[str | Policy] | None = None,
+    windows: int | None = None,
+    callback: Callable[[str], None] = lambda _: None,
+    **options: Any,
+) -> WhatIf:
+    """Compare waiting times before and after a change of machines, load or jobs.
+
+    Parameters
+    ----------
+    source : path or Instance
+        A log, an instance file of family `rigid`, or an instance.
+    add, remove : str or sequence of str
+        Machines, such as ``"10xgpu"``: a type of the list of machines, or a resource of the pool.
+    scale_load : float, optional
+        Times since the first submission are divided by it.
+    without : str or sequence of str
+        ``"user=NAME"`` or ``"partition=NAME"``: jobs that are gone after the change.
+    skip_unfit : bool
+        Leave jobs that no longer fit out of both scenarios; else they are an error.
+    policies : sequence of str or Policy, optional
+        By default all of the family.
+    windows : int, optional
+        Disjoint parts of the log, over which means and their 95 % intervals are taken.
+    callback : callable
+        Called with what is done.
+    **options
+        ``machines``, ``jobs``, ``start`` and ``min_tasks`` of a log; ``seed``, and ``time_limit``,
+        ``work_limit``, ``gap``, ``threads``, ``watch`` of every search (:func:`optsched.compare`).
+
+    Returns
+    -------
+    WhatIf
+        After Ctrl-C, what was known by then.
+
+    Raises
+    ------
+    InputError
+        A change is malformed or not possible.
+    PolicyError
+        All policies fail.
+    KeyboardInterrupt
+        After Ctrl-C, before there is anything to compare.
+    """
+    lists = ([x] if isinstance(x, str) else list(x) for x in (add, remove, without))
+    added, removed, gone = lists
+    changes = Changes.of(added, removed, scale_load, gone)
+    given = {f.name: options.pop(f.name) for f in fields(Window) if f.name in options}
+    opened, listed = _opened(source, Window(**given), windows)
+    changes.must_be_found([inst for inst, *_ in opened])
+    pairs = [changes.apply(inst, skip_unfit=skip_unfit) for inst, *_ in opened]
+    scenarios: list[tuple[Scenario, Scenario]] = []
+    for k, (pair, (_, real, clock)) in enumerate(zip(pairs, opened, strict=True)):
+        at = f"window {k + 1} of {len(pairs)}, " if len(pairs) > 1 else ""
+        outside = {n: RigidSchedule(start=[s.start[i] for i in pair.kept]) for n, s in real.items()}
+        try:
+            callback(f"{at}before the change")
+            first = compare(pair.before, policies, schedule=outside, **options)
+            interrupts.raise_if_interrupted()
+            callback(f"{at}after the change")
+            better = changes.direction < 0 and not pair.before.packed
+            start = [first.optimum.schedule] if better and first.optimum.schedule else []
+            second = compare(pair.after, policies, start=start, **options)
+            if scenarios:
+                interrupts.raise_if_interrupted()
+        except KeyboardInterrupt:
+            if not scenarios:
+                raise
+            break
+        before = _scenario(pair.before, first, pair.same, clock)
+        scenarios.append(
+            (before, _scenario(pair.after, second, range(len(pair.after.jobs)), clock))
+        )
+        n, left = len(pair.before.jobs), len(pair.after.jobs)
+        listed += [f"{at}left out of both scenarios: {pair.unfit}"] if pair.unfit else []
+        listed += [f"{at}after the change {n - left} of {n} jobs are gone"] if left < n else []
+        listed += [str(failed) for failed in (*first.failed, *second.failed)]
+    if changes.load != 1:
+        factor = f"{float(changes.load):g}"
+        listed.append(f"after the change times since the first submission are divided by {factor}")
+    return WhatIf(
+        source=opened[0][0].source if isinstance(source, RigidInstance) else str(source),
+        changes=changes.words,
+        listed=tuple(dict.fromkeys(listed)),
+        direction=changes.direction,
+        replay=f"recorded: not replayable on {changes.what}" if opened[0][1] else "",
+        clock=opened[0][2] is not None,
+        before=[b for b, _ in scenarios],
+        after=[a for _, a in scenarios],
+    )
+
+
+def _opened(
+    source: Path | str | Instance, window: Window, windows: int | None
+) -> tuple[list[tuple[RigidInstance, Mapping[str, Any], int | None]], list[str]]:
+    """Return instances, each with what was recorded and its second of the day; and remarks."""
+    if isinstance(source, Instance) or is_instance(Path(source)):
+        inst = source if isinstance(source, Instance) else load_instance(Path(source))
+        if not isinstance(inst, RigidInstance):
+            raise InputError(f"what-if: family {inst.family}, expected family rigid")
+        if windows is not None:
+            raise InputError(f"{source}: is one instance, expected a log for windows")
+        return [(inst, {}, None)], [f"drawn: {', '.join(inst.drawn)}"] if inst.drawn else []
+    from optsched.traces import read_jobs, reading
+    from optsched.traces.windows import take_window
+
+    found: list[tuple[RigidInstance, Mapping[str, Any], int | None]] = []
+    path, window = meant(Path(source), get_family("rigid"), window)
+    with messages.silenced(), messages.heard() as remarks, reading(path):
+        jobs = read_jobs(path)
+        for k in range(windows or 1):
+            one = replace(window, start=f"{k + 1}/{windows}") if windows else window
+            inst = cast(RigidInstance, open_input(path, "rigid", one))
+            remarks.append(inst.source)
+            clock = None
+            if (date := jobs.attrs["start"]) is not None:
+                first = take_window(jobs, 1, one.start or "0", one.min_tasks or 1)
+                begin = date.tz_localize(None).timestamp() + first["submit_seconds"].iloc[0]
+                clock = int(begin) % (24 * HOUR)
+            found.append((inst, recorded(path, one, inst), clock))
+    return found, [*dict.fromkeys(remarks)]
+
+
+def _scenario(
+    inst: RigidInstance, report: RatioReport, same: Sequence[int], clock: int | None
+) -> Scenario:
+    """Return the rows of a comparison, judged again, and the shadow prices."""
+    best = report.optimum
+    slow = altered(inst, objective="slowdown")
+    weights = [inst.jobs[i].weight for i in same]
+    rows = {}
+    schedules = {BEST: best.schedule} | report.schedules()
+    for name, schedule in cast(dict[str, RigidSchedule], schedules).items():
+        wait, slowdown = (verify(one, schedule).value or 0.0 for one in (inst, slow))
+        waits = [(schedule.start[i] or 0) - inst.jobs[i].arrival for i in same]
+        low = max(0.0, best.proved or 0.0) if name == BEST else wait
+        rows[name] = Row(
+            wait=(low / HOUR, wait / HOUR),
+            slowdown=slowdown,
+            same=float(np.average(waits, weights=weights)) / HOUR,
+        )
+    return Scenario(
+        size=get_family("rigid").headline(inst),
+        rows=rows,
+        prices=hourly(inst, best.shadow_prices, clock or 0) if best.shadow_prices else {},
+    )
+
+
+def hourly(
+    inst: RigidInstance, prices: Sequence[Mapping[str, Any]], clock: int
+) -> dict[str, tuple[float, ...]]:
+    """Return the shadow price of one more unit by hour of the day, hours of waiting time.
+
+    ``prices`` are in seconds of the mean per unit during an interval, ``clock`` is the second of
+    the day of second 0.
+    """
+    total = np.zeros((len(inst.resources), 24))
+    for price in prices:
+        begin, end = price["from"] + clock, price["until"] + clock
+        hour = np.arange(begin // HOUR, -(-end // HOUR))
+        inside = np.minimum(end, (hour + 1) * HOUR) - np.maximum(begin, hour * HOUR)
+        share = price["price"] * inst.weight / HOUR * inside / (end - begin)
+        np.add.at(total[inst.resources.index(price["resource"])], hour % 24, share)
+    units = units_of(inst).items()
+    return {name: tuple((np.array(units) @ total).tolist()) for name, units in units}

@@ -1,0 +1,214 @@
+"""What-if: changed machines, arrivals and jobs of an instance, for :func:`optsched.whatif`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from optsched.families.rigid.instance import Machine, RigidInstance
+from optsched.files.format import checked
+from optsched.problem import InputError
+
+MANY = 5  # names that a message lists
+NODE = "node "  # before the name of a type
+
+
+@dataclass(frozen=True)
+class Changed:
+    """The same jobs before and after a change, with the mean waiting time as objective."""
+
+    before: RigidInstance
+    after: RigidInstance
+    kept: tuple[int, ...]  # of the jobs of the log, those of `before`
+    same: tuple[int, ...]  # of the jobs of `before`, those of `after`
+    unfit: str  # which jobs are left out of both; "": none
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What is different after a change."""
+
+    machines: tuple[tuple[str, int, str], ...]  # (add or remove, number, type)
+    load: Fraction
+    without: tuple[tuple[str, str], ...]  # (user or partition, its name)
+
+    @classmethod
+    def of(
+        cls,
+        add: Iterable[str],
+        remove: Iterable[str],
+        scale_load: float | None,
+        without: Iterable[str],
+    ) -> Changes:
+        """Read changes such as ``10xgpu``, 1.2 and ``partition=debug``.
+
+        Raises
+        ------
+        InputError
+            One is malformed or changes nothing, or there is none.
+        """
+        machines = []
+        for verb, texts in (("add", add), ("remove", remove)):
+            for text in texts:
+                found = re.fullmatch(r"\s*(\d{1,9})\s*x\s*(.*\S)\s*", text)
+                if found is None or int(found[1]) == 0:
+                    raise InputError(
+                        f"{verb} {text!r}: expected a number from 1 and a type, such as 10xgpu"
+                    )
+                machines.append((verb, int(found[1]), found[2]))
+        labels = [tuple(text.split("=", 1)) for text in without]
+        for text, parts in zip(without, labels, strict=True):
+            if len(parts) != 2 or parts[0] not in ("user", "partition"):
+                raise InputError(f"without {text!r}: expected user=NAME or partition=NAME")
+        load = 1.0 if scale_load is None else scale_load
+        if not 0 < load < math.inf or load == scale_load == 1:
+            raise InputError(f"scale-load {scale_load}: expected a factor > 0 other than 1")
+        if not machines and not labels and load == 1:
+            raise InputError(
+                "nothing is changed, expected --add, --remove, --scale-load or --without"
+            )
+        return cls(tuple(machines), Fraction(str(load)), tuple((a, b) for a, b in labels))
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Every change in a phrase."""
+        done = {"add": "added", "remove": "removed"}
+        found = [f"{n} {kind} {done[verb]}" for verb, n, kind in self.machines]
+        found += [f"load scaled by {float(self.load):g}"] if self.load != 1 else []
+        return (*found, *(f"without {label} {name}" for label, name in self.without))
+
+    @property
+    def what(self) -> str:
+        """What a recorded schedule cannot be replayed on."""
+        if self.machines:
+            return "changed machines"
+        return "changed arrivals" if self.load != 1 else "changed jobs"
+
+    @property
+    def direction(self) -> int:
+        """-1 if the least waiting time cannot rise, 1 if it cannot fall, 0: who knows."""
+        verbs = {verb for verb, _, _ in self.machines}
+        if self.load != 1 or self.without or len(verbs) != 1:
+            return 0
+        return -1 if verbs == {"add"} else 1
+
+    def must_be_found(self, instances: Sequence[RigidInstance]) -> None:
+        """Refuse a user or a partition that no job has.
+
+        Raises
+        ------
+        InputError
+            Names those that there are.
+        """
+        for label, name in self.without:
+            seen = Counter(getattr(job, label) for inst in instances for job in inst.jobs)
+            if name not in seen:
+                names = [n for n, _ in seen.most_common() if n]
+                more = f" and {len(names) - MANY} more" if len(names) > MANY else ""
+                known = f"expected one of: {', '.join(names[:MANY])}{more}"
+                known = known if names else f"the log names no {label}"
+                raise InputError(f"without {label}={name}: no job has it, {known}")
+
+    def apply(self, inst: RigidInstance, *, skip_unfit: bool) -> Changed:
+        """Return both scenarios; ``skip_unfit`` leaves jobs that no longer fit out of both.
+
+        Raises
+        ------
+        InputError
+            An unknown type, more machines removed than there are, no machine or job left, or a job
+            that no longer fits.
+        """
+        machines = self._machines(inst)
+        platform = altered(inst, machines=machines, jobs=())
+        stays = [not any(getattr(job, a) == b for a, b in self.without) for job in inst.jobs]
+        unfit = [i for i, job in enumerate(inst.jobs) if stays[i] and not platform.fits(job)]
+        told = ", ".join(
+            f"job {i} ({inst.jobs[i].tasks} x {list(inst.jobs[i].need)})" for i in unfit[:MANY]
+        )
+        told += f" and {len(unfit) - MANY} more" if len(unfit) > MANY else ""
+        if unfit and not skip_unfit:
+            raise InputError(
+                f"{len(unfit)} of {len(inst.jobs)} jobs no longer fit after the change: {told}; "
+                "expected more machines, or --skip-unfit, which leaves them out of both scenarios"
+            )
+        kept = [i for i in range(len(inst.jobs)) if i not in set(unfit)]
+        if not any(stays[i] for i in kept):
+            raise InputError("no job is left after the change, expected at least one")
+        jobs = [inst.jobs[i] for i in kept]
+        first = min(job.arrival for job in jobs)
+        moved = [
+            job.model_copy(
+                update={"arrival": first + math.floor((job.arrival - first) / self.load)}
+            )
+            for i, job in zip(kept, jobs, strict=True)
+            if stays[i]
+        ]
+        before = altered(inst, objective="wait", jobs=jobs)
+        return Changed(
+            before=before,
+            after=altered(before, machines=machines, jobs=moved),
+            kept=tuple(kept),
+            same=tuple(k for k, i in enumerate(kept) if stays[i]),
+            unfit=f"{len(unfit)} jobs that no longer fit: {told}" if unfit else "",
+        )
+
+    def _machines(self, inst: RigidInstance) -> list[Machine]:
+        """Return the machines after the change; of a pool, a type is one of its resources."""
+        pool = len(inst.machines) == inst.machines[0].count == 1
+        pool &= inst.machines[0].name in ("", "pool") and not inst.packed
+        units = [word_of(inst, k)[1] for k in range(len(inst.resources))]
+        if pool:
+            names, first = [*inst.resources], inst.machines[0].capacity
+            counts = [c // unit for c, unit in zip(first, units, strict=True)]
+        else:
+            names, counts = [m.name for m in inst.machines], [m.count for m in inst.machines]
+        there = list(counts)
+        for verb, n, kind in self.machines:
+            name = "cpu" if pool and kind in ("processor", "processors") else kind
+            if name not in names and kind not in names:
+                known = ", ".join(names)
+                raise InputError(f"{verb} {n}x{kind}: is no type, expected one of: {known}")
+            k = names.index(kind if kind in names else name)
+            if verb == "remove" and n > counts[k]:
+                raise InputError(f"{verb} {n}x{kind}: there are {counts[k]}, expected at most that")
+            counts[k] += n if verb == "add" else -n
+        if pool:
+            more = [(b - a) * u for a, b, u in zip(there, counts, units, strict=True)]
+            capacity = tuple(c + m for c, m in zip(first, more, strict=True))
+            return [inst.machines[0].model_copy(update={"capacity": capacity})]
+        found = [
+            m.model_copy(update={"count": n})
+            for m, n in zip(inst.machines, counts, strict=True)
+            if n
+        ]
+        if not found:
+            raise InputError("no machine is left after the change, expected at least one")
+        return found
+
+
+def altered(inst: RigidInstance, **update: Any) -> RigidInstance:
+    """Return an instance with other fields, checked."""
+    fields = {name: getattr(inst, name) for name in RigidInstance.model_fields}
+    return checked(RigidInstance, fields | update, "the changed instance")
+
+
+def word_of(inst: RigidInstance, k: int) -> tuple[str, int]:
+    """Return what one of a resource is called, and how many of its units that is."""
+    word, _, parts = (inst.units[k] if inst.units else "").partition(" / ")
+    return word or inst.resources[k], int(parts) if parts.isdigit() else 1
+
+
+def units_of(inst: RigidInstance) -> dict[str, tuple[int, ...]]:
+    """Return what one more of each kind adds to the capacity: of a resource, of a node type."""
+    found = {}
+    for k in range(len(inst.resources)):
+        word, per = word_of(inst, k)
+        found[word] = tuple(per if j == k else 0 for j in range(len(inst.resources)))
+    if len(inst.machines) > 1 or inst.machines[0].count > 1:
+        found |= {f"{NODE}{m.name}": m.capacity for m in inst.machines}
+    return found

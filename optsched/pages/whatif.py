@@ -1,0 +1,117 @@
+"""The page of what `optsched whatif` has written, for decision makers: one plot, one table."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from optsched.experiments.cell_keys import digest_of
+from optsched.experiments.whatif import SIDES, WhatIf
+from optsched.families.rigid.changes import NODE
+from optsched.pages.blocks import (
+    Block,
+    Code,
+    ColumnHeader,
+    Curve,
+    FactList,
+    Page,
+    Plot,
+    Section,
+    SortableTable,
+    TableCell,
+    Words,
+)
+from optsched.pages.curves import steps_path
+from optsched.pages.scales import AxisScale
+from optsched.problem import InputError
+
+METHOD = (
+    "Means are over jobs, weighted as jobs are. The optimum is an interval: no schedule has a "
+    "smaller mean waiting time than its lower end, which a certificate proves, and a schedule "
+    "reaches the upper end. So its change lies between lower end after minus upper end before, and "
+    "upper end after minus lower end before; more machines never make it worse, fewer never "
+    "better. What policies do is exact for this log.",
+    "A shadow price belongs to a unit and an hour of the day: with one more unit during that hour "
+    "of every day, the certified bound on the waiting time of all jobs together falls by that "
+    "much, at the prices that prove the bound. So the optimum falls by at most the shadow price "
+    "and the gap between its two ends.",
+)
+
+
+def page_of_whatif(
+    path: Path, policies: Sequence[str] = (), callback: Callable[[str], None] = lambda _: None
+) -> Page:
+    """Return the page of what `whatif -o` has written; ``policies`` must be empty.
+
+    Raises
+    ------
+    InputError
+        It is no such file, or a policy is named: no schedules are drawn.
+    """
+    if policies:
+        raise InputError(f"--policy {policies[0]}: no schedules are drawn, expected no --policy")
+    callback("drawing shadow prices")
+    found = WhatIf.load(path)
+    rows = found.table()
+    table = SortableTable(
+        "whatif",
+        "Mean waiting time per job",
+        [ColumnHeader(name) for name in rows[0]],
+        [[_cell(text, name) for name, text in row.items()] for row in rows],
+    )
+    sizes = [side[0].size for side in (found.before, found.after)]
+    facts = [
+        ("log", found.source),
+        *((f"{name} the change", size) for name, size in zip(SIDES, sizes, strict=True)),
+        ("windows", str(len(found.before))),
+        ("file", f"{path.name}, SHA-256 {digest_of(path)}"),
+        ("not checked", "the numbers: the file holds no schedules and no certificates"),
+    ]
+    repeat = Code("This page:", f"optsched report {shlex.quote(path.name)} -o report.html")
+    return Page(
+        title=", ".join(found.changes),
+        subtitle="What if: waiting times before and after",
+        answer=found.answer,
+        remarks=found.remarks,
+        sections=[
+            Section("Before and after", [table, _plot(found)]),
+            Section("Method", [Words(METHOD), FactList("provenance", facts), repeat]),
+        ],
+    )
+
+
+def _cell(text: str, column: str) -> TableCell:
+    words = column == "policy" or text == "-"
+    return TableCell(text, () if words else (float(text.split()[0]),))
+
+
+def _plot(found: WhatIf) -> Block:
+    """Return the shadow prices by hour of the day."""
+    prices = {
+        f"{unit}, {side}": row
+        for after, side in enumerate(SIDES)
+        for unit, row in found.prices(after=bool(after)).items()
+        if not unit.startswith(NODE)
+    }
+    if not prices:
+        return Words(
+            ["There are no shadow prices: the bound is proved by a tree, or nothing waits."]
+        )
+    hour = np.arange(24.0)
+    x = AxisScale(0.0, 24.0)
+    y = AxisScale(0.0, 1.05 * max(max(row) for row in prices.values()) or 1.0)
+    curves = [
+        Curve(
+            name,
+            k,
+            [steps_path(hour, np.array(row), x, y)],
+            "",
+            {"seconds": hour.tolist(), "value": row},
+        )
+        for k, (name, row) in enumerate(prices.items())
+    ]
+    label = "shadow price: waiting time of all jobs per added unit (h)"
+    return Plot("When one more unit would help", f"hour of {found.day} (h)", label, x, y, curves)

@@ -1,0 +1,222 @@
+"""What if: both scenarios against hand-edited inputs and brute force, prices, refusals, pages."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rigid_twin import optimum, random_log
+from sweeps import sweep
+from typer.testing import CliRunner
+
+import optsched
+from optsched.cli.app import app
+from optsched.core import open_input
+from optsched.core.inputs import REAL
+from optsched.experiments.campaign import campaign
+from optsched.experiments.plan import make_plan
+from optsched.experiments.whatif import HOUR, WhatIf, hourly
+from optsched.families.rigid.certificate.format import check
+from optsched.families.rigid.changes import altered
+from optsched.families.rigid.facts import shadow_prices
+from optsched.families.rigid.instance import Machine
+from optsched.problem import InputError, Window, get_family
+
+FAMILY = get_family("rigid")
+HEAD = ["name", "submit_seconds", "start_seconds", "run_seconds", "tasks", "cpu", "user"]
+NODES = "name,count,gpu,cpu,memory_gb\nthin,2,0,2,8\nfat,1,0,4,8\n"
+POLICIES = ["fcfs", "easy"]
+
+
+def jobs(number=8):
+    """Return jobs of one task, every third of alice's, and a schedule that leaves time between."""
+    rows, start = [], 0
+    for i in range(number):
+        submit, run = 50 * i, 400 + 130 * (i % 4)
+        start = max(start, submit)
+        rows.append([i, submit, start, run, 1, 1 + 3 * (i % 2), ("alice", "bob", "eve")[i % 3]])
+        start += run
+    return rows
+
+
+def write(folder, rows, nodes=NODES):
+    """Return a log and a list of machines as files."""
+    with (folder / "log.csv").open("w", newline="") as f:
+        csv.writer(f).writerows([HEAD, *rows])
+    (folder / "nodes.csv").write_text(nodes)
+    return folder / "log.csv", folder / "nodes.csv"
+
+
+def measured(log, nodes, number=8, **more):
+    how = {"policies": POLICIES, "work_limit": 3000, "machines": nodes, "jobs": number}
+    return optsched.whatif(log, **how | more)
+
+
+def edited(rows, label):
+    """Return what is changed by hand, and the same as options."""
+    if label == "add":
+        return rows, NODES.replace("fat,1", "fat,3"), {"add": "2xfat"}
+    if label == "remove":
+        return rows, NODES.replace("thin,2", "thin,1"), {"remove": ["1xthin"]}
+    if label == "load":
+        earlier = [[r[0], r[1] * 4 // 5, r[2], *r[3:]] for r in rows]
+        return earlier, NODES, {"scale_load": 1.25}
+    if label == "without":
+        return [r for r in rows if r[-1] != "bob"], NODES, {"without": "user=bob"}
+    rows, nodes, options = [r for r in rows if r[-1] != "eve"], NODES, {"without": "user=eve"}
+    earlier = [[r[0], r[1] // 2, *r[2:]] for r in rows]
+    return earlier, nodes.replace("thin,2", "thin,4"), options | {"add": "2xthin", "scale_load": 2}
+
+
+@pytest.mark.parametrize("label", ["add", "remove", "load", "without", "all"])
+def test_both_scenarios_are_those_of_hand_edited_inputs(tmp_path, label):
+    log, nodes = write(tmp_path, jobs())
+    rows, machines, options = edited(jobs(), label)
+    (tmp_path / "edited").mkdir()
+    other = write(tmp_path / "edited", rows, machines)
+    found = measured(log, nodes, **options)
+    for scenario, (path, listed) in zip(
+        (found.before[0], found.after[0]), ((log, nodes), other), strict=True
+    ):
+        number = len(path.read_text().splitlines()) - 1
+        inst = open_input(path, "rigid", Window(machines=listed, jobs=number))
+        ratio = optsched.compare(inst, POLICIES, work_limit=3000)
+        runs = np.mean([job.run for job in inst.jobs])  # flow time is waiting and running
+        for row in ratio.policies:
+            wait = (row.value - runs) / HOUR
+            assert scenario.rows[row.name].wait == pytest.approx((wait, wait))
+        low, high = scenario.rows["optimum"].wait
+        assert ratio.optimum.status == "optimal"
+        assert (low, high) == pytest.approx(((ratio.optimum.value - runs) / HOUR,) * 2, abs=1e-9)
+    kept = {r[0] for r in rows}
+    mine = [r[2] - r[1] for r in jobs()]
+    real = found.before[0].rows[REAL]
+    assert real.wait[1] == pytest.approx(np.mean(mine) / HOUR)
+    assert real.same == pytest.approx(np.mean([mine[i] for i in kept]) / HOUR)
+    assert REAL not in found.after[0].rows
+    kind = {"load": "arrivals", "without": "jobs"}.get(label, "machines")
+    assert found.remarks[-1] == f"recorded: not replayable on changed {kind}"
+    gone = f"after the change {8 - len(rows)} of 8 jobs are gone"
+    assert (gone in found.listed) == (len(rows) < 8)
+    assert any("divided by" in x for x in found.listed) == ("scale_load" in options)
+
+
+@pytest.mark.parametrize("seed", sweep(range(100), 8))
+def test_intervals_hold_what_brute_force_finds(seed):
+    inst = random_log(seed, jobs=3 + seed % 3).model_copy(update={"objective": "wait"})
+    name, sign = inst.resources[0], 1 if seed % 2 else -1
+    capacity = (inst.total[0] + sign, *inst.total[1:])
+    fit = [j for j in inst.jobs if j.tasks * j.need[0] <= min(inst.total[0], capacity[0])]
+    if not fit:
+        return
+    before = altered(inst, jobs=fit)
+    after = altered(before, machines=[Machine(capacity=capacity)])
+    how = {"add" if sign > 0 else "remove": f"1x{name}", "skip_unfit": True}
+    true = [float(optimum(one)) / HOUR for one in (before, after)]
+    for limit in (1, 5000):
+        found = optsched.whatif(inst, policies=["fcfs"], work_limit=limit, **how)
+        row = found.rows["optimum"]
+        for ends, value in zip((row.before, row.after), true, strict=True):
+            assert ends[0] - 1e-12 <= value <= ends[1] + 1e-12
+        low, high = row.change
+        assert low - 1e-12 <= true[1] - true[0] <= high + 1e-12
+        assert (low, high) == (min(low, 0), min(high, 0)) if sign > 0 else low >= 0
+    assert high - low < 1e-6
+    dropped = len(inst.jobs) - len(fit)
+    assert any(f": {dropped} jobs that no longer fit" in x for x in found.listed) == (dropped > 0)
+
+
+def test_shadow_prices_are_what_the_bound_loses_with_one_more_unit():
+    inst = FAMILY.generate("lublin", seed=2, jobs=40, machines=16, load=3.0, objective="wait")
+    best = optsched.solve(inst, work_limit=1000)
+    prices = [*shadow_prices(inst, best.certificate)]
+    larger = altered(inst, machines=[Machine(count=17, capacity=(1,))])
+    moved = best.certificate.model_copy(update={"instance_sha256": larger.digest()})
+    fall = (check(inst, best.certificate) - check(larger, moved)) * inst.weight / HOUR
+    found = hourly(inst, prices, 0)
+    assert sum(found["processors"]) == pytest.approx(fall, abs=2 / HOUR)
+    assert fall > 0.1
+    assert found["node node"] == found["processors"]
+    late = hourly(inst, prices, 5 * HOUR)["processors"]
+    assert np.roll(found["processors"], 5) == pytest.approx(late)
+    one = [{"resource": "processors", "from": 1800, "until": 1800 + 25 * HOUR, "price": 90.0}]
+    expected = np.full(24, 1.0)
+    expected[0], expected[1] = 1.5, 1.5
+    assert hourly(inst, one, 1800 - HOUR // 2)["processors"] == pytest.approx(expected * 0.04)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "nothing is changed, expected --add, --remove, --scale-load or --without"),
+        ({"add": "10gpu"}, "add '10gpu': expected a number from 1 and a type, such as 10xgpu"),
+        ({"remove": "0xfat"}, "remove '0xfat': expected a number from 1"),
+        ({"add": "1xgpu"}, "add 1xgpu: is no type, expected one of: thin, fat"),
+        ({"remove": "3xthin"}, "remove 3xthin: there are 2, expected at most that"),
+        ({"remove": ["2xthin", "1xfat"]}, "no machine is left after the change"),
+        ({"scale_load": 0}, "scale-load 0: expected a factor > 0 other than 1"),
+        ({"scale_load": 1.0}, "scale-load 1.0: expected a factor > 0 other than 1"),
+        ({"without": "bob"}, "without 'bob': expected user=NAME or partition=NAME"),
+        ({"without": "user=joe"}, "without user=joe: no job has it, expected one of: alice, bob"),
+        ({"without": ["user=bob", "user=eve", "user=alice"]}, "no job is left after the change"),
+        ({"remove": ["1xfat", "1xthin"]}, "4 of 8 jobs no longer fit after the change: job 1"),
+        ({"add": "1xfat", "windows": 9}, "8 jobs"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_in_a_line(tmp_path, options, said):
+    with pytest.raises(InputError, match=re.escape(said)) as caught:
+        measured(*write(tmp_path, jobs()), **options)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(InputError, match="family bot, expected family rigid"):
+        optsched.whatif(get_family("bot").generate("small", seed=0), add="1xgpu")
+
+
+def test_windows_the_command_and_the_page(tmp_path, monkeypatch):
+    log, nodes = write(tmp_path, jobs(30))
+    monkeypatch.chdir(tmp_path)
+    words = ["whatif", "log.csv", "--machines", "nodes.csv", "--jobs", "5", "--windows", "6"]
+    words += ["--add", "1xthin", "-p", "fcfs", "--work-limit", "200", "-o", "w.json"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    found = WhatIf.load("w.json")
+    alone = [
+        measured(log, nodes, 5, add="1xthin", start=f"{k}/6", policies=["fcfs"])
+        for k in range(1, 7)
+    ]
+    for name in ("fcfs", "optimum"):
+        changes = [one.rows[name].change for one in alone]
+        row = found.rows[name]
+        assert row.change == pytest.approx(np.mean(changes, axis=0), abs=1e-9)
+        assert row.interval[0] <= row.change[0] <= row.change[1] <= row.interval[1]
+    head = "With 1 thin added, the least possible mean waiting time falls by "
+    assert done.stdout.startswith(head)
+    for line in (*found.answer, *found.listed, "recorded: not replayable on changed machines"):
+        assert line in done.stdout
+    assert CliRunner().invoke(app, ["report", "w.json", "-o", "w.html"]).exit_code == 0
+    page = Path("w.html").read_text()
+    assert head in page
+    assert REAL in page
+    said = json.loads(CliRunner().invoke(app, [*words[:-2], "--json"]).stdout)
+    assert said["listed"] == [*found.listed]
+    assert said["rows"][0]["change"] == pytest.approx([*found.rows["optimum"].change])
+
+
+def test_what_was_recorded_is_a_row_of_a_campaign(tmp_path):
+    write(tmp_path, jobs(20))
+    block = {"family": "rigid", "trace": "log.csv", "windows": 2}
+    block["parameters"] = {"machines": "nodes.csv", "jobs": 10}
+    plan = {"instances": [block], "policies": [{"name": "fcfs"}], "reference": {"effort": 300}}
+    made = campaign(make_plan(plan, tmp_path), tmp_path / "c.sqlite", workers=1)
+    table = made.table()
+    rows = table[table["policy"] == REAL]
+    flow = np.reshape([r[2] + r[3] - r[1] for r in jobs(20)], (2, 10)).mean(axis=1)
+    assert [*rows.sort_values("instance_seed")["value"]] == pytest.approx([*flow])
+    assert len(rows) == 2
+    assert (rows["ratio_low"] > 1).all()
+    assert len(table) == 4
+    without = make_plan(plan | {"instances": [block | {"recorded": False}]}, tmp_path)
+    assert len(without.keys()) == 2
