@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from optsched.core import Ratio, measure_of
 from optsched.core.inputs import REAL
 from optsched.engine.interval import CLOSED, Interval
-from optsched.engine.known import judged
+from optsched.engine.known import check_schedule
 from optsched.experiments.cell_keys import KEY, Contender, Reference, Source
 from optsched.experiments.store import CellRow, CellState, StoredOptimum
 from optsched.files.format import first_error
@@ -213,7 +213,7 @@ def _recorded(task: CellTask, instance: Instance) -> CellRow:
     schedule = task.source.recorded(task.seed, instance)
     if schedule is None:
         raise InputError("the trace does not state what was run")
-    schedule, verdict = judged(get_family(task.source.family), instance, schedule, REAL)
+    schedule, verdict = check_schedule(get_family(task.source.family), instance, schedule, REAL)
     value = verdict.value
     low, high = ratio_of(task, instance, value, value, _known_best(task))
     found = CellRow(None, CellState.DONE, value, value, low, high)

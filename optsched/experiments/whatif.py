@@ -413,7 +413,7 @@ def _opened(
 def _scenario(
     inst: RigidInstance, report: RatioReport, same: Sequence[int], clock: int | None
 ) -> Scenario:
-    """Return the rows of a comparison, judged again, and the shadow prices."""
+    """Return the rows of a comparison, checked again, and the shadow prices."""
     best = report.optimum
     slow = altered(inst, objective="slowdown")
     weights = [inst.jobs[i].weight for i in same]
