@@ -574,7 +574,7 @@ def test_help_names_every_family(command):
 
 def test_help_is_wrapped_where_the_terminal_ends():
     told = CliRunner().invoke(app, ["trace", "--help"], env={"COLUMNS": "150"}).output
-    assert "there are as many machines as give the offered load" in told
+    assert "scaled to the horizon, and the number of machines to the offered load" in told
     told = CliRunner().invoke(app, ["campaign", "run", "--help"]).output
     assert "[[instances]]" in told
 
