@@ -572,9 +572,14 @@ def test_help_names_every_family(command):
     assert all(name in told for name in families())
 
 
+def test_help_fits_on_one_screen():
+    text = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "80"}).output
+    assert len(text.splitlines()) <= 40
+
+
 def test_help_is_wrapped_where_the_terminal_ends():
     told = CliRunner().invoke(app, ["trace", "--help"], env={"COLUMNS": "150"}).output
-    assert "there are as many machines as give the offered load" in told
+    assert "scaled to the horizon, and the number of machines to the offered load" in told
     told = CliRunner().invoke(app, ["campaign", "run", "--help"]).output
     assert "[[instances]]" in told
 

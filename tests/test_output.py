@@ -100,7 +100,7 @@ def test_verbose_has_all_columns_and_prices(call, folder):
     args = ("ratio", folder / "small.json", "--optimum", folder / "result.json", "-p", "fifo")
     _, brief, _ = call(*args)
     _, full, _ = call(*args, "-v")
-    assert "all policies: guarantee none; information after; sealed no" in brief
+    assert "all policies: guarantee none; information after; sandbox no" in brief
     assert "all policies" not in full
     for heading in ("guarantee", "information", "sandbox", "max decision time"):
         assert f"┃ {heading}" in full or f" {heading} ┃" in full

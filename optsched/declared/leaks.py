@@ -47,7 +47,7 @@ class Pairs:
     problem: str
     pairs: int
     leak: Leak | None
-    drawn: bool = True  # some pair differs: else the check states nothing about the draws
+    drawn: bool = True  # some pair differs: else the test shows nothing about random data
 
     def __str__(self) -> str:
         if self.leak is None:

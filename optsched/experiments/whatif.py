@@ -1,4 +1,4 @@
-"""What if machines, load or jobs were others: waiting times before and after a change.
+"""What-if analysis: waiting times before and after a change of machines, load or jobs.
 
 The optimum is an interval, from a certified bound to the best schedule found; so its change lies
 between bound after - value before and value after - bound before. More machines never make it
@@ -421,7 +421,7 @@ def _opened(
 def _scenario(
     inst: RigidInstance, report: RatioReport, same: Sequence[int], clock: int | None
 ) -> Scenario:
-    """Return the rows of a comparison, judged again, and the shadow prices."""
+    """Return the rows of a comparison, checked again, and the shadow prices."""
     best = report.optimum
     slow = altered(inst, objective="slowdown")
     weights = [inst.jobs[i].weight for i in same]

@@ -1,4 +1,4 @@
-"""The page of what `optsched whatif` has written, for decision makers: one plot, one table."""
+"""Page of a file of `optsched whatif`, for decision makers: one plot, one table."""
 
 from __future__ import annotations
 

@@ -35,23 +35,29 @@ def whatif(
         list[str] | None,
         typer.Option(
             metavar="NxTYPE",
-            help="More machines of a type of the machine list, or more of a resource of the pool, "
-            "such as 10xgpu. May be repeated, as all changes: together they are one scenario.",
+            help="Add N machines of a type of the machine list, or N units of a resource of the "
+            "pool, such as 10xgpu. May be repeated; all changes together are one scenario.",
         ),
     ] = None,
     remove: Annotated[
-        list[str] | None, typer.Option(metavar="NxTYPE", help="Fewer of them.")
+        list[str] | None,
+        typer.Option(metavar="NxTYPE", help="Remove N machines or units; may be repeated."),
     ] = None,
     scale_load: Annotated[
         float | None,
-        typer.Option(metavar="FACTOR", help="Divide times since the first submission by FACTOR."),
+        typer.Option(
+            metavar="FACTOR",
+            help="Multiply the load by FACTOR: divide all times between submissions by it.",
+        ),
     ] = None,
     without: Annotated[
         list[str] | None,
-        typer.Option(metavar="LABEL=NAME", help="Without the jobs of a user or a partition."),
+        typer.Option(
+            metavar="LABEL=NAME", help="Remove the jobs of a user or a partition; may be repeated."
+        ),
     ] = None,
     skip_unfit: Annotated[
-        bool, typer.Option(help="Leave jobs that no longer fit out of both scenarios.")
+        bool, typer.Option(help="Ignore jobs that no longer fit, in both scenarios.")
     ] = False,
     policy: Annotated[
         list[str] | None,
@@ -71,11 +77,11 @@ def whatif(
     output: Output = None,
     as_json: Json = False,
 ) -> None:
-    """Compare waiting times before and after a change of machines, load or jobs.
+    """Compare waiting times before and after a change.
 
-    Policies, the recorded schedule and the certified optimum; the optimum's change is an interval.
-    Shadow prices state when capacity is scarce. Limits are for each of the two searches.
-    `optsched report` makes a page of the output file.
+    The change is one of machines, load or jobs. Compared are policies, the recorded schedule, and
+    the certified optimum, whose change is an interval. Shadow prices show when capacity is scarce.
+    Limits apply to each of the two searches. `optsched report` turns the output file into a page.
 
     Example:  optsched whatif log.swf --machines nodes.csv --add 10xgpu -o whatif.json
     """

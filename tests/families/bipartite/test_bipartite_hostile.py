@@ -176,7 +176,7 @@ def test_a_stationary_bound_does_not_pass_for_another(tmp_path):
     assert honest.what == "best stationary schedule"
     forged = looked_at(method="auto", scope="")
     assert not forged.accepted
-    assert "the certificate speaks of stationary schedules, expected all" in str(forged)
+    assert "the certificate is about stationary schedules, expected all" in str(forged)
     renamed = still.certificate.model_copy(
         update={"scope": "slots", "assigned": (0,) * len(inst.patterns[0])}
     )

@@ -163,7 +163,7 @@ function checkOptimum(family, instance, stated, place, scope) {
   else {
     if (stated.scope && stated.schedule && !scopes[stated.scope](instance, stated.schedule)) complaints.push(`the schedule is not ${stated.scope}`);
     const proved = stated.certificate && family.scope ? family.scope(stated.certificate) : "";
-    if (proved !== "" && proved !== stated.scope) complaints.push(`the certificate speaks of ${proved} schedules`);
+    if (proved !== "" && proved !== stated.scope) complaints.push(`the certificate is about ${proved} schedules`);
   }
   let value = null;
   if (stated.schedule === null) {
