@@ -490,7 +490,13 @@ def family_or_problem(name: str) -> Family:
 
 def family_of(instance: Instance) -> Family:
     """Return the family that ``instance`` belongs to."""
-    return get_family(instance.family)
+    name = getattr(instance, "family", None)
+    if not isinstance(name, str):
+        raise InputError(
+            f"is {instance!r:.80}, expected an instance: load_instance(...), or a problem called "
+            "with a preset and a seed"
+        )
+    return get_family(name)
 
 
 class _Callable(ModuleType):
