@@ -34,7 +34,7 @@ Price = Annotated[int, Field(ge=0, lt=2**200)]
 
 
 class Prices(Frozen):
-    """What capacity costs over time."""
+    """Price of capacity over time."""
 
     times: tuple[Second, ...] = Field(description="breakpoints, ascending, s")
     price: tuple[tuple[Price, ...], ...] = Field(
