@@ -256,7 +256,7 @@ class _Hunting:
                 best.instance,
                 [chosen],
                 start=best.optimum,
-                sealed=terms.sealed,
+                sandbox=terms.sealed,
                 decision_limit=terms.decision_limit,
                 time_limit=time_limit,
             )
