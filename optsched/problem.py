@@ -58,7 +58,7 @@ class Instance(Frozen):
 
 
 class Schedule(Frozen):
-    """What was decided, enough to recompute everything."""
+    """All decisions, enough to recompute everything."""
 
     def __repr__(self) -> str:
         parts = []
@@ -210,7 +210,7 @@ class Wire:
     """
 
     public: type[Frozen]
-    """What is public; written and read as in files."""
+    """Public data; written and read as in files."""
     event: Callable[[Any], Any]
     """Event -> JSON."""
     read_event: Callable[[Any, Any], Any]
@@ -299,7 +299,7 @@ def _headline(instance: Instance) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """All that the rest of the package knows of one problem.
+    """Interface of one problem to the rest of the package.
 
     What has no default is what every problem has.
     """

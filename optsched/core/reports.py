@@ -209,7 +209,7 @@ class Failed(Frozen):
 
 
 class Facts(Frozen):
-    """What an instance must report with any ratio."""
+    """Facts of an instance that are reported with any ratio."""
 
     size: str = Field(description="as the family puts it: '100 jobs'")
     jobs: int | None = Field(description="jobs that may complete; None: a family without")
@@ -358,7 +358,7 @@ class CheckedSchedule:
 
     @property
     def value(self) -> float:
-        """What it reaches."""
+        """Value of the schedule."""
         assert self.verdict.value is not None  # the feasibility check has accepted it
         return self.verdict.value
 
@@ -373,7 +373,7 @@ def found_by(family: Family, instance: Instance, runs: Sequence[Run]) -> list[Ch
 
 @dataclass(frozen=True)
 class RatioScale:
-    """What policies are measured by on one instance."""
+    """Scale of ratios on one instance."""
 
     family: Family
     instance: Any

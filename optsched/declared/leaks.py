@@ -42,7 +42,7 @@ class Leak:
 
 @dataclass(frozen=True)
 class Pairs:
-    """What came of comparing pairs."""
+    """Result of the test."""
 
     problem: str
     pairs: int

@@ -51,7 +51,7 @@ MOST_RUNS = 20_000  # of all windows on all instances
 
 
 class WindowShare(Frozen):
-    """What a window reaches, over all instances."""
+    """Result of one window, over all instances."""
 
     window: float
     low: Signed = Field(description="mean share of the certified bound")

@@ -63,7 +63,7 @@ def save(
 
 @dataclass(frozen=True)
 class Checked:
-    """What a file holds, and what follows from it; ``proof`` is None if nothing is proved."""
+    """Content of a file and its consequences; ``proof`` is None if nothing is proved."""
 
     parts: list[Recheck]
     certificate: Certificate

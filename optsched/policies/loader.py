@@ -193,7 +193,7 @@ def is_own(family: Family, policy: Any) -> bool:
 
 
 class Introduction(NamedTuple):
-    """What a policy states of itself, read once: a property may state something else next time."""
+    """Declarations of a policy, read once: a property could return something else next time."""
 
     name: str
     information: Information

@@ -31,7 +31,7 @@ APART = 1e-6  # relative above 1: by how much a claim must be off to be contradi
 
 
 class SolverClaim(Frozen):
-    """What the solver states, and what the exact check states of its solution."""
+    """Claim of the solver, and the exact check of its solution."""
 
     solver: str
     status: str
@@ -42,7 +42,7 @@ class SolverClaim(Frozen):
 
 @dataclass(frozen=True)
 class Certified:
-    """What is proved of a model, and what its solver claims.
+    """Certified result of a model, and the claim of the solver.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ SCARCE = 1e-3  # of all prices: a resource with less of them is free of charge
 
 
 class ExactSearch:
-    """What is left open between the bound and the best schedule of a search."""
+    """Open gap between the bound and the best schedule of a search."""
 
     def __init__(self, search: Portfolio, *, known: bool = False) -> None:
         self.search = search
