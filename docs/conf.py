@@ -57,7 +57,7 @@ napoleon_type_aliases = {
 nitpick_ignore_regex = [
     ("py:.*", r"(collections|concurrent|fractions|functools|os|pathlib|types|typing)\..*"),
     ("py:.*", r"(numpy|pandas|pydantic|pyomo|np|pd)\..*"),
-    ("py:class", "DataFrame"),
+    ("py:class", "DataFrame|Path"),
     ("py:.*", r"optsched\.(declared\..*|online)"),
     ("py:class", r"Constraint|Declared|Menu|Played|Problem|Variable|(Pyomo|linopy) model"),
 ]
