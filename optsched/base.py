@@ -62,7 +62,7 @@ def shown_as_it_is(text: str) -> str:
 
 
 Text: TypeAlias = Annotated[str, AfterValidator(shown_as_it_is)]
-"""What instances may be, and hold, named: it can be written, and read back."""
+"""Text of a name in an instance: printable, so that files reproduce it exactly."""
 
 
 class Frozen(BaseModel):

@@ -15,7 +15,7 @@ from optsched.problem import InputError
 BEGIN = (
     "<!-- Generated from the tables by `optsched library submit` and `benchmarks/library.py`. -->"
 )
-END = "<!-- End of what is generated. -->"
+END = "<!-- End of the generated part. -->"
 MOST_PAGE = 1 << 22  # bytes
 SIZES = ("small", "medium", "large")
 

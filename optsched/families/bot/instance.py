@@ -368,7 +368,7 @@ def _steps(before: Sequence[int], master: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class CachedValues:
-    """What was computed once; instances are compared by their fields, not by it."""
+    """Cached array; it takes no part in comparisons of instances."""
 
     array: Any
 

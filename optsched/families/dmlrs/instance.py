@@ -176,7 +176,7 @@ class DmlrsInstance(TrainingInstance, Platform):
 
     @cached_property
     def needs(self) -> tuple[Needs, ...]:
-        """What each job needs, in the integers that all code uses."""
+        """Work of each job, in the integers that all code uses."""
         return tuple(Needs.of(job, self.slot_seconds) for job in self.jobs)
 
     @cached_property

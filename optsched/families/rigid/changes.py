@@ -84,7 +84,7 @@ class Changes:
 
     @property
     def what(self) -> str:
-        """What a recorded schedule cannot be replayed on."""
+        """Changes on which a recorded schedule cannot be replayed."""
         if self.machines:
             return "changed machines"
         return "changed arrivals" if self.load != 1 else "changed jobs"

@@ -65,7 +65,7 @@ class WeightBlocks(CapacityRelaxation):
 
 @dataclass(frozen=True)
 class MostWeight(BestWeight):
-    """What prices state as well, and what each method finds."""
+    """Lagrangian bound on the weight, and the weight that each method attains."""
 
     bound_by: str  # "prices", or "cpsat", which claims it
     by_method: Mapping[str, float]

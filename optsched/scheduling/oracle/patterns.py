@@ -24,7 +24,7 @@ MORE = 1.0 + 1e-12  # times the best: a promise of less is none
 
 
 class Knapsacks(NamedTuple):
-    """What B machines may host of I jobs."""
+    """B integer knapsack problems, one per machine, over I jobs."""
 
     value: Floats  # (B, I) of one worker, at least 0
     demand: Floats  # (I, R) of one worker, in whole units
@@ -47,7 +47,7 @@ class Items(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """What a search writes to: on level k, k items are decided."""
+    """Stack of the depth-first search; on level k, k items are fixed."""
 
     free: Floats  # (n + 1 or more, R) units left
     remaining: Floats  # (n + 1 or more,) left of the surrogate resource

@@ -133,7 +133,7 @@ def new_table(rows: int, columns: int) -> Floats:
 
 
 class Scratch(NamedTuple):
-    """What `best_schedule` writes into."""
+    """Working arrays of `best_schedule`."""
 
     table: Floats  # (T + 1, N + W + 1) least cost by slot and work done, see `prefix_costs`
     cost: Floats  # (T, N + 1) of 0, 1, ... units of work in a slot

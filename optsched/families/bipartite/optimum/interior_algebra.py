@@ -19,9 +19,9 @@ SUMS = {"reassoc", "nsz"}  # sums may be taken in any order, several numbers at 
 
 
 class ConcaveProgram(NamedTuple):
-    """What is maximized: copies that have a weight, the channels of these, and their rows.
+    """Data of the concave program: copies with a weight, their channels, and the capacity rows.
 
-    What is unsigned is so since compiled code need not check whether it counts from the end.
+    Indices are unsigned, so compiled code need not handle negative ones.
     """
 
     n: Floats  # (many,) weights of the copies, the largest 1

@@ -37,7 +37,7 @@ class Places(NamedTuple):
 
 
 class SlotPacking(NamedTuple):
-    """What is known while the tasks of a slot are placed."""
+    """State of the packing of one slot."""
 
     used: Floats  # (R, K) units of each resource, at first 0
     score: Floats  # (R,), at first 0

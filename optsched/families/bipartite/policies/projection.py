@@ -48,7 +48,7 @@ class Channels(NamedTuple):
 
 
 class ProjectedAscent(NamedTuple):
-    """What gradient ascent knows of its last decision, and works with."""
+    """State of projected gradient ascent after its last decision."""
 
     totals: Floats  # (K, C) S_lk, units of each resource
     chosen: Ints  # (C,) k* of each copy

@@ -30,7 +30,7 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class Settings:
-    """What a preset draws from; the defaults are Table II."""
+    """Parameters of a preset's distributions; the defaults are those of Table II."""
 
     ports: int = 10
     machines: int = 128

@@ -209,7 +209,7 @@ def _serves(gpu: float, model: str, models: str, kind: int) -> bool:
 
 
 class _Drawn:
-    """What no list of pods states."""
+    """Random attributes that a list of pods does not contain."""
 
     def __init__(self, streams: Streams, resources: int) -> None:
         self._streams, self._resources = streams, resources

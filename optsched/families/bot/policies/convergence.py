@@ -15,7 +15,7 @@ ROBUST = 1e-4  # a verdict nearer to the edge than this may be rounding
 
 
 class Convergence(Frozen):
-    """What a series states."""
+    """Convergence of a series."""
 
     converged: bool
     first_for_good: int | None

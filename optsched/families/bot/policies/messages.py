@@ -32,7 +32,7 @@ SENT, LOST, LATE = 0, 1, 2
 
 
 class Mail(NamedTuple):
-    """What messages in one direction have brought, two numbers at each place.
+    """Last messages received in one direction, two numbers at each place.
 
     From above: the total of the application, and the price of the way. From below, known at the
     place before: what flows there, and how many nodes take part.

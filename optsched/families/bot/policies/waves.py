@@ -117,14 +117,14 @@ class NegotiationState(NamedTuple):
 
 
 class Series(NamedTuple):
-    """What there was after every iteration."""
+    """Rates and overload after every iteration."""
 
     totals: Floats  # (T, K) rho_k, tasks/s
     overload: Floats  # (T,) the largest load / capacity
 
 
 class WaveState(NamedTuple):
-    """What the waves bring, at first anything, and what stays the same."""
+    """State of the waves (arbitrary at first), and their constants."""
 
     flow: Floats  # (K, N) tasks/s through each place and beyond
     takers: Floats  # (K, N) nodes there that take part

@@ -32,7 +32,7 @@ UP_TO_TYPES, UP_TO_DURATION, UP_TO_PS, WHOLE = (cast(int, np.int64(n)) for n in 
 
 
 class Request(NamedTuple):
-    """What is required for a job."""
+    """Pricing subproblem of one job."""
 
     arrival: int  # the first slot in which it may run
     weight: float  # what a slot of delay costs

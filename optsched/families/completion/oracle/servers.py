@@ -19,7 +19,7 @@ MOST_UNITS = 10_000
 
 
 class WindowState(NamedTuple):
-    """What is free on servers, for windows that begin in a slot and last 1, 2, 4, ... slots."""
+    """Free capacity of servers in windows that begin in a slot and last 1, 2, 4, ... slots."""
 
     free: Ints  # (K, S, H, R) least free units; K = S = 1 if they are the same in every slot
     max_units: Small  # (K, S, M, H) workers of each type that one server holds

@@ -147,7 +147,7 @@ class Block:
 
 
 class Use(NamedTuple):
-    """What is in use on servers, and what makes prices of it."""
+    """Use of the servers, and the parameters of the price function."""
 
     used: Ints  # (S, H, R)
     capacity: Floats  # (H, R) without the tolerance

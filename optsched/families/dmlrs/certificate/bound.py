@@ -42,7 +42,7 @@ FEW = 15  # slots beyond the first completion that are looked at first
 
 
 class LimitsOfJob(NamedTuple):
-    """What a leaf states of one job; slots count from its arrival, S of them."""
+    """Branching restrictions of a leaf on one job, in the S slots from its arrival on."""
 
     first: int  # earliest and
     last: int  # latest slot in which it may complete
@@ -53,7 +53,7 @@ class LimitsOfJob(NamedTuple):
 
 
 class WorkerCosts(NamedTuple):
-    """What workers of a job cost at one set of prices, in units of 2**-grid."""
+    """Costs of a job's workers at one set of prices, in units of 2**-grid."""
 
     by_slot: list[tuple[Ints, ...]]  # for slots from its arrival on, as far as was requested
     by_price: dict[tuple[bytes, bytes], tuple[Ints, ...]]  # of a worker and a PS

@@ -108,7 +108,7 @@ def modes(inst: DmlrsInstance, all_: ClassArrays, i: int) -> SlotModes:
 
 
 class SlotTerms(NamedTuple):
-    """What a job does and pays in one slot, on the grid."""
+    """Work and prices of a job in one slot, on the grid."""
 
     inner: int  # what a worker at the inner rate earns by its work
     outer: int

@@ -151,7 +151,7 @@ class WorkersSplit(SlotSplit, _Node):
 
 
 class ModeSplit(SlotSplit, _Node):
-    """What the job has in ``slot`` sits on one machine | on two or more."""
+    """Branch: the job runs in ``slot`` on one machine | on two or more."""
 
     node: Literal["mode"] = "mode"
 

@@ -35,7 +35,7 @@ Conflict = tuple[tuple[int, int, int], ...]
 
 
 class Choice(NamedTuple):
-    """What a job may run in a slot."""
+    """Option of a job in a slot."""
 
     work: int  # at most all of the job's
     mode: int  # INNER_ONLY or OUTER_ONLY

@@ -27,7 +27,7 @@ NARROW = 2**42  # capacities from here on are measured without their last digits
 
 
 class SlotChoices(NamedTuple):
-    """What a job may run in each of S slots."""
+    """Options of a job in each of S slots."""
 
     work: Ints  # (S, options) that it does
     cost: Ints  # (S, options) in units of 2**-grid

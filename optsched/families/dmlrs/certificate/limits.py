@@ -26,7 +26,7 @@ MOST_PRODUCT = 2**58  # of the greatest utility, times the workers of a job in a
 
 @dataclass
 class DmlrsLimits(JobLimits):
-    """What the path to a leaf states of each job."""
+    """Branching restrictions on each job along the path to a leaf."""
 
     mode: Ints  # (I, T) ANY, INNER_ONLY or OUTER_ONLY; -1: may not run
 

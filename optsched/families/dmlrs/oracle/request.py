@@ -102,7 +102,7 @@ class CompletionWindow(NamedTuple):
 
 
 class SlotOffers(NamedTuple):
-    """What the slots from the arrival on offer, and in which of them a completion may be best."""
+    """Options in the slots from the arrival on, and slots in which completion may be optimal."""
 
     work: Ints  # (T, O) of the options, ascending
     kind: Ints  # (T, O) of the options, as in `Best.amount`
@@ -129,7 +129,7 @@ class SlotOffers(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What `slot_placements.open_slot` works in."""
+    """Working arrays of `slot_placements.open_slot`."""
 
     machine_floats: Floats  # (5, H)
     machine_ints: Ints  # (H,)
@@ -154,7 +154,7 @@ class Scratch(NamedTuple):
 
 
 class Hosts(NamedTuple):
-    """What machines host in the best outer placements, by visit v; or nothing, if V is 0.
+    """Hosts of the best outer placements, by visit v; empty if V is 0.
 
     With M the PS of the most workers, ``chosen[v, 0]`` and ``chosen[v, 1]`` state what the machine
     hosts in the best ways over one machine and over more: -1 nothing, else 2 (w (M + 1) + s) + (1:
@@ -169,7 +169,7 @@ NOTHING_KEPT = Hosts(np.empty(0, np.int64), np.empty((0, 2, 0, 0), np.int64))
 
 
 class Labels(NamedTuple):
-    """What `work_over_slots.search` works in."""
+    """Working arrays of `work_over_slots.search`: its labels."""
 
     start: Ints  # (T + 2,) the first label before each slot
     label: Ints  # (L, 3) work, label before, option

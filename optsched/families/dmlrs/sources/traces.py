@@ -189,7 +189,7 @@ def from_trace(
 
 @dataclass(frozen=True)
 class _Model:
-    """What jobs of a model have in common; times are in slots."""
+    """Attributes that jobs of one model share; times are in slots."""
 
     batch_time: float
     gradient_mb: float

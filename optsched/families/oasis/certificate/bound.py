@@ -54,7 +54,7 @@ class SideCapacity:
 
 @dataclass
 class OasisLimits(JobLimits):
-    """What the path to a leaf states of each job."""
+    """Branching restrictions on each job along the path to a leaf."""
 
     machines: dict[tuple[int, int, int, int], tuple[int, int]]
     """(side, slot, machine, job) -> limits on that machine"""

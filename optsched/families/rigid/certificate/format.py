@@ -35,7 +35,7 @@ Price = Annotated[int, Field(ge=0, lt=2**200)]
 
 
 class Surcharges(Frozen):
-    """What jobs of some sizes pay as well, whatever else they need."""
+    """Surcharges on jobs of some sizes, in addition to the prices of resources."""
 
     resource: NonNegativeInt = Field(description="index of the resource that is filled with them")
     needs: tuple[Annotated[int, Field(ge=1, le=LARGEST)], ...] = Field(

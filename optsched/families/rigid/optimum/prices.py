@@ -46,7 +46,7 @@ class PricedJobs(NamedTuple):
 
 
 class Room(NamedTuple):
-    """What there is of the resources; one of them is also filled with whole jobs."""
+    """Capacities; one resource is also packed with whole jobs by an integer knapsack."""
 
     capacity: Floats  # (K,) units
     sizes: Ints  # (S,) needs of jobs with a surcharge

@@ -29,7 +29,7 @@ DRAWS = TRIES + 4  # random numbers of a round
 
 
 class Load(NamedTuple):
-    """What jobs take of what there is."""
+    """Demands of the jobs, and capacities."""
 
     tasks: Ints  # (n,)
     need: Ints  # (n, K) of one task

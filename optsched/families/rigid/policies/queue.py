@@ -24,7 +24,7 @@ from optsched.problem import Information, Prior
 
 
 class QueuedJobs(NamedTuple):
-    """What the kernels know of jobs, by number."""
+    """Attributes and allocations of jobs, by number."""
 
     planned: Ints  # (n,) run time, s
     tasks: Ints  # (n,)

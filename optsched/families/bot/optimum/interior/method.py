@@ -33,7 +33,7 @@ STALL = 20  # iterations without progress, and 6 alpha more, after which the bes
 
 @dataclass(frozen=True)
 class Interior:
-    """What came out: nearly optimal rates, and the prices that state how nearly."""
+    """Primal and dual solution: nearly optimal rates, and prices that bound their gap."""
 
     rho: Floats  # (K, N) tasks/s, strictly feasible up to rounding
     nodes: Floats  # (N,) price of a flop

@@ -37,7 +37,7 @@ class Node(SlotNode):
 
 @dataclass(frozen=True)
 class LocalityRestriction:
-    """What job runs in ``slot`` sits on one machine, or on two or more."""
+    """Branching decision: the job runs in ``slot`` on one machine, or on two or more."""
 
     job: int
     slot: int

@@ -33,7 +33,7 @@ class Slots(NamedTuple):
 
 
 class PricedMachine(NamedTuple):
-    """What one machine may host: jobs, their value and loads, the prices it charges."""
+    """Knapsack problem of one machine: jobs, their values and loads, prices."""
 
     value: Floats  # (I, N + 1) of n workers
     price: Floats  # (R,) of a unit

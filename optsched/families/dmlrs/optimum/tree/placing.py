@@ -18,7 +18,7 @@ from optsched.families.dmlrs.instance import DmlrsInstance
 
 
 class PlacementRequest(NamedTuple):
-    """What a job uses in a slot."""
+    """Workers of a job in a slot, to be placed."""
 
     job: int
     workers: int

@@ -38,7 +38,7 @@ class PackingSide(NamedTuple):
 
 
 class PricingProblem(NamedTuple):
-    """What is wanted of S slots, for J jobs."""
+    """Pricing subproblems of S slots over J jobs."""
 
     slot: Ints  # (S,)
     may: Flags  # (S, J) run
@@ -48,14 +48,14 @@ class PricingProblem(NamedTuple):
 
 
 class SlotWork(NamedTuple):
-    """What J jobs may have in a slot, whichever it is."""
+    """Limits on the workers of J jobs, the same in every slot."""
 
     want: Ints  # (J,) the most workers
     needed: Ints  # (J, N + 1) PS that 0, 1, ... workers need
 
 
 class Hosted(NamedTuple):
-    """What the machines host: H for workers, K for PS; to begin with, and in the end."""
+    """Packings of S slots on H worker and K PS machines: the start, overwritten by the result."""
 
     worker: Small  # (S, H, J)
     ps: Small  # (S, K, J)
@@ -73,7 +73,7 @@ class EmptyMachines(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """What is required for n jobs, and what a search writes to."""
+    """Demands of n jobs, and working arrays of the pattern search."""
 
     offered: Floats  # (n,) by job: for a worker
     most: Ints  # (n,) by job: workers that are requested
@@ -82,7 +82,7 @@ class Workspace(NamedTuple):
 
 
 class SlotJobs(NamedTuple):
-    """What n jobs pay in a slot, and what they may have there."""
+    """Prices and limits of n jobs in one slot."""
 
     value: Floats  # (n,) for a worker with its PS
     part: Floats  # (2, n) of that: for the worker, and for the PS
@@ -91,7 +91,7 @@ class SlotJobs(NamedTuple):
 
 
 class _State(NamedTuple):
-    """What the machines host: H for workers, K for PS."""
+    """Packing of one slot on H worker and K PS machines."""
 
     worker: Small  # (H, n)
     ps: Small  # (K, n)

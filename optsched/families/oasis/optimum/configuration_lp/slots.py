@@ -34,7 +34,7 @@ LEVEL = 1e-3  # the same: what resources count for where the prices of both side
 
 @dataclass(frozen=True, eq=False)
 class PackedSlot:
-    """What all machines host in a slot."""
+    """Workers and PS on all machines in one slot: a column of the configuration LP."""
 
     slot: int
     jobs: Ints  # (n,) that may run

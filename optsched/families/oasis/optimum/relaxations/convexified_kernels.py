@@ -58,7 +58,7 @@ class SideDemand(NamedTuple):
 
 
 class SweepResults(NamedTuple):
-    """What the kernel finds of each job."""
+    """Solution of each job's pricing subproblem over the convexified costs."""
 
     payoff: Floats  # (I,) at most this, at least 0
     completion: Ints  # (I,) the slot in which that is so, -1: in none
@@ -66,7 +66,7 @@ class SweepResults(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What the kernel works in."""
+    """Working arrays of the kernel."""
 
     unit: tuple[Floats, Floats]  # (C, T) price of one worker, of one PS
     cost: Floats  # (2, N + 1) of workers, or of all; of PS

@@ -53,7 +53,7 @@ class MachineArrays(NamedTuple):
 
 
 class _SideDemand(NamedTuple):
-    """What a job's workers (PS) request, and at which prices."""
+    """Demand and prices of one side: a job's workers, or its PS."""
 
     unit: Floats  # (C, T) price of a worker
     price: Floats  # (C, R, T) price of a unit of each resource
@@ -241,7 +241,7 @@ def insert(
 
 
 class Demands(NamedTuple):
-    """What one worker and one PS of a job take."""
+    """Demand of one worker and of one PS of a job."""
 
     worker_demand: Floats  # (R,)
     ps_demand: Floats  # (R,)
