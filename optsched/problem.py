@@ -325,7 +325,7 @@ class Family:
     paper: str = ""  # where the problem comes from
     sizes: tuple[str, ...] = ()  # keywords of `generate`: jobs, slots, machines, ports, ...
     open_trace: Callable[[Path, Window], Instance] | None = None  # None: it reads no traces
-    # (trace, window, its instance) -> what was really run, and in lines what of it does not fit;
+    # (trace, window, its instance) -> the recorded schedule, and lines on parts that do not fit;
     # None: the trace does not state
     recorded: Callable[[Path, Window, Any], tuple[Schedule | None, Sequence[str]] | None] = field(
         default=lambda _source, _window, _instance: None

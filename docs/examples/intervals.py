@@ -46,7 +46,7 @@ class Interval(Frozen):
 
 
 class Platform(Frozen):
-    """What is known from the start."""
+    """Data known from the start."""
 
     horizon: int = Field(ge=1, le=100_000, description="number of slots")
     machines: int = Field(ge=1, le=1_000_000, description="k")

@@ -1,7 +1,7 @@
 """Moves: one instance becomes another one, by chance.
 
 A move takes JSON data that no other code holds, changes them and returns them, or None where it
-means nothing. What it makes is put right, or refused, by the box.
+means nothing. The parameter space repairs or rejects the result.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Evaluated:
-    """An instance, and what came of it."""
+    """An instance and its evaluation."""
 
     data: Data
     found: Evaluation

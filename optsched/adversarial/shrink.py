@@ -25,7 +25,7 @@ def shrink(
     """Leave out jobs until leaving out any one of the others loses a hundredth of the ratio.
 
     Of all that can be left out, what raises the ratio most, or lowers it least, goes first. Other
-    entries of the instance stay. What was known by then is returned if an end is requested; at once
+    entries of the instance stay. The results so far are returned if an end is requested; at once
     an instance that no theorem allows.
     """
     if box.make is not None:  # what a generator draws has no jobs that could be left out

@@ -74,7 +74,7 @@ class WorstCase:
         }
 
     def lines(self) -> list[str]:
-        """Return what was found, in words."""
+        """Return the result in words."""
         texts = [f"{self.evaluations} evaluations of {self.terms.policy} in box {self._box}"]
         if self.failed:
             failed = f"the policy failed in {self.failed} of them: {self.complaint}"
@@ -151,7 +151,7 @@ def find_worst_case(
     InputError
         Unknown family, policy or preset, a family that declares no box, or another checkpoint.
     optsched.adversarial.evaluation.TheoremError
-        A ratio exceeds what theory guarantees for its instance; that is in the file.
+        A ratio exceeds the theoretical guarantee for its instance; that is in the file.
     """
     made = family_or_problem(terms.family)
     terms = _settled(made, terms)
@@ -208,7 +208,7 @@ class _Hunting:
         Raises
         ------
         TheoremError
-            A ratio exceeds what theory guarantees for its instance.
+            A ratio exceeds the theoretical guarantee for its instance.
         """
         search = EvolutionarySearch(
             self.evaluator.family, self.box, self.checkpoint.terms, seed, self._evaluate
@@ -226,7 +226,7 @@ class _Hunting:
             self.report_progress(f"evaluation {self.done} of {whole}, {best}")
 
     def finished(self, target: Path | None, time_limit: float) -> WorstCase:
-        """Shrink what was found, close it, and save it."""
+        """Shrink the instance, close it, and save it."""
         terms, rows = self.checkpoint.terms, self.checkpoint.rows.values()
         failed = [row.failed for row in rows if row.failed]
         shared: dict[str, Any] = {"terms": terms, "evaluations": self.done, "failed": len(failed)}

@@ -4,7 +4,7 @@ Exit status: 0 done; 1 nothing found, infeasible, rejected, or a policy failed; 
 the number of the signal that requested an end, such as 130 after Ctrl-C (the best so far is printed
 and stored).
 
-What a command needs is imported when it runs: `optsched --help` is quick.
+A command imports its modules when it runs: `optsched --help` is quick.
 """
 
 import errno
@@ -99,7 +99,7 @@ def _whole() -> Callable[..., object]:
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run a command: what goes wrong is one line; with -v, a defect has its traceback as well."""
+    """Run a command; errors take one line; with -v, a defect has its traceback as well."""
     if sys.stdout is None:  # the command was started with its output closed
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         messages.has_output = False
@@ -141,7 +141,7 @@ def _trace(err: Exception) -> None:
 
 
 def _end_by_defect(err: Exception) -> NoReturn:
-    """Report what went wrong in this package, or in a family from outside, and end."""
+    """Report a defect of this package, or in a family from outside, and end."""
     _trace(err)
     hint = "" if messages.verbose else "\n  a defect of optsched or of a plug-in: -v shows where"
     notify(explain(err) + hint, shown="\n")
@@ -149,6 +149,6 @@ def _end_by_defect(err: Exception) -> NoReturn:
 
 
 def _print_no_more() -> None:
-    """Let what is still to be printed vanish."""
+    """Let pending output vanish."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), messages.stdout().fileno())

@@ -52,7 +52,7 @@ def save_show(instance: Instance, schedules: Mapping[str, Schedule], folder: Pat
 
 
 def schedules_of(report: RatioReport) -> dict[str, Schedule]:
-    """Return what there is to draw, the best with hindsight first."""
+    """Return the schedules to draw, the offline optimum first."""
     best = report.optimum.schedule
     found = {} if best is None else {HINDSIGHT: best}
     for name, schedule in report.schedules().items():

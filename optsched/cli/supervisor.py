@@ -5,7 +5,7 @@ always free to answer them. A signal that requests an end is passed on to the wo
 well by itself if it can: it stops, writes its file, prints the best so far. Where it cannot (in a
 compiled kernel, a solver, an import), it is killed with all its processes, and the supervisor puts
 the worker's last snapshot instead of the file. It does so too where another process kills the
-worker. This module must stay quick to import; what is rarely needed is imported when it is.
+worker. This module must stay quick to import; rarely used modules are imported on demand.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class _Watch:
             how(self.worker, number)
 
     def _sweep(self, folder: str | None) -> None:
-        """Remove what the worker has half written."""
+        """Remove the worker's unfinished files."""
         with suppress(OSError):
             for entry in os.scandir(folder) if folder else ():
                 if entry.name.startswith(prefix(self.worker)):

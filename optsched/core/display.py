@@ -24,12 +24,12 @@ class Ticker:
     """Shows that work goes on: a live line on a terminal, else a line every ten seconds.
 
     Work that ends within two seconds shows nothing. A thread of its own keeps the clock running
-    while a solver computes. What is being compiled is printed too.
+    while a solver computes. Compilation is also shown.
 
     Parameters
     ----------
     doing : str
-        What is being done, in words.
+        Current step, in words.
     also : callable, optional
         Further observers of what a solver has found.
     """
@@ -69,11 +69,11 @@ class Ticker:
             self._also(progress)
 
     def show(self, state: str) -> None:
-        """Show ``state`` next to what is being done."""
+        """Show ``state`` next to the current step."""
         self._state = state
 
     def begin(self, doing: str) -> None:
-        """Show what is done from now on."""
+        """Show the step that begins now."""
         self.doing, self._state, self._budget = doing, "", None
         self._since = time.perf_counter()
 
@@ -83,7 +83,7 @@ class Ticker:
             self._print(printable(line))
 
     def complain(self, text: str) -> None:
-        """Print what went wrong, in one line or more, however quiet."""
+        """Print an error, in one line or more, however quiet."""
         self._print(f"optsched: {printable(text, shown=chr(10))}")
 
     def _print(self, text: str) -> None:
@@ -94,10 +94,10 @@ class Ticker:
                 print(text, file=sys.stderr, flush=True)
 
     def line(self) -> str:
-        """Return what goes on: what is done, what is known, what is waited for, and how long.
+        """Return the status line: current step, interval, pending results and times.
 
         Of work in several steps, the time of this one comes first, and then that of all.
-        What is left of a limit is counted here: the search may be busy for long.
+        The rest of a limit is counted here: the search may be busy for long.
         """
         compiling = _of_kernels("compiling")
         left = "" if self._budget is None else _left(self._budget)
@@ -145,7 +145,7 @@ def _of_kernels(what: str) -> str:
 
 
 def _left(budget: Budget) -> str:
-    """Report what is left of the limit, or what comes after it."""
+    """Report the rest of the limit, or the step after it."""
     if budget.left() <= 0:
         return "the limit is reached, checking the bound"
     if budget.units is None:

@@ -132,7 +132,7 @@ REAL = "what your cluster did"  # a row of the table
 def recorded(source: Path, window: Window, instance: Instance) -> dict[str, Schedule]:
     """Return the schedule that was really run, by its name, as far as a trace records one.
 
-    What of it does not fit the model is left out, and reported; so is a trace without starts.
+    Parts that do not fit the model are left out, and reported; so is a trace without starts.
     """
     if is_instance(source):
         return {}

@@ -41,7 +41,7 @@ TIME_LIMIT = 60.0  # seconds of a search, where nothing else is requested
 
 
 class Optimum(Frozen):
-    """The best with hindsight: what was found, and what was proven."""
+    """The best with hindsight: value and bound."""
 
     family: str
     sense: Sense
@@ -99,7 +99,7 @@ class Optimum(Frozen):
         return value if known else get_family(info.data["family"]).certificate.model_validate(value)
 
     def summary(self) -> dict[str, Any]:
-        """Return what ``--json`` states of it: all but its data, and what they belong to."""
+        """Return the fields of ``--json``: all but the data, and the instance."""
         data = {"schedule", "certificate", "history", "shadow_prices"}
         return self.model_dump(exclude=data | {"family", "sense", "instance_sha256"})
 
@@ -134,7 +134,7 @@ class Optimum(Frozen):
         return "; ".join([found, *(f"defect, please report: {what}" for what in self.defects)])
 
     def _found(self) -> str:
-        """Report what is known, and how far it was checked."""
+        """Return value and bound in words, with the level of the check."""
         if self.status is Status.INFEASIBLE:
             return f"no schedule exists ({self.bound_level})"
         if self.status is Status.BOUND_ONLY:
@@ -209,7 +209,7 @@ def solve(  # noqa: PLR0913 - one option each
     work_limit : float, optional
         Units of search, about a millisecond of a typical core each. The work is counted and the
         clock not read: the result repeats, whatever the machine's speed or load. One thread works.
-        In addition to a time limit, what comes first ends the search; what the clock has ended does
+        With a time limit, the first limit reached ends the search; a run ended by the clock does
         not repeat.
     gap : float
         Stop at this relative gap between value and bound.
@@ -223,18 +223,18 @@ def solve(  # noqa: PLR0913 - one option each
         ``certified`` (default) re-evaluates the certificate in exact arithmetic, as
         ``cross-checked`` does where there is one.
     start : Schedule, Optimum or sequence
-        What is known: schedules, and optima with their certificates. All is checked again; the
-        search begins with the best schedule and the best bound, and looks for what is better.
+        Warm start: schedules, and optima with their certificates. All are checked again; the
+        search begins with the best schedule and the best bound, and tries to improve both.
     watch : callable, optional
         Called with the :class:`optsched.engine.progress.Progress` whenever something changes.
     display : bool
         Show incumbent, bound, gap and time on stderr, as the command does: a live line on a
-        terminal, in a notebook or file a line every ten seconds; at the end, what was found.
+        terminal, in a notebook or file a line every ten seconds; at the end, the result.
 
     Returns
     -------
     Optimum
-        Ctrl-C ends the search early and also returns what was found, within a second. The method
+        Ctrl-C ends the search early and returns the results so far, within a second. The method
         may then run on in a thread for a while, and its outcome is ignored. Where a certificate
         cannot be made or is refused, the next best bound is returned, and ``defects`` states why.
 
@@ -348,7 +348,7 @@ def known(instance: Instance, start: Start | Sequence[Start]) -> Known:
 
 
 def settle(progress: Progress, level: Level, method: str) -> Optimum:
-    """Return what ``progress`` knows, checked as far as ``level`` requires."""
+    """Return the results of ``progress``, checked as far as ``level`` requires."""
     family, instance = progress.family, progress.instance
     sides = _Sides.of(progress, level)
     value, schedule = progress.value, progress.schedule
@@ -405,7 +405,7 @@ def _level(status: Status, impossible: bool, level: Level | None) -> Level | Non
 
 @dataclass(frozen=True)
 class _Sides:
-    """The bounds to report: the tightest, and what is proved."""
+    """The bounds to report: the tightest, and the proved one."""
 
     bound: float | None
     level: Level | None

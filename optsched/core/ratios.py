@@ -94,7 +94,7 @@ def compare(
     Returns
     -------
     RatioReport
-        After Ctrl-C, what was known by then. A policy that fails has no row; the report states
+        After Ctrl-C, the results so far. A policy that fails has no row; the report states
         why. If all fail since the instance is infeasible, the optimum is that.
 
     Raises
@@ -105,7 +105,7 @@ def compare(
     PolicyError
         All policies that were requested fail on a feasible instance, or one changes the instance.
     RuntimeError
-        A policy beats a certified bound, or a ratio exceeds what theory guarantees: a defect of
+        A policy beats a certified bound, or a ratio exceeds the theoretical guarantee: a defect of
         this package.
     """
     unknown = [name for name in search if name not in SolveOptions.__annotations__]
@@ -215,7 +215,7 @@ def rate(
     runs : sequence of Run
     optimum : Optimum
     references : mapping
-        What else the policies are compared with.
+        Further references of the comparison.
     schedules : mapping, optional
         From outside, by name.
 

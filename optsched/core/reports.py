@@ -202,7 +202,7 @@ class EvaluatedPolicy(Frozen):
 
 
 class Failed(Frozen):
-    """A policy that came to no end: what went wrong, with its own lines."""
+    """Failed run of a policy: the error, with its traceback."""
 
     name: str
     why: str = Field(description="states which policy it was")
@@ -501,7 +501,7 @@ class RatioScale:
         Raises
         ------
         RuntimeError
-            Its ratio exceeds what theory guarantees: a defect of this package.
+            Its ratio exceeds the theoretical guarantee: a defect of this package.
         """
         ratio = self.ratio(run.value, run.guarantee)
         if run.guarantee is not None and run.obeys and ratio.low > run.guarantee * (1 + CLOSED):

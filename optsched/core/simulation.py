@@ -40,7 +40,7 @@ from optsched.process.errors import Explained, kind_of
 from optsched.process.limit import checked_limit, limited
 from optsched.sandbox.process import SEAL, SealedPolicy, is_program
 
-FUTURE = "future"  # what a policy with foresight knows beforehand
+FUTURE = "future"  # prior knowledge of a policy with foresight
 MOST = 3  # violated equations that are reported for a policy
 
 

@@ -18,7 +18,7 @@ class TreeParams:
     rounds, most_cuts : int
         Rounds of cuts at the root, and cuts of the tableau in each.
     node_rounds, most_in_tree : int
-        Rounds of cuts at a node; cuts from which on nodes add none.
+        Rounds of cuts at a node, and the most cuts of a whole tree.
     most_sizes : int
         Sizes of the coefficients of a row by which it is divided and rounded.
     reliable, tried : int
@@ -26,7 +26,7 @@ class TreeParams:
     most_kept : float
         Share of the time that is kept for checking the tree.
     seldom : int
-        Nodes after which it is looked how late it is.
+        Nodes between two looks at the clock.
     first_check, next_check : int
         Nodes after which a tree is checked, and the growth until the next time.
     """

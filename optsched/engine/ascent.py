@@ -43,7 +43,7 @@ class AscentParams:
     sweeps : int
         Passes over all blocks between two looks at the average.
     shrink : float
-        What a step is multiplied by where the average gains too little.
+        Factor of a step where the average gains too little.
     swing : float
         Excess of a row's usage over its capacity, relative, beyond which it counts as that.
     comes_back : float
@@ -74,7 +74,7 @@ class Blocks(Protocol):
     blocks: int
 
     def sweep(self, prices: Floats, chosen: Ints, exact: bool) -> tuple[float, Floats]:
-        """Return the sum of payoffs of some blocks, at most, and what they use, (rows,).
+        """Return the sum of payoffs of some blocks, at most, and their use, (rows,).
 
         ``exact``: whether to take the time for tighter ones.
         """

@@ -56,7 +56,7 @@ DEFAULT = BranchParams()
 
 @dataclass(frozen=True)
 class Split:
-    """A dichotomy: what is split, and the two restricted nodes."""
+    """A dichotomy: the attribute that is split, and the two restricted nodes."""
 
     what: Any
     left: Any
@@ -82,7 +82,7 @@ class BranchProblem(Decomposition, Protocol):
         """Return known columns in the blocks as they are now."""
 
     def splits(self, relaxation: Relaxation) -> list[Split]:
-        """Return what could be split, the most promising first; nothing if nothing is left."""
+        """Return the branching candidates, the most promising first; none at a leaf."""
 
 
 @dataclass

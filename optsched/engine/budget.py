@@ -88,11 +88,11 @@ class Budget:
         return 0.0 if self.late() else max(0.0, (self.units - self.spent()) * work_units.UNIT)
 
     def span(self, seconds: float = math.inf) -> Span:
-        """Return a part of what is left: at most this many seconds."""
+        """Return a part of the remaining time: at most this many seconds."""
         return Span(self, seconds)
 
     def limits(self, seconds: float = math.inf) -> Limits:
-        """Return what a solver may use: at most this many seconds, and what is left."""
+        """Return limits for a solver: this many seconds, and the remaining time, at most."""
         seconds = min(seconds, self.left())
         if self.units is None:
             return Limits(time_limit=seconds, effort=math.inf)
@@ -131,5 +131,5 @@ class Span:
         return 1.0 if self.over() else self.passed() / self.whole
 
     def limits(self, seconds: float = math.inf) -> Limits:
-        """Return what a solver may use: at most this many seconds, and what is left."""
+        """Return limits for a solver: this many seconds, and the remaining time, at most."""
         return self.budget.limits(min(seconds, self.left()))

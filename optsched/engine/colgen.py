@@ -30,7 +30,7 @@ from optsched import solvers
 from optsched.numbers.arrays import Flags, Floats, Ints
 
 SMOOTHING = 0.7  # weight of the best prices so far when the oracle is called (Wentges)
-PROBE_ITERATIONS = 100  # of the dual simplex, to guess what a branching would do
+PROBE_ITERATIONS = 100  # of the dual simplex, to estimate the effect of a branching
 IMPROVES = 1e-9  # a column counts if its payoff beats the block's dual by this, relatively
 
 
@@ -42,7 +42,7 @@ class Column:
     value: float
     rows: Ints  # rows used, ascending
     usage: Floats  # the amounts, same shape
-    choice: Any = None  # what it means to the family
+    choice: Any = None  # the family's own data
     tag: bytes = b""  # tells apart columns of equal value and usage that mean different things
 
 
@@ -103,7 +103,7 @@ class RestrictedMaster(Protocol):
 
 
 def key(column: Column) -> tuple[int, float, bytes, bytes, bytes]:
-    """Return what distinguishes a column from all others."""
+    """Return the key of a column."""
     return column.block, column.value, column.rows.tobytes(), column.usage.tobytes(), column.tag
 
 

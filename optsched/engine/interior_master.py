@@ -177,7 +177,7 @@ class InteriorMaster:
         return value, prices, duals, x
 
     def _filled(self, x: Floats) -> Floats:
-        """Return what the columns use of every row, in parts of its capacity."""
+        """Return the use of every row by the columns, in parts of its capacity."""
         return np.asarray(self.usage @ x, float)
 
     def _join(self, filled: Floats) -> None:

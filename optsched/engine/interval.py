@@ -24,7 +24,7 @@ class Interval:
     bound : float or None
         No schedule is better.
     schedule, certificate : optional
-        What reaches the value, and what proves the bound: a family whose objective is more than
+        A schedule of the value, and the proof of the bound: a family whose objective is more than
         one number (see ``Family.distance``) looks at them.
     """
 

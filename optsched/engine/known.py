@@ -26,7 +26,7 @@ from optsched.problem import (
 
 @dataclass(frozen=True)
 class Known:
-    """Schedules with their values, and certificates with what they prove, of one instance."""
+    """Schedules with their values, and certificates with their bounds, of one instance."""
 
     instance_sha256: str
     schedules: tuple[tuple[float, Schedule], ...] = ()
@@ -56,7 +56,7 @@ class Known:
 
 
 def begin(progress: Progress, start: Known, method: str) -> None:
-    """Report what is known before any search: doing nothing, a bound at hand, and ``start``."""
+    """Report the initial interval: doing nothing, a bound at hand, and ``start``."""
     family, instance = progress.family, progress.instance
     question = scope_of(family, method)
     answers = family.scopes.get(question, lambda _instance, _schedule: True)

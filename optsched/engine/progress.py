@@ -25,7 +25,7 @@ def _itself(certificate: Frozen) -> Frozen:
 
 
 class HistoryPoint(Frozen):
-    """One step of the history: what was known after ``seconds``."""
+    """One step of the history: value and bound after ``seconds``."""
 
     seconds: float
     value: float | None
@@ -87,7 +87,7 @@ class Progress:
         self._ended = False
         self._bounds: dict[str, tuple[float, Maker, Frozen | None]] = {}  # by origin
         self._proof: Frozen | None = None  # the certificate, if the family's distance needs it
-        self._checked: tuple[Frozen, float] | None = None  # the last one, and what it proves
+        self._checked: tuple[Frozen, float] | None = None  # the last one, and its bound
         self.checked: tuple[Frozen, float] | None = None  # the best one that was checked, likewise
 
     @cached_property
@@ -131,7 +131,7 @@ class Progress:
         self.watch = None
 
     def so_far(self) -> tuple[Self, Level]:
-        """Return what is known now, while the method runs, and how far its bound is proved.
+        """Return the current interval while the method runs, and the level of its bound.
 
         It may take long to make and check a certificate of the bound. So there is the best one that
         was checked, and a tighter bound is a claim; or else that of the best bound which was known
@@ -250,7 +250,7 @@ class Progress:
         ]
 
     def check(self, certificate: Frozen) -> float:
-        """Return what a certificate proves: the checker's answer, cached for the last one.
+        """Return the bound that a certificate proves: the checker's, cached for the last one.
 
         Raises
         ------
@@ -263,7 +263,7 @@ class Progress:
         return self._checked[1]
 
     def certified(self, certificate: Frozen, bound: float) -> None:
-        """Keep a certificate that has been checked, and what it proves, if that is the best."""
+        """Keep a certificate that has been checked, and its bound, if that is the best."""
         if self.checked is None or self.sign * (self.checked[1] - bound) > 0:
             self.checked = certificate, bound
 
@@ -288,11 +288,11 @@ class Progress:
         return self.budget.seconds()
 
     def span(self, seconds: float = math.inf) -> Span:
-        """Return a part of what is left: at most this many seconds."""
+        """Return a part of the remaining time: at most this many seconds."""
         return self.budget.span(seconds)
 
     def limits(self, seconds: float = math.inf) -> Limits:
-        """Return what a solver may use: at most this many seconds, and what is left."""
+        """Return limits for a solver: this many seconds, and the remaining time, at most."""
         return self.budget.limits(seconds)
 
     def spend(self, units: float) -> None:

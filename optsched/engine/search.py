@@ -96,7 +96,7 @@ def improve(
     found : callable
         Called whenever the board is better than ever before.
     keep : callable, optional
-        Returns what brings the present state back; by default a move is taken back job by job.
+        Returns an operation that restores the state; by default a move is undone job by job.
         Needed where an insertion may move other jobs.
     weights : sequence of float, optional
         How likely a rejected job is to be tried, above 0, relative to others; by default, the job

@@ -19,7 +19,7 @@ from optsched.engine.colgen import Relaxation
 from optsched.numbers.arrays import Ints
 
 INTEGRAL = 1e-6
-FLAT = 1e-8  # of what all jobs can earn: slots whose utilities differ by less are one
+FLAT = 1e-8  # of the total value of all jobs: slots whose utilities differ by less are one
 MOST_SPLITS = 6  # of numbers of workers that are offered
 
 Used: TypeAlias = Sequence[tuple[int, int, Ints, float]]
@@ -74,7 +74,7 @@ class SlotBranching:
     node: Any
 
     def number_of(self, amount: Ints) -> Ints:
-        """Return the workers of what a schedule runs by slot."""
+        """Return the workers of a schedule by slot."""
         return amount
 
     def used(self, relaxation: Relaxation) -> Used:

@@ -206,7 +206,7 @@ class Source:
             return open_input(path, self.family, window)
 
     def recorded(self, seed: int, instance: Instance) -> Schedule | None:
-        """Return what was really run, if the trace of an instance states it."""
+        """Return the recorded schedule, if the trace of an instance has one."""
         if self.trace is None:
             return None
         given = {name: tuples(value) for name, value in self.parameters.items()}

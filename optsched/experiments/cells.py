@@ -209,7 +209,7 @@ def _row(task: CellTask, instance: Instance) -> CellRow:
 
 
 def _recorded(task: CellTask, instance: Instance) -> CellRow:
-    """Judge what was really run, by the rules of the model."""
+    """Evaluate the recorded schedule by the rules of the model."""
     schedule = task.source.recorded(task.seed, instance)
     if schedule is None:
         raise InputError("the trace does not state what was run")

@@ -493,7 +493,7 @@ class Plan(Frozen):
 
 
 def _is_recorded(source: Source, seed: int) -> bool:
-    """Whether a trace states what was really run, or fails to: its cells state why."""
+    """Whether a trace has a recorded schedule; if it cannot be read, its cells state why."""
     try:
         instance = source.make(seed)
     except InputError:

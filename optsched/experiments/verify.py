@@ -48,7 +48,7 @@ class Verified:
         return not self.wrong and self.runs + self.optima > 0
 
     def summary(self) -> dict[str, Any]:
-        """Return what ``--json`` states."""
+        """Return the content of ``--json``."""
         return {"accepted": self.accepted} | vars(self)
 
     def lines(self) -> list[str]:
@@ -273,7 +273,7 @@ def _apart(pool: ProcessPool, task: CellTask) -> Any:
 def _is_no_error(
     numbers: Iterable[float | None], again: StoredOptimum | CellRow, *, ours: bool
 ) -> str | None:
-    """Return what is wrong with a row of an error, which only other versions may have had."""
+    """Return the faults of an error row; only other versions may have failed."""
     if any(number is not None for number in numbers):
         return "the row reports an error, and numbers all the same"
     if ours and again.status is not CellState.ERROR:

@@ -328,7 +328,7 @@ def whatif(
     Returns
     -------
     WhatIf
-        After Ctrl-C, what was known by then.
+        After Ctrl-C, the results so far.
 
     Raises
     ------

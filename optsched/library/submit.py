@@ -39,7 +39,7 @@ class Taken:
         return [*texts, f"{self.name}: {self.before['status']} is now {self.after['status']}"]
 
     def summary(self) -> dict[str, Any]:
-        """Return what ``--json`` states."""
+        """Return the content of ``--json``."""
         names = ("status", "value", "bound", "gap")
         return {
             "name": self.name,

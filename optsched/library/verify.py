@@ -39,7 +39,7 @@ class LibraryReport:
         return dict(Counter(r["status"] for r in self.rows if r["name"] not in self.damaged))
 
     def summary(self) -> dict[str, Any]:
-        """Return what ``--json`` states."""
+        """Return the content of ``--json``."""
         return {
             "accepted": self.accepted,
             "entries": self.read,

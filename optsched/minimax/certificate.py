@@ -169,7 +169,7 @@ def grown(instances: Sequence[Declared]) -> tuple[GameTree, list[int]]:
 
 
 def prove(tree: GameTree, best: Sequence[int], certificate: Certificate) -> Proved:
-    """Return what a certificate proves of a tree and its optima, those of :func:`grown`.
+    """Return the bound of a certificate for a tree and its optima, those of :func:`grown`.
 
     Raises
     ------

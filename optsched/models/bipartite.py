@@ -115,7 +115,7 @@ def bipartite_program(
 
     eq9 = cp.Maximize(f - cp.sum(overhead))
     one, whole = ones, np.ones(len(used))
-    if unit is not None:  # rows in shares of what there is
+    if unit is not None:  # rows as shares of the capacity
         one, whole = unit[channel], np.where(capacity > 0, capacity, 1.0)
     eq5 = (count <= a.upper[channel] / one).set_label("(5) no channel above the request")
     eq6 = (diags_array(1 / whole) @ over_ports @ y <= capacity / whole).set_label(

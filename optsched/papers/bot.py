@@ -1143,7 +1143,7 @@ def cells_search(seeds: int) -> list[Cell]:
 
 
 def run_search(cell: Cell, _limit: float) -> Row:
-    """Search, then run what was found and what is printed on platforms that were not seen."""
+    """Search, then run the found and the printed parameters on unseen platforms."""
 
     def made(seeds: Iterable[int]) -> list[tuple[BotInstance, float]]:
         all_ = (platform(cell | {"seed": seed}, cell["mix"]) for seed in seeds)

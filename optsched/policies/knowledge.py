@@ -74,7 +74,7 @@ def own(names: Iterable[str]) -> tuple[str, ...]:
 def compute(
     family: Family, names: Iterable[str], instance_of: Callable[[], Instance], policy: str
 ) -> dict[str, Any]:
-    """Return what a policy knows beforehand.
+    """Return a policy's prior knowledge.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class Change(NamedTuple):
 
 
 def change(container: Any, key: Any, value: Any) -> Change:
-    """Set a value of an array or a dictionary; return what it takes to come back."""
+    """Set a value of an array or a dictionary; return the data that restore the state."""
     absent = isinstance(container, dict) and key not in container
     made = Change(container, key, ABSENT if absent else container[key])
     container[key] = value

@@ -98,7 +98,7 @@ class Certified:
         write_vipr(self.instance, self.optimum, Path(path))
 
     def summary(self) -> dict[str, Any]:
-        """Return what ``--json`` states."""
+        """Return the content of ``--json``."""
         return {
             "optimum": self.optimum.summary(),
             "claim": None if self.claim is None else self.claim.model_dump(mode="json"),

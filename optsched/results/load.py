@@ -148,7 +148,7 @@ def load_start(path: Path, instance: Instance) -> Known:
 def load_report(path: Path, instance: Instance) -> RatioReport | None:
     """Return the comparison in a result file, computed again; None if there are no runs in it.
 
-    What theory guarantees depends on what a policy received, which cannot be checked: it is left
+    The theoretical guarantee depends on a policy's input, which cannot be checked: it is left
     out.
 
     Raises

@@ -372,7 +372,7 @@ def _foreign(family: Family, instance: Instance, name: str, digest: str) -> list
 
 
 def _out_of_scope(family: Family, instance: Instance, stored: Optimum) -> list[str]:
-    """Return what in a result answers another question than the one that it claims to answer."""
+    """Return the parts of a result that do not belong to the question it claims to answer."""
     found = []
     if stored.scope and stored.scope not in family.scopes:
         known = ", ".join(map(repr, ["", *family.scopes]))
@@ -402,7 +402,7 @@ def _value(
 
 
 def _value_differs(verdict: Verdict, stored: float | None) -> list[str]:
-    """Return what is wrong with a schedule, or with the value that it claims to have."""
+    """Return the faults of a schedule, and of the value that it claims."""
     if verdict.value is None:
         return [str(v) for v in verdict.violations] or ["the schedule has no value"]
     if stored is None or not agree(verdict.value, stored, SAME):

@@ -214,7 +214,7 @@ class SealedPolicy:
         return self._listen(until, expected)
 
     def _own_error(self) -> None:
-        """Raise what the child itself states has gone wrong, if its line is there."""
+        """Raise the error that the child reports, if its line is there."""
         line, end, _ = self._unread.partition(b"\n")
         if end and line.startswith(b'{"error"'):
             self._content(line, "error")

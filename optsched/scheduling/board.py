@@ -34,7 +34,7 @@ class JobPlan:
 
 
 class PlanBoard:
-    """Plans that share machines: what is free, and which job runs where.
+    """Plans that share machines: the free capacity, and which job runs where.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def book(
     ps_free: Floats,
     sign: float,
 ) -> None:
-    """Add ``sign`` times what a plan uses to what is free.
+    """Add ``sign`` times the use of a plan to the free capacity.
 
     Parameters
     ----------

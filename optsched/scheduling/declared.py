@@ -125,7 +125,7 @@ def affordable(progress: Any, variables: float) -> bool:
 
 
 def unless_stopped(build: Callable[[], Program], progress: Any) -> Program | None:
-    """Return what ``build`` returns; None if the time is up before a solver has read that.
+    """Return the result of ``build``; None if the time is up before a solver has read it.
 
     Writing a large program down takes longer than anyone waits for an answer to a signal, so it is
     done in a thread. If the program is no longer needed, the thread is left alone: ``build`` ends

@@ -39,10 +39,10 @@ ROWS = 400  # most rows of a Gantt chart; of more jobs, curves over time are dra
 STEPS = 60  # most steps of the use of capacity over time: curves of several cross
 CELLS = 250  # most cells of a row; more slots than that share cells
 NEARLY = 0.95  # of all use: where the picture of capacity ends
-LABELLED = 7  # points from row to row, from which on labels fit
+LABELLED = 7  # least distance between rows with labels, in points
 FAINT = 0.25  # the least shade
 ARRIVAL = "#CC3311"
-LOAD = "#D8D8D8"  # what jobs request, and how many have come
+LOAD = "#D8D8D8"  # the jobs' demand, and how many have come
 MOST_LOAD = 2.0  # to which a load is drawn
 SHADE = "workers / most workers of the job"
 NUMBER = "utility earned"
@@ -98,7 +98,7 @@ def pictures_of(
     usage: Callable[[Any, Any], dict[str, Floats]],
     load: Callable[[Any], tuple[str, LoadProfile]],
 ) -> dict[str, Figure]:
-    """Return what there is to draw of jobs that have workers and a utility.
+    """Return the panels for jobs that have workers and a utility.
 
     That is the capacity in use, and a Gantt chart, or curves over time where there are too many
     jobs for a row each.
@@ -113,7 +113,7 @@ def pictures_of(
     verify, usage : callable
         The family's feasibility check, and what share of each resource a schedule uses.
     load : callable
-        The scarcest resource of an instance, as ``usage`` calls it, and what jobs request of it.
+        The scarcest resource of an instance, as ``usage`` calls it, and the jobs' demand for it.
     """
     arrival = [job.arrival for job in inst.jobs]
     if len(arrival) > ROWS:
@@ -365,7 +365,7 @@ def over_time(
     Parameters
     ----------
     courses : mapping
-        By the names of schedules; without any, what jobs request and when they come is drawn.
+        By the names of schedules; without any, the jobs' demand and arrivals are drawn.
     arrival : sequence of int
         Slot in which each job arrives.
     slots : int
@@ -375,7 +375,7 @@ def over_time(
     resource : str
         Whose use is drawn.
     load : LoadProfile
-        What jobs request of it.
+        The jobs' demand for it.
     """
     compared = HINDSIGHT in courses and len(courses) > 1
     titles = [f"{resource} in use", "jobs that have come"]
@@ -430,7 +430,7 @@ def _so_far(when: Sequence[int | None], amount: Sequence[float] | Floats, edges:
 
 
 def _draw_load(axis: Axes, load: LoadProfile, edges: Ints) -> str:
-    """Draw what jobs request of a resource; return what is stated of it."""
+    """Draw the jobs' demand for a resource; return its caption."""
     axis.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     if not load.whole:
         return ", of which there is nothing"

@@ -44,7 +44,7 @@ def check_units(capacity: Ints, limit: int) -> None:
 
 
 def check_table(what: str, slots: int, machines: int, resources: int) -> None:
-    """Refuse a table of what is free on every machine in every slot that takes 0.5 GB or more."""
+    """Refuse a table of the free capacity by machine and slot that takes 0.5 GB or more."""
     if slots * machines * resources > MOST_FREE:
         raise ValueError(
             f"{slots} slots times {machines} {what} times {resources} resources, expected a "
@@ -114,7 +114,7 @@ class TrainingInstance(JobsInstance):
 
 
 def utility_table(jobs: Iterable[Any], horizon: int) -> Floats:
-    """Return what each job earns if it completes in each slot, 0 before its arrival; (I, T)."""
+    """Return the value of each job if it completes in each slot, 0 before its arrival; (I, T)."""
     listed = list(jobs)
     utility = np.zeros((len(listed), horizon))
     for i, job in enumerate(listed):

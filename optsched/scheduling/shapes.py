@@ -60,7 +60,7 @@ class Shapes:
     def workers(
         self, window: pd.DataFrame, machines: Sequence[MachineClass]
     ) -> list[tuple[float, ...]]:
-        """Fill the gaps (NaN) in what a worker of each job of a window requests.
+        """Fill the gaps (NaN) in the demands of a worker, for each job of a window.
 
         The shape is scaled down until it fits on some machine. It has as many GPUs as the worker
         if there is one such. Memory goes with the cores, where these are known.
@@ -79,7 +79,7 @@ class Shapes:
         return found
 
     def servers(self, jobs: int, machines: Sequence[MachineClass]) -> list[tuple[float, ...]]:
-        """Draw what a parameter server of each job requests, made to fit on some machine."""
+        """Draw the demand of a parameter server of each job, made to fit on some machine."""
         fitted = [
             (0.0, *(round(x, 3) for x in _fitted(0.0, cpu, memory, machines)))
             for _, cpu, memory in self._shapes(None)
@@ -125,7 +125,7 @@ def _with_gaps(column: pd.Series[Any]) -> list[float | None]:
 def _filled(
     gpu: float, cpu: float, memory: float, shape: Shape, machines: Sequence[MachineClass]
 ) -> tuple[float, ...]:
-    """Fill the gaps (NaN) in what a worker requests as ``shape`` has it."""
+    """Fill the gaps (NaN) in the demand of a worker as ``shape`` has it."""
     if not any(map(math.isnan, (gpu, cpu, memory))):
         return round(gpu, 3), round(cpu, 3), round(memory, 3)
     gpu = shape[0] if math.isnan(gpu) else gpu

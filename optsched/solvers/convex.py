@@ -54,7 +54,7 @@ def solve_cvxpy(
     Where Clarabel does not come to an end with its own settings, it tries again and may take small
     steps, which is slower by far. The value may be off (6e-6 was seen next to the word
     "inaccurate"): nothing may rest on it alone. ``stop`` is called in every iteration. Where its
-    units of ``effort`` are spent, or the clock ends it, the outcome is what was known by then.
+    units of ``effort`` are spent, or the clock ends it, the outcome is the results so far.
     """
     import cvxpy as cp
 

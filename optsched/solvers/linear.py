@@ -255,7 +255,7 @@ def rerun(h: highspy.Highs) -> bool:
 
 
 def _price(h: highspy.Highs, each: tuple[float, float]) -> float:
-    """Return what a step on the program costs: for itself, and for every nonzero."""
+    """Return the cost of a step on the program: for itself, and for every nonzero."""
     return each[0] + each[1] * int(h.getNumNz())
 
 

@@ -52,7 +52,7 @@ class Tables:
         *,
         requested: bool,
     ) -> Made:
-        """Return what ``make`` makes of a window, in slots of a sensible length; log the scaling.
+        """Return the result of ``make`` for a window in slots of suitable length; log the scaling.
 
         Parameters
         ----------

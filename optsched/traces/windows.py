@@ -193,7 +193,7 @@ def sensible(
     *,
     requested: bool,
 ) -> Made:
-    """Return what ``make`` makes of a length of slots, s.
+    """Return the result of ``make`` for a slot length, s.
 
     Where no length is given, that is an hour, if most jobs can then finish within the horizon and
     the load can be reached; else the shortest length in which most can finish.

@@ -146,7 +146,7 @@ def _resolved(store: Path, trust: bool | list[str]) -> "Plan":
 def _run(
     plan: "Plan", store: Path, how: dict[str, Any], *, as_json: bool, kept: bool = True
 ) -> None:
-    """Run a campaign and show what came of it; ``kept``: the store stays."""
+    """Run a campaign and show the result; ``kept``: the store stays."""
     from optsched.cli.progress_display import Ticker
     from optsched.experiments.campaign import campaign
     from optsched.experiments.run import CampaignProgress

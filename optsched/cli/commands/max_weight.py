@@ -65,7 +65,7 @@ def max_weight(
 
 
 def _summary(found: "MostWeight") -> dict[str, Any]:
-    """Return what is known, as it is stored."""
+    """Return the stored bound and values."""
     return {
         "weight": found.value,
         "bound": found.bound,

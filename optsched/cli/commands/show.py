@@ -102,7 +102,7 @@ def _recommend(source: Path, chosen: str) -> None:
 def _checked(
     source: Path, kind: str, instance: "Instance"
 ) -> "tuple[RatioReport | None, Optimum | Run | None]":
-    """Return the comparison and what was found, as derived again from what is in a file."""
+    """Return the comparison and the optimum, recomputed from a file."""
     from optsched.cli.progress_display import Ticker
     from optsched.results.load import load_optimum, load_report, load_run
 
@@ -116,7 +116,7 @@ def _checked(
 
 
 def _schedules(found: "Optimum | Run | None") -> dict[str, "Schedule"]:
-    """Return what there is to draw, by its name."""
+    """Return the objects to draw, by name."""
     from optsched.drawing import HINDSIGHT
 
     if found is None or found.schedule is None:

@@ -89,7 +89,7 @@ def solve(
             if output:
                 with messages.long_step(f"writing {output}"):
                     save_result(output, instance, found)
-        finally:  # a full disk is no reason not to state what was found
+        finally:  # a full disk is no reason not to state the results
             if as_json:
                 content = {"family": found.family, "reference": found.summary(), "policies": []}
                 report(content, None, as_json)
@@ -99,7 +99,7 @@ def solve(
 
 
 def start_of(path: Path | None, instance: "Instance") -> "Known":
-    """Return what a search is to start from, checked."""
+    """Return the warm start, checked."""
     from optsched.cli.progress_display import Ticker
     from optsched.core.optimum import known
     from optsched.results.load import load_start

@@ -194,7 +194,7 @@ class Verifier:
         return hashlib.sha256(np.array(self._prints, np.uint64).tobytes()).hexdigest()
 
     def verdict(self) -> Verdict:
-        """Return what was found so far."""
+        """Return the result so far."""
         value = None if self.violations else math.fsum(self.rewards)
         return Verdict(violations=tuple(self.violations), value=value)
 

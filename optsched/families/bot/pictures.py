@@ -32,7 +32,7 @@ from optsched.families.bot.policies.convergence import PRECISION
 from optsched.numbers.arrays import Floats
 
 LOADS = "viridis_r"
-LABELLED = 60  # nodes up to which they are numbered
+LABELLED = 60  # most nodes of a figure that numbers them
 DEAREST, LEAST = 15, 1e-4  # bars of prices, and the share below which there is none
 BELOW = 15  # how far under the lowest tube a series is shown
 MARKS = "osD^v<>PX*"  # of schedules next to their colours

@@ -19,7 +19,7 @@ def headline(inst: CompletionInstance) -> str:
 
 
 def offered_load(inst: CompletionInstance) -> dict[str, float]:
-    """Return what the jobs need of each resource, over what there is until the horizon.
+    """Return the jobs' demand for each resource, over the capacity until the horizon.
 
     Each job in the mode that takes the least share of the cluster times slots (of the resource of
     which it takes the most); parameter servers are not counted. inf where there is demand and no
@@ -84,7 +84,7 @@ def describe(inst: CompletionInstance) -> dict[str, Any]:
 
 
 def warnings(inst: CompletionInstance) -> list[str]:
-    """Return what makes results of the instance mean little, or nothing."""
+    """Return warnings: reasons why results of the instance mean little, or nothing."""
     found = []
     runs, _ = _on_empty_servers(inst)
     for j, (job, shortest) in enumerate(zip(inst.jobs, runs, strict=True)):

@@ -63,7 +63,7 @@ def _over_time(
 
 
 def _load(inst: CompletionInstance) -> tuple[str, LoadProfile]:
-    """Return the scarcest resource, and what jobs request of it, each in its shortest mode."""
+    """Return the scarcest resource, and the jobs' demand for it, each in its shortest mode."""
     loads, cluster = offered_load(inst), Cluster(inst)
     name = max(loads, key=lambda resource: loads[resource])
     r = inst.resources.index(name)

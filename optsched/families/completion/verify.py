@@ -185,7 +185,7 @@ class _Verifier:
                         self.broken(equation, f"server {h}, {name}, slot {t}", float(over))
 
     def _loads(self, piece: Piece, demand: list[list[int]]) -> dict[int, list[int]]:
-        """Return what a piece takes of each server; ``demand`` is that of workers, then of PS."""
+        """Return the use of each server by a piece; ``demand`` is that of workers, then of PS."""
         loads = {}
         workers, servers = dict(piece.workers), dict(piece.ps)
         e = demand[piece.worker_type]

@@ -19,7 +19,7 @@ from optsched.scheduling.jobs import (
 
 
 def offered_load(inst: DmlrsInstance) -> dict[str, float]:
-    """Return what the jobs request, as a multiple of what there is, by resource.
+    """Return the jobs' demand, as a multiple of the capacity, by resource.
 
     Every job counts as it runs fastest on the empty machines, with its workers and parameter
     servers; jobs that can never finish are left out. The load is demand x slots over the capacity
@@ -29,7 +29,7 @@ def offered_load(inst: DmlrsInstance) -> dict[str, float]:
 
 
 def load_profile(inst: DmlrsInstance) -> LoadProfile:
-    """Return what the jobs request of the scarcest resource, each at its fastest."""
+    """Return the jobs' demand for the scarcest resource, each at full speed."""
     loads = offered_load(inst)
     name = max(loads, key=lambda resource: loads[resource])
     r = inst.resources.index(name)

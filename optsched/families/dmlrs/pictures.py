@@ -29,6 +29,6 @@ def usage(inst: DmlrsInstance, schedule: DmlrsSchedule) -> dict[str, Floats]:
 
 
 def _load(inst: DmlrsInstance) -> tuple[str, LoadProfile]:
-    """Return the scarcest resource, as `usage` calls it, and what jobs request of it."""
+    """Return the scarcest resource, as `usage` calls it, and the jobs' demand for it."""
     found = load_profile(inst)
     return found.resource, found

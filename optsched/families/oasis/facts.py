@@ -24,7 +24,7 @@ def fastest(inst: OasisInstance) -> tuple[int | None, ...]:
 
 
 def offered_load(inst: OasisInstance) -> dict[str, dict[str, float]]:
-    """Return what the jobs request, as a multiple of what there is.
+    """Return the jobs' demand, as a multiple of the capacity.
 
     The load of a resource is (sum over jobs of worker-slots x demand of a worker) / (capacity of
     all machines x slots). A parameter server (PS) is counted in every slot in which the job needs
@@ -44,7 +44,7 @@ def offered_load(inst: OasisInstance) -> dict[str, dict[str, float]]:
 
 
 def load_profile(inst: OasisInstance) -> LoadProfile:
-    """Return what the jobs request of the workers' scarcest resource, at full speed."""
+    """Return the jobs' demand for the workers' scarcest resource, at full speed."""
     loads = offered_load(inst)["worker"]
     name = max(loads, key=lambda resource: loads[resource])
     r = inst.resources.index(name)

@@ -33,6 +33,6 @@ def usage(inst: OasisInstance, schedule: OasisSchedule) -> dict[str, Floats]:
 
 
 def _load(inst: OasisInstance) -> tuple[str, LoadProfile]:
-    """Return the scarcest resource, as `usage` calls it, and what jobs request of it."""
+    """Return the scarcest resource, as `usage` calls it, and the jobs' demand for it."""
     found = load_profile(inst)
     return f"worker machines: {found.resource}", found

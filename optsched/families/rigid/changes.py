@@ -208,7 +208,7 @@ def word_of(inst: RigidInstance, k: int) -> tuple[str, int]:
 
 
 def units_of(inst: RigidInstance) -> dict[str, tuple[int, ...]]:
-    """Return what one more of each kind adds to the capacity: of a resource, of a node type."""
+    """Return the capacity that one more of each kind adds: of a resource, of a node type."""
     found = {}
     for k in range(len(inst.resources)):
         word, per = word_of(inst, k)

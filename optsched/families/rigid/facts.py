@@ -17,7 +17,7 @@ OBJECTIVES = {
     "slowdown": "mean bounded slowdown",
     "makespan": "makespan, s",
 }
-RUN_TIMES = "run_times"  # what a policy may know beforehand
+RUN_TIMES = "run_times"  # prior knowledge of policies
 
 
 def headline(inst: RigidInstance) -> str:
@@ -50,7 +50,7 @@ def columns(
 
 
 def offered_load(inst: RigidInstance) -> dict[str, float]:
-    """Return what the jobs take of each resource, over what there is until the last arrival."""
+    """Return the jobs' use of each resource, over the capacity until the last arrival."""
     last = max((job.arrival for job in inst.jobs), default=0)
     first = min((job.arrival for job in inst.jobs), default=0)
     longest = max((job.run for job in inst.jobs), default=1)
@@ -84,7 +84,7 @@ def describe(inst: RigidInstance) -> Mapping[str, Any]:
 
 
 def warnings(inst: RigidInstance) -> list[str]:
-    """Return what makes results of the instance mean little."""
+    """Return warnings: reasons why results of the instance mean little."""
     load = max(offered_load(inst).values(), default=0.0)
     if load < LIGHT:
         return [f"the offered load is {load:.2g}: any policy may do well"]

@@ -67,7 +67,7 @@ class RigidJob(Submission):
     run: Length = Field(description="p_i: run time, s")
 
     def submission(self) -> Submission:
-        """Return what is known when it is submitted."""
+        """Return the data known at submission."""
         known = {name: getattr(self, name) for name in Submission.model_fields}
         return Submission.model_construct(**known)
 

@@ -59,7 +59,7 @@ class Nodes:
         return True
 
     def end(self, i: int) -> None:
-        """Give back what a job had."""
+        """Release the resources of a job."""
         tasks_on, need = self.held.pop(i)
         self.free += tasks_on[:, None] * need
 

@@ -143,7 +143,7 @@ def cut(times: Ints, free: Ints, n: int, when: int) -> int:
 def take(
     times: Ints, free: Ints, n: int, start: int, end: int, need: Ints, tasks_on: Ints, sign: int
 ) -> int:
-    """Take what a job needs from ``start`` until ``end``, or give it back (``sign`` -1).
+    """Allocate the resources of a job from ``start`` until ``end``, or release them (``sign`` -1).
 
     Returns the number of rows; there is space for two more. Arrays as in `earliest`.
     """

@@ -61,7 +61,7 @@ class HeldMachines:
 
 
 class Pool:
-    """Machines, what is free on them, and the pointer of the round robin.
+    """Machines, the free capacity on them, and the pointer of the round robin.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The policy `re-solve`: solve the family's program of all jobs that have arrived, again and again.
 
-At every arrival it takes the best schedule of all jobs that are known, after what was decided.
+At every arrival it takes the best schedule of all known jobs, given the earlier decisions.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class ReSolve(ABC):
         return get_family(self.family)
 
     def step(self, event: Arrivals) -> Mapping[int, Any]:
-        """Solve again if jobs have arrived; return what the plan does in this slot."""
+        """Solve again if jobs have arrived; return the plan's placements in this slot."""
         arrived = dict(event.jobs)
         while self.ahead and self.ahead[0].slot <= event.slot + self.window:
             arrived |= self.ahead.popleft().jobs
@@ -148,7 +148,7 @@ class ReSolve(ABC):
         """Read the schedule out of a solved model."""
 
     def now(self, slot: int) -> Mapping[int, Any]:
-        """Return what the plan does in a slot, as the family's decision: here, placements."""
+        """Return the plan's placements in a slot, as a decision of the family."""
         placed = {}
         for i, known, job in zip(self.known, self.jobs, self.plan.jobs, strict=False):
             if job is not None and known.arrival <= slot:

@@ -104,7 +104,7 @@ class SeparatedScheduler:
         self.plans: dict[int, dict[int, Placement]] = {}  # slot -> job -> placement
 
     def due(self, slot: int) -> dict[int, Placement]:
-        """Return what was planned for ``slot``."""
+        """Return the plan for ``slot``."""
         return self.plans.pop(slot, {})
 
     def admit(self, i: int, request: Request) -> float | None:
@@ -121,7 +121,7 @@ class SeparatedScheduler:
         return best.payoff
 
     def _book(self, i: int, entries: Ints, request: Request) -> None:
-        """Take what a plan uses, raise the prices, and note its placements."""
+        """Allocate the resources of a plan, raise the prices, and note its placements."""
         sides = (
             (self.workers, self.worker_prices, request.worker_demand),
             (self.ps, self.ps_prices, request.ps_demand),

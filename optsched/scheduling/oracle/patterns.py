@@ -202,7 +202,7 @@ def _promise(
 ) -> float:
     """Return the value of the fractional knapsack of n candidates with one surrogate resource.
 
-    It is the sum, by ``weight`` (R,), of shares of what is free; there are ``remaining`` of it.
+    It is the sum, by ``weight`` (R,), of shares of the free capacity; ``remaining`` is its total.
     ``size`` (n or more,) receives what candidates need of it, ``order`` (n or more,) sorts them,
     the densest first, by ``key`` (n or more,).
     """

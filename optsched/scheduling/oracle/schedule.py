@@ -41,7 +41,7 @@ MOST_CELLS = 2**28  # of a table: 2 GB
 
 
 class PricedMachines(NamedTuple):
-    """One side of the cluster as the oracle sees it: prices and what is free."""
+    """One side of the cluster as the oracle sees it: prices and the free capacity."""
 
     price: Floats  # (T, R, H) per unit of demand
     free: Floats  # (T, R, H) units of demand, of one machine

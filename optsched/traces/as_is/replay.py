@@ -65,7 +65,7 @@ def recorded(
     *,
     server: int | None = None,
 ) -> tuple[list[Any], list[str]] | None:
-    """Return what the cluster of a trace did, and what of it does not fit; None: not recorded.
+    """Return the recorded schedule of a trace, and the parts that do not fit; None: no record.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ def scope(certificate: BipartiteCertificate) -> str:
 
 
 def shares_on_grid(share: Floats, bits: int) -> Ints:
-    """Round shares so that each line adds up to 2**bits: the largest takes what is left over."""
+    """Round shares so that each line adds up to 2**bits: the largest takes the remainder."""
     one = 2**bits
     grid = np.floor(np.clip(share, 0.0, 1.0) * one).astype(np.int64)
     largest = grid.argmax(axis=1)

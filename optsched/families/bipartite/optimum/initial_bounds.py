@@ -31,7 +31,7 @@ def always(inst: BipartiteInstance, y: Floats) -> BipartiteSchedule:
 
 
 def opening(inst: BipartiteInstance) -> tuple[float, Callable[[], BipartiteCertificate]]:
-    """Return a bound on all schedules, and what makes its certificate: capacity costs nothing.
+    """Return a bound on all schedules, and the data of its certificate: capacity costs nothing.
 
     Every job gets all that it may have on every machine; its overhead is left out of the bound,
     but not of the certificate, which proves no more.

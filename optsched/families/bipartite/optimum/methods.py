@@ -48,7 +48,7 @@ MOST_NUMBERS = 50_000_000  # of all decisions of a schedule
 CANDIDATES = 500  # decisions and prices that are tried for patterns that were not solved
 BLOCK = 2**22  # numbers that are looked at together
 CONIC = 50_000  # numbers of all decisions up to which the conic solver tries what is open
-REPORTING = 0.25  # time to report what was found / time to find it, at most
+REPORTING = 0.25  # time to report the result / time to find it, at most
 BRACKETS = 30  # characters of a price set without its numbers, at most
 PRICE_CHARACTERS = 12  # of one price in JSON, as a rule at most
 

@@ -1,6 +1,6 @@
 """Shadow prices of capacity: the certificate's prices, summed over all slots.
 
-A dual value bounds what one more unit of capacity would earn (Dantzig, 1963).
+A dual value bounds the gain from one more unit of capacity (Dantzig, 1963).
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ def check(inst: BotInstance, certificate: BotCertificate) -> float:
     Raises
     ------
     ValueError
-        The certificate belongs to another instance, or holds what is not allowed there.
+        The certificate belongs to another instance, or holds invalid entries there.
     """
     return level_bounds(inst, certificate)[0]
 

@@ -45,7 +45,7 @@ class Mail(NamedTuple):
 
     @classmethod
     def of(cls, apps: int, nodes: int, delay: int) -> Mail:
-        """Return what is known when nothing has been sent."""
+        """Return the state before any message."""
         shape = (apps, nodes)
         return cls(
             np.zeros((*shape, 2)),

@@ -35,7 +35,7 @@ class Request(NamedTuple):
     """Pricing subproblem of one job."""
 
     arrival: int  # the first slot in which it may run
-    weight: float  # what a slot of delay costs
+    weight: float  # cost of a slot of delay
     deadline: int  # the first slot that must be idle again
     cutoff: float  # values from here on are of no interest
     first: Ints  # (G,) first start that each mode may have; empty: all may start from the arrival

@@ -72,7 +72,7 @@ def best_schedule(
     arrival : int
         First slot in which the job may run.
     weight : float
-        What a slot of delay costs; with 0 there must be a deadline.
+        Cost of a slot of delay; with 0 there must be a deadline.
     deadline : int, optional
         The first slot that must be idle again.
     cutoff : float

@@ -16,7 +16,7 @@ FAR = 2**60
 
 
 class Line(NamedTuple):
-    """Classes of servers in a window: what a worker costs there, and the cheapest in order."""
+    """Classes of servers in a window: the price of a worker there, and the cheapest in order."""
 
     unit: Floats  # (H,) cost of a worker
     max_units: Ints  # (H,) workers on one server

@@ -50,7 +50,7 @@ class Fifo(Baseline):
 
 
 class Drf(Baseline):
-    """Waiting jobs share what is free by dominant resource fairness. Guarantee: none.
+    """Waiting jobs share the free capacity by dominant resource fairness. Guarantee: none.
 
     At every arrival and completion progressive filling hands out workers of the ideal type to the
     waiting jobs, always to the one with the least dominant share; then each starts with at most as
@@ -60,7 +60,7 @@ class Drf(Baseline):
     name = "drf"
 
     def decide(self, t: int) -> None:
-        """Share what is free among the waiting jobs."""
+        """Share the free capacity among the waiting jobs."""
         order = list(self.waiting)
         if not order:
             return
@@ -86,7 +86,7 @@ class Drf(Baseline):
 
 
 class AntMan(Baseline):
-    """Guaranteed jobs come first, opportunistic ones take what is left. Guarantee: none.
+    """Guaranteed jobs come first, opportunistic ones take the remaining capacity. Guarantee: none.
 
     It preempts, so it leaves the model: its jobs run in several pieces. A drawn half of the jobs
     has guaranteed resources: it starts, in order of arrival, in the ideal configuration, and

@@ -154,7 +154,7 @@ class Baseline(ABC):
         return True
 
     def _run(self, j: int, held: RunningJob) -> None:
-        """Set from when to when a waiting job runs; :meth:`stop` takes back what is left."""
+        """Set from when to when a waiting job runs; :meth:`stop` takes back the rest."""
         self.running[j] = held
         self.out.setdefault(j, []).append(held.piece)
         del self.waiting[j]

@@ -134,7 +134,7 @@ class Block:
         return None if found is None else self._book(found)
 
     def _book(self, found: CheapestSchedule) -> Piece:
-        """Use what a schedule takes, and raise the prices."""
+        """Allocate the resources of a schedule, and raise the prices."""
         types, servers = self.cluster.types, self.servers
         workers, ps = placement(types, servers, found)
         load = workers[:, None] * types.worker_demand[found.worker_type]

@@ -69,7 +69,7 @@ def box(preset: str, **sizes: Any) -> ParameterSpace:
 
 
 def _fields(s: Settings, slots: int, updates: int) -> dict[Path, Range]:
-    """Return what of a job may vary; its time on other workers follows from the first."""
+    """Return the variable fields of a job; its time on other workers follows from the first."""
     fields: dict[Path, Range] = {
         ("arrival",): Whole(0, max(1, math.ceil(slots * s.arrival)) - 1),
         ("batch_time", 0): Real(0.0, s.batch_time[1], 6),
@@ -84,7 +84,7 @@ def _fields(s: Settings, slots: int, updates: int) -> dict[Path, Range]:
 
 
 def _kind(demand: tuple[tuple[float, float], ...], rate: tuple[float, float]) -> dict[Path, Range]:
-    """Return what of a kind of worker or parameter server may vary."""
+    """Return the variable fields of a kind of worker or parameter server."""
     fields: dict[Path, Range] = {("bandwidth",): Real(*rate, RATES)}
     for r, (low, high) in enumerate(demand):
         fields["demand", r] = Whole(int(low), int(high))

@@ -1,7 +1,7 @@
 """Random instances after Sec. 7, and the random parts that instances made from traces share.
 
 Presets: `paper` has the printed settings; `mid` is of the size that can be solved to the end (3 + 3
-types, shorter jobs); `small` is for brute force. What the paper leaves open is fixed here: arrivals
+types, shorter jobs); `small` is for brute force. Open details of the paper are fixed: arrivals
 are uniform in the first half of the horizon (`mid`: quarter), servers are of six EC2 classes.
 
 One stream per (seed, attribute, job): more jobs, or other options, leave the other draws as they

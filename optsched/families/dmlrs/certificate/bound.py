@@ -90,7 +90,7 @@ class LeafBounds:
         self._utilities: dict[int, list[int]] = {}
 
     def _utility(self, i: int, slots: int) -> list[int]:
-        """Return what job ``i`` earns, rounded up to the grid, by its first ``slots`` slots."""
+        """Return the value of job ``i``, rounded up to the grid, by its first ``slots`` slots."""
         if i not in self._utilities:
             if len(self._utilities) >= self.memory:
                 self._utilities.clear()
@@ -150,7 +150,7 @@ class LeafBounds:
         return Packings(self.scale, self.capacity, self.count, self.tables)
 
     def payoff(self, i: int, limits: DmlrsLimits, priced: Priced) -> int | None:
-        """Return what job ``i`` earns at most; None if it must complete and cannot."""
+        """Return an upper bound on the value of job ``i``; None if it must complete and cannot."""
         arrival, last = self.inst.jobs[i].arrival, int(limits.last[i])
         first, never = int(limits.first[i]), bool(limits.never[i])
         if first > last:
@@ -207,7 +207,7 @@ class LeafBounds:
     def _options(
         self, needs: Needs, costs: tuple[Ints, ...], low: int, high: int, mode: int
     ) -> tuple[Ints, Ints]:
-        """Return the work and cost of what a job may run in a slot within its limits."""
+        """Return the work and cost of the options of a job in a slot within its limits."""
         rates = np.array([needs.inner, needs.outer], np.int64)
         if self.linked:
             work, cost = linked_options(costs[0], rates, needs.work, low, high)
@@ -217,7 +217,7 @@ class LeafBounds:
         return work, cost
 
     def _slots(self, i: int, priced: Priced, slots: int) -> list[tuple[Ints, ...]]:
-        """Return what workers cost in each of at least the first ``slots`` from arrival.
+        """Return the costs of workers in each of at least the first ``slots`` from arrival.
 
         In the reading "job" n workers on one machine and on more; link by link, workers on
         the machine of their PS and elsewhere.
@@ -252,7 +252,7 @@ class LeafBounds:
         return costs
 
     def _placed(self, i: int) -> Callable[[Ints, Ints], tuple[Ints, ...]]:
-        """Return what prices a job's workers in a slot, at the prices of a worker and a PS (C,)."""
+        """Return the pricing of a job's workers in a slot, at prices (C,) of a worker and a PS."""
         inner, outer = self.tables[i]
         most = [self._most(i, 0), self._most(i, 1)]
         demand = (self.alpha[i], self.beta[i])

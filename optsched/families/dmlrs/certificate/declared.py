@@ -180,7 +180,7 @@ class _Slot(NamedTuple):
 
 
 def _by_job(all_: ClassArrays, i: int, here: _Slot, terms: SlotTerms, ways: SlotModes) -> int:
-    """Return what a job that is not complete earns at most in the slot, reading "job"."""
+    """Return the most that an incomplete job earns in the slot, reading "job"."""
     paid = here.of(RelaxationRow.WORKERS)
     best = 0
     for c, n, m in ways.inner:
@@ -203,7 +203,7 @@ def _by_job(all_: ClassArrays, i: int, here: _Slot, terms: SlotTerms, ways: Slot
 
 
 def _linked(inst: DmlrsInstance, all_: ClassArrays, i: int, here: _Slot, terms: SlotTerms) -> int:
-    """Return what the variables of a slot earn up to their upper bounds, reading "link"."""
+    """Return the value of the variables of a slot up to their upper bounds, reading "link"."""
     job, of = inst.jobs[i], here.of
     count: list[int] = all_.number.tolist()
     classes, others = range(len(count)), sum(count) - 1

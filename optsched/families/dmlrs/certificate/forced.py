@@ -17,7 +17,7 @@ from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsInstance
 ANY, INNER_ONLY, OUTER_ONLY = 0, 1, 2
 MOST_STEPS = 20_000  # placements that are tried
 
-Residual = tuple[int, ...]  # what is left on one machine, by resource
+Residual = tuple[int, ...]  # residual capacity of one machine, by resource
 
 
 class Forced(NamedTuple):
@@ -66,7 +66,7 @@ class _Search:
     def placements(
         self, residuals: tuple[Residual, ...], item: Forced
     ) -> Iterator[tuple[Residual, ...]]:
-        """Yield what is left of the machines, sorted, after every placement of one job."""
+        """Yield the residual machines, sorted, after every placement of one job."""
         needs, n = self.inst.needs[item.job], item.workers
         alpha = tuple(self.inst.arrays.worker_demand[item.job].tolist())
         beta = tuple(self.inst.arrays.ps_demand[item.job].tolist())
@@ -95,7 +95,7 @@ class _Search:
         whole: tuple[int, int],
         equal: tuple[int, int] | None,
     ) -> Iterator[tuple[Residual, ...]]:
-        """Yield what is left after n workers and m PS on machines h, h + 1, ...
+        """Yield the residual capacity after n workers and m PS on machines h, h + 1, ...
 
         ``whole`` are all of the job's: no machine holds them alone. ``equal``: what the machine
         before holds, if it is equal to this one, which then holds no more.
@@ -126,6 +126,6 @@ class _Search:
 
 
 def _less(residual: Residual, alpha: Residual, n: int, beta: Residual, m: int) -> Residual | None:
-    """Return what is left next to n workers and m PS; None if they do not fit."""
+    """Return the residual capacity next to n workers and m PS; None if they do not fit."""
     left = tuple(c - n * a - m * b for c, a, b in zip(residual, alpha, beta, strict=True))
     return left if min(left) >= 0 else None

@@ -107,7 +107,7 @@ class PackingPrices(Frozen):
 
 
 class RelaxedPrices(CapacityPrices):
-    """Duals of the linear relaxation; what is not listed is 0."""
+    """Duals of the linear relaxation; unlisted ones are 0."""
 
     kind: Literal["relaxed"] = "relaxed"  # type: ignore[assignment]
     work: tuple[NonNegativeInt, ...] = Field(
@@ -252,7 +252,7 @@ def _program(
 
 
 def _relaxed(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Fraction:
-    """Return what the duals of the linear relaxation prove."""
+    """Return the bound that the duals of the linear relaxation prove."""
     root = certificate.nodes[0]
     prices = root.prices
     plain = isinstance(root, Leaf) and root.unpackable is None
@@ -297,7 +297,7 @@ def _only_by_job(inst: DmlrsInstance, place: str, what: str) -> None:
 
 
 def _check(inst: DmlrsInstance, k: int, node: Leaf | Split) -> None:
-    """Refuse a split on what the instance does not have."""
+    """Refuse a split on entities that the instance lacks."""
     if isinstance(node, Leaf):
         return
     node.check(k, inst, node.at if isinstance(node, WorkersSplit) else None)
@@ -306,7 +306,7 @@ def _check(inst: DmlrsInstance, k: int, node: Leaf | Split) -> None:
 
 
 def _restrict(limits: DmlrsLimits, split: Split, right: bool) -> list[Change]:
-    """Go down one side of a split; return what it takes to come back."""
+    """Go down one side of a split; return the data that restore the state."""
     if isinstance(split, CompletionSplit):
         return limits.completion(split, right)
     if isinstance(split, WorkersSplit):

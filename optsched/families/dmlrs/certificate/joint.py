@@ -29,7 +29,7 @@ MOST_COMBINED = 2**22  # vectors, whether they are possible or not
 MOST_PLACED = 200_000  # inner placements that are looked at
 MOST_VECTORS = 200_000  # possible ones, before the greatest are chosen
 
-Residual = tuple[int, ...]  # what is left on one machine, by resource
+Residual = tuple[int, ...]  # residual capacity of one machine, by resource
 Conflict = tuple[tuple[int, int, int], ...]
 """(job, mode, workers): this many workers, in that mode, find no place at once."""
 
@@ -137,7 +137,7 @@ def _inner(
 
 
 def _after(residuals: tuple[Residual, ...], load: Residual) -> list[tuple[Residual, ...]]:
-    """Return what is left of the machines, sorted, wherever a load is put."""
+    """Return the residual machines, sorted, wherever a load is put."""
     found = []
     for h, residual in enumerate(residuals):
         if (h == 0 or residuals[h - 1] != residual) and _fits(load, residual):

@@ -171,7 +171,7 @@ def outer_costs(
 def slot_options(
     inner: Ints, outer: Ints, rates: Ints, total: int, low: int, high: int, mode: int
 ) -> tuple[Ints, Ints]:
-    """Return the work and cost of what a slot may run, both rising; dominated options left out.
+    """Return the work and cost of the options of a slot, both rising; dominated options left out.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def best_payoff(
     Parameters
     ----------
     options : SlotChoices
-        What each slot may run; none must after ``last``.
+        Options of each slot; none is forced after ``last``.
     total : int
         Work of the job; a schedule may do more.
     utility : shape (S,)
@@ -246,7 +246,7 @@ def best_payoff(
         if reached >= total:
             rate = min(price[t], 2**40)
             break
-    # a lower bound on the cost of what is still missing, and of the slots from t on
+    # a lower bound on the cost of the remaining work, and of the slots from t on
     rate = min(rate, STEEPEST // slots)  # no sum overflows; any price is valid
     surplus[slots] = 0
     for t in range(last, -1, -1):

@@ -65,7 +65,7 @@ def linked_costs(
 
 @kernel
 def linked_options(cost: Ints, rates: Ints, total: int, low: int, high: int) -> tuple[Ints, Ints]:
-    """Return the work and cost of what a slot may run, both rising; dominated options left out.
+    """Return the work and cost of the options of a slot, both rising; dominated options left out.
 
     ``cost`` is that of `linked_costs`, ``rates`` (2,) the work of a worker on
     the machine of its PS, and elsewhere.

@@ -65,7 +65,7 @@ class _Job(NamedTuple):
     """Tables of one job: T slots, R amounts of work that may be left, K choices and none."""
 
     rests: Ints  # (R,) rising, the first is 0, the last all of the work
-    after: Ints  # (R, K + 1) the place of what is left
+    after: Ints  # (R, K + 1) index of the residual capacity
     rewards: Ints  # (T,) of completing in a slot
     pays: Ints  # (T, K + 1)
     ahead: Ints  # (T + 1, R) the most that it still earns beyond what it pays, from a slot on
@@ -161,7 +161,7 @@ class SlotProgram:
         return job
 
     def bound(self) -> int:
-        """Return a bound on what the jobs earn: at the prices alone, without following anything."""
+        """Return a bound on the value of the jobs: from the prices alone, without any state."""
         return self.paid[0] + sum(int(job.ahead[0, -1]) for job in self.jobs)
 
     def run(self, value: int) -> list[Layer] | None:
@@ -186,7 +186,7 @@ class SlotProgram:
         return layers if int(earned.max()) > value else None
 
     def _next(self, t: int, states: Ints, earned: Ints, value: int) -> Layer | None:
-        """Return what is left after slot ``t`` of the states before it, None if nothing is."""
+        """Return the states that remain after slot ``t``; None if there are none."""
         came = np.array([arrival <= t for arrival in self.arrival], np.bool_)
         vectors = greatest(np.where(came, self.top, 0))
         self.tried += len(states) * len(vectors)
@@ -224,7 +224,7 @@ class SlotProgram:
 
 
 def _gains(job: _Job, t: int, ahead: Ints) -> Ints:
-    """Return what a job earns in slot ``t`` or later, by work left and choice, (R, K + 1).
+    """Return the value of a job in slot ``t`` or later, by work left and choice, (R, K + 1).
 
     ``ahead`` (R,) is what it earns from the next slot on.
     """
@@ -290,7 +290,7 @@ def check_program(
 
 
 def check_conflict(inst: DmlrsInstance, k: int, conflict: Conflict) -> None:
-    """Refuse what finds a place after all, or names what the instance does not have."""
+    """Refuse a conflict that can be packed, or names entities that the instance lacks."""
     place = f"conflict {k}"
     for job, mode, workers in conflict:
         inside(place, "job", job, 0, len(inst.jobs) - 1)

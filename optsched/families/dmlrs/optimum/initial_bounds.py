@@ -21,7 +21,7 @@ BITS = 40  # of the grid, below the most that a job can earn
 
 
 def opening(inst: DmlrsInstance) -> tuple[float, Callable[[], DmlrsCertificate]]:
-    """Return the bound at prices 0, and what makes its certificate: jobs alone, as early as can be.
+    """Return the bound at prices 0, and the data of its certificate: jobs alone, at the earliest.
 
     Without compiled kernels: it is there at once.
     """
@@ -52,7 +52,7 @@ def trim(inst: DmlrsInstance, schedule: DmlrsSchedule) -> DmlrsSchedule:
 
 
 def _earned(inst: DmlrsInstance) -> Iterator[float]:
-    """Yield what the jobs that can complete earn on the empty machines."""
+    """Yield the values of the jobs that can complete on the empty machines."""
     for job, end in zip(inst.jobs, inst.earliest, strict=True):
         if end is not None:
             yield job.utility(end - job.arrival)

@@ -53,7 +53,7 @@ from optsched.scheduling.units import original
 
 SMALL = 400  # jobs times slots up to which the branching tree pays
 PROGRAM = 5000  # jobs times slots times machines up to which a whole program is soon written down
-ALONE = 4.0  # seconds in which a tree grows, at most a quarter of what is left, before CP-SAT looks
+ALONE = 4.0  # seconds of the tree before CP-SAT, at most a quarter of the remaining time
 EARLY = 2.0  # seconds of CP-SAT before the tree goes on
 CONVERGED = 1e-5  # of column generation, relatively
 FIRST_SEARCH = 0.002  # seconds per job and slot of a short search for schedules
@@ -91,7 +91,7 @@ class _Portfolio:
         self.short = short_search(len(inst.jobs), inst.horizon, rate=FIRST_SEARCH, most=2.0)
         self.columns: list[Column] = []  # of plans that a search met
         self.master: InteriorMaster | None = None
-        self.known: Schedule | None = None  # what `progress` last knew
+        self.known: Schedule | None = None  # incumbent of `progress` at the last look
         self.best: dict[int, JobPlan] = {}
         self.aside: Callable[[], None] | None = None  # what a tree that takes long waits for, once
 
@@ -149,7 +149,7 @@ class _Portfolio:
             self._report(bound, prices)
 
     def generate(self, seconds: float) -> None:
-        """Improve the prices by column generation, if there is time to check what comes of it."""
+        """Improve the prices by column generation, if there is time to check the result."""
         if not self.checkable():
             return
         span, pace = self.progress.span(seconds), Pace(self.progress)

@@ -56,7 +56,7 @@ class _StoppedError(Exception):
 def slot_program(
     inst: DmlrsInstance, progress: Progress, prices: Floats, exponent: int = 0
 ) -> None:
-    """Close an instance by the program over slots, if it is small enough; report what is found.
+    """Close an instance by the program over slots, if it is small enough; report the results.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class _Prover:
         )
 
     def _value(self, schedule: Schedule) -> int:
-        """Return what a schedule earns on the grid, rounded up as the program does."""
+        """Return the value of a schedule on the grid, rounded up as the program does."""
         assert isinstance(schedule, DmlrsSchedule)  # it is the family's
         completion = verify(self.inst, schedule).completion
         return sum(
@@ -146,7 +146,7 @@ class _Prover:
         )
 
     def _requests(self, layers: Sequence[Layer]) -> list[Conflict]:
-        """Return what runs in every slot on the way to the state that earned the most.
+        """Return the choices in every slot on the way to the state that earned the most.
 
         Of the jobs that complete, no more workers than lead to the same state.
         """

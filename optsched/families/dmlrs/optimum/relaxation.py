@@ -44,7 +44,7 @@ class _RelaxationProgram:
         lp, count = self.lp, self.all.number
         limit = self.all.capacity * count[:, None].astype(float)  # (C, R)
         self.most = float(max(1.0, limit.max(initial=0.0)))
-        self.each = np.where(limit > 0, limit, 1.0)  # rows in shares of what there is
+        self.each = np.where(limit > 0, limit, 1.0)  # rows as shares of the capacity
         self.capacity = lp.rows(inst.horizon, *limit.shape, limit=limit / self.each)
         self.work = lp.rows(len(inst.jobs))
         self.needed = np.ones(len(inst.jobs))

@@ -1,6 +1,6 @@
 """Shadow prices of capacity: the dual values of a certificate in natural units.
 
-A dual value bounds what one more unit of capacity would earn (Dantzig, 1963).
+A dual value bounds the gain from one more unit of capacity (Dantzig, 1963).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from optsched.scheduling.shadow import PricedSide, Row, capacity_rows
 
 
 def shadow_prices(inst: DmlrsInstance, certificate: DmlrsCertificate) -> list[Row]:
-    """Return what one more natural unit in a slot earns at most, in decreasing order.
+    """Return the most that one more natural unit in a slot earns, in decreasing order.
 
     A row for every slot, class of machines and resource with a price; ``price`` is for one more GPU
     or GB on one machine of the class. Only prices on capacity alone have that meaning: a

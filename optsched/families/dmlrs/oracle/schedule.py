@@ -42,7 +42,7 @@ class Best:
 
 
 class Oracle:
-    """Finds best schedules; holds what the kernels work in.
+    """Finds best schedules; holds the kernels' working arrays.
 
     Parameters
     ----------

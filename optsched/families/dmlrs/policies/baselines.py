@@ -45,7 +45,7 @@ class Fifo(Baseline):
         self.number: dict[int, int] = {}
 
     def admit(self, i: int, task: ArrivedJob) -> bool:
-        """Draw the number of workers; turn away what can never run."""
+        """Draw the number of workers; reject jobs that can never run."""
         draw = self.streams("fifo workers", i)
         drawn = int(draw.integers(self.fewest_workers, self.most_workers, endpoint=True))
         for number in range(min(drawn, task.job.chunks), 0, -1):

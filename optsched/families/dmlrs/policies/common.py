@@ -29,7 +29,7 @@ class ArrivedJob:
 
     @classmethod
     def of(cls, job: DmlrsJob, slot_seconds: float) -> ArrivedJob:
-        """Compute what ``job`` needs."""
+        """Compute the work of ``job``."""
         needs = Needs.of(job, slot_seconds)
         return cls(job, needs, in_units(job.worker_demand), in_units(job.ps_demand))
 

@@ -60,7 +60,7 @@ class Oasis:
             )
 
     def step(self, event: Arrivals) -> dict[int, Placement]:
-        """Decide on the arrivals; run what was planned for this slot."""
+        """Decide on the arrivals; run the plan for this slot."""
         if self.scheduler is None:
             return {}
         for i, job in event.jobs.items():

@@ -104,7 +104,7 @@ class PdOrs:
         self.plans: dict[int, dict[int, Placement]] = {}  # slot -> job -> placement
 
     def step(self, event: Arrivals) -> dict[int, Placement]:
-        """Decide on the arrivals; run what was planned for this slot."""
+        """Decide on the arrivals; run the plan for this slot."""
         for i, job in event.jobs.items():
             self.admit(i, job)  # type: ignore[arg-type]
         return self.plans.pop(event.slot, {})
@@ -130,7 +130,7 @@ class PdOrs:
         return None if best is None else (best, self.oracle.places(request, machines, best))
 
     def _book(self, i: int, entries: Ints, request: Request) -> None:
-        """Take what a plan uses, raise the prices, and note its placements."""
+        """Allocate the resources of a plan, raise the prices, and note its placements."""
         for side, demand in enumerate((request.worker_demand, request.ps_demand)):
             mine = entries[entries[:, 0] == side]
             self.ledger.take(mine[:, 1], mine[:, 2], mine[:, 3, None] * demand[None, :])
@@ -179,7 +179,7 @@ KNOWLEDGE: Mapping[str, Callable[..., Any]] = {
 
 
 def guarantee(inst: DmlrsInstance, policy: str, prior: Prior) -> float | None:
-    """Return what a run of PD-ORS with the true U and L guarantees; None if nothing is proved.
+    """Return the guarantee of a run of PD-ORS with the true U and L; None if nothing is proved.
 
     That is Theorem 3's ratio where demands are small enough for its proof, and else what the proof
     states of demands as large as they are. With rounding, the theorem is about most runs, and so is

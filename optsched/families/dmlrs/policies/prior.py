@@ -101,7 +101,7 @@ def proved(inst: DmlrsInstance, theorem: float) -> float | None:
 
 
 def alone(inst: DmlrsInstance, i: int) -> float:
-    """Return what a job earns alone with workers and PS on one machine; 0 if they cannot be.
+    """Return the value of a job alone with workers and PS on one machine; 0 if they cannot be.
 
     A lower bound on the optimum.
     """

@@ -24,7 +24,7 @@ GRAIN = 1e-9  # a fractional number this close to a whole one is whole
 
 @dataclass(frozen=True)
 class SlotProblem:
-    """One job in one slot: unit prices, what is free, and what the job requests."""
+    """One job in one slot: unit prices, free capacity, and the job's demand."""
 
     worker: Floats  # (H,) price of a worker
     ps: Floats  # (H,)
@@ -61,7 +61,7 @@ class SlotProblem:
         return good
 
     def cost(self, w: Floats, s: Floats) -> float:
-        """Return what a placement costs."""
+        """Return the cost of a placement."""
         return float(w @ self.worker + s @ self.ps)
 
 

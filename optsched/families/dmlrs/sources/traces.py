@@ -78,7 +78,7 @@ def open_trace(source: Path, window: Window) -> DmlrsInstance:
 def _as_is(recorded: AsItIs) -> DmlrsInstance:
     """Make an instance of a window in which nothing is scaled, with its own times and machines.
 
-    Nothing is invented: what the trace does not name, a task does not request. A job is its tasks,
+    Nothing is invented: a task requests only resources that the trace names. A job is its tasks,
     and takes as long as it took wherever they sit; so both rates are the same.
     """
     same = {"inner_bandwidth": 1.0, "outer_bandwidth": 1.0, "utility": Inverse()}
@@ -89,7 +89,7 @@ def _as_is(recorded: AsItIs) -> DmlrsInstance:
 def recorded(
     source: Path, window: Window, inst: DmlrsInstance
 ) -> tuple[DmlrsSchedule, list[str]] | None:
-    """Return what the cluster of a trace did, and what of it does not fit; None: not recorded."""
+    """Return the recorded schedule of a trace, and the parts that do not fit; None: no record."""
     work = [-(-needs.work // needs.inner) for needs in inst.needs]  # worker-slots
     machines = inst.units_of_demands, inst.capacity
     found = replay.recorded(source, window, inst, machines, work, JobSchedule)
@@ -263,7 +263,7 @@ def _jobs(
 
 
 def _drawn(window: pd.DataFrame, profiles: pd.DataFrame | None) -> tuple[str, ...]:
-    """Name what neither the trace nor the models state."""
+    """Name the attributes that neither the trace nor the models have."""
     made_up = () if profiles is not None else ("constants of the models",)
     return (
         *made_up,

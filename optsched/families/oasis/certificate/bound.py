@@ -247,7 +247,7 @@ class LeafBounds:
     def _payoff(
         self, i: int, limits: OasisLimits, prices: CapacityPriced | SlotPriced
     ) -> int | None:
-        """Return what job ``i`` earns at most; None if it must complete and cannot."""
+        """Return an upper bound on the value of job ``i``; None if it must complete and cannot."""
         arrival, last = self.inst.jobs[i].arrival, int(limits.last[i])
         first, never = int(limits.first[i]), bool(limits.never[i])
         if first > last:
@@ -276,7 +276,7 @@ class LeafBounds:
     def _best(
         self, i: int, cost: Ints, low: Ints, high: Ints, first: int, never: bool
     ) -> int | None:
-        """Return what job ``i`` earns at most beyond its ``cost``.
+        """Return an upper bound on the value of job ``i`` beyond its ``cost``.
 
         Utilities are fractions, and dear: since they never increase, a completion that would not
         pay with the utility of an earlier one is not looked at.

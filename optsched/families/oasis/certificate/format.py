@@ -222,7 +222,7 @@ check = partial(greatest_bound, leaf_bounds)
 
 
 def _relaxed(inst: OasisInstance, certificate: OasisCertificate) -> Fraction:
-    """Return what the duals of the linear relaxation prove."""
+    """Return the bound that the duals of the linear relaxation prove."""
     prices = certificate.nodes[0].prices
     if len(certificate.nodes) > 1 or not isinstance(prices, RelaxedPrices):
         raise ValueError("duals of the relaxation in a tree, expected them at a node that is alone")
@@ -236,7 +236,7 @@ def _relaxed(inst: OasisInstance, certificate: OasisCertificate) -> Fraction:
 
 
 def _check(inst: OasisInstance, k: int, node: Leaf | Split) -> None:
-    """Refuse a split on what the instance does not have."""
+    """Refuse a split on entities that the instance lacks."""
     if isinstance(node, Leaf):
         return
     node.check(k, inst, None if isinstance(node, CompletionSplit) else node.at)
@@ -246,7 +246,7 @@ def _check(inst: OasisInstance, k: int, node: Leaf | Split) -> None:
 
 
 def _restrict(limits: OasisLimits, split: Split, right: bool) -> list[Change]:
-    """Go down one side of a split; return what it takes to come back."""
+    """Go down one side of a split; return the data that restore the state."""
     if isinstance(split, CompletionSplit):
         return limits.completion(split, right)
     if isinstance(split, WorkersSplit):

@@ -56,7 +56,7 @@ def minorant(cost: Ints, most: int, slope: Ints, length: Ints) -> int:
 def least_costs(
     unit: tuple[Ints, Ints], max_units: tuple[Ints, Ints], ps_needed: Ints, work: int
 ) -> Ints:
-    """Return what a schedule costs at least that ends in each slot, or before; shape (S,).
+    """Return the cost of a schedule at least that ends in each slot, or before; shape (S,).
 
     `NONE` where there is none. No sum leaves 64 bits: the segments that are held cost no more than
     a schedule that takes all of them (`limits.Range`: below NONE), and one slot more.

@@ -21,7 +21,7 @@ BITS = 40  # of the grid, below the most that a job can earn
 
 
 def opening(inst: OasisInstance) -> tuple[float, Callable[[], OasisCertificate]]:
-    """Return the bound at prices 0, and what makes its certificate: every job alone, all is empty.
+    """Return the bound at prices 0, and the data of its certificate: every job alone, all is empty.
 
     Without compiled kernels: it is there at once.
     """
@@ -43,7 +43,7 @@ def trim(inst: OasisInstance, schedule: OasisSchedule) -> OasisSchedule:
 
 
 def _earned(inst: OasisInstance) -> Iterator[float]:
-    """Yield what the jobs that can complete earn on the empty machines."""
+    """Yield the values of the jobs that can complete on the empty machines."""
     for job, end in zip(inst.jobs, inst.earliest, strict=True):
         if end is not None:
             yield job.utility(end - job.arrival)

@@ -29,7 +29,7 @@ def _relaxation(inst: OasisInstance, progress: Progress, *, threads: int, seed: 
     for side in both:
         limit = side.capacity * side.number[:, None].astype(float)  # (C, R)
         most = max(most, limit.max(initial=0.0))
-        each = np.where(limit > 0, limit, 1.0)  # rows in shares of what there is
+        each = np.where(limit > 0, limit, 1.0)  # rows as shares of the capacity
         rows.append((lp.rows(slots, *limit.shape, limit=limit / each), each))
     work = lp.rows(len(inst.jobs))  # (2)
     for i, job in enumerate(inst.jobs):

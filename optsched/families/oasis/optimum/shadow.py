@@ -1,6 +1,6 @@
 """Shadow prices of capacity: the dual values of a certificate in natural units.
 
-A dual value bounds what one more unit of capacity would earn (Dantzig, 1963).
+A dual value bounds the gain from one more unit of capacity (Dantzig, 1963).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns
 from optsched.scheduling.shadow import PricedSide, Row, capacity_rows, class_name, dearest_first
 from optsched.scheduling.units import times_two_to
 
-NODES = 2000  # limit of the search for what a machine hosts; beyond it, a bound on its value
+NODES = 2000  # limit of the search for the pattern of a machine; beyond it, a bound on its value
 
 
 def shadow_prices(inst: OasisInstance, certificate: OasisCertificate) -> list[Row]:
-    """Return what more capacity in one slot earns at most, in decreasing order.
+    """Return the most that more capacity in one slot earns, in decreasing order.
 
     Prices on capacity give a row for every slot, class and resource: ``price`` is for one more
     natural unit (one GPU, one GB) on one machine of the class. Prices per worker give a row for

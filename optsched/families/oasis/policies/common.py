@@ -30,7 +30,7 @@ class ArrivedJob:
 
     @classmethod
     def of(cls, job: OasisJob, slot_seconds: float) -> ArrivedJob:
-        """Compute what ``job`` needs."""
+        """Compute the work of ``job``."""
         table = np.array(ps_table(job), np.int64)
         request = ElasticJob(
             in_units(job.worker_demand), in_units(job.ps_demand), table, job.chunks
@@ -164,7 +164,7 @@ class FixedNumber(Baseline):
         self.number: dict[int, int] = {}
 
     def admit(self, i: int, task: ArrivedJob, slot: int) -> bool:  # noqa: ARG002
-        """Draw the number of workers; turn away what can never run."""
+        """Draw the number of workers; reject jobs that can never run."""
         draw = self.streams(f"{self.name} workers", i)
         drawn = int(draw.integers(self.fewest_workers, self.most_workers, endpoint=True))
         number = self.cluster.holds(task, drawn)
@@ -173,5 +173,5 @@ class FixedNumber(Baseline):
         return number > 0
 
     def workers(self, i: int) -> int:
-        """Return the workers of job ``i`` in this slot: its number, or what is missing if fewer."""
+        """Return the workers of job ``i`` in this slot: its number, at most the remaining work."""
         return min(self.number[i], self.backlog.missing[i])

@@ -157,7 +157,7 @@ def _side(
 
 
 def _fill(max_units: Counts, classes: Sequence[Counts], parts: Counts, number: int) -> Counts:
-    """Place ``number`` units: ``parts[c]`` on the machines of class c, what is left anywhere."""
+    """Place ``number`` units: ``parts[c]`` on the machines of class c, the rest anywhere."""
     placed = np.zeros_like(max_units)
     for members, part in zip(classes, parts, strict=True):
         placed[members] = first_fit(max_units[members], int(part))

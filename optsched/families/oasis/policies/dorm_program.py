@@ -71,7 +71,7 @@ def resize(data: Resizing, theta1: float, theta2: float, gap: float) -> Allocati
     """Solve the program until the utilization is within the relative ``gap`` of the best.
 
     If no allocation keeps both bounds, the running jobs keep what they hold, and the others get
-    what is free without a bound on the fairness loss.
+    the free capacity without a bound on the fairness loss.
     """
     running = int(np.count_nonzero(data.workers.held.any(axis=1)))
     fairness = theta1 * float(data.share @ data.fair)

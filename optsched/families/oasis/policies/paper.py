@@ -124,7 +124,7 @@ class Oasis:
         return upper, None if ln_lower is None else ln_lower + self.shift_lower
 
     def step(self, event: Arrivals) -> dict[int, Placement]:
-        """Decide on the arrivals; run what was planned for this slot."""
+        """Decide on the arrivals; run the plan for this slot."""
         for i, job in event.jobs.items():
             self.admit(i, job)  # type: ignore[arg-type]
         return self.scheduler.due(event.slot)
@@ -180,7 +180,7 @@ KNOWLEDGE: Mapping[str, Callable[..., Any]] = {
 
 
 def guarantee(inst: OasisInstance, policy: str, prior: Prior) -> float | None:
-    """Return what a run of OASiS with the true U and L guarantees; None if nothing is proved.
+    """Return the guarantee of a run of OASiS with the true U and L; None if nothing is proved.
 
     That is 2 alpha of Theorem 4 where demands are small enough for its proof, and else what the
     proof states of demands as large as they are.

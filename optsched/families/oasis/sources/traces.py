@@ -1,7 +1,7 @@
 """Sources of instances: generators (`presets`) and tables of real traces (`from_trace`).
 
 A trace names arrival, running time and number of workers of a job, seldom its demands, never its
-epochs, gradients or utility. What it does not name is drawn, and the instance states it in
+epochs, gradients or utility. Attributes that it lacks are drawn, and the instance states it in
 ``drawn``.
 """
 
@@ -98,7 +98,7 @@ def _as_is(recorded: AsItIs) -> OasisInstance:
 def recorded(
     source: Path, window: Window, inst: OasisInstance
 ) -> tuple[OasisSchedule, list[str]] | None:
-    """Return what the cluster of a trace did, and what of it does not fit; None: not recorded."""
+    """Return the recorded schedule of a trace, and the parts that do not fit; None: no record."""
     machines = inst.units_of_sides[0], inst.worker_capacity
     found = replay.recorded(source, window, inst, machines, inst.work, JobSchedule, server=0)
     return None if found is None else (OasisSchedule(jobs=tuple(found[0])), found[1])
@@ -227,7 +227,7 @@ def _drawn_columns(
     slot_seconds: float,
     priority: Range,
 ) -> Iterator[dict[str, Any]]:
-    """Yield what a trace does not name of each job, but for the demands, and how many tasks."""
+    """Yield the attributes of each job that a trace lacks, except demands, and its tasks."""
     jobs, tasks = range(len(window)), window["tasks"].tolist()
 
     def rates(name: str, limits: Range) -> list[float]:
@@ -298,7 +298,7 @@ def _mini_batches(
 
 
 def _drawn(window: pd.DataFrame) -> tuple[str, ...]:
-    """Name what the trace does not state; of E, M, tau and e it fixes one product, the work."""
+    """Name the attributes that the trace lacks; of E, M, tau, e it fixes one product, the work."""
     return (
         *("epochs", "batches_per_chunk", "batch_time", "gradient_mb"),
         *("worker_bandwidth", "ps_bandwidth"),

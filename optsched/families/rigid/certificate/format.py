@@ -120,7 +120,7 @@ def check(inst: RigidInstance, certificate: RigidCertificate) -> float:
     Raises
     ------
     ValueError
-        The certificate belongs to another instance, is no tree, holds what is not allowed, or
+        The certificate belongs to another instance, is no tree, holds invalid entries, or
         does not exclude its deadline; the message states where.
     """
     check_size(certificate)

@@ -12,7 +12,7 @@ from optsched.families.rigid.instance import RigidInstance
 
 
 def opening(inst: RigidInstance) -> tuple[float, Callable[[], RigidCertificate]]:
-    """Return the bound without prices, and what makes its certificate."""
+    """Return the bound without prices, and the data of its certificate."""
     none = Prices(times=(), price=((),) * len(inst.resources))
     made = RigidCertificate.root(inst, none, 0)
     return check(inst, made), lambda: made

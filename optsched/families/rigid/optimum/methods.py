@@ -203,7 +203,7 @@ class Portfolio:
         self.steps = steps_from(price)
 
     def certify(self) -> None:
-        """Report what the prices prove."""
+        """Report the bound that the prices prove."""
         if self.bound <= self.proved:
             return
         began = self.progress.seconds()

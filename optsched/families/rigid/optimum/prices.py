@@ -4,7 +4,7 @@ Dantzig-Wolfe decomposition by job (Dantzig and Wolfe, 1960): a column is a job'
 of capacity that are piecewise constant in time, a job's cost plus its charge, the integral of the
 prices while it runs, changes slope only where its start or its end meets a breakpoint. So the
 pricing subproblem looks at these starts only, with prefix sums, and stops where the cost alone is
-no better than what was found: charges are not negative. The Lagrangian bound (Geoffrion, 1974)
+no better than the incumbent: charges are not negative. The Lagrangian bound (Geoffrion, 1974)
 rises by subgradient steps of Polyak's length (Held et al., 1974), or by adaptive ones (Kingma and
 Ba, 2015). The average of the starts approaches where the relaxation has them, as in the volume
 algorithm (Barahona and Anbil, 2000).

@@ -150,7 +150,7 @@ def listed(
 
 @kernel
 def total(jobs: PricedJobs, late: float, start: Ints) -> float:
-    """Return what a schedule costs; ``late`` is what a second of the makespan costs.
+    """Return the cost of a schedule; ``late`` is the cost of a second of makespan.
 
     ``start`` has shape (n,).
     """
@@ -180,7 +180,7 @@ def shake(jobs: PricedJobs, load: Load, late: float, walk: Walk, draws: Floats, 
     jobs : PricedJobs
     load : Load
     late : float
-        What a second of the makespan costs.
+        Cost of a second of makespan.
     walk : Walk
         Receives the schedules.
     draws : shape (rounds, DRAWS)

@@ -2,7 +2,7 @@
 
 Such profiles are those of backfilling schedulers (Mualem and Feitelson, 2001). Events are the
 list's nodes: 0 is the beginning of time, ``1 + 3 i`` the earliest start of job i, ``2 + 3 i`` its
-start, ``3 + 3 i`` its end. A node holds what is free from its time until the next node. A job goes
+start, ``3 + 3 i`` its end. A node holds the free capacity until the next node. A job goes
 in and out in the number of events while it waits and runs, at any position in a long schedule;
 the arrays of `optsched.families.rigid.profile` move all later rows.
 """
@@ -111,7 +111,7 @@ def remove(line: NodeTimeline, i: int, need: Ints, tasks_on: Ints) -> int:
 
 @kernel
 def add(line: NodeTimeline, first: int, last: int, need: Ints, tasks_on: Ints, sign: int) -> int:
-    """Add what a job takes, ``sign`` 1, or subtract it, from one node until another.
+    """Add the use of a job, ``sign`` 1, or subtract it, from one node until another.
 
     ``need`` has shape (K,), units of a task; ``tasks_on`` has shape (H,), its tasks on each node.
     """

@@ -140,7 +140,7 @@ class Multifactor(Easy):
         self.began[i] = now
 
     def ended(self, i: int, now: int) -> bool:
-        """Add what a job has used to the usage of its user."""
+        """Add the use of a job to that of its user."""
         faded = 2.0 ** (-(now - self.when) / self.half_life)
         self.usage = {user: used * faded for user, used in self.usage.items()}
         self.when = now

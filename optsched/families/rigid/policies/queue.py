@@ -59,7 +59,7 @@ class JobTable:
 
 
 class Queue:
-    """A queue in the order of submission, and what is free: how every policy here begins.
+    """Queue in the order of submission, and free capacity: the base class of all policies here.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class Queue:
         insort(self.running, (self.ends[i], i))
 
     def ended(self, i: int, now: int) -> bool:
-        """Give back what a job had; return whether it ends when it was planned to."""
+        """Release the resources of a job; return whether it ends when it was planned to."""
         t = self.table
         self.free += t["tasks_on"][i][:, None] * t["need"][i]
         end = self.ends.pop(i)
@@ -203,7 +203,7 @@ class Conservative(Queue):
         self.planned: list[int] = []  # waiting jobs that are in the plan
 
     def ended(self, i: int, now: int) -> bool:
-        """Give back what a job had; the plan is out of date if it ends early."""
+        """Release the resources of a job; the plan is out of date if it ends early."""
         on_time = super().ended(i, now)
         self.old |= not on_time
         return on_time

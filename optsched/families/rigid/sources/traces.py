@@ -48,7 +48,7 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
     ------
     InputError
         A file or an option is wrong, there are fewer jobs than are requested, or the list of
-        machines does not state what jobs request.
+        machines lacks a resource of the jobs' demand.
     """
     tables, taken = _window(source, window)
     names = [n for n in PARTS if (taken[n].fillna(0.0) > 0).any()] or ["cpu"]
@@ -116,7 +116,7 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
 def recorded(
     source: Path, window: Window, inst: RigidInstance
 ) -> tuple[RigidSchedule | None, list[str]] | None:
-    """Return what the cluster of a log did, and what of it does not fit; None: not recorded."""
+    """Return the recorded schedule of a log, and the parts that do not fit; None: no record."""
     _, taken = _window(source, window)
     if taken["start_seconds"].isna().any():
         return None

@@ -161,7 +161,7 @@ class SlotBlocks(NodeBlocks):
         return Column(self.jobs + t, 0.0, rows, use[rows], number.copy())
 
     def patterns_of(self, plans: Mapping[int, JobPlan]) -> list[Column]:
-        """Return what sits together in ``plans``, as columns."""
+        """Return the groups of ``plans`` on one machine, as columns."""
         number, group = np.zeros((2, self.slots, self.jobs), np.int64)
         for i, plan in plans.items():
             used: dict[int, set[int]] = {}

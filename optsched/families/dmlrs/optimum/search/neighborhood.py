@@ -173,7 +173,7 @@ def plan_column(problem: CapacityRelaxation, i: int, plan: JobPlan) -> Column:
 
 
 def kinds(entries: Ints, slots: int) -> Ints:
-    """Return what a plan runs in each slot: 2 workers + (0 one machine | 1 more), 0: nothing."""
+    """Return the workers of a plan in each slot: 2 workers + (0 one machine | 1 more), 0: none."""
     amount = np.zeros(slots, np.int64)
     machines: dict[int, set[int]] = {}
     for side, t, h, n in entries.tolist():

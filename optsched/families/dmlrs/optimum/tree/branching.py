@@ -36,7 +36,7 @@ PACKING_SECONDS = 5.0  # for one slot; a failure only means that something else 
 class SlotTree(SlotBranching, SlotBlocks):
     """Prices per worker and slot as a problem for `branch.BranchAndPrice`.
 
-    ``limits`` states what a program may use that is given this many seconds.
+    ``limits`` returns a solver's limits for this many seconds.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class SlotTree(SlotBranching, SlotBlocks):
         return self.packed[requests]
 
     def number_of(self, amount: Ints) -> Ints:
-        """Return the workers of what a schedule runs by slot: its kinds, see `Request`."""
+        """Return the workers of a schedule by slot: its kinds, see `Request`."""
         return amount // 2
 
     def schedule(self, relaxation: Relaxation) -> DmlrsSchedule | None:
@@ -73,7 +73,7 @@ class SlotTree(SlotBranching, SlotBlocks):
         return DmlrsSchedule(jobs=placed_jobs(placed, runs, JobSchedule))
 
     def placement_requests(self, used: Used, t: int) -> tuple[PlacementRequest, ...]:
-        """Return what the jobs use in slot ``t``, where all schedules of a job agree."""
+        """Return the use of the jobs in slot ``t``, where all schedules of a job agree."""
         kinds = {i: int(amount[t]) for i, _, amount, _ in used}
         return tuple(
             PlacementRequest(i, kind // 2, kind % 2 == 1)

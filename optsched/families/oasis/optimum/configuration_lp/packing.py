@@ -69,7 +69,7 @@ class EmptyMachines(NamedTuple):
     free: Floats  # (C, R) units
     demand: Floats  # (n, R) units of one worker
     fits: Ints  # (C, n) workers that fit alone
-    size: Floats  # (C, n) mean share of what is free, over resources, of one worker
+    size: Floats  # (C, n) mean share of the free capacity, over resources, of one worker
 
 
 class Workspace(NamedTuple):
@@ -127,7 +127,7 @@ def price_slots(
     moves : int
     rng : Generator
     hosted : Hosted
-        What is known, of the jobs that may run; receives the packings.
+        Packings to start from, by eligible job; receives the result.
     """
     for s in range(pricing.slot.size):
         t = pricing.slot[s]

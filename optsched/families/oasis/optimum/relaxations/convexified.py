@@ -78,7 +78,7 @@ class RelaxedBlocks:
         self.window = np.maximum(0, last - a.arrival + 1)
 
     def sweep(self, prices: Floats, chosen: Ints, exact: bool) -> tuple[float, Floats]:
-        """Return the sum of the payoffs of some jobs, at most, and what they use; (rows,).
+        """Return the sum of the payoffs of some jobs, at most, and their use; (rows,).
 
         ``exact``: by hulls, else by lines.
         """
@@ -129,7 +129,7 @@ class RelaxedBlocks:
         return np.concatenate(out).astype(np.int64)
 
     def scratch_of(self, exact: bool) -> Scratch:
-        """Return what the kernel works in, by hulls (``exact``) or by lines."""
+        """Return the working arrays of the kernel, by hulls (``exact``) or by lines."""
         if exact not in self.known:
             n = int(self.jobs.most.max(initial=1))
             segments = 1 + (n if exact else sum(shape[0] for shape in self.shapes))

@@ -211,7 +211,7 @@ def _use(
     part: tuple[float, float, float],
     usage: Floats,
 ) -> None:
-    """Add what the workers (PS) from ``part[0]`` to ``part[1]`` of a slot use, times ``part[2]``.
+    """Add the use of the workers (PS) from ``part[0]`` to ``part[1]`` of a slot, times ``part[2]``.
 
     ``slot`` is the one of the job's window, and of the horizon; ``usage`` has shape (C, R, T).
     ``unit`` and ``max_units`` as in `next_class`; ``demand`` (R,) of one.
@@ -237,7 +237,7 @@ def unit_prices(
     prices: tuple[Floats, Floats],
     scratch: Scratch,
 ) -> None:
-    """Write what one worker and one PS of job ``i`` cost, by class and slot of its window.
+    """Write the prices of one worker and one PS of job ``i``, by class and slot of its window.
 
     ``prices`` (C, R, T) of a unit of workers' machines, of PS'.
     """
@@ -277,9 +277,9 @@ def sweep(
     hulls : bool
         Whether costs are replaced by their hulls; else PS count as a line.
     found : Found
-        Receives what is found of the chosen jobs.
+        Receives the results for the chosen jobs.
     usage : pair of shape (C, R, T)
-        Receives what they use, added to what is there; units.
+        Receives their use, added to the present values; units.
     scratch : Scratch
     """
     total, heap = 0.0, scratch.heap

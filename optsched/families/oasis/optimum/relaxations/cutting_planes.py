@@ -2,7 +2,7 @@
 
 Violated inequalities are added to the linear relaxation in rounds (Crowder et al., 1983):
 
-- *packing*: what the machines of a class host in a slot is a mixture of patterns of one machine;
+- *packing*: the content of a class of machines in a slot is a mixture of patterns of one machine;
   Fenchel cuts (Boyd, 1994), see `knapsack_cuts`;
 - *speed*: the share of a job that is completed by slot t cannot use more workers in a slot than
   that share of N_i; these have the form of the (l, S) inequalities of lot sizing and are separated
@@ -79,7 +79,7 @@ class RelaxationState:
     x: Floats
     sound: bool  # whether the solver has not given up
     prices: Prices
-    payoffs: Floats  # (I,) what each job earns at most, which may be less than nothing
+    payoffs: Floats  # (I,) upper bound on the value of each job, which may be less than nothing
     bound: float
 
 
@@ -285,7 +285,7 @@ class CutLoop:
         return out[0], out[1]
 
     def _payoffs(self, prices: Prices, node: Node) -> Floats:
-        """Return what every job earns at most, which may be less than nothing."""
+        """Return an upper bound on the value of every job, which may be less than nothing."""
         blocks, out = self.blocks, np.full(self.problem.jobs, -np.inf)
         for i, job in enumerate(self.problem.inst.jobs):
             upper = blocks.node.upper[i]

@@ -26,9 +26,9 @@ from optsched.process import work_units
 WRITING = 10  # numbers that are handled for a nonzero of the program, until HiGHS has it
 ACCURACY = 1e-4  # of the interior point: more costs time, and its prices are a start only
 GAVE_UP = 0.05  # relative distance of primal and dual value from which on it has given up
-LEAST_JOB = 1e-4  # of what all jobs can earn, below which a job is left out
+LEAST_JOB = 1e-4  # of the total value of all jobs, below which a job is left out
 LEAST_UTILITY = (0.02, 1e-3, 0.0)
-"""Shares of what a job can earn below which a completion is left out: the first makes the smallest
+"""Shares of the value of a job below which a completion is left out: the first makes the smallest
 program, the others are for programs that the interior point gives up on."""
 
 
@@ -82,7 +82,7 @@ def solve_program(
 
 
 def most_earned(problem: CapacityRelaxation) -> Floats:
-    """Return what each job earns by the earliest completion on empty machines, shape (I,)."""
+    """Return the value of each job by the earliest completion on empty machines, shape (I,)."""
     out = np.zeros(problem.jobs)
     for i, request in enumerate(problem.requests):
         most = problem.inst.most[i]
@@ -197,7 +197,7 @@ class _Matrix:
 
     @staticmethod
     def _marginal(f: Floats, slots: Ints, first: int) -> Floats:
-        """Return what each ``open`` earns: f at the earliest completion, then differences."""
+        """Return the coefficients of ``open``: f at the earliest completion, then differences."""
         g = f[slots].copy()
         start = first - slots[0]
         out = np.zeros(slots.size)

@@ -97,7 +97,7 @@ class FixAndOptimize:
                 return
 
     def found(self) -> Iterator[OasisSchedule]:
-        """Yield what was found since the last call."""
+        """Yield the results since the last call."""
         while not self.schedules.empty():
             yield self.schedules.get()
 

@@ -41,7 +41,7 @@ TERMS = (
     (0.3, 1.0),
     (0.6, 0.5),
     (0.9, 1.0),
-)  # factors of prices, shares of what is left
+)  # factors of prices, shares of the remainder
 
 
 class MachineArrays(NamedTuple):
@@ -59,7 +59,7 @@ class _SideDemand(NamedTuple):
     price: Floats  # (C, R, T) price of a unit of each resource
     machines: MachineArrays
     demand: Floats  # (R,) units of a worker
-    fragmentation_penalty: float  # share of the value of what is left over that is charged
+    fragmentation_penalty: float  # share of the value of the remainder that is charged
 
 
 @kernel
@@ -141,10 +141,10 @@ def insert(
     prices : pair of shape (C, R, T)
         Of a unit, by class.
     terms : (float, float, float)
-        Prices are multiplied by the first; how much of what is left over on a full machine is
+        Prices are multiplied by the first; how much of the remainder on a full machine is
         charged; a utility up to the last does not pay.
     machines : pair
-        What is free changes.
+        The free capacity changes.
     scratch, slot : Scratch
         Of all slots, and of one.
 
@@ -248,7 +248,7 @@ class Demands(NamedTuple):
 
 
 class GreedySchedule(PlanBoard):
-    """A cluster that is filled: which job runs where, and what is free.
+    """A cluster that is filled: which job runs where, and the free capacity.
 
     Parameters
     ----------

@@ -215,7 +215,7 @@ class PackedBoard:
             np.subtract.at(side.number, (t, i), sign * n)
 
     def keep(self) -> Callable[[], None]:
-        """Return what brings the present state back."""
+        """Return an operation that restores the present state."""
         arrays: list[NDArray[Any]] = [
             array for s in self.sides for array in (s.free, s.number, s.hosted)
         ]

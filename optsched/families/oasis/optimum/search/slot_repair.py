@@ -57,7 +57,7 @@ class _Block:
 
 
 class SlotRepair:
-    """The state of the search: what sits on every machine in every slot.
+    """State of the search: the packing of every machine in every slot.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class SlotRepair:
         return self._schedule()
 
     def _learn(self) -> None:
-        """Count what is missing; where that is no less than ever, it counts more from now on."""
+        """Count the missing workers, and raise the weight of jobs without progress."""
         short = np.maximum(self.missing(), 0)
         lacking = float(self.size @ short)
         if lacking < self.least * (1 - EQUAL):
@@ -165,7 +165,7 @@ class SlotRepair:
             self.weight = np.maximum(self.weight / self.weight.max(), LIGHTEST)
 
     def _begin(self, span: Span, ended: Callable[[], bool]) -> bool:
-        """Plan slot by slot, each takes its share of what is missing; return whether all are."""
+        """Plan each slot with its share of the missing workers; return whether all are planned."""
         for k, t in list(enumerate(self.slots))[self.planned :]:
             if span.over() or ended():
                 return False
@@ -247,7 +247,7 @@ class SlotRepair:
         return numbers
 
     def _point(self, t: int) -> Ints:
-        """Return what sits in a slot now, as a point of its program."""
+        """Return the packing of a slot now, as a point of its program."""
         numbers = [self._numbers(side, t) for side in SIDES]
         return np.concatenate([*numbers, *(self.placed[side][t].ravel() for side in SIDES)])
 
@@ -295,7 +295,7 @@ class SlotRepair:
         return coo_array(entries, shape=(len(jobs), block.upper.size))
 
     def _schedule(self) -> OasisSchedule:
-        """Return what is placed, without workers beyond the work and PS beyond the workers."""
+        """Return the placements, without workers beyond the work and PS beyond the workers."""
         problem = self.problem
         jobs: list[JobSchedule | None] = [None] * problem.jobs
         for i in self.due:
@@ -314,7 +314,7 @@ class SlotRepair:
 
 
 def _weights(problem: UnitPriceDecomposition) -> Floats:
-    """Return what a missing worker of each job counts: its share of the machines, with its PS."""
+    """Return the weight of a missing worker of each job: its share of the machines, with its PS."""
     weight = np.zeros(problem.jobs)
     for side in SIDES:
         count = [len(members) for members in problem.classes[side]]

@@ -31,7 +31,7 @@ PACKING_SECONDS = 5.0  # for one slot; a failure only means that a machine is sp
 class UnitPriceBranching(SlotBranching, UnitPriceDecomposition):
     """The decomposition as a problem for `branch.BranchAndPrice`.
 
-    ``limits`` states what a program may use that is given this many seconds.
+    ``limits`` returns a solver's limits for this many seconds.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class UnitPriceBranching(SlotBranching, UnitPriceDecomposition):
         machine = self.classes[side][host.group][0] if host.machine is None else host.machine
         held = self.node.machines.get((side, t, machine))
         least, most = (int(low[i]), int(high[i]))
-        if least == most:  # patterns agree here: halve what is still open
+        if least == most:  # patterns agree here: halve the open ones
             least = int(held[0][i]) if held else 0
             most = int(held[1][i]) if held else int(self.most[i])
         return (side, t, machine), i, (least + most) // 2 if most > least else least

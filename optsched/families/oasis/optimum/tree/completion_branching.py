@@ -21,7 +21,7 @@ from optsched.families.oasis.optimum.tree.nodes import Node
 from optsched.numbers.arrays import Floats
 
 MOST_LEAVES = 16  # each costs time to check, and space in a certificate
-CHECKING = 0.4  # of what solving a relaxation takes: checking a leaf in the end
+CHECKING = 0.4  # of the effort to solve a relaxation: checking a leaf in the end
 STRONG_CANDIDATES = 3  # splits of the root that are tried
 PROBING = 0.4  # of the time at most goes into that
 WHOLE = 0.02  # a share of a job that is this near to 0 or 1 is not split
@@ -55,7 +55,7 @@ class CompletionTree:
     cut_loop : CutLoop
         After a round at least.
     seconds : float
-        What solving a relaxation takes.
+        Effort to solve a relaxation.
 
     Attributes
     ----------

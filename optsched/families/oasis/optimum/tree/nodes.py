@@ -55,7 +55,7 @@ class Book:
         self.amount = np.empty((0, self.slots), np.int64)
 
     def read(self, columns: Sequence[Column]) -> None:
-        """Take in what is new."""
+        """Add the new columns."""
         if columns is not self.columns:
             self.columns = columns
             self._forget()
