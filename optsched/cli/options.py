@@ -53,7 +53,7 @@ TimeLimit = Annotated[
     float | None,
     typer.Option(
         min=0,
-        help="Time limit of the search (s), without JIT compilation.",
+        help="Time limit of the search in seconds, excluding JIT compilation.",
         show_default="60; none with --work-limit",
     ),
 ]
@@ -178,9 +178,7 @@ WINDOW = {
     ],
     "as_is": Annotated[
         bool | None,
-        _window(
-            "Do not scale: the times of the trace, exactly the listed machines.", "--no-scaling"
-        ),
+        _window("Keep the times of the trace and exactly the listed machines.", "--no-scaling"),
     ],
 }
 """Without them the family's own settings: most take 100 jobs, 100 slots and load 2."""
@@ -231,7 +229,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
     family = inspect.Parameter(
         "family",
         keyword,
-        annotation=Annotated[str, _window(f"{FAMILY_HELP} of the instance that is made.")],
+        annotation=Annotated[str, _window(f"{FAMILY_HELP} of the instance.")],
         default=FAMILY.get(command.__name__, "oasis"),
     )
     preset = inspect.Parameter(

@@ -403,7 +403,7 @@ def _opened(
 
     found: list[tuple[RigidInstance, Mapping[str, Any], int | None]] = []
     path, window = meant(Path(source), get_family("rigid"), window)
-    with messages.silenced(), messages.heard() as remarks, reading(path):
+    with messages.silenced(), messages.collected_remarks() as remarks, reading(path):
         jobs = read_jobs(path)
         for k in range(windows or 1):
             one = replace(window, start=f"{k + 1}/{windows}") if windows else window

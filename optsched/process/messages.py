@@ -35,7 +35,7 @@ _listeners: list[list[str]] = []
 
 
 @contextmanager
-def heard() -> Iterator[list[str]]:
+def collected_remarks() -> Iterator[list[str]]:
     """Collect remarks, printed or not: what is stated next to a result is not lost with stderr."""
     found: list[str] = []
     _listeners.append(found)

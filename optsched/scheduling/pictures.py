@@ -378,10 +378,10 @@ def over_time(
         The jobs' demand for it.
     """
     compared = HINDSIGHT in courses and len(courses) > 1
-    titles = [f"{resource} in use", "jobs that have come"]
+    titles = [f"{resource} in use", "jobs that have arrived"]
     if courses:
-        titles[1:] = ["jobs that have come and are not completed", f"{utilities} of completed jobs"]
-        titles += [f"the same, behind {HINDSIGHT}"] if compared else []
+        titles[1:] = ["jobs in the system (arrived, not completed)", f"{utilities} of completed jobs"]
+        titles += [f"{utilities} behind {HINDSIGHT}"] if compared else []
     figure = new_figure(8.6, 1.0 + 1.9 * len(titles))
     axes = figure.subplots(len(titles), 1, sharex=True)
     names, colours = curve_labels(courses), colours_of(courses)
@@ -408,7 +408,7 @@ def over_time(
         axis.set_title(title, fontsize=9)
         axis.set_xlim(0, slots)
     axes[0].set_ylim(bottom=0)
-    axes[-1].set_xlabel(f"slot (uppermost: a step is the mean of {wide})" if wide > 1 else "slot")
+    axes[-1].set_xlabel(f"slot (top panel: means of {wide} slots)" if wide > 1 else "slot")
     if courses:
         legend(figure, axes[1])
     return figure
@@ -437,7 +437,7 @@ def _draw_load(axis: Axes, load: LoadProfile, edges: Ints) -> str:
     loads = load.between(edges)
     axis.stairs(np.minimum(loads, MOST_LOAD), edges, fill=True, color=LOAD)
     most = f" (up to {loads.max():.0%})" if loads.max() > MOST_LOAD else ""
-    return f"; grey: requested, if every job ran at once{most}"
+    return f"; grey: demand if every job ran at its arrival{most}"
 
 
 def _slots(shares: Sequence[Floats]) -> tuple[int, int]:

@@ -79,8 +79,9 @@ def whatif(
 ) -> None:
     """Compare waiting times before and after a change.
 
-    The change is one of machines, load or jobs. Compared are policies, the recorded schedule, and
-    the certified optimum, whose change is an interval. Shadow prices show when capacity is scarce.
+    The change concerns machines, load or jobs. The comparison covers policies, the recorded
+    schedule and the certified optimum, whose change is an interval. Shadow prices show when
+    capacity is scarce.
     Limits apply to each of the two searches. `optsched report` turns the output file into a page.
 
     Example:  optsched whatif log.swf --machines nodes.csv --add 10xgpu -o whatif.json

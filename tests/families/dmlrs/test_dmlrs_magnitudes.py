@@ -20,7 +20,7 @@ from optsched.families.dmlrs.certificate.format import (
 )
 from optsched.families.dmlrs.certificate.kernels import NONE, SURROGATE, holds, outer_costs, share
 from optsched.families.dmlrs.certificate.limits import ValueGrid
-from optsched.families.dmlrs.certificate.slots import best_packing
+from optsched.families.dmlrs.certificate.slot_packing import best_packing
 from optsched.families.dmlrs.instance import (
     LARGEST_UNITS,
     MOST_CHUNKS,

@@ -19,7 +19,7 @@ from optsched.families.dmlrs.certificate.format import (
     check,
 )
 from optsched.families.dmlrs.certificate.kernels import NONE
-from optsched.families.dmlrs.certificate.slots import best_packing
+from optsched.families.dmlrs.certificate.slot_packing import best_packing
 from optsched.families.dmlrs.optimum.build_certificate import certify_tree
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.relaxations.slot_packing import Slots, pack_slot

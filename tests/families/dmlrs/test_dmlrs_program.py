@@ -25,8 +25,8 @@ from optsched.families.dmlrs.certificate.format import (
 from optsched.families.dmlrs.certificate.joint import Vectors, choices_of, greatest
 from optsched.families.dmlrs.certificate.program import SlotProgram, refuted
 from optsched.families.dmlrs.instance import DmlrsInstance
+from optsched.families.dmlrs.optimum.dynamic_program import slot_program
 from optsched.families.dmlrs.optimum.initial_bounds import in_units
-from optsched.families.dmlrs.optimum.program import slot_program
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.numbers.overflow import TooLargeError
 from optsched.problem import Level, Status

@@ -15,6 +15,7 @@ from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
 from optsched.families.oasis.optimum.configuration_lp import search as configuration_lp
 from optsched.families.oasis.optimum.configuration_lp import slots as whole_slots
+from optsched.families.oasis.optimum.configuration_lp.master import MARGIN, ConfigurationLp
 from optsched.families.oasis.optimum.configuration_lp.packing import (
     PackingSide,
     SlotJobs,
@@ -24,9 +25,8 @@ from optsched.families.oasis.optimum.configuration_lp.packing import (
     new_workspace,
     refill,
 )
-from optsched.families.oasis.optimum.configuration_lp.program import MARGIN, ConfigurationLp
+from optsched.families.oasis.optimum.configuration_lp.pricing import SlotPricing
 from optsched.families.oasis.optimum.configuration_lp.search import SlotSearch
-from optsched.families.oasis.optimum.configuration_lp.slots import SlotPricing
 from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.cutting_planes import CutLoop
 from optsched.families.oasis.optimum.search.neighborhood import Neighborhood, flat_prices
@@ -207,7 +207,7 @@ def test_the_program_knows_the_schedule_and_stays_below_the_bound(tightened):
     assert program.closed(first)
     assert program.solve()[0].x[program.row[first]].sum() == pytest.approx(0.0, abs=1e-9)
     program.open(first)
-    program.forget(len(ends))
+    program.drop_columns(len(ends))
     assert len(program.packings) == len(ends)
     assert program.solve()[0].value <= after * (1 + 1e-9)
 

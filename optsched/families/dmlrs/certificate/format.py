@@ -62,9 +62,9 @@ from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.overflow import INT64
 from optsched.problem import Frozen
+from optsched.proofs.branching import Index, SlotSplit
 from optsched.proofs.grid import LARGEST_PRICE, Exact, dense, sparse
 from optsched.proofs.limits import check_owner, inside
-from optsched.proofs.slots import Index, SlotSplit
 from optsched.proofs.tree import Change, change, check_tree, greatest_bound, walk
 
 FINEST_GRID = 1200  # bits: the smallest float is above 2**-1100

@@ -16,8 +16,8 @@ from optsched.families.dmlrs.certificate.kernels import COARSE, NONE, STEEPEST, 
 from optsched.families.dmlrs.instance import LARGEST_UNITS, DmlrsInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.overflow import Magnitude
+from optsched.proofs.branching import JobLimits
 from optsched.proofs.grid import ceil_log2
-from optsched.proofs.slots import JobLimits
 
 MOST_PRICES = 2**26  # of a price set, the zeros that are not written included
 WORK = 2**56  # of a job, at most: `instance_work`

@@ -1,6 +1,6 @@
 """Value of the machines of a slot at prices of workers that sit together, cached by slot.
 
-The slot's subproblem in the Lagrangian dual bound (Geoffrion, 1974), solved by the kernel `slots`.
+The slot's subproblem in the Lagrangian dual bound (Geoffrion, 1974); `slot_packing` solves it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from optsched.families.dmlrs.certificate.limits import (
     ValueGrid,
     demands,
 )
-from optsched.families.dmlrs.certificate.slots import MOST_JOBS, best_packing
+from optsched.families.dmlrs.certificate.slot_packing import MOST_JOBS, best_packing
 from optsched.families.dmlrs.instance import IMPOSSIBLE, LARGEST_UNITS
 from optsched.numbers.arrays import Ints
 from optsched.proofs.grid import charged, lowered

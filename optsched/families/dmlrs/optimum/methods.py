@@ -33,9 +33,9 @@ from optsched.families.dmlrs.optimum.build_certificate import (
     check_seconds,
 )
 from optsched.families.dmlrs.optimum.cpsat import cpsat
+from optsched.families.dmlrs.optimum.dynamic_program import slot_program
 from optsched.families.dmlrs.optimum.initial_bounds import in_units
 from optsched.families.dmlrs.optimum.monolithic_mip import compact
-from optsched.families.dmlrs.optimum.program import slot_program
 from optsched.families.dmlrs.optimum.relaxation import relaxation
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.relaxations.slot_packing import MOST_JOBS

@@ -22,9 +22,9 @@ from optsched.numbers.arrays import Ints
 from optsched.numbers.overflow import int64s
 from optsched.numbers.utility import Utility, compare, log_of
 from optsched.process import interrupts
+from optsched.proofs.branching import JobLimits
 from optsched.proofs.grid import capacity_cost, charged, lowered
 from optsched.proofs.knapsack import best_load, units_that_fit
-from optsched.proofs.slots import JobLimits
 
 LARGEST_UNIT_PRICE = 2**190  # of a unit of a resource: Python's integers hold it
 NEGLIGIBLE = Fraction(1, 2**29)  # of `richest_end`: what is less counts as never completed

@@ -128,14 +128,14 @@ def values(inst: RigidInstance, pricing: GridPrices, *, more: int = 0) -> list[i
     small = each.total(units).inside(2**62)
     value = np.array(pricing.surcharge, np.int64 if small else object)
     found = np.zeros(value.shape[1], value.dtype)
-    worth = np.zeros(units + 1, value.dtype)
+    best = np.zeros(units + 1, value.dtype)
     sizes = np.array([need // part for need in pricing.needs], np.int64)
-    (filled if small else filled.py_func)(value, sizes, worth, found)
+    (filled if small else filled.py_func)(value, sizes, best, found)
     return [int(x) for x in found]
 
 
 @kernel
-def filled(value: Ints, sizes: Ints, worth: Ints, found: Ints) -> None:
+def filled(value: Ints, sizes: Ints, best: Ints, found: Ints) -> None:
     """Write into ``found`` the best value of an integer knapsack, for every interval.
 
     Parameters
@@ -144,18 +144,18 @@ def filled(value: Ints, sizes: Ints, worth: Ints, found: Ints) -> None:
         Of a piece of each size.
     sizes : shape (S,)
         Ascending.
-    worth : shape (C + 1,)
+    best : shape (C + 1,)
         Receives the best value of each capacity; the first stays 0, the last is the knapsack's.
     found : shape (B,)
     """
     for j in range(found.size):
-        for c in range(1, worth.size):
-            worth[c] = worth[c - 1]
+        for c in range(1, best.size):
+            best[c] = best[c - 1]
             for k in range(sizes.size):
                 if sizes[k] > c:
                     break
-                worth[c] = max(worth[c], worth[c - sizes[k]] + value[k, j])
-        found[j] = worth[worth.size - 1]
+                best[c] = max(best[c], best[c - sizes[k]] + value[k, j])
+        found[j] = best[best.size - 1]
 
 
 @kernel

@@ -164,28 +164,28 @@ def evaluate(
 
 @kernel
 def fill(room: Room, price: Floats, over: Floats) -> float:
-    """Return what jobs that fit together pay at most; subtract their number from ``over``.
+    """Return the value of the best knapsack of jobs; subtract its numbers from ``over``.
 
     ``price`` and ``over`` have shape (S,).
     """
-    worth = np.zeros(room.units + 1)
+    best = np.zeros(room.units + 1)
     for k in range(price.size):
         if price[k] > 0:
             size, each = room.sizes[k], price[k]
             for c in range(size, room.units + 1):
-                worth[c] = max(worth[c], worth[c - size] + each)
+                best[c] = max(best[c], best[c - size] + each)
     c = room.units
-    while worth[c] > 0:
-        if worth[c - 1] >= worth[c]:
+    while best[c] > 0:
+        if best[c - 1] >= best[c]:
             c -= 1
             continue
         taken, most = 0, -1.0
         for k in range(price.size):
-            if price[k] > 0 and room.sizes[k] <= c and worth[c - room.sizes[k]] + price[k] > most:
-                taken, most = k, worth[c - room.sizes[k]] + price[k]
+            if price[k] > 0 and room.sizes[k] <= c and best[c - room.sizes[k]] + price[k] > most:
+                taken, most = k, best[c - room.sizes[k]] + price[k]
         over[taken] -= 1.0
         c -= room.sizes[taken]
-    found: float = worth[room.units]
+    found: float = best[room.units]
     return found
 
 

@@ -25,7 +25,7 @@ from optsched.families.dmlrs.optimum.relaxations.at_nodes import (
     LocalityRestriction,
 )
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
-from optsched.families.dmlrs.optimum.relaxations.slots import SlotBlocks
+from optsched.families.dmlrs.optimum.relaxations.unit_price import SlotBlocks
 from optsched.families.dmlrs.optimum.tree.placing import Placed, PlacementRequest, pack
 from optsched.numbers.arrays import Ints
 from optsched.scheduling.board import placed_jobs

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.random import Generator
 
 from optsched.families.oasis.instance import OasisSchedule
-from optsched.families.oasis.optimum.configuration_lp.program import ConfigurationLp, LpPoint
-from optsched.families.oasis.optimum.configuration_lp.slots import PackedSlot, SlotPricing
+from optsched.families.oasis.optimum.configuration_lp.master import ConfigurationLp, LpPoint
+from optsched.families.oasis.optimum.configuration_lp.pricing import PackedSlot, SlotPricing
 from optsched.families.oasis.optimum.relaxations.cutting_planes import LpGuidance
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
 from optsched.numbers.arrays import Floats, Ints
@@ -192,7 +192,7 @@ class SlotSearch:
                     found(self.plans(best))
                     self.ending = began - left()  # the first rounds may have been far slower
             if len(program.packings) > params.most:
-                program.forget(params.kept)
+                program.drop_columns(params.kept)
                 best = program.solve()[0]
         if left() > 0:
             found(self.plans(program.solve()[0]))

@@ -45,9 +45,9 @@ class Book:
     def __init__(self, jobs: int, slots: int) -> None:
         self.jobs, self.slots = jobs, slots
         self.columns: Sequence[Column] | None = None
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self.seen = 0
         self.place = np.empty(0, np.int64)  # index in the list
         self.job = np.empty(0, np.int64)
@@ -58,7 +58,7 @@ class Book:
         """Add the new columns."""
         if columns is not self.columns:
             self.columns = columns
-            self._forget()
+            self._reset()
         new = [k for k in range(self.seen, len(columns)) if columns[k].block < self.jobs]
         self.seen = len(columns)
         if new:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from optsched import solvers
-from optsched.families.oasis.optimum.configuration_lp.slots import PackedSlot, SlotPricing
+from optsched.families.oasis.optimum.configuration_lp.pricing import PackedSlot, SlotPricing
 from optsched.numbers.arrays import Floats, Ints
 
 MARGIN = 0.008  # of a job's work
@@ -218,7 +218,7 @@ class ConfigurationLp:
         """Whether job i stays out."""
         return self.lowest[i] == self.row[i].size
 
-    def forget(self, most: int) -> None:
+    def drop_columns(self, most: int) -> None:
         """Keep at most this many packings: those in use, and those that are nearest to it."""
         _ = self.solve()
         solution, first = self.h.getSolution(), self.first
