@@ -22,7 +22,7 @@ INSTEAD = {  # pattern: what to write
     r"so (?:many|long)\b(?! as\b)(?! that\b)": "this many, the given number of",
     r"in the place of\b": "instead of",
     r"known of\b": "known about; or name it: value, bound, interval",
-    r"(?:its|own|his) word\b": "claim",
+    r"(?:its|own|his|solver.s|HiGHS.s|CP-SAT.s|theorem.s) word\b": "claim",
     r"(?:the|its|their|same|greatest|most) worth\b|worth of\b": "value",
     r"\w+, too(?=[.;:,)|]|$)": "also, as well",
     r"rooms\b": "folders, free capacity",

@@ -275,7 +275,7 @@ class Progress:
             self.tick()
 
     def claim(self, solver: Implementation, bound: float) -> None:
-        """Note a bound for which there is only a solver's word."""
+        """Record a bound that a solver claims."""
         self.claimed.append((solver, bound))
         self.tick()
 

@@ -77,7 +77,7 @@ class InUnits:
         self.progress.proved(times_two_to(bound, self.exponent), translated)
 
     def claim(self, solver: Any, bound: float) -> None:
-        """Report a bound for which there is only a solver's word."""
+        """Report a bound that a solver claims."""
         self.progress.claim(solver, times_two_to(bound, self.exponent))
 
 

@@ -106,7 +106,7 @@ def run_cp(
 
 
 def cp_bound(solver: Any) -> float | None:
-    """Return CP-SAT's word that no solution has a better objective; None where it has none.
+    """Return CP-SAT's bound on the objective; None without one.
 
     Stopped before it begins to search, CP-SAT returns 0, which has no meaning.
     """

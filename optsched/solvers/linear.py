@@ -41,7 +41,7 @@ class MipResult:
     status: Status
     x: Floats | None  # checked; integers are whole numbers; None: no solution
     objective: float | None
-    bound: float | None  # HiGHS's word: no solution has a lower objective
+    bound: float | None  # lower bound on the objective, as HiGHS claims it
     seconds: float
     claim: Claim | None = None
 
@@ -322,7 +322,7 @@ def row_duals(h: highspy.Highs) -> Floats:
 
 
 def lp_status(h: highspy.Highs) -> Status:
-    """Return how the last linear program has ended; "optimal" is HiGHS's word."""
+    """Return how the last linear program has ended; "optimal" is HiGHS's claim."""
     from highspy import HighsModelStatus as S
 
     names: dict[Any, Status] = {

@@ -41,7 +41,7 @@ class PyomoOutcome:
 
     status: Status
     objective: float | None
-    bound: float | None  # the solver's word
+    bound: float | None  # as the solver claims it
 
 
 def silent_pyomo() -> AbstractContextManager[Any]:

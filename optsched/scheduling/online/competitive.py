@@ -41,7 +41,7 @@ class PostedPrice:
 def proved_ratio(
     theorem: float, prices: Iterable[PostedPrice], least: float, lost: float
 ) -> float | None:
-    """Return what OPT / ALG is at most: the theorem's word where its proof holds, else more.
+    """Return the guarantee on OPT / ALG: the theorem's where its proof holds, else a larger one.
 
     Parameters
     ----------
