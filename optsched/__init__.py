@@ -1,6 +1,6 @@
 """Measure the gap between online schedulers and the offline optimum.
 
-What is listed here is imported when it is first requested: `import optsched` takes no time.
+Names listed here are imported on first use: `import optsched` takes no time.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Frozen(BaseModel):
 
 
 def renamed_names(module: str, **names: str) -> Callable[[str], object]:
-    """Return a `__getattr__` that finds what a module had under old names: ``Old="New"``."""
+    """Return a `__getattr__` that finds the contents of a module under old names: ``Old="New"``."""
 
     def find(name: str) -> object:
         if name not in names:

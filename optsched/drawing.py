@@ -174,7 +174,7 @@ def save(figure: Figure, path: Path, *, below: Sequence[str] = ()) -> Path:
 
 
 def rendered(figure: Figure, **how: Any) -> bytes:
-    """Return what `savefig` writes."""
+    """Return the bytes that `savefig` writes."""
     FigureCanvasAgg(figure)
     data = BytesIO()
     with warnings.catch_warnings():
@@ -284,7 +284,7 @@ def finish(
 def label_at(
     axis: Axes, text: str, at: tuple[float, float], away: float, size: float, *, on: Any = "data"
 ) -> None:
-    """Write ``text`` some points to the right of a place; ``on`` defines what its numbers mean."""
+    """Write ``text`` some points to the right of a place; ``on`` defines its coordinates."""
     axis.annotate(
         text, at, xycoords=on, xytext=(away, 0), textcoords="offset points", va="center",
         fontsize=size, annotation_clip=False,
@@ -305,11 +305,11 @@ def legend(figure: Figure, axis: Axes, *, marks: float = 1.0) -> None:
 
 
 def curve_labels(names: Iterable[str]) -> dict[str, str]:
-    """Return what the legend states of each name; one entry stands for all those drawn in grey."""
+    """Return the legend label of each name; one entry stands for all names drawn in grey."""
     drawn = shorts(names)
     colours = colours_of(drawn)
     others = f"{sum(colours[name] == OTHERS for name in drawn)} others"
     return {
         name: others if colours[name] == OTHERS else f" {line}" if line[:1] == "_" else line
-        for name, line in drawn.items()  # matplotlib leaves out what begins with an underscore
+        for name, line in drawn.items()  # matplotlib hides labels that begin with an underscore
     }

@@ -47,7 +47,7 @@ EVENT = 1.5  # units of an event that a policy decides, next to those of the sol
 STRUCTURE = {0.0, 1.0, -1.0, math.inf, -math.inf}  # limits and coefficients without an error
 DRAWN = 5  # predictions that a search draws before it changes some
 MOST = 50  # sizes of errors, and values of lambda
-ENDLESS = 1e12  # what an infinite ratio counts for the search
+ENDLESS = 1e12  # value of an infinite ratio in the search
 
 Noise: TypeAlias = Literal["draws", "numbers"]
 Predictions: TypeAlias = Declared | Callable[[Declared], Declared]
@@ -150,10 +150,10 @@ def advice(
     baseline : str or Policy
         As for `guarded`.
     predictions : Declared or callable, optional
-        What is predicted if there are no errors: an instance, or a function of the true one. By
+        Prediction without errors: an instance, or a function of the true one. By
         default the true one.
     noise : {"draws", "numbers"}, optional
-        What is wrong in predictions; by default the draws, if a problem draws them.
+        Erroneous part of predictions; by default the draws, if a problem draws them.
     preset, **sizes
         Of the problem.
     work_limit : float

@@ -40,7 +40,7 @@ class Checkpoint:
             self._read(path)
 
     def _read(self, path: Path) -> None:
-        """Take up what is there.
+        """Continue from the existing file.
 
         Raises
         ------
@@ -67,7 +67,7 @@ class Checkpoint:
         self._written = len(self.rows)
 
     def add(self, rows: Mapping[str, Evaluation]) -> None:
-        """Take in what was evaluated, and write it if it is time."""
+        """Add an evaluation, and write the file if it is time."""
         self.rows.update(rows)
         if time.monotonic() - self._when >= PERIOD:
             self.write()

@@ -77,7 +77,7 @@ class Evaluation(Frozen):
         return enough and not self.failed and math.isfinite(self.low)
 
     def fitness(self, terms: Terms) -> float:
-        """Return how good it is for the hunt; what does not count is below 0 as far as it is off.
+        """Return the fitness; an instance that does not count is below 0 by its violation.
 
         A policy that earns less than it must is taken to earn just that much.
         """
@@ -97,7 +97,7 @@ class Evaluation(Frozen):
 
 @dataclass(frozen=True)
 class WorstInstance:
-    """An instance with what the policy did and the best schedule that was found."""
+    """An instance with the policy's run and the best schedule found."""
 
     instance: Instance
     run: Run
@@ -112,7 +112,7 @@ class WorstInstance:
 
 @dataclass
 class Evaluator:
-    """Evaluates instances of one hunt; ``last`` is what it has evaluated last."""
+    """Evaluates instances of one hunt; ``last`` is the last evaluation."""
 
     family: Family
     terms: Terms

@@ -66,7 +66,7 @@ class MoveContext:
         return self.box.jobs if not others or self.chance(JOBS) else self.one(others)
 
     def place(self, data: Data) -> tuple[list[Any], int, Path, Range]:
-        """Return a field: its list, its entry, where in it it is, and what it may be."""
+        """Return a field: its list, its entry, its position, and its range."""
         part = self.part()
         path, values = self.one(list(part.fields.items()))
         return data[part.name], int(self.rng.integers(len(data[part.name]))), path, values
@@ -189,7 +189,7 @@ def shift(hand: MoveContext, data: Data, _found: Evaluation) -> Data:
 
 
 def repeat(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
-    """Repeat what comes, some slots later; where entries are slots, one of them several times."""
+    """Repeat the arrivals some slots later; where entries are slots, one of them several times."""
     part = hand.box.jobs
     entries = data[part.name]
     if part.numbers:

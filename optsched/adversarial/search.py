@@ -28,8 +28,8 @@ PATIENCE = 120  # evaluations without a better instance, until it begins anew
 TRIES = 60  # of a child that is none, or is known
 MORE = 0.45  # chance of one more move
 WON, LOST = 4.0, 0.1  # weight of a move that has made a better child, or another one
-NEW, NEW_AIMED = 0.5, 1.2  # and what one is that was not tried yet
-LEARN = 0.15  # weight of the last child in what is thought of a move
+NEW, NEW_AIMED = 0.5, 1.2  # and of a move that was not tried yet
+LEARN = 0.15  # weight of the last child in the score of a move
 
 Evaluate = Callable[[Instance, Data], Evaluation]
 

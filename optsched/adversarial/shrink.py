@@ -24,11 +24,11 @@ def shrink(
 ) -> WorstInstance:
     """Leave out jobs until leaving out any one of the others loses a hundredth of the ratio.
 
-    Of all that can be left out, what raises the ratio most, or lowers it least, goes first. Other
+    The entry whose removal raises the ratio most, or lowers it least, goes first. Other
     entries of the instance stay. The results so far are returned if an end is requested; at once
     an instance that no theorem allows.
     """
-    if box.make is not None:  # what a generator draws has no jobs that could be left out
+    if box.make is not None:  # an instance of a generator has no jobs that could be left out
         return worst
     best = _look(evaluator, box, worst.instance.model_dump(mode="json")) or worst
     while interrupts.received() is None:
@@ -68,7 +68,7 @@ def lighter(box: ParameterSpace, data: Data) -> Iterator[Data]:
 
 
 def _look(evaluator: Evaluator, box: ParameterSpace, data: Data) -> WorstInstance | None:
-    """Return what an instance is, its optimum looked for with more effort than in the search."""
+    """Return the evaluation of an instance, with more work for its optimum than in the search."""
     settled = box.settle(data)
     if settled is None:
         return None

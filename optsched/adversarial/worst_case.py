@@ -198,7 +198,7 @@ class _Hunting:
         self._evaluated, self.evaluator.last = instance, None
         key = instance.digest()[:KEY]
         found = self.checkpoint.rows.get(key) or self.evaluator(instance)
-        interrupts.raise_if_interrupted()  # what a signal has cut short does not count
+        interrupts.raise_if_interrupted()  # an evaluation cut short by a signal does not count
         self.checkpoint.add({key: found})
         return found
 

@@ -103,7 +103,7 @@ def main(args: Sequence[str] | None = None) -> None:
     if sys.stdout is None:  # the command was started with its output closed
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
         messages.has_output = False
-    if sys.stderr is None:  # else what is meant for it would be printed on stdout
+    if sys.stderr is None:  # else its output would be printed on stdout
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     try:
         try:

@@ -33,7 +33,7 @@ Source = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only results and errors.")]
-MORE = {  # what --verbose adds, by module of the command
+MORE = {  # help of --verbose, by module of the command
     "solve": "Print all shadow prices.",
     "ratio": "Print all table columns and shadow prices.",
     "show": "Print all table columns and shadow prices.",
@@ -212,7 +212,7 @@ def _with_options(
     return command
 
 
-OWN = ("source", "window", "instance", "preset")  # what INPUT becomes
+OWN = ("source", "window", "instance", "preset")  # type of INPUT
 
 
 def takes_input(command: Callable[..., None]) -> Callable[..., None]:

@@ -64,7 +64,7 @@ def convergence(optimum: Optimum) -> Figure:
     """Draw value and bound over time.
 
     The axis reaches at most half of the objective, or ten times the gap that is left, beyond what
-    is known in the end: what was worse at first comes from outside.
+    is known in the end: earlier values may lie outside.
     """
     figure = new_figure(7.2, 4.0)
     axis = figure.subplots()

@@ -43,7 +43,7 @@ class RowPrinter:
         self._width = max(map(len, names), default=0)
 
     def begin(self) -> None:
-        """Report what bounds every schedule, and which policy runs first."""
+        """Report the first bound on all schedules, and the first policy."""
         family = self._family
         if family.opening is not None:
             bound, _ = family.opening(self._instance)

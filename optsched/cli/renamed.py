@@ -25,7 +25,7 @@ def renamed(args: Sequence[str]) -> list[str]:
     """Return the arguments with today's names; warn once of each old one."""
     found = list(args)
     for i, arg in enumerate(args):
-        if arg == "--":  # what follows are no options
+        if arg == "--":  # no options after this
             break
         name, equals, value = arg.partition("=")
         if name in RENAMED and (i == 0 or name.startswith("--")):

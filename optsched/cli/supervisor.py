@@ -123,7 +123,7 @@ class _Watch:
         word = self.board.get()
         if code >= 0 and self.signal is None and "over" in word:
             return code
-        self.kill()  # what it may have left running
+        self.kill()  # processes that it may have left running
         if sys.stderr.isatty():
             sys.stderr.write("\r\x1b[K\x1b[?25h")  # a live line may have hidden the cursor
         kept = _kept(word)
@@ -143,7 +143,7 @@ class _Watch:
 
 
 def _kept(word: dict[str, Any]) -> str:
-    """Put the worker's snapshot in its place; state what there is."""
+    """Move the worker's snapshot to its target; report its content."""
     best = word.get("best")
     if "snapshot" in word:
         try:

@@ -31,7 +31,7 @@ class Ticker:
     doing : str
         Current step, in words.
     also : callable, optional
-        Further observers of what a solver has found.
+        Further observers of a solver's results.
     """
 
     def __init__(self, doing: str, also: Callable[[Progress], None] | None = None) -> None:
@@ -113,7 +113,7 @@ class Ticker:
         return f"{self.doing}: {state} {passed}" if state else f"{self.doing} {passed}"
 
     def _warn(self) -> None:
-        """Report once that what is compiled cannot be stored."""
+        """Report once that compiled code cannot be stored."""
         why = _of_kernels("unstored")
         if why and not self._warned:
             self._warned = True

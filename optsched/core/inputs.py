@@ -111,7 +111,7 @@ def load_trace(
 
 
 def is_instance(source: Path) -> bool:
-    """Return whether a file is an instance or a result, not a trace; of JSON, by what it holds.
+    """Return whether a file is an instance or a result, not a trace; of JSON, by its content.
 
     Raises
     ------

@@ -231,7 +231,7 @@ def clopper_pearson(count: int, number: int) -> tuple[float, float]:
 
 
 def student(x: Floats, seed: int = 0) -> tuple[float, float]:
-    """Return a 95 % interval of the mean of what ``x`` was drawn from.
+    """Return a 95 % interval of the mean of the distribution of ``x``.
 
     It is the bootstrap's of Student's statistic: ratios are skewed, and at ten instances plain
     percentiles would hold the truth in 80 to 90 % of cases (benchmarks/campaign_kills.py). Fewer

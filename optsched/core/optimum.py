@@ -277,7 +277,7 @@ def solve(  # noqa: PLR0913 - one option each
         with suppress(KeyboardInterrupt):  # the best so far is the answer
             there = known(instance, start)
             progress.digest = there.instance_sha256
-            if method != RELAXATION:  # what is known does not cover the relaxation
+            if method != RELAXATION:  # the known bounds do not cover the relaxation
                 begin(progress, there, method)
             none = progress.bound == -progress.sign * math.inf  # it is known: no schedule exists
             if not (progress.interrupted or progress.closed() or none):
@@ -424,7 +424,7 @@ class _Sides:
         bound, reached = best_claim(known, claims)
         if level is Level.CLAIMED and bound is not None:
             reached = level
-        # what is proved is as good as what is printed, up to a gap that counts as closed
+        # the proved bound equals the printed one, up to a gap that counts as closed
         if certified is not None and (
             bound is None
             or progress.sign * (certified - bound) <= 0

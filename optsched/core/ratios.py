@@ -75,7 +75,7 @@ def compare(
         by the rules of the model. A job that it leaves unfinished earns nothing, where the model
         allows that.
     reference : {"optimum", "relaxation", "both"}
-        What policies are compared with: "both" adds the value of the relaxation (see
+        Reference of the ratios: "both" adds the value of the relaxation (see
         :func:`optsched.relax`) and the integrality gap; "relaxation" does not look for an optimum,
         and the best policy replaces it.
     seed : int
@@ -85,7 +85,7 @@ def compare(
     decision_limit : float, optional
         Seconds for each decision, as in :func:`optsched.simulate`.
     callback : callable, optional
-        Called with what is known for good: every run or failure, and the optimum. Policies run in
+        Called with every final result: every run or failure, and the optimum. Policies run in
         the order of :func:`optsched.core.turns`.
     **search
         ``method``, ``time_limit``, ``work_limit``, ``gap``, ``threads``, ``start``, ``watch``,

@@ -272,7 +272,7 @@ class RatioReport(Frozen):
         return {run.policy: run.schedule for run in self.runs} | self.outside
 
     def table(self) -> DataFrame:
-        """Return a row per policy, with numbers for what the printed table shows.
+        """Return a row per policy, with the numbers of the printed table.
 
         Columns that `Campaign.table` also has bear the same names: ``ratio_low`` and ``ratio_high``
         are the ends of the ratio, ``seconds`` is the time of all decisions and
@@ -367,7 +367,7 @@ class CheckedSchedule:
 
 
 def found_by(family: Family, instance: Instance, runs: Sequence[Run]) -> list[CheckedSchedule]:
-    """Return what policies have found, as far as it is a schedule of the model."""
+    """Return the policies' schedules, as far as they are feasible in the model."""
     found = [
         CheckedSchedule(r.policy, *family.strictly(instance, r.schedule)) for r in runs if r.obeys
     ]
@@ -566,7 +566,7 @@ def _improved(optimum: Optimum, instance: Instance, best: CheckedSchedule) -> Op
 
 
 def meaning(family: Family) -> str:
-    """Return what a ratio is in a family: "optimum / policy", or what the family defines."""
+    """Return the definition of a family's ratio: "optimum / policy", or its own."""
     if family.measure is not None:
         text = (inspect.getdoc(family.measure) or "Return what the family defines.").splitlines()
         return text[0].removeprefix("Return ").rstrip(".")

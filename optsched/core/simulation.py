@@ -1,7 +1,7 @@
 """The clock and the accounts of an online run; a policy cannot see the future.
 
 The instance is taken down as text before the policy is made. Copies are read from it: one from
-which the policy is shown its events, one that is looked at for what it knows beforehand, and one
+which the policy is shown its events, one that is read for its prior knowledge, and one
 that records and checks. So a policy never has the objects with which it is evaluated.
 """
 
@@ -182,7 +182,7 @@ def simulate(
         Seconds for each decision, and for the start. By default 600 in a sandbox, else none. In
         this process the limit works in the main thread only, and only where the policy runs Python;
         a policy that catches every exception in a loop outlives it. Import and constructor have no
-        limit there. What the policy prints goes to stderr.
+        limit there. Output of the policy goes to stderr.
     progress : callable, optional
         Called with the number of events done.
 
@@ -334,7 +334,7 @@ def answerable(family: Family, events: Iterable[Any]) -> Generator[Any, Any, Non
 
 
 def following(events: Generator[Any, Any, None], decision: Any) -> Any:
-    """Return what happens after a decision; None: nothing does any more."""
+    """Return the next event after a decision; None: no further event."""
     try:
         return events.send(decision)
     except StopIteration:

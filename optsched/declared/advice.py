@@ -35,9 +35,9 @@ from optsched.problem import InputError, Prior
 
 
 class Follow(Reoptimization):
-    """Does what the optimum of a predicted instance does, repaired where that does not fit.
+    """Follows the optimum of a predicted instance, with repairs where it is infeasible.
 
-    The plan is the optimum of the prediction, given what was decided so far. A variable gets its
+    The plan is the optimum of the prediction, given all earlier decisions. A variable gets its
     planned value if the constraints that are revealed can still be met. Else the values for now
     have the least sum of distances from the plan; of these, those that are best for what is
     revealed. Variables that the plan lacks, and all if the prediction has no solution, are decided
@@ -74,7 +74,7 @@ class Follow(Reoptimization):
         return decision
 
     def settle(self, event: Event, decision: Decision) -> None:
-        """Take in what was decided; where that differs from the plan, there will be a new one."""
+        """Record the decisions; where they differ from the plan, there will be a new one."""
         self.state.commit(event, decision)
         there = [name for name in event.decide if name in self._expected.open]
         self._expected.commit(event.model_copy(update={"decide": tuple(there)}), decision)
@@ -106,7 +106,7 @@ class Follow(Reoptimization):
 def nearest(state: State, wanted: Mapping[str, float], place: str) -> dict[str, float] | None:
     """Return values of the open variables, as near to those that are wanted as constraints allow.
 
-    Of values that are as near, those that are best for what is revealed; None: there are none.
+    Among equally near values, the best ones for the revealed data; None: there are none.
     """
     chosen = list(state.open.values())
     costs = {x.name: x.cost for x in chosen}
@@ -147,8 +147,8 @@ def nearest(state: State, wanted: Mapping[str, float], place: str) -> dict[str, 
 class Guarded(Follow):
     """Follows a prediction as far as a baseline, which runs next to it on the same events, allows.
 
-    Of a minimization, the planned values are taken if what was spent so far, they included, is at
-    most 1 / caution times what the baseline would have spent by then; else what the baseline
+    Of a minimization, the planned values are taken if the costs so far, theirs included, are at
+    most 1 / caution times the baseline's costs by then; else those that the baseline
     decides at the decisions so far. Of a maximization, both are run: where all variables are
     continuous, the decision is (1 - caution) times that of `follow` and caution times the
     baseline's; else one of the two runs is drawn, the baseline with probability caution.
@@ -159,7 +159,7 @@ class Guarded(Follow):
     caution : float
         From 0 (`follow`) to 1 (the baseline).
     baseline : str or Policy or callable
-        A name, or what makes a policy. It must not know the future.
+        A name, or a factory of a policy. It must not know the future.
     """
 
     def __init__(
@@ -213,7 +213,7 @@ class Guarded(Follow):
         return made
 
     def _switched(self, event: Event, alone: Decision) -> Decision:
-        """Follow, or do what the baseline does from here."""
+        """Follow the plan, or the baseline from here on."""
         self.state.add(event)
         self._fallback.state.add(event)
         self._allowed += self._cost(alone)

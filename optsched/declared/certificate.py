@@ -280,7 +280,7 @@ def sum_of(
 
 
 def grid_of(made: Iterable[int], times: int) -> int:
-    """Return what the coefficients of a cut are multiplied by before they are rounded down."""
+    """Return the factor of the coefficients of a cut before they are rounded down."""
     return min(CUT_GRID, times // math.gcd(times, *made))
 
 
@@ -377,7 +377,7 @@ def evaluate(
     ray: bool = False,
     cones: Sequence[tuple[int, Sequence[Fraction]]] = (),
 ) -> Fraction | None:
-    """Return what multipliers prove: a lower bound of the minimized objective, with its offset.
+    """Return the lower bound that multipliers prove on the minimized objective, with its offset.
 
     None: an infinite limit takes part, multipliers of a cone are in no dual cone, or a common
     denominator has more than `WIDEST` bits, so that they prove nothing. Empty bounds of a variable

@@ -120,7 +120,7 @@ def _prove(inst: Declared, whole: Arrays, found: Conic, progress: Progress) -> N
 
 
 def _fraction(x: float) -> Fraction:
-    """Return a number as a fraction, to 2**-80 of what is near 1."""
+    """Return a number as a fraction, to 2**-80 relative to 1."""
     return Fraction(round(Fraction(x) * 2**80), 2**80) if math.isfinite(x) else Fraction(0)
 
 

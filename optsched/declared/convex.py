@@ -19,7 +19,7 @@ from optsched.problem import InputError
 
 @dataclass(frozen=True)
 class _Line:
-    """A line of A x + s = b: the constraint that it belongs to, and what it is called."""
+    """A line of A x + s = b: its constraint, and its name."""
 
     constraint: Any
     name: str

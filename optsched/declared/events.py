@@ -1,7 +1,7 @@
 """Events of a declared problem, knowledge of a policy, and recording of its decisions.
 
-An event has a time and what becomes known at it: columns, rows, coefficients; and the variables
-that are to be decided now. Everything goes by name, so that no index reveals what is still to come.
+An event has a time and the data revealed at it: columns, rows, coefficients; and the variables
+to be decided now. Everything is identified by name, so that no index reveals the future.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def disclosures(inst: Declared) -> Iterator[Disclosure]:
 
 
 def _new_cone(inst: Declared, cone: Cone) -> tuple[float, NewCone]:
-    """Return when a cone becomes known, and what of it."""
+    """Return the time at which a cone becomes known, and its revealed part."""
     used = [inst.columns[j].revealed for m in cone.members for j, _ in m.entries]
     time = max(used, default=min((c.revealed for c in inst.columns), default=0.0))
     members = tuple(
@@ -212,7 +212,7 @@ class Recorder:
         return PolicyError(f"{self._who}time {event.time:g}: {what}")
 
     def solution(self) -> Solution:
-        """Return what was decided, with the auxiliary variables that follow from it."""
+        """Return the decided values, with the auxiliary variables that follow from them."""
         values = tuple(0.0 if x is None else x for x in self._values)
         if any(c.auxiliary for c in self._inst.columns):
             from optsched.declared.conic import complete
@@ -221,13 +221,13 @@ class Recorder:
         return Solution(values=values)
 
     def finish(self) -> tuple[Solution, Verdict]:
-        """Return what was decided, and the verdict on it."""
+        """Return the decided values, and their verdict."""
         made = self.solution()
         return made, verify(self._inst, made)
 
 
 def recorder(inst: Declared, policy: Policy) -> Recorder:
-    """Return what takes down a policy's decisions."""
+    """Return the recorder of a policy's decisions."""
     return Recorder(inst, str(policy.name))
 
 
@@ -275,7 +275,7 @@ class Constraint:
     activity: Scalar = 0
 
     def left(self, side: str = "") -> float:
-        """Return what its upper limit leaves, or what its lower limit still requests."""
+        """Return the slack of its upper limit, or the missing amount of its lower limit."""
         side = side or ("upper" if math.isfinite(self.upper) else "lower")
         limit = self.upper if side == "upper" else self.lower
         return float(exact(limit) - self.activity) if math.isfinite(limit) else limit
@@ -292,7 +292,7 @@ class State:
         self.cones: list[NewCone] = []
 
     def add(self, event: Event) -> None:
-        """Take in what an event reveals."""
+        """Add the data of an event."""
         for c in event.columns:
             made = Variable(c.name, c.cost, c.lower, c.upper, c.integer, c.decided, c.auxiliary)
             self.variables[c.name] = self.open[c.name] = made
@@ -306,7 +306,7 @@ class State:
                 constraint.activity += plain(exact(a) * exact(variable.value))
 
     def commit(self, event: Event, decision: Mapping[str, float]) -> None:
-        """Take in what was decided; what does not belong there is left to the recorder."""
+        """Record the decisions; invalid ones are left to the recorder."""
         for name in event.decide:
             variable = self.open.pop(name)
             variable.value = value = float(decision.get(name, 0.0))
@@ -327,7 +327,7 @@ class View:
     revealed : list of Variable
         Those that have just become known.
     memory : dict
-        Empty when a run begins; what the policy keeps there stays until its end.
+        Empty when a run begins; its content lasts until the end of the run.
     random : numpy.random.Generator
     """
 
@@ -343,7 +343,7 @@ class View:
         return self._state.sense
 
     def value(self, variable: str | Sequence[Any]) -> float | None:
-        """Return what was decided on a variable, None if nothing was yet.
+        """Return the decided value of a variable, None if it is open.
 
         Raises
         ------
@@ -369,9 +369,9 @@ class View:
         return self._state.rows[name]
 
     def residual(self, row: str | Sequence[Any], side: str = "") -> float:
-        """Return what the decisions so far leave of a row's upper limit.
+        """Return the slack of a row's upper limit after the decisions so far.
 
-        Of a row that has only a lower limit, or for ``side="lower"``, what is still requested.
+        Of a row with only a lower limit, or for ``side="lower"``, the missing amount.
         """
         return self.row(row).left(side)
 
@@ -422,7 +422,7 @@ class Online(ABC):
 class FunctionPolicy(Online):
     """A policy made of a function of a `View`, which returns the values that are not 0.
 
-    Keys of what it returns are variables, their names, or a component and its index, such as
+    Keys of the returned mapping are variables, their names, or a component and its index, such as
     ``("x", 3)``. A state of its own belongs in
     ``event.memory``.
     """
@@ -466,5 +466,5 @@ def _name(key: Any) -> Any:
 
 
 def future(inst: Declared) -> list[Any]:
-    """Return all events as JSON: what a policy with foresight knows."""
+    """Return all events as JSON, for a policy with foresight."""
     return [event.model_dump(mode="json") for event in events(inst)]

@@ -1,7 +1,7 @@
 """Test of nonanticipativity: instances that agree up to a time must have equal events up to it.
 
 The pairs come from the problem's own generator: with the same random numbers before a time and
-others from then on, or with a longer horizon. What of the earlier events differs has leaked.
+others from then on, or with a longer horizon. Differences in the earlier events are leaks.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def _paired(
 
 
 def _differences(a: Event, b: Event) -> Iterator[tuple[str, str, tuple[Any, Any]]]:
-    """Yield what differs between two events of the same time: subject, field and values."""
+    """Yield the differences of two events of the same time: subject, field and values."""
     sides: list[
         tuple[str, Sequence[ProgramVariable | NewRow], Sequence[ProgramVariable | NewRow]]
     ] = [

@@ -282,7 +282,7 @@ class Exact:
 
     Row i is multiplied by ``scale[i]``, the objective by ``cost_scale``. A limit includes the
     tolerance of 1e-9 (relative above 1); where all columns of a row are integer, it is rounded to
-    what sums of the coefficients can be. Bounds of integer columns are rounded inwards.
+    attainable sums of the coefficients. Bounds of integer columns are rounded inwards.
 
     Attributes
     ----------

@@ -68,7 +68,7 @@ STEEPEST = 1e9  # ratio of the coefficients of a cut
 FLAT = 1e-6  # multipliers of rows that a cut does without
 NEARLY_WHOLE = 0.005  # fractional parts of which no cut is made
 QUICK = 10**4  # entries of a linear program; below, every one is solved in much less than a second
-LARGEST_WHOLE = 2**53  # of what CP-SAT is given
+LARGEST_WHOLE = 2**53  # of CP-SAT's input
 
 
 def auto(
@@ -129,7 +129,7 @@ def relaxation(inst: Declared, progress: Progress, *, threads: int, seed: int) -
 def _integer_program(
     inst: Declared, tree: _Tree, progress: Progress, *, threads: int, seed: int
 ) -> None:
-    """Let HiGHS look for solutions; what it reports of the bound is a claim."""
+    """Let HiGHS search for solutions; the bound that it reports is a claim."""
     sign = 1.0 if inst.sense == "min" else -1.0
     found = solve_mip(
         *tree.linear.arrays,
@@ -278,7 +278,7 @@ class _Linear:
         return None if found is None else found / self._units()
 
     def unbounded(self) -> InputError:
-        """Return what to report of an unbounded program."""
+        """Return the message on an unbounded program."""
         direction = ray(self.h, primal=True)
         which = ""
         if direction is not None and direction.size:
@@ -394,7 +394,7 @@ class _Tree:
         self.grow()
 
     def offer(self, x: Floats) -> None:
-        """Offer what a solver has found to the feasibility check, in several readings."""
+        """Pass a solver's solution to the feasibility check, in several roundings."""
         whole_numbers = x[self.linear.arrays.integer]
         if self.relaxed or np.any(np.abs(whole_numbers - np.rint(whole_numbers)) > FRACTIONAL):
             return
@@ -596,7 +596,7 @@ class _Tree:
         return made
 
     def _learn(self, node: _Node, before: Fraction | None) -> None:
-        """Note what the last split on the way to a node has gained."""
+        """Record the gain of the last split on the path to a node."""
         if not node.path or node.bound is None or before is None:
             return
         j, _, right = node.path[-1]
@@ -681,7 +681,7 @@ class _Tree:
         return low, high
 
     def _candidates(self, duals: Floats | Sequence[float]) -> Iterator[Multipliers]:
-        """Yield what duals may mean: the nearest simple fractions, and the floats themselves."""
+        """Yield roundings of duals: the nearest simple fractions, and the floats themselves."""
         values = [(i, y) for i, y in enumerate(np.asarray(duals).tolist()) if y]
         largest = max((abs(y) for _, y in values), default=0.0)
         near = [(i, y) for i, y in values if abs(y) > 1e-12 * largest]
@@ -739,7 +739,7 @@ class _Tree:
         self.progress.proved(from_below(self.program, least), self.certificate())
 
     def certificate(self) -> Callable[[], Tree]:
-        """Return what writes the tree as it is now; cuts at the root begin another tree."""
+        """Return a writer of the current tree; cuts at the root begin another tree."""
         known = [(node.split, node.ray, node.multipliers) for node in self.nodes]
         cuts = tuple(self.cuts)
 
@@ -839,7 +839,7 @@ METHODS = {"auto": auto, "tree": tree_alone, RELAXATION: relaxation, "cpsat": cp
 def shadow_prices(inst: Declared, tree: Tree) -> list[dict[str, Any]]:
     """Return the multipliers of the worst leaf by name of the constraint, the largest first.
 
-    In a linear program, what one more unit of the limit adds to the objective.
+    In a linear program, the change of the objective per unit of the limit.
     """
     program = program_of(inst, tree)
     worst: tuple[Fraction, Leaf] | None = None

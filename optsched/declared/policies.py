@@ -35,7 +35,7 @@ Forecast: TypeAlias = Callable[[ProgramVariable, float, Generator], float | Mapp
 
 
 class Reoptimization(Online):
-    """Optimizes over what is revealed, and commits what is to be decided now."""
+    """Optimizes over all revealed variables, and fixes those to be decided now."""
 
     name = "re-solve"
 
@@ -63,7 +63,7 @@ class Reoptimization(Online):
         return f"policy {self.name}: time {event.time:g}"
 
     def stuck(self, event: Event) -> PolicyError:
-        """Return what to report where earlier decisions leave no way on."""
+        """Return the message if earlier decisions leave no feasible one."""
         broken: list[str] = []
         chosen, place = self.considered(event), self.place(event)
         costs = {x.name: 0.0 for x in chosen}
@@ -81,7 +81,7 @@ class Greedy(Reoptimization):
     name = "greedy"
 
     def cost(self, variable: Variable, event: Event) -> float:
-        """Return the cost of what is decided now, 0 for all else."""
+        """Return the costs of the variables to be decided now, 0 for all others."""
         return variable.cost if variable.decided <= event.time else 0.0
 
 
@@ -91,12 +91,12 @@ class Random(Greedy):
     name = "random"
 
     def cost(self, variable: Variable, event: Event) -> float:  # noqa: ARG002
-        """Draw a cost; what follows from others has none."""
+        """Draw a cost; dependent variables have none."""
         return 0.0 if variable.auxiliary else float(self.random.uniform(-1.0, 1.0))
 
 
 class Rolling(Reoptimization):
-    """Optimizes over what is revealed and is to be decided within a planning horizon."""
+    """Optimizes over the revealed variables to be decided within a planning horizon."""
 
     name = "rolling"
 
@@ -104,13 +104,13 @@ class Rolling(Reoptimization):
         self.window = _window(window)
 
     def considered(self, event: Event) -> list[Variable]:
-        """Return what is to be decided soon."""
+        """Return the variables to be decided soon."""
         until = event.time + self.window
         return [x for x in self.state.open.values() if x.auxiliary or x.decided <= until]
 
 
 class Lookahead(Reoptimization):
-    """Also sees what the next ``window`` time units will reveal, and optimizes over that.
+    """Also sees the data of the next ``window`` time units, and optimizes over them.
 
     As long as nothing becomes known that the last plan did not contain, it is followed.
 
@@ -118,11 +118,11 @@ class Lookahead(Reoptimization):
     ----------
     window : float
     commit : float
-        What is to be decided within this many time units of a plan is committed with it.
+        Variables to be decided within this many time units of a plan are fixed with it.
     terminal : callable, optional
         (variable, end of the window) -> value of a unit of the variable beyond the end.
     forecast : float or callable, optional
-        What is believed of a coming variable: a function (variable, time until it is revealed,
+        Forecast of a coming variable: a function (variable, time until it is revealed,
         random numbers) -> its cost, or a mapping of some of ``cost``, ``lower``, ``upper``. A
         number is the standard error of costs, relative. By default the truth.
     future : sequence, optional
@@ -157,7 +157,7 @@ class Lookahead(Reoptimization):
         self._fresh, self._until = False, -math.inf
 
     def step(self, event: Event) -> Decision:
-        """Take in what comes soon, and decide."""
+        """Add the data of the window, and decide."""
         self._fresh &= self.forecast is None and self.terminal is None
         while self._coming and self._coming[0].time <= event.time + self.window:
             coming = self._coming.popleft()
@@ -218,7 +218,7 @@ def noise(error: float) -> Forecast:
 
 
 class Duals:
-    """Values what reaches beyond a window at the shadow prices of another instance.
+    """Values the state at a window's end at the shadow prices of another instance.
 
     A unit of a variable costs what it uses of the rows in which variables appear after the
     window's end, times their duals in the LP relaxation. Rows and variables are found by name.
@@ -256,7 +256,7 @@ class Duals:
 
 
 class Relaxed(Reoptimization):
-    """Solves the LP relaxation, rounds what is to be decided now, and repairs what that breaks."""
+    """Solves the LP relaxation, rounds the variables to be decided now, and repairs violations."""
 
     name = "relaxed"
 
@@ -313,7 +313,7 @@ class Posted(Greedy):
         self.knows = () if low is not None else ("rates",)
 
     def cost(self, variable: Variable, event: Event) -> float:
-        """Return what a variable earns beyond the prices of what it uses."""
+        """Return the reduced profit of a variable at the prices of the rows."""
         if variable.decided > event.time:
             return 0.0
         rates = self.prior.get("rates", ())
@@ -524,12 +524,12 @@ def _rest(variable: Variable) -> float:
 
 
 def _left(limit: float, activity: Any) -> float:
-    """Return what an activity leaves of a limit."""
+    """Return the slack of a limit at an activity."""
     return float(exact(limit) - activity) if activity and math.isfinite(limit) else limit
 
 
 def _forgiven(limits: Floats, left: Floats) -> tuple[Floats, Floats]:
-    """Return what is left of lower and of upper limits; the tolerance that was used up is forgiven.
+    """Return the slack of lower and of upper limits; tolerance that was used up is restored.
 
     Parameters
     ----------

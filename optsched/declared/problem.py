@@ -142,9 +142,9 @@ FAMILIES: Mapping[Sense, Family] = {"max": MAX, "min": MIN}
 class Draws:
     """Random numbers of a generator, one stream for every time of an array's rows.
 
-    Row t of an array that is drawn belongs to time t: what comes of it may be revealed at time t or
+    Row t of a drawn array belongs to time t: data computed from it may be revealed at time t or
     later, never before. ``random[t]`` is the stream of one time, ``random.at(times)`` draws arrays
-    whose rows belong to other times, and ``random.public`` is for what is known from the start.
+    whose rows belong to other times, and ``random.public`` is for data known from the start.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ class Problem:
         return self.draw(Draws(seed), seed, preset, sizes)
 
     def box(self, preset: str, **sizes: Any) -> ParameterSpace:
-        """Return what a hunt may try: any random numbers, those of every time by themselves."""
+        """Return the search space: any random numbers, those of every time by themselves."""
         base = self(preset, **sizes)
         times = sorted({t for c in base.columns for t in (c.revealed, c.decided)})
         any_seed: dict[tuple[str | int, ...], Range] = {(): Whole(0, LARGEST_SEED)}

@@ -49,7 +49,7 @@ class AscentParams:
     comes_back : float
         How fast a price of 0 grows: share of the mean value of rows.
     lowest : float
-        Least scale of prices that is tried, over what blocks earn without prices.
+        Least scale of prices that is tried, over the value of the blocks without prices.
     scans : int
         Steps of the golden section: nine find the scale within about 10 %.
     """

@@ -14,7 +14,7 @@ from typing import TypedDict
 
 from optsched.process import interrupts, timing, work_units
 
-AFTER_LIMIT = 0.7  # seconds for the exact check of a bound, and for what looks seldom at the clock
+AFTER_LIMIT = 0.7  # seconds for the exact check of a bound, and for code that rarely checks time
 AFTER_SIGNAL = 0.5  # seconds, of the 1.2 in which a command must have ended
 
 
@@ -26,7 +26,7 @@ class Limits(TypedDict):
 
 
 class Budget:
-    """The limits of a solve, and what has been used.
+    """The limits of a solve, and their use so far.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class Budget:
 
 
 class Span:
-    """A part of what is left, from now on.
+    """A part of the remaining time, from now on.
 
     Attributes
     ----------

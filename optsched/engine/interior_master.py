@@ -82,7 +82,7 @@ DEFAULT = InteriorMasterParams()
 class InteriorMaster:
     """The restricted master program of a large decomposition.
 
-    It offers what `colgen.Master` offers to `generate_columns`; branching needs the other.
+    It has the interface of `colgen.Master` for `generate_columns`; branching needs the latter.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ class _Beginning:
     x: Floats  # of the stand-ins and the first columns
     row_value: Floats  # (rows,) duals, 0 of rows that took no part
     duals: Floats  # (blocks,)
-    spread: float  # what slack and dual of a row, or a column, have for product, on the average
+    spread: float  # average complementarity product of a row's, or a column's, slack and dual
 
     def inside(
         self, program: InteriorProgram, rows: Ints, block: Ints, params: InteriorMasterParams

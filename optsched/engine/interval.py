@@ -39,7 +39,7 @@ class Interval:
     def gap(self) -> float | None:
         """Relative distance of value and bound, which no unit changes.
 
-        ``|bound - value| / |value|``, or what the family's ``distance`` states; infinite where the
+        ``|bound - value| / |value|``, or the family's ``distance``; infinite where the
         value is 0 and the bound is not; None where one of the two is missing.
         """
         if self.value is None or self.bound is None:

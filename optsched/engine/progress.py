@@ -56,7 +56,7 @@ class Progress:
 
     Seconds are those of the clock or, under a work limit, those that the work so far corresponds
     for: a method that reads `seconds`, `left` and `span`, and hands `limits` to solvers, repeats
-    under effort. What is to be shown is `elapsed` and `spent`.
+    under a work limit. `elapsed` and `spent` are for display.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Progress:
         return self._ended or interrupts.received() is not None
 
     def end(self) -> None:
-        """Stop the method with what it has, as a signal would."""
+        """Stop the method with its results so far, as a signal would."""
         self._ended = True
 
     def abandon(self) -> None:
@@ -217,7 +217,7 @@ class Progress:
             self.proved(bound, partial(_itself, certificate))
 
     def proof(self, *, check: bool) -> tuple[Frozen | None, float | None]:
-        """Return the certificate of the best bound, and, if it is to be checked, what it proves.
+        """Return the certificate of the best bound, and, if it is to be checked, its bound.
 
         Where that fails, the next best bound takes its place.
         """

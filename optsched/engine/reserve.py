@@ -27,7 +27,7 @@ class Reserve:
     ----------
     progress : Progress
     most : float
-        Share of what is left now that is kept at most.
+        Greatest share of the remaining time that is kept.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Pace:
         self._took = deque[float](maxlen=STEPS)
 
     def short(self, kept: float = 0.0) -> bool:
-        """Whether less is left, but for what is ``kept``, than one of the last steps took.
+        """Whether the remaining time, less ``kept``, is shorter than one of the last steps.
 
         To be called after every step, and at other times.
         """

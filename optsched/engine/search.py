@@ -24,7 +24,7 @@ LARGEST_SHARE = 0.2  # of the accepted jobs are taken out at most
 COOLING = (0.004, 0.00001)  # acceptance temperature at the start and the end, relative to the value
 TRIES = 12  # rejected jobs that are tried again in one move
 LIKELY_TRIES = 5  # the same where it is known which of them are likely to fit
-MOVE = 0.1  # units of effort, in addition to what the board counts
+MOVE = 0.1  # work units, in addition to those that the board counts
 SMALL = 100  # jobs times slots below which a search has little to try
 
 

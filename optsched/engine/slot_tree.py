@@ -23,7 +23,7 @@ FLAT = 1e-8  # of the total value of all jobs: slots whose utilities differ by l
 MOST_SPLITS = 6  # of numbers of workers that are offered
 
 Used: TypeAlias = Sequence[tuple[int, int, Ints, float]]
-"""The schedules in a relaxation: (job, completion, what runs by slot, share)."""
+"""The schedules in a relaxation: (job, completion, workers by slot, share)."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,8 @@ class SlotBranching:
     def _split_completions(self, used: Used) -> list[Split]:
         """Return the split of every job that completes in part, of which the most is to be gained.
 
-        The later half loses what the early share of the job earns more than in the next slot, the
-        earlier one at most what the late share earns less.
+        The later half loses the extra value of the early share over the next slot, the
+        earlier one at most the lower value of the late share.
         """
         utility = self.inst.arrays.utility
         share, earned = np.zeros((2, self.jobs, self.slots))

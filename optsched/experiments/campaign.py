@@ -48,7 +48,7 @@ def campaign(
     Parameters
     ----------
     plan : Plan, mapping, Path or str
-        A plan, what a plan file states as a mapping, or a plan file.
+        A plan, a mapping with the content of a plan file, or a plan file.
     store : Path or str
         One SQLite file; made where there is none. It may grow: more seeds or more policies.
     workers : int, optional
@@ -63,14 +63,14 @@ def campaign(
         Run cells again that ended in an error.
     trust : bool, or sequence of str
         Which policies from outside (``MODULE:CLASS``, ``exec:COMMAND``) a plan file may run; True:
-        all that it names. What is no file comes from the caller, and is trusted.
+        all that it names. A plan that is no file comes from the caller, and is trusted.
     callback : callable, optional
         Called twice a second.
 
     Returns
     -------
     Campaign
-        After Ctrl-C, with what was done; the same call goes on from there.
+        After Ctrl-C, with the results so far; the same call resumes.
 
     Raises
     ------
@@ -166,7 +166,7 @@ class CampaignStatus:
 
     cells: int  # of the plan
     by_source: Mapping[str, Mapping[CellState, int]]
-    limits: tuple[str, ...]  # what ends the search for optima
+    limits: tuple[str, ...]  # limit of the search for optima
     messages: Mapping[str, int]  # of errors, the most frequent ones
     versions: int  # sets of versions that rows were computed with
     claimed: int  # optima that count as closed by the word of solvers
@@ -194,7 +194,7 @@ class CampaignStatus:
         return ", ".join(parts)
 
     def remarks(self) -> list[str]:
-        """Return what must be reported with the numbers."""
+        """Return the remarks on the numbers."""
         found = []
         if self.count(CellState.LIMIT) and "seconds" in self.limits:
             found.append("open optima were ended by the clock: a repetition may find others")
@@ -332,7 +332,7 @@ def merge(into: Path, parts: Sequence[Path]) -> Campaign:
     with writing(into), Store.create(into) as store:
         agree(store, plans[0])
         for part in parts:
-            with Store.open(part):  # what a killed run has left is undone, and the format checked
+            with Store.open(part):  # roll back a killed run, and check the format
                 pass
             store.take(part)
     return Campaign(into)

@@ -46,7 +46,7 @@ Content = dict[str, Any]
 
 
 def key_of(content: Any) -> bytes:
-    """Return the key of what JSON can hold.
+    """Return the key of a JSON value.
 
     >>> key_of({"a": 1, "b": [2]}) == key_of({"b": (2,), "a": 1}) != key_of({"a": 1})
     True
@@ -70,7 +70,7 @@ def grid(axes: Mapping[str, Sequence[Any]]) -> Iterator[Content]:
 
 
 def tuples(value: Any) -> Any:
-    """Return ``value`` with tuples instead of lists: what generators take."""
+    """Return ``value`` with tuples instead of lists, as generators expect."""
     return tuple(map(tuples, value)) if isinstance(value, list | tuple) else value
 
 
@@ -140,7 +140,7 @@ class Source:
     def check(self, seed: int) -> None:
         """Refuse a parameter that the generator, or the window, does not have.
 
-        ``seed`` is one for which a generator is tried that states itself what it takes.
+        ``seed`` is one to try a generator that lists its own parameters.
 
         Raises
         ------
@@ -256,7 +256,7 @@ class Source:
 
 
 def number_of(digest: str) -> int:
-    """Return the number of an instance file, its seed: 48 bits of what is in it.
+    """Return the number of an instance file, its seed: 48 bits of a digest of its content.
 
     >>> number_of("00000000002a" + 52 * "f")
     42

@@ -1,7 +1,7 @@
 """Computing one cell, or the optimum of one instance: a pure function of its input.
 
 So the optimum starts from nothing that a policy has found: one more policy in the plan must not
-change it. What policies find is taken into account when the ratios are read (see `statistics`).
+change it. Schedules of policies enter when the ratios are read (see `statistics`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CellTask:
     contender: Contender | None = None
     policy_seed: int = 0
     replication: int = 0
-    best: StoredOptimum | None = None  # what is known about the optimum, where it is known already
+    best: StoredOptimum | None = None  # the stored optimum, if there is one
     solved: Mapping[bytes, StoredOptimum] | None = (
         None  # optima by digest: the instance may be among them
     )
@@ -72,14 +72,14 @@ class CellTask:
         return self.instance, self.reference.key, self.cell
 
     def compute(self) -> StoredOptimum | CellRow:
-        """Return what comes of it; whatever goes wrong is a result too.
+        """Return its result; an error is a result as well.
 
         Raises
         ------
         MemoryError
             The limit is reached: this process is of no further use.
         KeyboardInterrupt
-            What is half done is no result.
+            An interrupted cell has no result.
         """
         with blas.one_thread():  # sums must not depend on the number of cores
             return _compute(self)
@@ -176,7 +176,7 @@ def _row(task: CellTask, instance: Instance) -> CellRow:
     Raises
     ------
     RuntimeError
-        It beats a certified bound, or what theory guarantees: a defect of this package.
+        It beats a certified bound, or the theoretical guarantee: a defect of this package.
     """
     assert task.contender is not None
     family = get_family(task.source.family)
@@ -243,7 +243,7 @@ def ratio_of(
         That of the cell.
     instance : Instance
     value, known : float, optional
-        What the policy reached, and that as a schedule of the model.
+        Value of the policy, and of its schedule in the model.
     best : Best, optional
         The stored optimum.
 

@@ -22,7 +22,7 @@ LOGS = ("distributed", "distributed.client", "distributed.utils", "concurrent.fu
 
 
 def compute_all(tasks: Sequence[Task]) -> list[Any]:
-    """Return what comes of several tasks."""
+    """Return the results of several tasks."""
     return [task.compute() for task in tasks]
 
 
@@ -76,7 +76,7 @@ class Futures:
         future.add_done_callback(self._over.put)
 
     def poll(self, seconds: float) -> list[Event]:
-        """Return what has happened; wait at most this long.
+        """Return the new events; wait at most this long.
 
         Raises
         ------
@@ -95,7 +95,7 @@ class Futures:
         return found
 
     def finish(self) -> None:
-        """Take back what has not begun."""
+        """Take back the tasks that have not begun."""
         self._finishing = True
         for future in list(self._running):
             future.cancel()
@@ -160,7 +160,7 @@ def dask(address: str) -> Iterator[Futures]:
 
 @contextmanager
 def _silent(*names: str) -> Iterator[None]:
-    """Silence the logs of libraries: what matters is logged in a line of our own."""
+    """Silence the logs of libraries: important events have our own line."""
     loggers = [logging.getLogger(name) for name in names]
     before = [logger.level for logger in loggers]
     for logger in loggers:

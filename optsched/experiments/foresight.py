@@ -1,6 +1,6 @@
 """The value of foresight: how much of the optimum a rolling horizon reaches, window by window.
 
-A rolling horizon optimizes what the next time units will bring, commits what is to be decided now,
+A rolling horizon optimizes over the next time units, fixes the variables to be decided now,
 and goes on (Chand, Hsu, Sethi, 2002). Its share of the certified optimum grows with its window.
 """
 
@@ -141,7 +141,7 @@ class Foresight(Frozen):
 
     @property
     def described(self) -> str:
-        """On what it rests, in a phrase."""
+        """Its basis, in a phrase."""
         number = "1 instance" if len(self.seeds) == 1 else f"{len(self.seeds)} instances"
         parts = [number, f"forecast {self.forecast}"]
         parts += [f"commitment {self.commit:g}"] if self.commit else []
@@ -233,7 +233,7 @@ def _point(
     pairs = list(zip(values, best, bounds, strict=True))
     high = np.array([share(sense, v, known) for v, known, _ in pairs])
     low = np.minimum(high, [share(sense, v, bound) for v, _, bound in pairs])
-    inside = mean_interval(1 - high, 1 - low)  # of what is lost, which is skewed as ratios are
+    inside = mean_interval(1 - high, 1 - low)  # of the loss, which is skewed as ratios are
     return WindowShare(
         window=window,
         low=float(low.mean()),
@@ -260,15 +260,15 @@ def foresight(
 ) -> Foresight:
     """Measure which share of the certified optimum a rolling horizon reaches, by its window.
 
-    At every event the policy `lookahead` optimizes over what is revealed within the window, and
-    commits what is to be decided now. Of a family with a policy `re-solve`, this one knows
+    At every event the policy `lookahead` optimizes over the data revealed within the window, and
+    fixes the variables to be decided now. Of a family with a policy `re-solve`, this one knows
     the jobs that arrive within the window.
 
     Parameters
     ----------
     problem : Problem, Instance, or sequence of Instance
     windows : sequence of float
-        In time units; 0 knows nothing of what comes.
+        In time units; 0 sees nothing of the future.
     seeds : int or sequence of int, optional
         Of a problem: how many instances, or their seeds; by default 10. Of one instance: the seeds
         of the forecasts.
@@ -279,17 +279,17 @@ def foresight(
     terminal : {"none", "duals"}, Declared or callable
         Terminal values. A function (variable, end of the window) returns
         the value of a unit of the variable, in the sense of the objective. An instance prices
-        what reaches beyond the window at its duals (:class:`optsched.declared.policies.Duals`);
+        the state at the window's end at its duals (:class:`optsched.declared.policies.Duals`);
         "duals" takes the instance whose seed follows the last one.
     forecast : {"perfect"}, float or callable
-        What is believed of variables that the window shows before they are revealed: a function
+        Forecast of variables in the window before they are revealed: a function
         (variable, time until then, random numbers) returns their cost, or a mapping of some of
         ``cost``, ``lower`` and ``upper``; a number is the relative standard error of their
         costs. Decisions are evaluated with the true data.
     time_limit : float, optional
         Seconds for each optimum, as in :func:`optsched.solve`.
     callback : callable
-        Called with what is done.
+        Called with the finished part.
     **sizes
         Of a problem, other than the preset's.
 
@@ -396,7 +396,7 @@ def _instances(
 def _policies(
     family: Family, options: Mapping[str, Any]
 ) -> Callable[[float, Sequence[Any]], Policy]:
-    """Return what makes the policy of a window: (window, all events) -> policy."""
+    """Return the factory of the policy of a window: (window, all events) -> policy."""
     if issubclass(family.instance, Declared):
         return lambda window, coming: Lookahead(window, future=coming, **options)
     if RESOLVE not in family.policies:

@@ -64,8 +64,8 @@ def call_all(
     Parameters
     ----------
     function : callable
-        (cell, *more) -> what the row has next to the cell. With several workers, it is a function
-        of a module, or of a script.
+        (cell, *more) -> the result, the part of the row next to the cell. With several workers,
+        it is a function of a module, or of a script.
     cells : mapping
         Number -> plain JSON.
     *more : object
@@ -78,14 +78,14 @@ def call_all(
     Raises
     ------
     KeyboardInterrupt
-        An end was requested; what is in flight does not count.
+        An end was requested; running cells do not count.
     RuntimeError
         A call in another process has failed.
     """
     if workers == 1:
         for k, cell in cells.items():
             row = _Call(k, function, json_of(cell), more).compute()
-            interrupts.raise_if_interrupted()  # what was cut short is no result
+            interrupts.raise_if_interrupted()  # an interrupted cell has no result
             keep(k, row)
         return
     found = _portable(function)
@@ -108,7 +108,7 @@ def call_all(
 
 
 def _portable(function: Function) -> Function | tuple[str, str]:
-    """Return what another process finds: a script is a module there, and does not run."""
+    """Return the function as another process imports it: a script does not run there."""
     if function.__module__ != "__main__":
         return function
     return Path(str(sys.modules["__main__"].__file__)).stem, function.__qualname__

@@ -191,7 +191,7 @@ class Instances(Frozen):
         return names
 
     def numbers(self, digests: Mapping[str, str]) -> tuple[int, ...]:
-        """Return the seeds; of a file, a number of what is in it; of a window, its place from 1."""
+        """Return the seeds; of a file, a hash of its content; of a window, its position from 1."""
         if self.windows is not None:
             return tuple(range(1, self.windows + 1))
         if self.files is None:
@@ -340,7 +340,7 @@ class Plan(Frozen):
             )
 
     def content(self) -> JsonTable:
-        """Return what decides about the cells: neither the limits nor the folder."""
+        """Return the fields that determine the cells: neither the limits nor the folder."""
         return self.model_dump(mode="json", exclude={"limits", "folder", "name"})
 
     def cases(self) -> Iterator[Case]:
@@ -537,7 +537,7 @@ def _named(content: JsonTable, name: str, place: str) -> Plan:
 
 
 def _must_be_json(content: Any, place: str) -> None:
-    """Refuse what no store can hold and no table can show: dates, NaN, control characters."""
+    """Refuse values that stores cannot hold or tables show: dates, NaN, control characters."""
     if _is_nested(content, DEEPEST):
         raise InputError(f"{place}: is nested too deeply, expected at most {DEEPEST} levels")
     try:

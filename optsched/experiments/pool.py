@@ -30,9 +30,9 @@ from optsched.process import crash_state, interrupts
 from optsched.process.errors import explain
 
 STARTS = 3  # processes in a row that may die before they have begun to listen
-LOOK = 0.2  # seconds between two looks at what a signal has left
-LAST = 2000  # bytes of what a dead process has printed that are looked at
-READY, OUT_OF_MEMORY = "ready", "memory"  # what a process states of itself
+LOOK = 0.2  # seconds between two checks for a signal
+LAST = 2000  # bytes read from the output of a dead process
+READY, OUT_OF_MEMORY = "ready", "memory"  # report of a process on itself
 BEGINNING = 300.0  # seconds that a process has for that
 START = (  # modules are found where the parent finds them, whatever lies in the folder
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -49,7 +49,7 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class TaskCompleted:
-    """A task and what came of it."""
+    """A task and its result."""
 
     task: Any
     found: Any
@@ -78,13 +78,13 @@ class _Failed:
 @dataclass
 class _Worker:
     process: subprocess.Popen[bytes]
-    printed: IO[bytes]  # what it has printed
+    printed: IO[bytes]  # its output
     folder: str  # of its temporary files, which go with it even where it is killed
     tasks: list[Task] = field(default_factory=list)  # begun or not, and not reported
     since: float = 0.0  # when it began the first of them
     hung: float | None = None  # the limit that it has broken
     out_of_memory: bool = False
-    ready: bool = False  # it has read what it is to do
+    ready: bool = False  # it has read its task
 
 
 class ProcessPool:
@@ -137,7 +137,7 @@ class ProcessPool:
             _stdin(idle).flush()
 
     def poll(self, seconds: float) -> list[Event]:
-        """Return what has happened; wait at most this long."""
+        """Return the new events; wait at most this long."""
         found: list[Event] = []
         with suppress(queue.Empty):
             found += self._handle(*self._answers.get(timeout=seconds))
@@ -147,7 +147,7 @@ class ProcessPool:
         return found
 
     def compute(self, task: Task) -> Event:
-        """Wait for what comes of a single task; no other may be in flight.
+        """Wait for the result of a single task; no other may be running.
 
         Raises
         ------
@@ -199,7 +199,7 @@ class ProcessPool:
         return made
 
     def _listen(self, w: _Worker) -> None:
-        """Pass on what a process states, in a thread of its own; None is its end."""
+        """Forward a process's messages, in a separate thread; None is its end."""
         assert w.process.stdout is not None  # it is a pipe
         with suppress(Exception), w.process.stdout as answers:  # its end, or nothing to be read
             while True:
@@ -341,13 +341,13 @@ def _answer(answers: IO[bytes], found: Any) -> None:
 
 
 def _forget_what_was_printed() -> None:
-    """Empty the file that takes what is printed: it must not grow for ever."""
+    """Empty the file of the output: it must not grow for ever."""
     sys.stdout.flush()
     os.ftruncate(2, 0)
 
 
 def _limit(gigabytes: float | None) -> None:
-    """Have memory run out for this process alone, beyond what it has by now."""
+    """Have memory run out for this process alone, beyond its present size."""
     if gigabytes is None or not sys.platform.startswith("linux"):
         return
     import resource  # which not every system has

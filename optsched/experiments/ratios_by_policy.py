@@ -110,7 +110,7 @@ class Cells:
 
 
 def _numbered(values: Sequence[Any]) -> tuple[list[Any], Ints, Ints]:
-    """Return what there is, the number of each value in that, and where each comes first."""
+    """Return the distinct values, the index of each value among them, and their first positions."""
     place = {value: k for k, value in enumerate(dict.fromkeys(values))}
     numbers = np.array([place[value] for value in values], dtype=np.int64)
     return list(place), numbers, np.unique(numbers, return_index=True)[1]
@@ -129,7 +129,7 @@ def rate(cells: Cells) -> PolicyRatios:
     """Return the ratio of every cell.
 
     Where a policy has found more than the search, the low ends are those to its schedule; a
-    relaxation is no search, and its value stays what policies are compared with.
+    relaxation is no search, and its value stays the reference of the policies.
     """
     n, case = len(cells.cases), cells.case
     families = [family for family, _ in cells.groups()]

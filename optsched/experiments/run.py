@@ -27,7 +27,7 @@ SLOW = 0.02  # seconds in which a slow and busy machine does a unit of effort
 TRIES = 3  # of a task whose process dies
 AIM = 1.0  # seconds of work in a chunk
 LONGEST = 2000  # tasks in a chunk
-RECENT = 0.2  # weight of the last task in what a task of its kind takes
+RECENT = 0.2  # weight of the last task in the mean time of its kind
 FLUSH = 0.5  # seconds between two commits
 MOST_SOLVED = 5000  # optima that are sent along, in case that an instance comes a second time
 
@@ -39,9 +39,9 @@ class CampaignProgress:
     done: int  # cells that are stored
     cells: int  # of this run's part
     errors: int
-    left: float | None  # seconds, by what was done so far; None: not known yet
+    left: float | None  # seconds, estimated from finished cells; None: not known yet
     ended: bool  # by Ctrl-C, before all was done
-    running: tuple[str, ...] = ()  # what is still waited for, after Ctrl-C
+    running: tuple[str, ...] = ()  # running tasks, after Ctrl-C
 
     def __str__(self) -> str:
         parts = []
@@ -128,7 +128,7 @@ def patience(plan: Plan, task: CellTask) -> float:
 
 
 def _without_new_files(plan: Plan, known: Plan) -> dict[str, Any]:
-    """Return what the plan states, without digests of files that the known one does not name."""
+    """Return the content of the plan, without digests of files that the known one does not name."""
     content = plan.content()
     named = {n: d for n, d in content["digests"].items() if n in known.digests}
     return content | {"digests": named}
@@ -159,12 +159,12 @@ def agree(store: Store, plan: Plan) -> None:
 
 
 class _Work:
-    """The cells of a plan that the store does not hold; what comes of them goes into it."""
+    """The cells of a plan that the store does not hold; their results go into it."""
 
     def __init__(self, plan: Plan, store: Store, shard: tuple[int, int] | None) -> None:
         self.store = store
         self.errors = 0
-        self._again: deque[list[CellTask]] = deque()  # what came back, to be done first
+        self._again: deque[list[CellTask]] = deque()  # returned tasks, to be done first
         self._tries: Counter[Hashable] = Counter()
         self._seconds: dict[Hashable, float] = {}  # of a task, by kind
         self._seen: Counter[Hashable] = Counter()  # tasks of a kind that are done
@@ -198,7 +198,7 @@ class _Work:
         self._flushed = time.monotonic()
 
     def _tasks(self, case: Case, missing: Sequence[Cell]) -> list[CellTask]:
-        """Return what is to be done for an instance: first its optimum, unless that is known."""
+        """Return the tasks of an instance: first its optimum, unless it is known."""
         best = self._best.get((case.key, canonical(case.reference.content)))
         solved = self._solved.get(canonical(case.reference.content))
         head = CellTask(case.key, case.source, case.seed, case.reference, solved=solved)
@@ -247,7 +247,7 @@ class _Work:
             self.errors += found.status is CellState.ERROR
 
     def flush(self, *, now: bool = False) -> None:
-        """Write what there is, if it is time."""
+        """Write the new rows, if it is time."""
         if not self._rows or not (now or time.monotonic() - self._flushed >= FLUSH):
             return
         with self.store.batch():
@@ -294,7 +294,7 @@ class _Work:
         return found
 
     def handle(self, event: Event) -> None:
-        """Take in what has happened."""
+        """Process the new events."""
         if isinstance(event, TaskCompleted):
             self._left[event.task.kind] -= 1
             self._learn(event.task.kind, event.found.wall)
@@ -338,7 +338,7 @@ class _Work:
 def steer(
     work: _Work, pool: ProcessPool | Futures, callback: Callable[[CampaignProgress], None] | None
 ) -> CampaignProgress:
-    """Hand out chunks and take in what comes back, until all is done or an end is requested.
+    """Hand out chunks and collect results, until all is done or an end is requested.
 
     When an end is requested, it waits for the tasks in flight. ``callback`` is called
     twice a second.

@@ -1,6 +1,6 @@
 """Statistics of a campaign: ratios are intervals, and stay intervals in every statistic.
 
-The unit is the instance: what a policy does with several seeds is averaged first. The rules:
+The unit is the instance: results of a policy with several seeds are averaged first. The rules:
 
 - The best known schedule of an instance is the best of the search's and of all policies'
   that keep to the model.
@@ -40,7 +40,7 @@ SAME = 1e-9  # policies whose ratios differ by less have done the same
 
 
 def between(low: float, high: float) -> str:
-    """Write what lies between two ends, as short as in a table.
+    """Format an interval, as short as in a table.
 
     >>> between(1.0, 1.0), between(1.0, 1.5), between(1.0, math.inf)
     ('1', '1 .. 1.5', '>= 1')
@@ -160,7 +160,7 @@ class Statistics(Frozen):
         return {s.group: found[s.group] for s in self.summaries}
 
     def flags(self) -> list[str]:
-        """Return what must be reported with the table, group by group."""
+        """Return the remarks on the table, group by group."""
         found = []
         for group in self.groups:
             pairs = [pair for pair in self.pairs if pair.group == group]
@@ -180,7 +180,7 @@ class Statistics(Frozen):
 
 
 def _doubts(group: str, inside: Sequence[Summary]) -> list[str]:
-    """Return what must be reported of the intervals of a group."""
+    """Return the remarks on the intervals of a group."""
     reasons: dict[str, list[str]] = {}
     for s in inside:
         if s.warning:
@@ -219,7 +219,7 @@ def statistics(found: Sequence[Sample], *, seed: int = 0) -> Statistics:
 
 
 def summary(sample: Sample, *, seed: int = 0) -> Summary:
-    """Return what is reported of one policy."""
+    """Return the summary of one policy."""
     worst = int(np.argmax(sample.low))
     low, high = sample.low, sample.high
     return Summary(

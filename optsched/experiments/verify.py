@@ -262,7 +262,7 @@ def _look_at_cell(
 
 
 def _apart(pool: ProcessPool, task: CellTask) -> Any:
-    """Compute in a process of its own, within the plan's limits, what has failed before."""
+    """Recompute a failed cell in a separate process, within the plan's limits."""
     event = pool.compute(task)
     if isinstance(event, TaskCompleted):
         return event.found
@@ -311,7 +311,7 @@ def _is_ours(versions: str | None) -> bool:
 
 
 def _contradiction(task: CellTask, stored: StoredOptimum, fresh: StoredOptimum) -> str | None:
-    """Return what cannot be true of what is stored, whatever found it."""
+    """Return contradictions in the stored rows, for any version."""
     interval = Interval(get_family(task.source.family), instance_of(task)[0], stored.value)
     if interval.at(fresh.certified).refuted:
         return f"value {stored.value} is beyond the certified bound {fresh.certified}"
@@ -331,7 +331,7 @@ def _contradiction(task: CellTask, stored: StoredOptimum, fresh: StoredOptimum) 
 
 
 def _cannot_be(task: CellTask, row: Cell, again: CellRow, fresh: StoredOptimum) -> str | None:
-    """Return what cannot be true of a cell, whatever versions it was computed with."""
+    """Return contradictions in a cell, for any version."""
     family, instance = get_family(task.source.family), instance_of(task)[0]
     if row["known"] is None and again.known is not None:
         return "the row states that the policy leaves the model, which it does not"
@@ -353,7 +353,7 @@ NUMBERS = ("value", "bound", "certified")
 
 
 def _other(stored: StoredOptimum, fresh: StoredOptimum) -> str | None:
-    """Return in what two optima differ that ought to be the same."""
+    """Return the differences of two optima that must be equal."""
     for name in (*NUMBERS, "status", "level", "schedule", "certificate"):
         old, new = getattr(stored, name), getattr(fresh, name)
         if not (_same(old, new) if name in NUMBERS else old == new):
@@ -376,7 +376,7 @@ def _is_less(task: CellTask, stored: StoredOptimum, fresh: StoredOptimum) -> boo
 
 
 def _differs(row: Cell, again: CellRow) -> str | None:
-    """Return in what a cell differs from the one that was computed again."""
+    """Return the differences of a cell and its recomputation."""
     if again.status is CellState.ERROR:
         return f"cannot be run again: {again.message}"
     for name in OF_CELL:

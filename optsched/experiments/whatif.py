@@ -2,7 +2,7 @@
 
 The optimum is an interval, from a certified bound to the best schedule found; so its change lies
 between bound after - value before and value after - bound before. More machines never make it
-worse, fewer never better. What policies do is exact for the log.
+worse, fewer never better. The changes of policies are exact for the log.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class WhatIf(Frozen):
 
     @cached_property
     def rows(self) -> dict[str, Compared]:
-        """The optimum, and what ran in all windows before the change."""
+        """The optimum, and the policies that ran in all windows before the change."""
         names = [n for n in self.before[0].rows if all(n in s.rows for s in self.before)]
         found = [self._compared(name) for name in names]
         ends = {BEST: (0, 0.0), REAL: (2, 0.0)}  # the first and the last row
@@ -283,7 +283,7 @@ def _slow(rows: Iterable[Row]) -> float:
 
 
 def _less(one: Ends, other: Ends) -> Ends:
-    """Return between what the difference of two intervals lies."""
+    """Return the interval of the difference of two intervals."""
     return one[0] - other[1], one[1] - other[0]
 
 
@@ -320,7 +320,7 @@ def whatif(
     windows : int, optional
         Disjoint parts of the log, over which means and their 95 % intervals are taken.
     callback : callable
-        Called with what is done.
+        Called with the finished part.
     **options
         ``machines``, ``jobs``, ``start`` and ``min_tasks`` of a log; ``seed``, and ``time_limit``,
         ``work_limit``, ``gap``, ``threads``, ``watch`` of every search (:func:`optsched.compare`).
@@ -390,7 +390,7 @@ def whatif(
 def _opened(
     source: Path | str | Instance, window: Window, windows: int | None
 ) -> tuple[list[tuple[RigidInstance, Mapping[str, Any], int | None]], list[str]]:
-    """Return instances, each with what was recorded and its second of the day; and remarks."""
+    """Return instances, each with its recorded schedule and second of the day; and remarks."""
     if isinstance(source, Instance) or is_instance(Path(source)):
         inst = source if isinstance(source, Instance) else load_instance(Path(source))
         if not isinstance(inst, RigidInstance):

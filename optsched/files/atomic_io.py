@@ -1,7 +1,7 @@
 """Bytes to and from the disk: written whole or not at all, read up to a size.
 
-What is no plain file is never replaced (a device, a pipe, the output of this process: they are
-written to), and never read: it may not end. As a file to write, "-" is the output of this process.
+A target that is not a plain file (a device, a pipe, the output of this process) is written to, but
+never replaced, and never read: it may not end. As a file to write, "-" is the output of this process.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _replace(path: Path, data: bytes, like: Path) -> None:
 def _take_permissions(name: str, like: Path) -> None:
     try:
         known = like.stat()
-    except OSError:  # a new file: what the umask allows
+    except OSError:  # a new file: the mode that the umask allows
         umask = os.umask(0)
         os.umask(umask)
         os.chmod(name, 0o666 & ~umask)
@@ -112,7 +112,7 @@ def is_stdout(path: Path) -> bool:
 
 
 def _is_own(path: Path, own: Any) -> bool:
-    """Return whether ``path`` is what this process prints to."""
+    """Return whether ``path`` is the output of this process."""
     apart = messages.stdout() is not sys.stdout  # then descriptor 1 is that of stderr
     if path == STDOUT or (apart and path in DESCRIPTOR):
         return own is messages.stdout()
@@ -124,7 +124,7 @@ def _is_own(path: Path, own: Any) -> bool:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Turn what writing may raise into one line."""
+    """Turn errors of writing into one line."""
     try:
         yield
     except OSError as err:
@@ -181,7 +181,7 @@ def _try(folder: Path) -> None:
 
 
 def read_limited(path: Path, most: int) -> bytes:
-    """Return what is in a file.
+    """Return the content of a file.
 
     Raises
     ------
@@ -227,8 +227,8 @@ def _kind(mode: int) -> str:
 def writing(path: Path) -> Iterator[None]:
     """Lock ``path`` for writing, on this machine or on a shared disk.
 
-    Next to it, or to what it links to, lies NAME.lock meanwhile. What a killed process has left
-    of it counts for nothing.
+    Next to it, or to its link target, lies NAME.lock meanwhile. The lock of a killed
+    process has no effect.
 
     Raises
     ------

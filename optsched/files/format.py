@@ -213,7 +213,7 @@ def checked(kind: type[Record], content: Any, place: str) -> Record:
 def _taken_for(content: Any, made: Any) -> str | None:
     """Return where a text or a truth value was taken for a number, or a number for a truth value.
 
-    Numbers are what the file means them to be: other programs that check it do not guess.
+    Numbers have one meaning: other programs that check a file need not guess.
     """
     pairs: Iterable[tuple[Any, Any, Any]]
     if isinstance(content, dict):
@@ -274,7 +274,7 @@ class Validating:
         """Raise an InputError if the record was refused."""
         if isinstance(err, ValidationError):
             raise InputError(f"{self.place}: {first_error(err)}") from err
-        if isinstance(err, ArithmeticError):  # what is computed of it leaves the range of numbers
+        if isinstance(err, ArithmeticError):  # numbers computed from it leave the range
             raise InputError(f"{self.place}: a number is too large or too small: {err}") from err
 
 

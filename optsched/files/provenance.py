@@ -60,7 +60,7 @@ def portable(argument: str) -> str:
 
 def machine() -> dict[str, str | int]:
     """Return system, processor and number of cores."""
-    release = platform.release().partition("-")[0]  # what follows is a build's name
+    release = platform.release().partition("-")[0]  # the rest is a build's name
     return {
         "system": f"{platform.system()} {release}",
         "processor": _processor(),
@@ -78,7 +78,7 @@ def _processor() -> str:
 
 
 def names_changes(*options: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Have the ``source`` of a generated instance name what differs from a generator's defaults.
+    """Have the ``source`` of a generated instance name the differences from a generator's defaults.
 
     Parameters
     ----------

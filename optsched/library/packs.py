@@ -83,7 +83,7 @@ class Pack:
 
 
 class _Unpacked(io.RawIOBase):
-    """The text of a pack, unpacked piece by piece: what is too large is refused on the way."""
+    """The text of a pack, unpacked piece by piece, so that one that is too large is refused."""
 
     def __init__(self, path: Path, packed: BinaryIO) -> None:
         self._path, self._packed = path, packed

@@ -23,12 +23,12 @@ class Taken:
     """Result of a submission."""
 
     name: str  # of the entry
-    better: tuple[str, ...]  # "value", "bound": what was strictly better
+    better: tuple[str, ...]  # "value", "bound": the strictly better ones
     before: Row
     after: Row
 
     def lines(self) -> list[str]:
-        """Return what the reader reports."""
+        """Return the reader's report."""
         if not self.better:
             stored = f"value {self.before['value']}, bound {self.before['bound']}"
             return [f"{self.name}: refused: neither value nor bound is better than {stored}"]
@@ -51,7 +51,7 @@ class Taken:
 
 
 def submit(library: Library, path: Path) -> Taken:
-    """Take what is better in a result file; the pack, the table and the page are written anew.
+    """Take improvements from a result file; the pack, the table and the page are written anew.
 
     A schedule and a bound may come from different files: the entry keeps the best of each.
 

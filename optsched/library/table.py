@@ -81,7 +81,7 @@ def derive(name: str, text: bytes) -> tuple[Row, list[str]]:
 
 
 def features(instance: Instance) -> dict[str, float | int | str]:
-    """Return what may indicate how hard an instance is.
+    """Return features that may indicate how hard an instance is.
 
     That is its load (the scarcest resource's), the numbers among its facts, how many entries each
     of its lists has, and of every number in them mean and coefficient of variation.
@@ -186,7 +186,7 @@ def rows_of(library: Library, family: str) -> list[dict[str, str]]:
 
 
 def contradictions(derived: Row, listed: Mapping[str, str] | None) -> list[str]:
-    """Return where the table differs from what was derived."""
+    """Return the differences between the table and the derived rows."""
     if listed is None:
         return [f"{FILE} has no row of it"]
     found = []
@@ -197,7 +197,7 @@ def contradictions(derived: Row, listed: Mapping[str, str] | None) -> list[str]:
         same = stated == str("" if true is None else true)
         if not same and _is_number(true):
             try:
-                # a gap is a difference: what is left of rounding in it means nothing
+                # a gap is a difference: its rounding error means nothing
                 same = agree(float(stated), float(true), SAME if name in KEY else ROUNDED) or (
                     name == "gap" and abs(float(stated) - float(true)) <= SAME
                 )

@@ -48,7 +48,7 @@ class LibraryReport:
         }
 
     def lines(self) -> list[str]:
-        """Return what the reader reports: every damaged entry, and the sum."""
+        """Return the reader's report: every damaged entry, and the sum."""
         texts = [f"{name}: {what}" for name, wrong in self.damaged.items() for what in wrong]
         counts = ", ".join(f"{n} {status}" for status, n in sorted(self.by_status().items()))
         outcome = "accepted" if self.accepted else f"rejected, {len(self.damaged)} damaged"
@@ -71,7 +71,7 @@ def verify(
     seed: int | None = None,
     callback: Callable[[str], None] = lambda _text: None,
 ) -> LibraryReport:
-    """Check all entries, and compare what is derived with the tables.
+    """Check all entries, and compare the derived rows with the tables.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def verify(
     workers : int
         Processes.
     tables : bool
-        Whether there are tables to compare with; a build makes them of what is found here.
+        Whether there are tables to compare with; a build makes them from the results here.
     sample : int
         Of this many consecutive entries, look at one that is drawn at random; 1: all.
     seed : int, optional
@@ -177,7 +177,7 @@ def _compare(library: Library, family: str, found: LibraryReport, *, whole: bool
         return
     mine = {row["name"]: row for row in found.rows if row["name"].startswith(f"{family}-")}
     for name, row in mine.items():
-        if name not in found.damaged:  # else what is derived of it means nothing
+        if name not in found.damaged:  # else derived values mean nothing
             found.complain(name, *contradictions(row, listed.get(name)))
     if whole:
         for name in sorted({*listed} - {*mine} - {*found.damaged}):

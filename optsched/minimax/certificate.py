@@ -61,7 +61,7 @@ class Proved:
 
 
 def average(tree: GameTree, best: Sequence[int], weights: Sequence[int]) -> Fraction | None:
-    """Return what no randomized algorithm beats, None if the weights prove nothing."""
+    """Return the bound on all randomized algorithms, None if the weights prove nothing."""
     whole = sum(w * cost for w, cost in zip(weights, best, strict=True))
     return Fraction(tree.least_cost(weights), whole) if whole else None
 

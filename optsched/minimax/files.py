@@ -52,7 +52,7 @@ def save(
     proof: Proved,
     played: Sequence[Played] = (),
 ) -> None:
-    """Write instances, a certificate, what it proves, and what policies have decided."""
+    """Write instances, a certificate, its bounds, and the decisions of policies."""
     claim = Claim(
         proved=str(proof.proved),
         reached=str(proof.reached),
@@ -92,7 +92,7 @@ def recheck_content(content: Mapping[str, Any], path: Path) -> list[Recheck]:
 
 
 def check_file(path: Path) -> Checked:
-    """Evaluate the certificate of a file again, and check what policies have decided.
+    """Evaluate the certificate of a file again, and check the decisions of policies.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def _part(
     bound: Fraction | None,
     complaints: Sequence[str],
 ) -> Recheck:
-    """Return a part of what is found, in floats that are rounded to the safe side."""
+    """Return a part of the results, in floats that are rounded to the safe side."""
     reached, proved = (
         (float_below, float_above)
         if family.sense == "max"

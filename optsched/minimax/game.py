@@ -130,7 +130,8 @@ class Game:
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield the adversary's tree: depth and text of every history that it can reach.
 
-        A text has the probability, what is revealed, and how often the best algorithm decides what.
+        A text has the probability, the revealed data, and how often the best algorithm takes
+        each decision.
         """
         weights, shares = self.tree.weights(self.certificate.weights), self._decisions()
         waiting = [(0, 0)]
@@ -161,7 +162,7 @@ class Game:
         return f"time {event.time:g}{names and ': '}{names}"
 
     def _decisions(self) -> list[dict[str, Fraction]]:
-        """Return for every history how often the best algorithm decides what."""
+        """Return the decision frequencies of the best algorithm for every history."""
         policy = self.certificate.randomized
         whole = sum(flow for flow, _, _ in policy[0])
         found: list[dict[str, Fraction]] = [{} for _ in self.tree.histories]
@@ -200,12 +201,12 @@ def minimax(instances: Menu | Iterable[Declared]) -> Game:
     Parameters
     ----------
     instances : sequence of Declared
-        Of one declared problem, with bounded integer variables; or what `optsched.menu` makes.
+        Of one declared problem, with bounded integer variables; or the result of `optsched.menu`.
 
     Returns
     -------
     Game
-        Its ``value`` is what the best randomized online algorithm reaches on its worst instance,
+        Its ``value`` is that of the best randomized online algorithm on its worst instance,
         divided by the optimum; nothing beats its ``bound``. Both are exact, and hold for
         every superset: a bound states that no algorithm is better on more instances.
 

@@ -101,5 +101,5 @@ class Optimal(Online):
 
 
 def digest(event: Event) -> str:
-    """Return what distinguishes an event from others."""
+    """Return the key of an event."""
     return sha256(event.model_dump_json().encode()).hexdigest()

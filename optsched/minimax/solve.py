@@ -4,7 +4,7 @@ A randomized algorithm states how often each decision is taken in each state: a 
 the first state (a realization plan, Koller et al., 1996). So the best one solves a linear program,
 and the duals of the instances are weights against which no algorithm does better (Yao, 1977). Both
 are rounded to integers and evaluated exactly. The best deterministic algorithm comes from backward
-induction with a cap on what each instance may cost; caps fall until none can be kept, as in the
+induction with a cap on the cost of each instance; caps fall until none can be kept, as in the
 method of Dinkelbach (1967).
 """
 
@@ -42,7 +42,7 @@ NOISE = 1e-11  # a smaller share of a flow is none
 
 
 def solved(instances: Sequence[Declared]) -> tuple[GameTree, Certificate, Proved]:
-    """Return the tree of some instances, the best online algorithms, and what is proved of them.
+    """Return the tree of some instances, the best online algorithms, and their proofs.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def solved(instances: Sequence[Declared]) -> tuple[GameTree, Certificate, Proved
         _check(tree, i, _optimal(tree, i), best[i])
     deterministic = _deterministic(tree, best)
     flow, prices = _program(tree, best)
-    sign = tree.sign  # 1: what is proved is to be large, what is reached small
+    sign = tree.sign  # 1: the proved bound is to be large, the reached value small
 
     def proved(weights: tuple[int, ...]) -> Fraction | float:
         found = average(tree, best, weights)
@@ -76,7 +76,7 @@ def solved(instances: Sequence[Declared]) -> tuple[GameTree, Certificate, Proved
 def _program(tree: GameTree, best: Sequence[int]) -> tuple[list[list[float]], Floats]:
     """Solve the linear program; return the flow on the options of every class, and the duals.
 
-    What HiGHS returns need not be optimal, or feasible: it is a proposal that is evaluated later.
+    HiGHS's solution need not be optimal, or feasible: it is evaluated later.
 
     Columns are options, the expected cost up to each history, and the value t. Rows balance the
     flow of every class and add up costs; cost - t * optimum <= 0 for every instance.
@@ -160,7 +160,7 @@ def _split(entered: int, shares: Sequence[float]) -> list[int]:
 
 
 def _walk(tree: GameTree, unit: int, divide: Callable[[int, int], Sequence[int]]) -> Policy:
-    """Return the policy that divides what enters each state among the options of its class."""
+    """Return the policy that divides the flow into each state among the options of its class."""
     number, entered = {0: 0}, {0: unit}
     nodes: list[tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]] = []
     waiting = [(0, 0)]
@@ -228,7 +228,7 @@ def _optimal(tree: GameTree, i: int) -> dict[str, int]:
 
 
 def _played(tree: GameTree, policy: Policy, i: int) -> dict[str, int]:
-    """Return what a deterministic policy does on an instance."""
+    """Return the decisions of a deterministic policy on an instance."""
     values: dict[str, int] = {}
     k, path = 0, _path(tree, i)
     for h, child in zip(path, [*path[1:], None], strict=True):

@@ -30,7 +30,7 @@ class Played(Frozen):
 class Standing:
     """Ratio of a policy on a set of instances: values divided by the optimum's.
 
-    From ``best`` to ``optimum`` is what no online algorithm can avoid; from
+    The part from ``best`` to ``optimum`` is unavoidable online; from
     ``value`` to ``best`` is the policy's own weakness.
 
     Attributes
@@ -43,7 +43,7 @@ class Standing:
     instance : int
         The instance on which it is worst.
     best : float
-        What the best randomized online algorithm reaches on its worst instance.
+        Value of the best randomized online algorithm on its worst instance.
     played : Played
         The decisions of all runs.
     optimum : float

@@ -42,7 +42,7 @@ class History:
     names : tuple of str
         Variables to be decided.
     actions, costs : list
-        Values of these variables, and what they cost, as a minimization in integers.
+        Values of these variables, and their cost, as a minimization in integers.
     states : list of int
         In the order in which they were found.
     """
@@ -60,7 +60,7 @@ class History:
 
 @dataclass
 class GamePart:
-    """A partial sum of a history that follows: where it comes from, and what it may be."""
+    """A partial sum of a history that follows: its origin, and its range."""
 
     source: int  # its place in the state before; -1: it begins now
     entries: list[tuple[int, int]]  # place among the variables decided now, coefficient
@@ -69,7 +69,7 @@ class GamePart:
 
 
 class Sums:
-    """Partial sums of rows, each known by what it was before and what was added last."""
+    """Partial sums of rows, each with its predecessor and last addition."""
 
     def __init__(self) -> None:
         self._ids: dict[tuple[int, Entries, int, int], int] = {}
@@ -89,7 +89,7 @@ class Sums:
 
 @dataclass(slots=True)
 class _Row:
-    """A row: its limits, the sum of what is decided, and what undecided columns can add."""
+    """A row: its limits, the sum of decided columns, and the range of undecided ones."""
 
     low: float
     high: float
@@ -126,7 +126,7 @@ class RowBounds:
                 self.users[j].append((i, a, least, most))
 
     def decide(self, names: Sequence[str]) -> None:
-        """Move columns from what is undecided into the sums."""
+        """Move undecided columns into the sums."""
         found: dict[int, tuple[Entries, int, int]] = {}
         self.undecided.difference_update(names)
         for name in names:
@@ -177,7 +177,7 @@ class GameTree:
     Attributes
     ----------
     sign, scale : int
-        What objectives are multiplied by to become costs, which are integers and minimized.
+        Factor that turns objectives into costs, which are integers and minimized.
     offsets : list of int
         Of the objectives, as costs.
     moves : list
@@ -289,7 +289,7 @@ class GameTree:
         place: dict[str, int],
         members: Sequence[int],
     ) -> tuple[list[tuple[int, GamePart]], list[GamePart]]:
-        """Return the sums that a state keeps for some instances, and what is only checked.
+        """Return the sums that a state keeps for some instances, and those that are only checked.
 
         The latter are sums without entries, and those that no undecided column changes.
         """
@@ -366,7 +366,7 @@ class GameTree:
                 self.optimal[i] = ends[1:]
 
     def _merge(self, h: int) -> None:
-        """Merge the states of a history that offer the same; what costs more is left out."""
+        """Merge the states of a history with the same options; more expensive ones are left out."""
         known: dict[frozenset[tuple[tuple[int, ...], int]], int] = {}
         for state in self.histories[h].states:
             cheapest = {after: cost for after, (cost, _) in self.offers(h, state).items()}

@@ -56,7 +56,7 @@ def bipartite_program(
         or the counts of all, which makes it (10). By default, the jobs of all slots, with a
         decision for each pattern.
     unit : shape (N,), optional
-        What a variable counts of each channel: y = unit * variable. By default y itself.
+        Unit of the variable of each channel: y = unit * variable. By default y itself.
     largest : bool
         Whether the largest overhead of a job is a variable, above all of them: rows with duals.
     relaxed, printed : bool

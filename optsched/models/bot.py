@@ -82,7 +82,7 @@ def utility_of(inst: BotInstance, objective: float) -> float:
 
 
 def note(inst: BotInstance) -> tuple[str, ...]:
-    """Return what users of other solvers for `bot_program` must know of its objective."""
+    """Return notes on the objective for users of other solvers for `bot_program`."""
     if inst.alpha == "inf":
         return ("objective: the smallest rate, tasks/s; the further levels are not in the program",)
     if inst.alpha in (0, 1):

@@ -371,7 +371,7 @@ def _work(inst: DmlrsInstance, i: int, slots: int, *, printed: bool) -> tuple[fl
 
 
 def work_row(needs: Needs, most: int) -> tuple[int, int, float]:
-    """Return coefficients of workers at the inner and outer rate, and what is enough, for (3.1).
+    """Return coefficients of workers at the inner and outer rate, and right-hand side, of (3.1).
 
     Whole numbers, as small as ``most`` worker-slots in all allow, and a threshold half a unit below
     the least that is enough: so far from both sides that no solver's tolerance can tell otherwise.

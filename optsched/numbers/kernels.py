@@ -26,7 +26,7 @@ T = TypeVar("T", bound=tuple[Any, ...])
 _made: list[Dispatcher[Any]] = []  # every kernel of the modules that are loaded
 _names: list[str] = []  # those that have been compiled, and not only loaded, in this process
 _now: list[str] = []  # the one that is being compiled, and those that wait for it
-_stamps: dict[Dispatcher[Any], str] = {}  # what they and all that is in them are made of
+_stamps: dict[Dispatcher[Any], str] = {}  # the sources of the module
 _unstored: list[str] = []  # those for which numba has found no folder that it can write
 
 
@@ -39,7 +39,7 @@ def kernel(function: F, /) -> Dispatcher[F]: ...
 @overload
 def kernel(**options: Any) -> _Decorator: ...
 def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-    """Compile ``function`` when it is first called, and store what was compiled.
+    """Compile ``function`` at its first call, and store the compiled code.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def plain(arguments: T) -> T:
 
 
 def _stamp(made: Any) -> None:
-    """Let what is stored count only while all is the same that is compiled into it.
+    """Accept stored code only while all sources compiled into it are unchanged.
 
     The digest of its file is joined by the options of the compiler and by what the module has so
     far of numbers, arrays, named tuples and kernels, from wherever they come: whatever it calls was
@@ -102,7 +102,7 @@ def _stamp(made: Any) -> None:
 
 
 def _forgive(made: Any) -> None:
-    """Let what an older version has stored count as nothing, also where one of its types is gone.
+    """Ignore code stored by an older version, also if one of its types is gone.
 
     numba reads the types before it looks how old the file is.
     """
@@ -119,7 +119,7 @@ def _forgive(made: Any) -> None:
 
 
 def compiling() -> str:
-    """Return what is being compiled, in words; "" if nothing is."""
+    """Return the kernel being compiled, in words; "" if none is."""
     now = _now[:1]  # read by another thread
     if not now:
         return ""
@@ -139,7 +139,7 @@ def unstored() -> str:
 
 
 class _Clock(event.Listener):
-    """Stops the clock while numba compiles, or reads what it has compiled."""
+    """Stops the clock while numba compiles, or reads compiled code."""
 
     def on_start(self, _event: Any) -> None:
         timing.stop()

@@ -17,7 +17,7 @@ Path: TypeAlias = tuple[str | int, ...]
 Data: TypeAlias = dict[str, Any]
 """An instance as JSON."""
 
-NEAR = 1e-9  # relative: what rounding may take a number beyond its range
+NEAR = 1e-9  # relative: rounding error by which a number may leave its range
 SPREAD = 2.0  # powers of ten between the largest and the least step
 
 
@@ -208,7 +208,7 @@ class ParameterSpace:
     draw: Callable[[int], Data]  # an instance of a seed
     jobs: Part
     others: tuple[Part, ...] = ()
-    # what follows from other fields is set; None: the data leave the box
+    # derived fields are set; None: the data leave the parameter space
     settle: Callable[[Data], Data | None] = field(default=lambda data: data)
     fixed: tuple[str, ...] = ()  # fields that are the same in all
     make: Callable[[Data], Any] | None = None  # makes an instance of data; None: they are one

@@ -203,7 +203,7 @@ def equal_machines(capacities: Sequence[Sequence[float]]) -> list[list[int]]:
 
 
 def close(*arrays: NDArray[Any]) -> None:
-    """Make arrays that are shared read-only; what needs one to work in takes a copy."""
+    """Make shared arrays read-only; code that modifies one takes a copy."""
     for array in arrays:
         array.setflags(write=False)
 

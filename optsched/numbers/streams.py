@@ -46,11 +46,11 @@ class Streams:
     def uniforms(
         self, attribute: str, jobs: range, low: float | Floats, high: float | Floats
     ) -> Floats:
-        """Return what `uniform` draws first from the stream of every job, shape (J,)."""
+        """Return the first draw of `uniform` from the stream of every job, shape (J,)."""
         return np.asarray(low + (high - low) * self.randoms(attribute, jobs, 1)[:, 0])
 
     def wholes(self, attribute: str, jobs: range, low: int, high: int | Ints) -> Ints:
-        """Return what `draw_whole` draws first from the stream of every job, shape (J,)."""
+        """Return the first draw of `draw_whole` from the stream of every job, shape (J,)."""
         highs = np.broadcast_to(np.asarray(high, dtype=np.int64), len(jobs)).tolist()
         streams = self.each(attribute, jobs)
         drawn = [draw_whole(rng, (low, most)) for rng, most in zip(streams, highs, strict=True)]

@@ -21,7 +21,7 @@ from optsched.numbers.resources import exact
 
 _DIGITS = Context(prec=50, Emax=10**9, Emin=-(10**9))
 _MARGIN = 1 + Fraction(1, 10**45)  # above the rounding of 50 digits
-_LEAST_LOG = -4000.0  # what is less may be rounded up to more: see `_FAR`
+_LEAST_LOG = -4000.0  # smaller values may be rounded up to more: see `_FAR`
 _DOUBT = 1e-13  # of all that a logarithm is made of, far more than its rounding
 _FAR = 5000  # exp of it, times the smallest float, is more than the largest
 
@@ -167,7 +167,7 @@ class Table(Frozen):
 
 
 def _positive(x: float, exponent: int) -> float:
-    """Return x * 2**exponent; what is too small for that stays above 0."""
+    """Return x * 2**exponent; values too small for that stay above 0."""
     return max(math.ldexp(x, exponent), sys.float_info.min)
 
 

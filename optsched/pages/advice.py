@@ -82,11 +82,11 @@ def page_of_advice(
     Parameters
     ----------
     path : Path
-        What `advice -o` has written.
+        Output of `advice -o`.
     policies : sequence of str
         Must be empty: no solutions are drawn.
     callback : callable
-        Called with what is done.
+        Called with the finished part.
 
     Raises
     ------

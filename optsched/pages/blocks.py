@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from optsched.pages.scales import AxisScale
 
-MOST_ROWS = 300  # of a table; what is beyond is counted
+MOST_ROWS = 300  # of a table; more is counted
 
 
 @dataclass(frozen=True)

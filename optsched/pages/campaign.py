@@ -92,7 +92,7 @@ def page_of_store(
     policies : sequence of str
         Whose worst instances are drawn, by their names in the tables.
     callback : callable
-        Called with what is done.
+        Called with the finished part.
     """
     found = Reading.of(path, callback)
     families = [found.family(group) for group in found.statistics.groups]

@@ -37,7 +37,7 @@ def page_of_foresight(
     policies : sequence of str
         Must be empty: no schedules are drawn.
     callback : callable
-        Called with what is done.
+        Called with the finished part.
 
     Raises
     ------

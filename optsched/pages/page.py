@@ -54,7 +54,7 @@ def report(
         Whose worst instances are drawn, by their names in the tables. Of a campaign, by default the
         best and the worst policy, if their schedules are found again in some seconds.
     callback : callable, optional
-        Called with what is done.
+        Called with the finished part.
 
     Returns
     -------

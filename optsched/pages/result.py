@@ -45,7 +45,7 @@ def page_of_result(
     policies : sequence of str
         Whose schedules are drawn next to the best one; by default that of the worst policy.
     callback : callable
-        Called with what is done.
+        Called with the finished part.
 
     Raises
     ------

@@ -380,7 +380,7 @@ def over_time(
     compared = HINDSIGHT in courses and len(courses) > 1
     titles = [f"{resource} in use", "jobs that have arrived"]
     if courses:
-        titles[1:] = ["jobs in the system (arrived, not completed)", f"{utilities} of completed jobs"]
+        titles[1:] = ["jobs in the system", f"{utilities} of completed jobs"]
         titles += [f"{utilities} behind {HINDSIGHT}"] if compared else []
     figure = new_figure(8.6, 1.0 + 1.9 * len(titles))
     axes = figure.subplots(len(titles), 1, sharex=True)

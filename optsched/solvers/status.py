@@ -17,7 +17,7 @@ Status: TypeAlias = Literal["optimal", "feasible", "infeasible", "unbounded", "u
 """``feasible``: stopped early with a solution; ``unknown``: stopped without one that is right."""
 
 TOLERANCE = 1e-6  # of a constraint, relative above 1, and of an integer
-POLL = 0.1  # seconds between two looks at what a signal has left
+POLL = 0.1  # seconds between two checks for a signal
 
 
 class Interrupted(KeyboardInterrupt):

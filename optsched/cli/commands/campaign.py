@@ -354,7 +354,7 @@ def _part(shard: str | None) -> tuple[int, int] | None:
 
 
 def _show(made: "Campaign", as_json: bool) -> None:
-    """Print a row per policy, and what must be reported with the table."""
+    """Print a row per policy, and the remarks of the table."""
     from optsched.cli.console import out, tables
 
     found, state = made.statistics(), made.status()

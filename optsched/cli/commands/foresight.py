@@ -131,7 +131,7 @@ def foresight(
 
 
 def _read(source: list[str], times: Path | None) -> Any:
-    """Return what is named: a problem, an instance, or several."""
+    """Return the named problem, instance or instances."""
     from optsched.declared.problem import Problem
     from optsched.declared.readers import online
     from optsched.files.format import load_instance

@@ -84,7 +84,7 @@ def list_(
 
 
 def _listed(row: dict[str, str], path: Path) -> dict[str, Any]:
-    """Return a row with numbers as numbers; what it has no value of is left out.
+    """Return a row with numbers as numbers; missing values are left out.
 
     Raises
     ------

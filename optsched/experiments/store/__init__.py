@@ -1,6 +1,6 @@
 """The store: one SQLite file, written by one process, a row per cell that has been computed.
 
-What is in it is done: no row states that something is going on, so a run that is killed leaves
+All its cells are done: no row marks a running cell, so a run that is killed leaves
 nothing behind that is untrue. Rows are committed twice a second, and a commit is on the disk. There
 is no write-ahead log: its two further files do not work on the shared disks of clusters.
 """
@@ -95,7 +95,7 @@ class Store:
         Raises
         ------
         InputError
-            There is none, it is none, another version made it, or what is in it cannot be.
+            There is none, it is none, another version made it, or its content is impossible.
         """
         if not path.is_file():
             raise InputError(f"{path}: there is no such store, expected one of `campaign run`")
@@ -110,7 +110,7 @@ class Store:
         Raises
         ------
         InputError
-            It cannot be written, is another file, or what is in it cannot be.
+            It cannot be written, is another file, or its content is impossible.
         """
         if path.is_file():
             checks.begins_well(path)
@@ -139,7 +139,7 @@ class Store:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Limit the time of a query, and turn what SQLite states into one line."""
+        """Limit the time of a query, and turn an error of SQLite into one line."""
         with _explained(self.path), self._patience.limited():
             yield
 
@@ -160,7 +160,7 @@ class Store:
         Raises
         ------
         InputError
-            They cannot be written; what was written before stays.
+            They cannot be written; earlier rows stay.
         """
         with _explained(self.path):
             self._db.execute("BEGIN IMMEDIATE")
@@ -176,7 +176,7 @@ class Store:
                 raise
 
     def facts(self) -> dict[str, str]:
-        """Return what is reported of the campaign as a whole."""
+        """Return the summary of the whole campaign."""
         with self._reading():
             return dict(self._db.execute("SELECT name, value FROM fact"))
 
@@ -317,7 +317,7 @@ class Store:
         return None if row is None else dict(zip(names, row, strict=True))
 
     def rows(self, query: str, given: Sequence[Any] = ()) -> list[Any]:
-        """Return what a query finds."""
+        """Return the result of a query."""
         with self._reading():
             return self._db.execute(query, given).fetchall()
 
@@ -365,7 +365,7 @@ def _micros(seconds: float) -> int:
 
 
 def _connected(path: Path, mode: str) -> sqlite3.Connection:
-    """Open a file. What a killed program has half committed is undone by the first to look."""
+    """Open a file. The first reader rolls back a half-committed transaction."""
     db = sqlite3.connect(
         f"{path.resolve().as_uri()}?mode={mode}", uri=True, timeout=WAIT, isolation_level=None
     )
@@ -377,7 +377,7 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Turn what SQLite states into one line."""
+    """Turn an error of SQLite into one line."""
     try:
         yield
     except sqlite3.Error as err:

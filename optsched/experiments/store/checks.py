@@ -61,7 +61,7 @@ def _stored(path: Path) -> int:
 
 
 def begins_well(path: Path) -> None:
-    """Refuse what is no database, or would be one with further files next to it.
+    """Refuse a file that is no database, or needs further files next to it.
 
     Raises
     ------

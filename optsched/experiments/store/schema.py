@@ -1,7 +1,7 @@
 """The store in SQL: its tables, all cells with their optima, and the rows of another store."""
 
 FORMAT = 1
-APPLICATION = 0x6F707473  # "opts": what `file` calls it by
+APPLICATION = 0x6F707473  # "opts": the magic number that `file` recognizes
 
 TABLES = """
 CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -25,13 +25,13 @@ LINKS = {  # columns that hold the number of a row of another table
     **dict.fromkeys(("source", "reference", "policy", "versions", "message"), "word"),
     "instance": "instance",
 }
-RANGES = {  # what numbers of a column are between
+RANGES = {  # ranges of numeric columns
     **{"status": (0, 2), "level": (0, 2)},
     **dict.fromkeys(("replication", "micros", "wall", "effort"), (0, 1 << 62)),
     **dict.fromkeys(("low", "high"), (0, "9e999")),  # ratios, also infinite ones
 }
 
-# What cells are compared with: of an optimum that no cell has, nothing is shown.
+# References of the cells: an optimum without a cell is not shown.
 COMPARED = """(SELECT * FROM optimum WHERE (digest, reference) IN (
     SELECT coalesce(i.digest, i.key), c.reference FROM
     (SELECT DISTINCT instance, reference FROM cell) c JOIN instance i ON i.id = c.instance))"""

@@ -19,7 +19,7 @@ def headline(inst: BipartiteInstance) -> str:
 
 
 def offered_load(inst: BipartiteInstance) -> dict[str, float]:
-    """Return what the jobs of a slot may request of each resource, on average, / what there is.
+    """Return the mean demand of the jobs of a slot over the capacity, by resource.
 
     A job may request a_l^k on each of its machines; inf where there is no capacity.
     """

@@ -40,7 +40,7 @@ Quantity = Annotated[float, Field(ge=0, le=GREATEST), AfterValidator(_not_too_sm
 
 
 class Utility(Frozen):
-    """f_r^k: what an amount of one resource on one machine gains."""
+    """f_r^k: gain of an amount of one resource on one machine."""
 
     kind: Literal["linear", "log", "reciprocal", "poly"]
     alpha: float = Field(ge=SMALLEST, le=GREATEST, description="parameter of (60)")

@@ -125,7 +125,7 @@ class Recorder:
             self._decisions.append(decision)
 
     def finish(self) -> tuple[BipartiteSchedule, Verdict]:
-        """Return the decisions, or what is needed to repeat them, and the verdict."""
+        """Return the decisions, or the data to repeat them, and the verdict."""
         verifier = self._verifier
         record = None
         if not self._keep:

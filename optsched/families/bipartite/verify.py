@@ -1,12 +1,12 @@
 """Feasibility check of family `bipartite`, from the definition (4)-(8), (12) or (7).
 
 It takes slots as a stream, so that runs of any length can be checked: a decision is looked at once
-and forgotten. What remains is the reward of every slot and a fingerprint of all decisions.
+and discarded. The reward of every slot and a fingerprint of all decisions are kept.
 
 A limit is kept by an amount of at most 1 + 1e-9 times it, so that no unit matters; a limit of 0 by
 0 alone. Rewards are computed in floats. Where gain and overhead of a job cancel so far that less
 than ten digits would be left, they are computed again from the decimals (`exact_reward`): so
-rounding never lifts a schedule above what the best one earns.
+rounding never lifts a schedule above the optimum.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Verifier:
             self.rewards += here.sum(axis=1).tolist()
 
     def compare(self, slots: Sequence[int], stated: Sequence[float]) -> None:
-        """Complain of the first reward that is not what a schedule states; () means nothing."""
+        """Report the first reward that differs from the stated one; () means none is stated."""
         if not stated:
             return
         if len(stated) != self.inst.horizon:
@@ -232,7 +232,7 @@ class Verifier:
 
 
 def row_sums(y: Floats, a: BipartiteArrays) -> Floats:
-    """Return what a decision takes of each machine and resource, shape (R * K,)."""
+    """Return the use of each machine and resource by a decision, shape (R * K,)."""
     return np.bincount(a.row, y, minlength=len(a.capacity)).astype(np.float64)
 
 
@@ -299,7 +299,7 @@ def checked(
         for i in range(start[row], start[row + 1]):
             mark = (mark ^ bits[i]) * prime
             v = y[i]
-            if not (0.0 <= v <= upper[i]):  # also what is no number
+            if not (0.0 <= v <= upper[i]):  # also NaN
                 fine = False
             used += v
             p = port[i]

@@ -20,7 +20,7 @@ def headline(inst: BotInstance) -> str:
 
 
 def describe(inst: BotInstance) -> Mapping[str, Any]:
-    """Return facts: sizes, speeds, bandwidths, and what each application costs."""
+    """Return facts: sizes, speeds, bandwidths, and the cost of each application."""
     speed = np.array(inst.speed)
     working = speed[speed > 0]
     facts: dict[str, Any] = {
@@ -59,7 +59,7 @@ def _depth(order: Any, before: Any) -> int:
 
 
 def warnings(inst: BotInstance) -> Sequence[str]:
-    """Return what is legal and probably not meant."""
+    """Return warnings on legal values that are probably unintended."""
     found = []
     for k, way in enumerate(inst.deployments):
         reached = int(way.present.sum())

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from optsched.numbers.arrays import Floats
 
-LARGEST_EXPONENT = 700.0  # of what a float can hold
+LARGEST_EXPONENT = 700.0  # of the range of floats
 
 
 def utilities(alpha: float | str, weights: ArrayLike, rates: ArrayLike) -> Floats:

@@ -53,10 +53,10 @@ def distance(
     ----------
     inst : BotInstance
     schedule : BotSchedule or None
-        What reaches the value; None: two numbers are compared, for max-min the smallest rates.
+        A schedule of the value; None: two numbers are compared, for max-min the smallest rates.
     value : float
     certificate : BotCertificate or None
-        What proves the bound; None: the bound is all that is known.
+        Certificate of the bound; None: only the number is known.
     bound : float
 
     Returns
@@ -150,7 +150,7 @@ def _attained(inst: BotInstance, schedule: BotSchedule) -> Fraction | None:
 
 @latest
 def _alone(inst: BotInstance) -> list[Fraction]:
-    """Return at least what each application could have alone, shape (K,)."""
+    """Return an upper bound on the rate of each application alone, shape (K,)."""
     return [Fraction(alone(inst, k)) * ROUNDED for k in range(len(inst.applications))]
 
 

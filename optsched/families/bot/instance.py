@@ -42,7 +42,7 @@ from optsched.process.interrupts import leave_if_abandoned
 LARGEST = 1e30  # of any number in the data, 1 / it the least above 0: products of three are floats
 NEAREST = 1e-6  # to 1 of any other alpha: values would no longer separate rates
 FARTHEST = 690.0  # logarithm of the largest utility; floats end at 709
-KEPT = 4  # answers of `latest`: a search compares the best it knows with what comes
+KEPT = 4  # answers of `latest`: a search compares its best with the next one
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -89,7 +89,7 @@ class Application(Frozen):
 
 
 class BotPlatform(Frozen):
-    """Nodes and links, and what is to be maximized: all that a policy may know beforehand."""
+    """Nodes, links and the objective: all prior knowledge of a policy."""
 
     speed: tuple[Size, ...] = Field(min_length=1, description="W_n, flop/s, shape (N,)")
     links: tuple[Link, ...] = Field(default=(), description="each pair of nodes at most once")

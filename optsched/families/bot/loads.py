@@ -53,7 +53,7 @@ def _over(load: Floats, capacity: Floats) -> Floats:
 
 @kernel(error_model="numpy")
 def _add_up(order: Ints, before: Ints, sums: Floats) -> None:
-    """Add to what there is at each node, ``sums`` (N,), what there is beyond it.
+    """Add the sums beyond each node to its own, ``sums`` (N,).
 
     Nodes are in the order of their distance, ``order`` (n,); ``before`` (N,) is the one on the way.
     """

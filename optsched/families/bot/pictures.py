@@ -133,7 +133,7 @@ def draw_platform(axis: Axes, inst: BotInstance, rho: Floats | None = None) -> N
 
 
 def _applications(inst: BotInstance) -> list[str]:
-    """Return what each application is called; no two alike."""
+    """Return a distinct label of each application."""
     return [f"{k} {app.name}".strip() for k, app in enumerate(inst.applications)]
 
 

@@ -71,7 +71,7 @@ def _rates(inst: BotInstance, node_share: Floats, arc_share: Floats) -> Floats:
 
 
 def _filled(order: Ints, before: Ints, width: Floats, own: Floats) -> tuple[Floats, Floats]:
-    """Return what passes into each node, and the factor that slows it down.
+    """Return the flow into each node, and the factor that slows it down.
 
     Node n could run ``own``, and the arc into it carries at most ``width``.
     """
@@ -82,7 +82,7 @@ def _filled(order: Ints, before: Ints, width: Floats, own: Floats) -> tuple[Floa
 
 @kernel(error_model="numpy")
 def _fill(order: Ints, before: Ints, width: Floats, wanted: Floats, slowed: Floats) -> None:
-    """Turn what nodes could run, ``wanted`` (N,), into what passes into them; return the factors.
+    """Turn the rates that nodes could run, ``wanted`` (N,), into flows; return the factors.
 
     That is a factor, ``slowed`` (N,), 1 before; ``width`` (N,) in tasks/s, like the rates, is the
     most that the arc into each node carries. The order of nodes as in `_add_up`: ``order`` (n,) and

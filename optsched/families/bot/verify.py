@@ -188,7 +188,7 @@ def _fits(equation: str, place: str, used: Fraction, capacity: float) -> Iterato
 
 
 def _used(size: float, rates: Floats) -> Floats:
-    """Return size times rates, and more than what underflows."""
+    """Return size times rates, and more than any underflow."""
     if size == 0:
         return np.zeros(len(rates))
     return np.asarray(size * rates + DUST * (rates > 0))
@@ -199,7 +199,7 @@ def _decimal(x: float) -> Decimal:
 
 
 def _subtree_sums(order: Ints, before: Ints, rates: Floats) -> Floats:
-    """Return for each node what runs there and beyond, seen from the master."""
+    """Return for each node the rate there and beyond, seen from the master."""
     sums, beyond = rates.tolist(), order[:0:-1]
     for node, last in zip(beyond.tolist(), before[beyond].tolist(), strict=True):
         sums[last] += sums[node]

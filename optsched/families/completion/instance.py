@@ -56,7 +56,7 @@ from optsched.scheduling.jobs import ChunkedJob, transfer_slots
 from optsched.scheduling.platform import JobsInstance, check_resources, check_shape, check_units
 
 MOST_PS_TYPES = 60  # a set of parameter server types is a bit mask
-# Limits of what can be counted, far above all that has a meaning. With them every product that a
+# Limits of countable values, far above all meaningful ones. With them every product that a
 # kernel forms of the instance's own numbers stays below 2**62: see docs/completion.md.
 LARGEST_UNITS = 2**40  # of capacity
 MOST_WORKERS = 10_000  # of a job
@@ -301,7 +301,7 @@ class PlatformArrays(Closed):
         servers = [p.demand for p in platform.ps_types]
         units = Units([*workers, *servers], r)
         capacity = units.capacities(platform.capacity)
-        # what is more than any server has fits nowhere, however much more it is
+        # any demand above every server's capacity fits nowhere
         enough = capacity.max(axis=0, initial=0) + 1
         most = cls.MOST
         if isinstance(platform, CompletionInstance):

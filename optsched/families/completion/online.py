@@ -23,7 +23,7 @@ from optsched.scheduling.wire import by_job, must_have_arrived, read_arrivals, w
 Decision = Mapping[int, Sequence[Piece]]
 """Plan of a job from now on; nothing of it may begin before the slot of the decision.
 
-A later decision on the same job takes the place of what has not been done by then: so a policy that
+A later decision on the same job replaces the part not yet done: so a policy that
 preempts states when a job starts, and an empty list stops it.
 """
 
@@ -86,7 +86,7 @@ def assemble(
 
 
 def _until(pieces: Sequence[Piece], slot: int) -> list[Piece]:
-    """Return what has been done of ``pieces`` before ``slot``."""
+    """Return the parts of ``pieces`` done before ``slot``."""
     return [
         piece.model_copy(update={"duration": min(piece.end, slot) - piece.start})
         for piece in pieces

@@ -45,7 +45,7 @@ def pictures(
 def _over_time(
     inst: CompletionInstance, schedules: Mapping[str, CompletionSchedule]
 ) -> Mapping[str, Figure]:
-    """Return what happens over time, and the capacity in use: too many jobs for a row each."""
+    """Return the events over time, and the capacity in use: too many jobs for a row each."""
     resource, load = _load(inst)
     ends = [p.end for s in schedules.values() for job in s.jobs for p in job]
     slots = _shown(

@@ -33,7 +33,7 @@ class Work(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """Some inner worker-slots less, some outer ones more: what that changes (in size)."""
+    """Effect (in size) of fewer inner and more outer worker-slots."""
 
     inner: int
     outer: int

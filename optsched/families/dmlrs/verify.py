@@ -100,7 +100,7 @@ class _Verifier(PlacementVerifier):
         return near, n - near
 
     def placed(self, i: int, what: str) -> Placed:
-        """Add up a job's workers (or PS); note what they load and what is out of place."""
+        """Add up a job's workers (or PS); note their load and misplaced ones."""
         job, entries = self.inst.jobs[i], getattr(self.schedule.jobs[i], what)
         demand = job.worker_demand if what == "workers" else job.ps_demand
         total: Placed = defaultdict(lambda: defaultdict(int))

@@ -202,7 +202,7 @@ def _size(inst: RigidInstance, i: int) -> str:
 
 
 def word_of(inst: RigidInstance, k: int) -> tuple[str, int]:
-    """Return what one of a resource is called, and how many of its units that is."""
+    """Return the name of one unit of a resource, and its number of units."""
     word, _, parts = (inst.units[k] if inst.units else "").partition(" / ")
     return word or inst.resources[k], int(parts) if parts.isdigit() else 1
 

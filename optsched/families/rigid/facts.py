@@ -32,7 +32,7 @@ def headline(inst: RigidInstance) -> str:
 def columns(
     inst: RigidInstance, ends: Sequence[int | None], policy: str | None, knows: Sequence[str]
 ) -> Mapping[str, float | str]:
-    """Return what the rows of tables state of a schedule, next to its value.
+    """Return the columns of a schedule in tables, next to its value.
 
     Means are weighted, as the objective is; the slowdown is bounded, with a threshold of 10 s.
     """
@@ -101,7 +101,7 @@ def run_times(inst: RigidInstance) -> list[int]:
 def shadow_prices(
     inst: RigidInstance, certificate: RigidCertificate
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield, for every interval and resource with a price, what one more unit saves at most.
+    """Yield, for every interval and resource with a price, the most that one more unit saves.
 
     ``price`` is in seconds of the objective for one more unit during the whole interval. A tree,
     or the makespan, gives none.

@@ -111,7 +111,7 @@ class Platform(Frozen):
 
     @cached_property
     def bins(self) -> Ints:
-        """Capacity of what tasks run on, shape (H, K): every node, or the pool alone."""
+        """Capacity, shape (H, K): of every node, or of the pool alone."""
         if not self.packed:
             return np.array([self.total], np.int64)
         rows = [m.capacity for m in self.machines for _ in range(m.count)]

@@ -17,7 +17,7 @@ HOUR = 3600.0
 
 
 def pictures(inst: RigidInstance, schedules: Mapping[str, RigidSchedule]) -> Mapping[str, Figure]:
-    """Draw how long the queue is and what is in use; of few jobs a Gantt chart as well."""
+    """Draw the queue length and the utilization; of few jobs a Gantt chart as well."""
     shown = schedules or {"": RigidSchedule(start=tuple(job.arrival for job in inst.jobs))}
     found = {"over-time": over_time(inst, shown, named=bool(schedules))}
     if schedules and len(inst.jobs) <= FEW:

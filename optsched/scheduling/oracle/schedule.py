@@ -222,7 +222,7 @@ def best_schedule(
 
 @kernel(nogil=True)
 def _best(arguments: tuple[Any, ...]) -> tuple[float, int, float]:
-    """Do what `best_schedule` states; ``arguments`` is all of its input, in one plain tuple.
+    """Implement `best_schedule`; ``arguments`` is all of its input, in one plain tuple.
 
     Numba looks at one plain tuple in less than half the time that five others take.
     """

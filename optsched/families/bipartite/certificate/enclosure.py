@@ -160,10 +160,10 @@ def steepest_above(kind: int, alpha: float) -> float:
 
 @kernel(nogil=True)
 def bounds_above(n: Floats, share: Floats, nu: Floats, rows: RowArrays, rewards: Floats) -> float:
-    """Return a number at least sum nu c; write into ``rewards`` (C,) what a copy earns at prices.
+    """Return a number at least sum nu c; write the reward of a copy at prices to ``rewards`` (C,).
 
     That is at least sum over its channels of max over 0 <= y <= min(a, c) of n f(y) - (beta theta +
-    nu) y. The two together bound what any decision earns, sum_l n_l q_l(y).
+    nu) y. The two together bound the reward of any decision, sum_l n_l q_l(y).
 
     Parameters
     ----------

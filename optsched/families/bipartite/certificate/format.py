@@ -108,7 +108,7 @@ class BipartiteCertificate(Frozen):
 
 
 def _bits(capacity: Floats, prices: Sequence[Floats]) -> int:
-    """Return the binary exponent of what a unit of capacity costs on average, turned round."""
+    """Return the negated binary exponent of the average price of a unit of capacity."""
     rents = sum(float(nu @ capacity) for nu in prices)
     if not rents > 0:
         return 0
@@ -255,7 +255,7 @@ class Enclosed:
         self._sums = order if a.summed else None
 
     def bounds(self, n: Ints, share: Floats, nu: Floats) -> tuple[float, Floats]:
-        """Return bounds of the rents, and of what each copy earns with ``n`` jobs, shape (C,)."""
+        """Return bounds on the rents, and on the reward of each copy with ``n`` jobs, (C,)."""
         rewards = np.zeros(self._shape[0])
         prices = n.astype(np.float64), share, nu, self._rows
         if self._sums is None:

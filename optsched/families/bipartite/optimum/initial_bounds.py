@@ -55,7 +55,7 @@ def opening(inst: BipartiteInstance) -> tuple[float, Callable[[], BipartiteCerti
 
 
 def most_gains(inst: BipartiteInstance) -> Floats:
-    """Return what a job of each copy gains from all that it may have, shape (C,)."""
+    """Return the gain of each copy from its full requests, shape (C,)."""
     a = inst.arrays
     y = np.minimum(a.upper, a.capacity[a.row])
     if a.summed:

@@ -153,7 +153,7 @@ def maximize(
 
 @kernel(error_model="numpy")
 def begin(program: ConcaveProgram, iterate: Iterate) -> float:
-    """Write the first point next to y, and the first prices; return what y gains."""
+    """Write the first point next to y, and the first prices; return the gain of y."""
     n, first, at, cell, resource, _, _, beta, u, c = program
     x, z, by_channel = iterate.x, iterate.z, iterate.by_channel
     length, height, many, resources = len(u), len(c), len(n), len(beta)
@@ -222,7 +222,7 @@ def improve(
     stalls, iterations, step = 0, 0, 1.0
     value = value_of(y, total, program)
     while True:
-        # what is known at this point
+        # residuals at this point
         slack = 0.0
         for i in range(length):
             slack += y[i] * zl[i] + above[i] * zu[i]
@@ -264,7 +264,7 @@ def improve(
                 area[r] += d[i]
         reduced(stopped, program, iterate)
         if stopped[0] != 0:
-            continue  # what is known about this point is looked at, and it ends
+            continue  # evaluate this point, and stop
         for p in range(many):
             for q in range(many):
                 summed[p, q] = 0.0
@@ -309,7 +309,7 @@ def improve(
                 for i in range(2 * length, len(x)):
                     after += (x[i] + step * dx[i]) * (z[i] + step * dz[i])
                 centre = mu * (after / slack) ** 3
-        if not step > LEAST_STEP:  # also what is no number; one more look, then it ends
+        if not step > LEAST_STEP:  # also for NaN: one more evaluation, then stop
             continue
         for i in range(len(x)):
             x[i] += step * dx[i]

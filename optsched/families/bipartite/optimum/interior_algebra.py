@@ -37,10 +37,10 @@ class ConcaveProgram(NamedTuple):
 
 
 class Iterate(NamedTuple):
-    """Where the method is, and what it works with; size = 2 length + height + K many."""
+    """Iterate and working arrays of the method; size = 2 length + height + K many."""
 
-    x: Floats  # (size,) y, u - y, s, w: what must stay above 0
-    z: Floats  # (size,) zl, zu, nu, theta: what it is multiplied by
+    x: Floats  # (size,) y, u - y, s, w: positive variables
+    z: Floats  # (size,) zl, zu, nu, theta: their multipliers
     dx: Floats  # (size,) a step
     dz: Floats  # (size,)
     best: Floats  # (size,) the best y and, where its multipliers would be, the best nu and theta
@@ -234,7 +234,7 @@ def times(matrix: Floats, x: Floats, product: Floats) -> None:
 def value_of(y: Floats, total: Floats, program: ConcaveProgram) -> float:
     """Return sum_l n_l q_l(y) at ``y`` (length,).
 
-    ``total`` (K, many) is what the copies have of each resource.
+    ``total`` (K, many) is the allocation of each resource to the copies.
     """
     n, first, at, _, _, kind, alpha, beta, _, _ = program
     value = 0.0
@@ -251,7 +251,7 @@ def value_of(y: Floats, total: Floats, program: ConcaveProgram) -> float:
 
 @kernel(error_model="numpy")
 def dual_value(theta: Floats, nu: Floats, program: ConcaveProgram) -> float:
-    """Return the bound that prices prove: sum nu c + what each channel gains at its price.
+    """Return the bound that prices prove: sum nu c + the gain of each channel at its price.
 
     ``theta`` (K many,), ``nu`` (height,).
     """

@@ -47,7 +47,7 @@ SHARE = 0.5  # of the gap that is requested; the rest is for rounding
 MOST_NUMBERS = 50_000_000  # of all decisions of a schedule
 CANDIDATES = 500  # decisions and prices that are tried for patterns that were not solved
 BLOCK = 2**22  # numbers that are looked at together
-CONIC = 50_000  # numbers of all decisions up to which the conic solver tries what is open
+CONIC = 50_000  # numbers of all decisions up to which the conic solver tries open patterns
 REPORTING = 0.25  # time to report the result / time to find it, at most
 BRACKETS = 30  # characters of a price set without its numbers, at most
 PRICE_CHARACTERS = 12  # of one price in JSON, as a rule at most
@@ -59,7 +59,7 @@ def accuracy(gap: float) -> float:
 
 
 def units(progress: Progress) -> float:
-    """Return what effort is left."""
+    """Return the remaining work."""
     return progress.limits()["effort"]
 
 
@@ -70,7 +70,7 @@ def pattern_times(inst: BipartiteInstance) -> Ints:
 
 
 def _solver(inst: BipartiteInstance) -> Solver | SumSolver:
-    """Return what finds the best decision for given numbers of jobs."""
+    """Return the solver of the best decision for given numbers of jobs."""
     if not inst.arrays.summed:
         return Solver(inst)
     from optsched.families.bipartite.optimum.monolithic_conic import (
@@ -113,14 +113,14 @@ def auto(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int
 
 
 class _PerSlot:
-    """Decisions and prices by pattern; what is not solved gets the best of those of others."""
+    """Decisions and prices by pattern; unsolved patterns get the best ones of others."""
 
     def __init__(self, inst: BipartiteInstance, fallback: Solved) -> None:
         self._inst = inst
         self._patterns, self._which = inst.patterns
         # prices of one slot, not of all
         self._found = [replace(fallback, nu=fallback.nu / inst.horizon)]
-        self._of = np.zeros(len(self._patterns), np.int64)  # what is known about each pattern
+        self._of = np.zeros(len(self._patterns), np.int64)  # best results of each pattern
         each = len(inst.arrays.capacity) + inst.arrays.copies * inst.arrays.resources
         by_file = most_characters(inst) // (PRICE_CHARACTERS * each)
         self._most = min(by_file, MOST_NUMBERS // max(1, inst.arrays.channels))
@@ -152,7 +152,7 @@ class _PerSlot:
         progress.incumbent(np.inf, self._schedule(decisions))  # valued by the feasibility check
 
     def _long(self, made: BipartiteCertificate) -> bool:
-        """Return whether a certificate is too long; what surely is not need not be written out."""
+        """Return whether a certificate is too long, without writing one that is surely short."""
         one, each = made.prices[0], max(float(found.nu.max(initial=0.0)) for found in self._found)
         longest = max(2**made.share_bits, math.ceil(math.ldexp(each, made.nu_bits))) + 1
         numbers = len(made.prices) * (len(one.share) + len(one.nu)) + len(made.assigned)

@@ -31,7 +31,7 @@ class ConicResult(NamedTuple):
     """Result of the conic solver."""
 
     y: Floats  # (N,), made feasible by projection
-    value: float  # what the solver states of the optimum
+    value: float  # the solver's claims on the optimum
     error: float  # by how much more may be admitted
     trusted: bool  # the solver is content, and the numbers are such that it can be right
     share: Floats | None = None  # (C, K), and nu (R * K,): its duals, if they are wanted

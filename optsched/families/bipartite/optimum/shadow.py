@@ -16,7 +16,7 @@ from optsched.families.bipartite.instance import BipartiteInstance
 def shadow_prices(
     inst: BipartiteInstance, certificate: BipartiteCertificate
 ) -> list[dict[str, Any]]:
-    """Return, for every machine and resource with a price, what one more unit earns at most.
+    """Return, for every machine and resource with a price, the most that one more unit earns.
 
     ``price`` is in units of the objective for one more unit on that machine in all slots; in
     decreasing order.

@@ -31,7 +31,7 @@ class Baseline(ABC):
         self.fill(nobody, np.zeros(self.arrays.channels))  # compiled before decisions are timed
 
     def prepare(self) -> None:  # noqa: B027 (most have nothing to prepare)
-        """Compute what stays the same in all slots."""
+        """Compute the constants of all slots."""
 
     def step(self, event: Slot) -> Floats:
         """Return the decision for one slot."""

@@ -64,7 +64,7 @@ def in_order(rank: Ints, a: BipartiteArrays) -> Ints:
 def take_what_is_left(
     y: Floats, jobs: Flags, channels: Ints, start: Ints, port: Ints, upper: Floats, capacity: Floats
 ) -> None:
-    """Give every copy with a job what is left of each row, up to its request.
+    """Give every copy with a job the remaining capacity of each row, up to its request.
 
     ``channels`` (N,) are served in this order within a row; ``y`` (N,) is filled, and whether there
     is a job, ``jobs`` (C,), is known per copy. The others as in `BipartiteArrays`.

@@ -32,7 +32,7 @@ LONG = 3  # numbers in a row up to which there is a formula
 class Channels(NamedTuple):
     """The live channels, and the rows that have some.
 
-    What is unsigned is so since compiled code need not check whether it counts from the end.
+    Indices are unsigned, so compiled code need not handle negative ones.
     """
 
     start: Unsigned  # (rows + 1,) first channel of each row
@@ -53,7 +53,7 @@ class ProjectedAscent(NamedTuple):
     totals: Floats  # (K, C) S_lk, units of each resource
     chosen: Ints  # (C,) k* of each copy
     step: Floats  # (C,) of each copy
-    price: Floats  # (K, C) what a step takes off for the overhead, less f_k' of a sum
+    price: Floats  # (K, C) gradient of the overhead, less f_k' of a sum
     rho: Floats  # (rows,) multipliers of the projections of long rows: where to look first
 
 
@@ -229,7 +229,7 @@ def multiplier(
                     few += 1
         if abs(over - under) <= ROUNDING * capacity:
             return rho
-        if over > under:  # the sum at rho is too small: what is at its request stays there
+        if over > under:  # the sum at rho is too small: amounts at their request stay there
             high = rho
             fixed += over_a
             summed -= over_z
@@ -441,7 +441,7 @@ def shape(
     """Write y + eta * gradient of one long row; a loop per kind, so that it is vectorized.
 
     ``y``, ``out`` and the copies ``port`` (N,) are of channels. ``step`` and ``due`` (C,) are the
-    step of each copy, and what it takes off for the overhead.
+    step of each copy, and its gradient of the overhead.
     """
     if kind == LOG:
         for i in range(first, last):

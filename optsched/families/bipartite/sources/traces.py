@@ -3,8 +3,8 @@
 Jobs that may run on the same models of GPU, request the same class of GPUs (none, a share of one,
 one, several) and, where the list states it, train the same model or are of the same user, are one
 type of jobs. The most frequent types are the ports; a port is connected
-to every machine that has what it needs: a model that it may use, or no GPU at all if it needs none.
-A port requests the mean of what its pods request, times a contention level (Table II) that brings
+to every machine with its resources: a model that it may use, or no GPU at all if it needs none.
+A port requests the mean of its pods' demands, times a contention level (Table II) that brings
 the scarcest resource to the offered load. Resources that the lists do not name are left out.
 """
 
@@ -202,7 +202,7 @@ def _machines(
 
 
 def _serves(gpu: float, model: str, models: str, kind: int) -> bool:
-    """Whether a machine has what a type of jobs needs."""
+    """Whether a machine has the resources of a type of jobs."""
     if kind == 0:
         return True
     return gpu >= (2 if kind == 3 else 1) and (not models or model in models.split("|"))

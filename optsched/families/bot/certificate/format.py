@@ -18,7 +18,7 @@ prices).
 
 The checker uses whole numbers and fractions only; ln and powers are enclosed, and the
 bound is the upper end. A certificate has at most one entry per node, arc and application in each
-level, and at most one level per application: what it requests is bounded by its instance.
+level, and at most one level per application: its size is bounded by its instance.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Prices(Frozen):
 
     @classmethod
     def of(cls, nodes: Floats, arcs: Floats, floors: Sequence[float | None] | None = None) -> Self:
-        """List the prices above 0, shapes (N,) and (2 L,); what is no number counts as 0."""
+        """List the prices above 0, shapes (N,) and (2 L,); NaN counts as 0."""
         settled = None if floors is None else tuple(floors)
         return cls(nodes=_listed(nodes), arcs=_listed(arcs), floors=settled)
 
@@ -100,7 +100,7 @@ class PriceLevel(NamedTuple):
         return (self.pay - settled) / self.others()
 
     def others(self) -> Fraction:
-        """Return what one task of each application costs that is not settled."""
+        """Return the price of one task of each application that is not settled."""
         pairs = zip(self.task, self.floors, strict=True)
         return sum((p for p, f in pairs if f is None), Fraction(0))
 
@@ -138,7 +138,7 @@ def level_bounds(inst: BotInstance, certificate: BotCertificate) -> list[float]:
 
 @latest
 def levels(inst: BotInstance, certificate: BotCertificate) -> tuple[PriceLevel, ...]:
-    """Return what every level states; each settles more applications than the one before.
+    """Return the data of every level; each settles more applications than the one before.
 
     Raises
     ------

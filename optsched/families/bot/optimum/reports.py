@@ -30,7 +30,7 @@ def report(inst: BotInstance, progress: Progress, rho: Floats) -> None:
 
 
 def settle(inst: BotInstance, progress: Progress, levels: Sequence[Prices]) -> None:
-    """Hand over prices; what they prove is the bound."""
+    """Report prices and their bound."""
     work_units.spend(JUDGING[0] + JUDGING[1] * inst.present.size * len(levels))
     certificate = BotCertificate(instance_sha256=progress.digest, levels=tuple(levels))
     try:

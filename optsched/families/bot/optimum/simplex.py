@@ -26,7 +26,7 @@ from optsched.problem import InputError
 SOUND = 1e-9  # by which the solution of a basis may be infeasible
 ACCURACY = 1e-10  # the finest that HiGHS knows, of rows and of costs
 DROPPED = 1e-12  # entries below it, of columns whose largest is 1, count as 0
-SLICE = 0.2  # seconds between two looks at what is left
+SLICE = 0.2  # seconds between two checks of the remaining time
 LIMITED = "Time limit reached", "Iteration limit reached"
 TIGHT = 1e-4  # an application whose share of the price of a level is above this is settled
 ROUGH = 0.01  # a level below this share of its unit is counted anew in a smaller one
@@ -179,7 +179,7 @@ def _level_by_level(inst: BotInstance, progress: Progress, threads: int) -> None
                 floors[k] = reached
     finally:  # also after Ctrl-C
         if rho is not None:
-            report(inst, progress, rho)  # the last level keeps what the others have settled
+            report(inst, progress, rho)  # the last level keeps the settled rates of the others
         if levels:
             settle(inst, progress, levels)
 
@@ -240,7 +240,7 @@ def _level_in(
 class Region:
     """Rates x >= 0, one per pair that exists, whose loads are at most 1: rows of a program.
 
-    A pair at x = 1 has the rate that it could have alone, so that it fills what limits it: the
+    A pair at x = 1 has the rate that it could have alone, so that it saturates its limit: the
     largest entry of a column is 1, whatever the sizes of tasks, nodes and links.
     """
 
@@ -279,7 +279,7 @@ class Region:
         return csc_array((entries, (self.apps, columns)), shape=(len(unit), len(columns)))
 
     def cheapest(self, duals: Floats) -> Floats:
-        """Return what a task of each application costs at prices of whole rows, shape (K,)."""
+        """Return the price of a task of each application at prices of whole rows, shape (K,)."""
         first = np.searchsorted(self.apps, np.arange(len(self.inst.applications)))
         price: Floats = np.minimum.reduceat((self.matrix.T @ duals) / self.most, first)
         return price

@@ -34,7 +34,7 @@ class LocalShare(_Shared):
     """Fair shares on each node, as BOINC's clients have them.
 
     Each node divides its speed, and each link its bandwidth, among the applications that use it, by
-    weight. What an application cannot use stays unused.
+    weight. Capacity that an application cannot use stays unused.
     """
 
     name = "local-share"

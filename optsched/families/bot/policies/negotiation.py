@@ -72,7 +72,7 @@ class Steps(Frozen):
     )  # fmt: skip
 
     def rules(self, alpha: float) -> Rules:
-        """Return what is applied, for the utility ``alpha``."""
+        """Return the applied rates, for the utility ``alpha``."""
         adaptive = self.algorithm == "adaptive"
         stability = adaptive and self.stability
         dual = 1 / self.rho if stability and self.dual_step == "stable" else 1.0
@@ -107,7 +107,7 @@ class Negotiation:
     delay : int
         A message arrives up to this many rounds late, each number being as likely.
     seed : int
-        Fixes what is late or lost.
+        Seed of delays and losses.
     """
 
     def __init__(

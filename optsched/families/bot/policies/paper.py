@@ -103,7 +103,7 @@ KNOWLEDGE: Mapping[str, Callable[..., Any]] = {
 
 
 def instance_of(platform: BotPlatform, bags: Bags) -> BotInstance:
-    """Put together what was handed over apart."""
+    """Combine the arguments."""
     return BotInstance(
         **{name: getattr(platform, name) for name in BotPlatform.model_fields},
         applications=bags.applications,

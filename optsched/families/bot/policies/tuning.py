@@ -1,7 +1,7 @@
 """A search for step sizes of the distributed algorithms (Sec. 6.5, 8.2).
 
 The paper narrows its factorial experiments by hand. Here the same measure is minimized by a
-coordinate search: each step size in turn is multiplied and divided by a factor, what is better is
+coordinate search: each step size in turn is multiplied and divided by a factor, improvements are
 kept, and where nothing is better the factor is replaced by its root; from the finest factor it
 begins again, until no factor changes anything. Nothing is drawn at random, so that the same
 platforms give the same step sizes. Evaluate the result on other platforms.

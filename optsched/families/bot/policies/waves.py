@@ -1,7 +1,7 @@
 """The distributed algorithm, compiled: two waves over the routes of every application.
 
 In one iteration every node first updates its rates, from the total rho_k(t) and the prices that
-the last down-wave brought. The up-wave carries the new rates: what flows through each arc, and how
+the last down-wave brought. The up-wave carries the new rates: the flow through each arc, and how
 many nodes beyond it take part. Nodes and links update their prices from that, with the rho_k(t)
 that they still hold in the denominators. The down-wave carries the new totals and prices. With
 ``simultaneous`` all right sides are of t instead, as the equations are printed.

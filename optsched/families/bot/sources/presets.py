@@ -24,7 +24,7 @@ MIXES = {
     "heterogeneous": ("cpu", "network", "intermediate"),
     "homogeneous": ("intermediate",),
 }
-UNITS = {"sec6.5": 1e-3, "sec6.2": 1.0}  # what speeds are multiplied by
+UNITS = {"sec6.5": 1e-3, "sec6.2": 1.0}  # factor of the speeds
 NEAR = 10  # nodes nearest to the first master, among which the others are drawn at least
 PRESETS = (*MIXES, "small")
 

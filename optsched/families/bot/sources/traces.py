@@ -1,7 +1,7 @@
 """Sources of instances: generators (`presets`) and descriptions of real platforms.
 
-A platform file states where nodes and links are, a profile what one task of an application computes
-and moves. What neither states is drawn or assumed, and the instance states it in ``drawn``.
+A platform file states where nodes and links are, a profile the work of one task of an application
+and its data. Attributes that neither has are drawn or assumed, and listed in ``drawn``.
 """
 
 from __future__ import annotations

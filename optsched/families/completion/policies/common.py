@@ -59,7 +59,7 @@ class Baseline(ABC):
         self.left: dict[int, Fraction] = {}  # mini-batches
         self.stopped: set[int] = set()  # jobs that have run and were stopped
         self.slot = 0  # of the event
-        self.out: dict[int, list[Piece]] = {}  # what jobs do from then on
+        self.out: dict[int, list[Piece]] = {}  # plans of jobs from then on
 
     def step(self, event: Arrivals) -> dict[int, list[Piece]]:
         """Let the clock go to the slot of the event; after the last slot, until all is done."""
@@ -127,7 +127,7 @@ class Baseline(ABC):
         return True
 
     def stop(self, j: int, t: int) -> RunningJob:
-        """Take a running job off its servers; what it has done counts."""
+        """Take a running job off its servers; its work so far counts."""
         held = self.running.pop(j)
         self.free += held.load
         self.waiting[j] = t

@@ -165,7 +165,7 @@ def blocks(weights: Iterable[float], lam: float) -> int:
 def weight_bound(inst: CompletionInstance) -> float:
     """Return F: max(1, greatest weight over least consumption within the horizon).
 
-    The consumption of a schedule is the sum of what it uses of all resources in all slots; jobs
+    The consumption of a schedule is its use of all resources, summed over all slots; jobs
     that need nothing, or cannot end in time, are left out.
     """
     cluster = Cluster(inst)

@@ -30,7 +30,7 @@ class Resolving(ReSolve):
             super()._solve(slot)
 
     def ends(self, inst: CompletionInstance, slot: int) -> list[int]:
-        """Return by which slot jobs end: one after the other, behind what is planned, they can."""
+        """Return by which slot jobs end: one after the other, behind the planned ones, they can."""
         cluster = Cluster(inst)
         shortest = [cluster.task(job).modes.shortest or 0 for job in inst.jobs]
         arrivals = zip(inst.jobs, shortest, strict=True)

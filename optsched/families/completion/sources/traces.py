@@ -74,7 +74,7 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
     drawn number of chunks, so that it may use other numbers of workers. Its model is the one that
     the trace names, if the profile has it, else drawn from those that the profile has measured on
     all kinds of GPUs; without a profile, speeds of the GPUs are drawn around 1 : 3 : 5. ``load`` is
-    GPU time of all jobs on the best kind of GPU, over what the GPUs have until the horizon. Servers
+    GPU time of all jobs on the best kind of GPU, over the GPU time until the horizon. Servers
     are in the proportions of the list of machines, if there is one: those of its machines that have
     K80, P100 or V100.
 

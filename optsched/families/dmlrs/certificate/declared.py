@@ -54,7 +54,7 @@ Multipliers = Mapping[tuple[int, int, int, int, int], int]
 
 
 class ClassArrays(NamedTuple):
-    """Classes of equal machines, and what a job has of them."""
+    """Classes of equal machines, and the variables of a job on them."""
 
     number: Ints  # (C,)
     capacity: Ints  # (C, R) units of one machine: whole multiples of the demands' common measure
@@ -110,7 +110,7 @@ def modes(inst: DmlrsInstance, all_: ClassArrays, i: int) -> SlotModes:
 class SlotTerms(NamedTuple):
     """Work and prices of a job in one slot, on the grid."""
 
-    inner: int  # what a worker at the inner rate earns by its work
+    inner: int  # value of the work of a worker at the inner rate
     outer: int
     worker: list[int]  # price of a worker on each class
     ps: list[int]

@@ -25,7 +25,7 @@ greatest is the bound of the tree. A leaf bounds nothing if no schedule meets it
 as one whose forced workers find no place in some slot (``unpackable``).
 
 Where few jobs run in few slots, a certificate may instead name a value, and the checker follows all
-that can happen, slot by slot, and drops what prices on capacity state cannot exceed the value
+that can happen, slot by slot, and drops states that cannot exceed the value at prices on capacity
 (`program`).
 
 Without loss of value a job has exactly the PS that its workers need in a slot, no more workers than
@@ -89,7 +89,7 @@ class CapacityPrices(Frozen):
 class PackingPrices(Frozen):
     """Prices of workers that sit together with their PS; a price that is not listed is 0.
 
-    What does not sit on one machine pays for capacity.
+    Outer placements pay for capacity.
     """
 
     kind: Literal["packings"] = "packings"

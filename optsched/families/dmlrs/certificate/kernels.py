@@ -266,7 +266,7 @@ def best_payoff(
                 if done[j] + step < total:
                     break
                 best = max(best, utility[t] - paid[j] - dearer)
-            # merge what runs this option; labels that another dominates are left out
+            # merge the labels with this option; dominated labels are left out
             out, cheap = np.empty(n + labels, np.int64), np.empty(n + labels, np.int64)
             i, j, m, least = 0, 0, 0, NONE
             while i < n or j < labels:

@@ -58,7 +58,7 @@ class Layer(NamedTuple):
     states: Ints  # (S, I) place among the amounts of work that a job may have left
     earned: Ints  # (S,) at most
     before: Ints  # (S,) the state of the layer before
-    vector: Ints  # (S, I) what ran in the slot
+    vector: Ints  # (S, I) choice in the slot
 
 
 class _Job(NamedTuple):
@@ -118,7 +118,7 @@ class SlotProgram:
         self._renew()
 
     def _renew(self) -> None:
-        """Choose the greatest vectors, and what all slots from t on pay at most, (T + 1,)."""
+        """Choose the greatest vectors, and the most that all slots from t on pay, (T + 1,)."""
         self.top = greatest(self.vectors.every)
         self.paid = [0] * (self.inst.horizon + 1)
         for t in reversed(range(self.inst.horizon)):
@@ -128,7 +128,7 @@ class SlotProgram:
     def _rewards(self, i: int, grid_bits: int) -> list[int]:
         """Return the utility of completing in every slot, rounded up to the grid.
 
-        No job completes before its earliest slot: what it would earn there does not count.
+        No job completes before its earliest slot: utilities before it do not count.
         """
         job, end, unit = self.inst.jobs[i], self.inst.earliest[i], Fraction(2) ** grid_bits
         if end is None:
@@ -226,7 +226,7 @@ class SlotProgram:
 def _gains(job: _Job, t: int, ahead: Ints) -> Ints:
     """Return the value of a job in slot ``t`` or later, by work left and choice, (R, K + 1).
 
-    ``ahead`` (R,) is what it earns from the next slot on.
+    ``ahead`` (R,) is its value from the next slot on.
     """
     gains = ahead[job.after]
     gains[job.after == 0] = job.rewards[t]

@@ -86,7 +86,7 @@ def set_values(net_value: Ints, load: Ints, capacity: Ints, forced: int) -> Ints
     options = MachineJobs(net_value, load, size, most, density)
     value, closure = np.full(1 << n, -NONE, np.int64), np.empty(1 << n, np.int64)
     value[0] = closure[0] = 0
-    # no literals: for each, numba compiles what it is handed to anew
+    # no literals: numba would compile the callee again for each
     steps, lowest, zero = int(np.int64(MOST_STEPS)), int(np.int64(-NONE)), int(np.int64(0))
     for s in range(1, value.size):
         floor = lowest
@@ -149,7 +149,7 @@ def promised(most: Ints, density: Ints, members: Ints, first: int, left: int) ->
     """Return a bound on the value of the jobs from position ``first`` of ``members`` on.
 
     The fractional knapsack, where a job has a value of at most ``most``, and ``density`` per unit
-    of its size. Sizes are rounded up to whole units; what is lost by that is no more than a
+    of its size. Sizes are rounded up to whole units; the loss is no more than a
     density. ``most`` and ``density`` have shape (n,), ``members`` (m,) are jobs, the densest first.
     """
     total = 0

@@ -95,7 +95,7 @@ class CpSatProgram(UtilityProgram):
         model.add(trained >= least * done)
 
     def _slot(self, i: int, t: int) -> tuple[Any, Any]:
-        """Make what job i has in slot t; return its workers on one machine, and on more."""
+        """Build the variables of job i in slot t; return its workers on one machine, on more."""
         model, inst = self.model, self.inst
         job, needs = inst.jobs[i], inst.needs[i]
         machines = range(len(inst.capacity))
@@ -132,7 +132,7 @@ class CpSatProgram(UtilityProgram):
         return sum(inside), total
 
     def _linked_slot(self, i: int, t: int) -> tuple[Any, Any]:
-        """Make what job i has in slot t; return its workers with its PS, and elsewhere."""
+        """Build the variables of job i in slot t; return its workers with its PS, and elsewhere."""
         model, job = self.model, self.inst.jobs[i]
         hosts, inner, elsewhere, servers = [], [], [], []
         for h, c in enumerate(self.inst.capacity):

@@ -94,9 +94,9 @@ class _Prover:
             raise _StoppedError
 
     def run(self) -> None:
-        """Follow what may be better than the best schedule, until nothing is left.
+        """Follow states that may beat the incumbent, until none is left.
 
-        What would be far better is followed first: there is less of it.
+        States with a far better bound come first: there are fewer of them.
         """
         progress = self.progress
         value = 0 if progress.schedule is None else self._value(progress.schedule)

@@ -45,7 +45,7 @@ def empty(inst: DmlrsInstance) -> DmlrsSchedule:
 
 
 def trim(inst: DmlrsInstance, schedule: DmlrsSchedule) -> DmlrsSchedule:
-    """Leave out the jobs that do not complete: they earn nothing, and use what others could."""
+    """Leave out the jobs that do not complete: they earn nothing, and use capacity of others."""
     completion = verify(inst, schedule, unfinished=True).completion
     kept = zip(schedule.jobs, completion, strict=False)
     return DmlrsSchedule(jobs=tuple(plan if c is not None else None for plan, c in kept))

@@ -93,10 +93,10 @@ class _Portfolio:
         self.master: InteriorMaster | None = None
         self.known: Schedule | None = None  # incumbent of `progress` at the last look
         self.best: dict[int, JobPlan] = {}
-        self.aside: Callable[[], None] | None = None  # what a tree that takes long waits for, once
+        self.aside: Callable[[], None] | None = None  # a call for a slow tree, once
 
     def stop(self) -> bool:
-        """Whether the time is up, but for what feasibility check and checker will take."""
+        """Whether the time is up, except for feasibility check and checker."""
         planned = 0 if self.board is None else len(self.board.plans)
         self.reserve.work = JUDGED * planned + self.proving
         return self.progress.stop() or self.progress.left() <= self.reserve.seconds()
@@ -120,7 +120,7 @@ class _Portfolio:
         return not self.reserve.counts or self.checking <= MOST_KEPT * self.progress.left()
 
     def step(self) -> None:
-        """Prove a bound at prices one step from 0, along what all jobs overfill there.
+        """Prove a bound at prices one step from 0, along the overload of all jobs there.
 
         All classes pay the same: at prices 0 every job takes the first. Longer steps are
         tried until one is worse.
@@ -225,7 +225,7 @@ class _Portfolio:
         slot_program(progress.instance, progress, np.ascontiguousarray(by_class), exponent)
 
     def by_cost(self) -> list[int]:
-        """Return the jobs by what each earns per cost at the best prices; ties: by index."""
+        """Return the jobs by decreasing value per cost at the best prices; ties: by index."""
         prices = self.prices
         if prices is None:
             first = [members[0] for members in self.capacity.classes]

@@ -42,7 +42,7 @@ class LinkedOracle(Oracle):
         return (most + 1) * (most + 2) // 2
 
     def open(self, job: Request, machines: PricedMachines, cutoff: float) -> tuple[int, float]:
-        """Fill the offers; return in how many slots a completion may be best, and what is sure."""
+        """Fill the offers; return the number of candidate completion slots, and a lower bound."""
         abandoned = self.scratch.abandoned
         found: tuple[int, float] = linked_slots(job, machines, cutoff, self.offers, abandoned)
         interrupts.leave_if_abandoned()
@@ -125,7 +125,7 @@ def slot_costs(slot: int, job: Request, machines: PricedMachines) -> Floats:
 
 @kernel
 def linked_options(t: int, job: Request, table: Floats, offers: SlotOffers) -> None:
-    """Fill in what a slot offers, work and cost rising, dominated options left out.
+    """Fill in the options of a slot, work and cost rising, dominated ones left out.
 
     ``t`` counts from the arrival on; ``table`` (K + 1, K + 1) is of `slot_costs`. Equal options:
     the one with fewer workers on the machine of the PS.
@@ -167,7 +167,7 @@ def linked_options(t: int, job: Request, table: Floats, offers: SlotOffers) -> N
 def linked_slots(
     job: Request, machines: PricedMachines, cutoff: float, offers: SlotOffers, abandoned: Ints
 ) -> tuple[int, float]:
-    """Open slots for what they offer; see `slot_offers.open_slots`.
+    """Compute the options of slots; see `slot_offers.open_slots`.
 
     ``abandoned`` (1,) is 1 once the answer is no longer awaited.
     """

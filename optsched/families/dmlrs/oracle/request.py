@@ -91,7 +91,7 @@ def requests(inst: DmlrsInstance) -> list[Request]:
 
 
 class CompletionWindow(NamedTuple):
-    """Where a schedule must complete, and what it may run."""
+    """Limits on the completion of a schedule, and on its workers."""
 
     first: int  # slots in which it may complete
     last: int

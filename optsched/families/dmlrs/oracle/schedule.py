@@ -78,7 +78,7 @@ class Oracle:
         return self.among(job, found, certain, cutoff) if found else None
 
     def open(self, job: Request, machines: PricedMachines, cutoff: float) -> tuple[int, float]:
-        """Fill the offers; return in how many slots a completion may be best, and what is sure."""
+        """Fill the offers; return the number of candidate completion slots, and a lower bound."""
         memory = NO_ENTRIES, self.offers, self.scratch
         found: tuple[int, float] = open_slots(
             job, machines, self.whole, cutoff, self.amount, *memory

@@ -39,14 +39,14 @@ def open_slots(
     offers: SlotOffers,
     scratch: Scratch,
 ) -> tuple[int, float]:
-    """Open the slots from the arrival on, for what they offer or to place a schedule.
+    """Open the slots from the arrival on, for their options or to place a schedule.
 
     Parameters
     ----------
     cutoff : float
         Only a greater payoff is of interest.
     amount : array of shape (T,)
-        What is placed, see `Best`, if ``entries`` is not empty.
+        Numbers to place, see `Best`, if ``entries`` is not empty.
     entries : array of shape (E, 4)
         Receives rows [side, slot, machine, number]; if it is empty, the slots make offers:
         ``offers.ends`` and ``promise`` where there are no limits.
@@ -66,7 +66,7 @@ def open_slots(
 
 @kernel(error_model="numpy")
 def _open_slots(arguments: tuple[Any, ...]) -> tuple[int, float]:
-    """Do what `open_slots` states; ``arguments`` is all of its input, in one plain tuple.
+    """Implement `open_slots`; ``arguments`` is all of its input, in one plain tuple.
 
     Numba looks at one plain tuple in less than half the time that it takes for each apart.
     """

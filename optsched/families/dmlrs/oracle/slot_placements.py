@@ -26,7 +26,7 @@ from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.schedule import PricedMachines
 from optsched.scheduling.oracle.slots import charge_leftovers, cheapest, unit_prices, units_that_fit
 
-WORKER, PS, BOTH = 0, 1, 2  # of what the machine that is visited next has the cheapest
+WORKER, PS, BOTH = 0, 1, 2  # kind of unit for which the next machine is the cheapest
 FEW = 4  # machines that are visited from the one that is cheapest for both on
 LESS = 1.0 - 1e-12  # a cost must be lower by this to replace one that was found before
 
@@ -78,7 +78,7 @@ def open_slot(
     inner_last = 0
     for h in range(entries):
         n = min(most_inner, int(max_units[h]))
-        fits = False  # what is less than fits, fits
+        fits = False  # fewer fit as well
         while n > 0:
             m = ps_inner[n]
             if m >= 0 and not fits:

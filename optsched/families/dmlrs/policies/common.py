@@ -39,7 +39,7 @@ class ArrivedJob:
         return int(held.workers.sum()) * rate
 
     def request(self) -> ElasticJob | None:
-        """Return what progressive filling hands out; None if no placement can spread."""
+        """Return the result of progressive filling; None if no placement can spread."""
         table = np.array(self.needs.ps_outer, np.int64)
         if IMPOSSIBLE in table:
             return None
@@ -69,7 +69,7 @@ class SharedMachines(Pool):
         return None
 
     def settle(self, task: ArrivedJob, held: HeldMachines) -> HeldMachines | None:
-        """Mend what happens to sit on one machine, at the inner rate, which may need more PS.
+        """Repair placements on one machine by chance, at the inner rate, which may need more PS.
 
         PS are added if they fit, else workers are taken away; None (and everything
         taken off) if not one worker is left.

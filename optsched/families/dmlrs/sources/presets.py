@@ -1,6 +1,6 @@
 """Random instances after Sec. 4.1.
 
-The thesis gives neither machines nor arrivals, and in its units no job can finish; what is added:
+The thesis gives neither machines nor arrivals, and in its units no job can finish; additions:
 slots of ``slot_seconds``, gradients in MB, four machine classes, whole GPUs, arrivals in the first
 half of the horizon, and the outer rate as the inner one divided by ``ratio``.
 

@@ -1,7 +1,7 @@
 """Sources of instances: generators (`presets`), and traces with constants of models.
 
 A trace names arrival, running time and number of workers of a job; a table of measured models adds
-the time of a mini-batch, the gradients and both rates. What neither names is drawn, and the
+the time of a mini-batch, the gradients and both rates. Other attributes are drawn, and the
 instance states it in ``drawn``.
 """
 

@@ -27,7 +27,7 @@ from optsched.proofs.grid import capacity_cost, charged, lowered
 from optsched.proofs.knapsack import best_load, units_that_fit
 
 LARGEST_UNIT_PRICE = 2**190  # of a unit of a resource: Python's integers hold it
-NEGLIGIBLE = Fraction(1, 2**29)  # of `richest_end`: what is less counts as never completed
+NEGLIGIBLE = Fraction(1, 2**29)  # of `richest_end`: jobs below it count as never completed
 MEMORY = 100_000  # results that are kept for leaves to come
 
 
@@ -104,7 +104,7 @@ class LeafBounds:
         self._costs: dict[tuple[int, int], Ints] = {}
 
     def _useful_completions(self) -> tuple[Ints, Fraction]:
-        """Return the last slot in which completing each job pays, and what later ones earn.
+        """Return the last profitable completion slot of each job, and the value of later ones.
 
         A schedule that loses the jobs that complete later loses at most that, so it is enough to
         bound schedules without them. Utilities never increase, and no job completes before its
@@ -223,7 +223,7 @@ class LeafBounds:
         return total << self.shift
 
     def _spread(self, limits: OasisLimits) -> bool:
-        """Apply what limits on machines state of a job's totals; False if nothing is left."""
+        """Apply the limits on machines to a job's totals; False if nothing is left."""
         totals: dict[tuple[int, int, int], tuple[int, int]] = {}
         for (s, t, h, i), (low, high) in limits.machines.items():
             side = self.sides[s]

@@ -3,7 +3,7 @@
 Bounds on the magnitude of every sum (Moore, 1966) are computed in Python's integers, before a
 kernel with 64 bits runs: prices of workers that would leave its range count as the highest that
 stays inside (different prices, equally valid), utilities and prices are put on a coarse enough
-grid, and what would need too much memory is refused.
+grid, and certificates that need too much memory are refused.
 """
 
 from __future__ import annotations

@@ -117,14 +117,14 @@ def best_payoff(ends: Ints, utility: Callable[[int], int], likely: Floats) -> in
     """Return at least the greatest of 0 and value - cost over all completions, and little more.
 
     Utilities are fractions, and dear. They never increase, nor do costs: so the completions from
-    one to another pay no more than the first earns less what the last costs.
+    one to another pay no more than the first earns less the cost of the last.
 
     Parameters
     ----------
     ends : shape (S,)
         Costs, `NONE` first; they never increase.
     utility : callable
-        What a completion earns; it never increases.
+        Utility by completion; non-increasing.
     likely : shape (S,)
         About the same: where to look first.
     """

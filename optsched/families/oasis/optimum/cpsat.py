@@ -93,7 +93,7 @@ class CpSatProgram(UtilityProgram):
                 self.model.add(sum(numbers[: k + 1]) >= work).only_enforce_if(ends[t])
             ahead = sum(v for u, v in ends.items() if u >= t)
             self.model.add(numbers[k] <= self.inst.jobs[i].chunks * ahead)
-            # implied, and what makes the bound of the linear relaxation strong
+            # implied, and strengthens the bound of the linear relaxation
             done = sum(v for u, v in ends.items() if u <= t)
             self.model.add(sum(numbers[: k + 1]) >= work * done)
 

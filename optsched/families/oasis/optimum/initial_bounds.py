@@ -36,7 +36,7 @@ def empty(inst: OasisInstance) -> OasisSchedule:
 
 
 def trim(inst: OasisInstance, schedule: OasisSchedule) -> OasisSchedule:
-    """Leave out the jobs that do not complete: they earn nothing, and use what others could."""
+    """Leave out the jobs that do not complete: they earn nothing, and use capacity of others."""
     completion = verify(inst, schedule, unfinished=True).completion
     kept = zip(schedule.jobs, completion, strict=False)
     return OasisSchedule(jobs=tuple(plan if c is not None else None for plan, c in kept))

@@ -26,13 +26,13 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 from optsched.scheduling.board import JobPlan, planned_jobs
 
-BOARD = 3 * 10**8  # jobs times slots times machines: what the search of small instances may hold
+BOARD = 3 * 10**8  # jobs times slots times machines: limit of the search of small instances
 JOB_CHECKED, HULLS = 4e-4, 3.0  # seconds of checking for a job, and times an oracle by hulls
 MOST_KEPT = 0.5  # of the time, at most, is kept for feasibility check and checker
 SHARES = {"scale": 0.2, "first": 0.3, "prices": 0.6}  # of the time that has passed, at most, then
 PASSES = ((0.9, 1.0), (0.6, 1.0), (0.3, 0.0))  # factors of prices, shares of the remainder
 RANKED = 0.5  # times the prices: a job that earns more than that is tried
-HEAT = 0.03  # of what a job earns: so much may a move lose in the beginning
+HEAT = 0.03  # of the value of a job: loss that a move may have in the beginning
 EQUAL = 1e-12  # values are equal, relatively: sums in other orders
 REPORTS = 0.1  # of the time passes between two schedules that the feasibility check sees
 COARSE = (50, 10)  # slots that share a price, before each has its own
@@ -135,12 +135,12 @@ class Filling:
             self.ascent.descend(level)
 
     def fill(self, until: float, passes: tuple[tuple[float, float], ...]) -> None:
-        """Put jobs in by value per cost, first at high prices; keep and report what is better."""
+        """Insert jobs by value per cost, first at high prices; keep and report improvements."""
         self.until, prices = until * self.part, self.ascent.prices
         board = GreedySchedule(self.blocks, prices)
         order = self.ranking(RANKED * prices)
         for factor, fragmentation_penalty in passes:
-            earns = set(self.ranking(factor * prices))  # what places are left over costs more
+            earns = set(self.ranking(factor * prices))  # the remaining places cost more
             for i in order:
                 if self.stop():
                     break

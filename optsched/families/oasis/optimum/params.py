@@ -2,7 +2,7 @@
 
 They share the time among its methods, and choose methods by size.
 
-A share of 0 switches a part off: `benchmarks/ablation.py` measures what each part is good for.
+A share of 0 switches a part off: `benchmarks/ablation.py` measures the benefit of each part.
 """
 
 from __future__ import annotations

@@ -86,9 +86,9 @@ class Portfolio:
         self.prove(self.capacity.bound(prices), prices)
 
     def tighten(self, seconds: float, report: Callable[[], None]) -> None:
-        """Bound by the compact program and what single machines can host; learn where to search.
+        """Bound by the compact program with machine patterns, and guide the search.
 
-        It calls ``report`` after every step, for what other threads have found.
+        It calls ``report`` after every step, for results of other threads.
         """
         proved, stop = self.progress.proved, self.progress.stop
         span = self.progress.span(seconds)
@@ -120,7 +120,7 @@ class Portfolio:
     def in_parallel(self, task: Task, seconds: float) -> Iterator[Callable[[], None]]:
         """Run a task in all threads but this one, which does something else.
 
-        What was found is reported in the end, and whenever the function that is yielded is called.
+        Results are reported in the end, and whenever the yielded function is called.
         """
         ended, span, threads = Event(), self.progress.span(seconds), self.threads - 1
         others = [

@@ -29,8 +29,8 @@ class Dorm(Baseline):
     the cluster, while the loss of fairness against DRF and the number of running jobs that are
     touched stay bounded. It counts classes of equal machines. On the single machines, jobs that it
     does not change stay where they are; then the others, largest dominant share of a worker first
-    (ties by index), fill up the machines of their classes in order of index. What does not fit
-    there goes to any other machine; what fits nowhere is left out.
+    (ties by index), fill up the machines of their classes in order of index. Units that do not fit
+    there go to any other machine; the rest is left out.
 
     Parameters
     ----------

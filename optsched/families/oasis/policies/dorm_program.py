@@ -15,7 +15,7 @@ y, z are integers, r is binary. The capacity of a class is that of all its machi
 where the single machines cannot hold an allocation, the policy changes it. u_i, v_i: part of all
 machines that one worker, one PS takes, added up over resources; d_i: dominant share of one worker
 with its part b_i/B_i of a PS; fair_i: the workers that dominant resource fairness gives the job;
-N_i: at most the worker-slots that are missing; capacity: what the empty machines of a class hold.
+N_i: at most the worker-slots that are missing; capacity: units on the empty machines of a class.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class DormSide:
     demand: Floats  # (J, R) of one worker (or PS)
     capacity: Floats  # (C, R) of all machines of a class, in the same units
     max_units: Counts  # (J, C)
-    held: Counts  # (J, C) what the jobs hold now
+    held: Counts  # (J, C) present allocation of the jobs
     utilization: Floats  # (J,) u or v
 
 
@@ -70,7 +70,7 @@ class Allocation:
 def resize(data: Resizing, theta1: float, theta2: float, gap: float) -> Allocation:
     """Solve the program until the utilization is within the relative ``gap`` of the best.
 
-    If no allocation keeps both bounds, the running jobs keep what they hold, and the others get
+    If no allocation keeps both bounds, the running jobs keep their units, and the others get
     the free capacity without a bound on the fairness loss.
     """
     running = int(np.count_nonzero(data.workers.held.any(axis=1)))

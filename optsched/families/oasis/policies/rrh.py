@@ -29,14 +29,14 @@ class _Stake:
 
 
 class Rrh(FixedNumber):
-    """Jobs are admitted, run and paused by what they will earn less what they make others lose.
+    """Jobs are admitted, run and paused by their expected value less the loss of others.
 
     In slot t an unfinished job i still runs L_i = ceil(missing_i / n_i) slots with its fixed number
     n_i of workers; if it does so at once, it completes in slot C_i = t + L_i - 1. What completes
     after the horizon earns nothing.
 
     - Reward, the present value:  R_i = f_i(C_i - a_i) / (1 + discount L_i).
-    - Delay cost, what the other unfinished jobs lose if they wait until i is done, times the part
+    - Delay cost, the loss of the other unfinished jobs if they wait until i is done, times the part
       of the cluster that i takes (s_i, the dominant share of its workers and PS):
       D_i = s_i sum_{j != i} (f_j(C_j - a_j) - f_j(C_j + L_i - a_j)).
     - Admission, once, on arrival:  R_i - D_i > threshold.
@@ -53,7 +53,7 @@ class Rrh(FixedNumber):
     weight : float
         Of the reward, in [0, 1]; the rest is the weight of the delay cost (their alpha).
     discount : float
-        Discount rate per slot, >= 0: the risk of what lies far ahead.
+        Discount rate per slot, >= 0: the risk of the distant future.
     threshold : float
         Least net gain for admission, in units of utility.
     fewest_workers, most_workers : int

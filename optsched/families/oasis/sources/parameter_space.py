@@ -90,5 +90,5 @@ def box(preset: str, **sizes: Any) -> ParameterSpace:
 
 
 def plain(instance: OasisInstance) -> Data:
-    """Return an instance without what identifies its origin."""
+    """Return an instance without the marks of its origin."""
     return instance.model_dump(mode="json") | {"drawn": [], "source": "", "redrawn": 0}

@@ -75,7 +75,7 @@ def open_trace(source: Path, window: Window) -> OasisInstance:
 def _as_is(recorded: AsItIs) -> OasisInstance:
     """Make an instance of a window in which nothing is scaled, with its own times and machines.
 
-    Nothing is invented but the utility: what the trace does not name, a task does not request. A
+    Only the utility is drawn: a task requests only resources that the trace names. A
     job is its tasks; its parameter server (PS) sits next to the machines of the list.
     """
     known = [recorded.job(i) for i in range(len(recorded.work))]
@@ -199,7 +199,7 @@ def from_trace(
 def host_classes(
     table: pd.DataFrame, streams: Streams
 ) -> tuple[tuple[MachineClass, ...], tuple[MachineClass, ...], tuple[str, ...]]:
-    """Return the classes that host workers, those that host PS, and what was drawn of them."""
+    """Return the classes that host workers, those that host PS, and their drawn attributes."""
     workers, servers = table[table["gpu"] > 0], table[table["gpu"] == 0]
     drawn: tuple[str, ...] = ()
     if not len(workers):
@@ -277,7 +277,7 @@ def _mini_batches(
 
     E, M and e are as ``drawn``, and lowered where more than half of the time would go into sending
     gradients. tau takes the rest, rounded down to as many decimals as leave the ceiling at W.
-    ``send`` is what a MB takes both ways.
+    ``send`` is the time of a MB both ways.
     """
     epochs, batches, gradient = drawn
     half, unit = work * send.denominator, 2 * chunks * send.numerator

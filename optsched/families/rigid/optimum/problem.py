@@ -36,7 +36,7 @@ class Sized(NamedTuple):
 
 
 class RigidProblem:
-    """Arrays of an instance, and what is needed again and again."""
+    """Arrays of an instance, and cached values."""
 
     def __init__(self, inst: RigidInstance) -> None:
         self.inst, a = inst, inst.arrays

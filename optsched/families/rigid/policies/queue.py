@@ -98,7 +98,7 @@ class Queue:
         self.ends: dict[int, int] = {}  # planned, of running jobs
 
     def step(self, event: Event) -> Decision:
-        """Take down what ended and arrived, and start jobs."""
+        """Process ends and arrivals, and start jobs."""
         for i in event.ended:
             self.ended(i, event.slot)
         for i, job in event.arrived:

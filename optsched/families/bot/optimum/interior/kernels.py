@@ -13,7 +13,7 @@ root F = 0.
 There are 3 N limits: limit i is that of node i, limit N + 2 i that of the arc from the parent to
 node i, limit N + 2 i + 1 that of the arc back. The load of a limit is v . x at a node and v . F at
 an arc, with v < 0 for applications whose master lies below (`inside`), which send -F through it.
-Nodes are numbered from the root; `parent[i] < i`. What is written comes last among the arguments.
+Nodes are numbered from the root; `parent[i] < i`. Outputs come last among the arguments.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from optsched.numbers.kernels import kernel
 
 
 class Elimination(NamedTuple):
-    """The tree, what is to be eliminated, and what `factor` writes."""
+    """The tree, the matrix to eliminate, and the output of `factor`."""
 
     parent: Ints  # (N,)
     v: Floats  # (3 N, K) load of a limit per unit
@@ -43,8 +43,8 @@ def loads(
 ) -> None:
     """Write the loads of all limits, ``load`` (3 N,), at rates ``x`` (N, K).
 
-    ``beyond`` (N, K), at first the same rates, gets what there is from each node on, away from the
-    masters; ``outside`` (N, K) what there is above it, where the master lies below, ``inside`` (N,
+    ``beyond`` (N, K), at first the same rates, receives the sums from each node on, away from the
+    masters; ``outside`` (N, K) the sums above it, where the master lies below, ``inside`` (N,
     K). Both are added up from the far ends of the routes: nothing is subtracted. ``parent`` and
     ``v`` as in `Elimination`.
     """
@@ -71,7 +71,7 @@ def loads(
 
 @kernel(error_model="numpy")
 def charges(parent: Ints, master: Ints, inside: Flags, v: Floats, y: Floats, paid: Floats) -> None:
-    """Write what one unit of each rate pays, ``paid`` (N, K), at prices ``y`` (3 N,) of the limits.
+    """Write the price of a unit of each rate, ``paid`` (N, K), at prices ``y`` (3 N,) of limits.
 
     The node of each ``master`` (K,) is given; the others as in `loads`.
     """

@@ -118,7 +118,7 @@ class _Search:
         self._mark = np.inf  # the gap when it last fell by a tenth
 
     def look(self) -> None:
-        """See what is proven: prices against rates scaled to the largest load."""
+        """Evaluate the gap: prices against rates scaled to the largest load."""
         tree, self.slow = self._tree, True
         task = self._system.cheapest(self._y)
         if not task.min() > 0:
@@ -163,7 +163,7 @@ class _Search:
         after = ((slacks + step * moved) * (prices + step * (new - prices))).sum()
         aim = mu * min(1.0, max(after / count / mu, 0.1) ** 3)
 
-        # the corrector aims at the central path, and undoes what the predictor bends
+        # the corrector aims at the central path, and corrects the predictor's second-order error
         bends = aim - moved * (new - prices)
         bent, _ = self._unpacked(bends / slacks)
         _, off = self._unpacked(bends / prices)

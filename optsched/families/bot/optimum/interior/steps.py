@@ -104,7 +104,7 @@ class System:
         _finite(self._top)
 
     def solve(self, g: Floats, off: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Solve for ``g`` (N, K) and offsets (3 N,), and again for what rounding left of the loads.
+        """Solve for ``g`` (N, K) and offsets (3 N,), and again for the rounding error of the loads.
 
         Returns
         -------

@@ -1,6 +1,6 @@
 """Elimination order of the Newton systems: an instance on its tree, without fill-in (Parter, 1961).
 
-Rates are in units of what equal shares give, loads in units of capacity. The limits of nodes and
+Rates are in units of equal shares, loads in units of capacity. The limits of nodes and
 arcs are numbered as in `kernels`.
 """
 
@@ -14,7 +14,7 @@ from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.shares import equal_shares
 from optsched.numbers.arrays import Flags, Floats, Ints
 
-INSIDE = 0.5  # the start takes this share of what equal shares give
+INSIDE = 0.5  # the start takes this part of equal shares
 
 
 @dataclass(frozen=True)

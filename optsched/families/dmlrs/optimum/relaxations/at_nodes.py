@@ -30,7 +30,7 @@ PENALTY = 100.0  # times the value of all jobs: the price of not running a job t
 
 @dataclass(frozen=True)
 class Node(SlotNode):
-    """Restrictions on the schedules, and on what sits on one machine."""
+    """Restrictions on the schedules, and on co-located workers."""
 
     mode: Ints  # (I, T) ANY, or which placements are allowed where there are workers
 
@@ -92,7 +92,7 @@ class NodeBlocks(ABC):
         """Return the least and greatest packings of every slot."""
 
     def unpackable_slot(self) -> int | None:
-        """Return a slot in which what the node forces cannot be placed."""
+        """Return a slot in which the forced workers cannot be placed."""
         for t in np.flatnonzero(self.node.lower.any(axis=0)).tolist():
             jobs = np.flatnonzero(self.node.lower[:, t]).tolist()
             key = tuple(

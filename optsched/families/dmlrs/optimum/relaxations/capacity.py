@@ -3,7 +3,7 @@
 Capacity rows are the linking constraints, and jobs are the blocks (Dantzig and Wolfe, 1960): the
 master program has a row per slot, class of equal machines and resource, and one schedule per
 column. The pricing subproblem is that of the online algorithm, on the empty cluster. In bounds, a
-class is one machine of `count` times the capacity, whose single machines limit what fits where.
+class is one machine of `count` times the capacity, whose single machines limit the placements.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from optsched.process import work_units
 from optsched.scheduling.board import book, over_slots
 from optsched.scheduling.oracle.schedule import PricedMachines
 
-ANSWER_STEPS = 10_000  # of the oracle and what is made of its answer
+ANSWER_STEPS = 10_000  # of the oracle and its column
 MACHINE_STEPS = 10  # of the oracle in a slot, for every class and resource
 NEGLIGIBLE = 1e-9  # utilities below this share of the best do not count in searches and programs
 

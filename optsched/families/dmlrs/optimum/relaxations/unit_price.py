@@ -91,7 +91,7 @@ class SlotBlocks(NodeBlocks):
         return np.ascontiguousarray(prices[self.workers :].reshape(self.free.shape))
 
     def from_capacity(self, prices: Floats) -> Floats:
-        """Return prices on capacity, shape (T, R, C), and what they request a worker, at least."""
+        """Return prices on capacity, shape (T, R, C), and the least price of a worker at them."""
         out = np.concatenate([np.zeros(self.workers), prices.ravel()])
         for i in np.flatnonzero(self.max_units.any(axis=1)).tolist():
             c = np.flatnonzero(self.max_units[i])

@@ -26,7 +26,7 @@ from optsched.families.oasis.optimum.configuration_lp.pricing import PackedSlot,
 from optsched.numbers.arrays import Floats, Ints
 
 MARGIN = 0.008  # of a job's work
-DEAR = 3.0  # times what a job earns: what it costs to lack all of its work
+DEAR = 3.0  # times the value of a job: the penalty for lacking all of its work
 WHOLE = 0.99  # of a packing: then the slot is settled
 AT_ONCE = 5  # slots are settled in this many steps, as a rule fewer and fewer
 DUAL, PRIMAL = 1, 4  # strategies of the simplex of HiGHS
@@ -82,7 +82,7 @@ class ConfigurationLp:
         self.h = solvers.highs()
         for name, value in OPTIONS.items():
             self.h.setOptionValue(name, value)
-        self.moved = False  # since the last solution: what is open
+        self.moved = False  # since the last solution: open ones
         self.first = 0  # column of a packing
         self.steady: Floats | None = None  # prices of work at which slots were packed last
         self._write()
@@ -145,7 +145,7 @@ class ConfigurationLp:
 
     def solve(self) -> tuple[LpPoint, Floats]:
         """Return a solution, and the price of work of every job and slot, shape (J, T)."""
-        # what was a solution is none after decisions, and stays one when columns come
+        # a solution is invalid after decisions, and stays valid when columns are added
         self.h.setOptionValue("simplex_strategy", DUAL if self.moved else PRIMAL)
         self.moved = False
         solvers.rerun(self.h)

@@ -24,7 +24,7 @@ MACHINES = 4  # of a side that are emptied at a time, at most
 ALONE = 0.15  # of the moves leave the PS where they are; as many leave the workers
 FOLLOWS = 0.7  # of its part, for a worker whose PS may follow, and for a PS
 NEVER = 1e-3  # the same where no machine is left that could host them
-NOISE = 0.1  # of what anything pays
+NOISE = 0.1  # of the greatest payment
 NODES = 60  # of the search for a machine's best pattern
 EQUAL = 1e-12  # payments, relatively: sums in other orders
 
@@ -100,7 +100,7 @@ class _State(NamedTuple):
 
 
 class _Emptied(NamedTuple):
-    """Machines in the order in which they are filled, and what they hosted."""
+    """Machines in the order in which they are filled, and their previous content."""
 
     of_workers: Flags  # (M,)
     machine: Ints  # (M,)
@@ -116,7 +116,7 @@ def price_slots(
     rng: Generator,
     hosted: Hosted,
 ) -> None:
-    """Pack slots, each in this many moves from what is known, or from machines that are filled.
+    """Pack slots, each in this many moves from a known packing, or from filled machines.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def new_workspace(n: int, resources: int) -> Workspace:
 def fill(
     machines: EmptyMachines, h: int, workspace: Workspace, nodes: int, hosted: Small, total: Ints
 ) -> None:
-    """Let the empty machine h host what pays most of what the desk requests.
+    """Fill the empty machine h with the most valuable pattern of the demands.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def refill(
     machines : pair
         For these jobs.
     state : _State
-        Where it begins, and what is found; workers may be there without PS, and PS without
+        Start and result; workers may be there without PS, and PS without
         workers. Sums need not be filled in.
     new : bool
         Whether all machines are empty, and are to be filled first.
@@ -402,7 +402,7 @@ def _fill_servers(
 
 @kernel(nogil=True, counted=False)
 def _restore(emptied: _Emptied, number: int, state: _State) -> None:
-    """Let the machines host again what they did."""
+    """Restore the previous content of the machines."""
     of_workers, machine, hosted = emptied
     for k in range(number):
         side = state.worker if of_workers[k] else state.ps

@@ -1,6 +1,6 @@
 """Columns of the configuration LP: packings of whole slots, priced heuristically.
 
-A column is what all machines of a slot host (Gilmore and Gomory, 1961). The kernels of `packing`
+A column is a packing of all machines of a slot (Gilmore and Gomory, 1961). The kernels of `packing`
 find new ones at the prices of work; the columns of a known schedule are read off it.
 """
 
@@ -29,7 +29,7 @@ from optsched.process import work_units
 PACKING = 25_000  # elementary steps of packing a job into a slot
 MOVES = 40  # of improving a packing
 SPARE = 1e-4  # of the highest price: value of capacity to jobs that pay nothing
-LEVEL = 1e-3  # the same: what resources count for where the prices of both sides are 0
+LEVEL = 1e-3  # the same: weight of resources where the prices of both sides are 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ class SlotPricing:
     def price_some(
         self, slots: Ints, price: Floats, last: Ints, known: Mapping[int, PackedSlot]
     ) -> list[PackedSlot]:
-        """Pack some slots at prices of work (J, T), beginning with what is known, slot -> packing.
+        """Pack some slots at prices of work (J, T), from known packings, slot -> packing.
 
         ``last`` (J,) are the slots up to which jobs may run.
         """
@@ -120,7 +120,7 @@ class SlotPricing:
         return out
 
     def of(self, schedule: OasisSchedule) -> list[PackedSlot]:
-        """Return what the machines host in a schedule."""
+        """Return the packings of a schedule."""
         slots = self.blocks.slots
         hosted = [np.zeros((slots, *shape), np.int16) for shape in self.shapes]
         for i, job in enumerate(schedule.jobs):

@@ -217,7 +217,7 @@ class SlotSearch:
                 self.program.open(i, k)
 
     def _dive(self, least: float, left: Callable[[], float]) -> LpPoint | None:
-        """Decide what is open; None if that earns less than ``least``, or takes too long."""
+        """Decide the open completions; None if the value is below ``least``, or on timeout."""
         program, params, level = self.program, self.params, 0
         point = program.improve(1)
         while True:
@@ -264,7 +264,7 @@ class SlotSearch:
         return max(some, key=lambda i: value[i])
 
     def _recover(self, point: LpPoint, least: float, left: Callable[[], float]) -> LpPoint:
-        """Add packings for what was decided, as long as that may earn ``least`` soon."""
+        """Add packings for the decisions, while they may soon reach ``least``."""
         while (
             least * (1 - self.params.loss) < point.value < least * (1 - EQUAL)
             and left() > self.ending
@@ -275,7 +275,7 @@ class SlotSearch:
         return point
 
     def _put_off(self, i: int, x: Floats, level: int) -> tuple[int | None, float]:
-        """Return the option to which job i goes, None if it stays, and what completes by then."""
+        """Return the option to which job i moves, None if it stays, and the share done by then."""
         mine = x[self.program.row[i]]
         tail = np.cumsum(mine[::-1])[::-1] / mine.sum()
         enough = self.params.last[level] if i in self.decided else self.params.later

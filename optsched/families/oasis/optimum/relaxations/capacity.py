@@ -3,7 +3,7 @@
 Capacity rows are the linking constraints, and jobs are the blocks (Geoffrion, 1974): a row per
 slot, class of equal machines and resource. The subproblem of a job is that of the online
 algorithm, on the empty cluster. In bounds, a class is one machine of `count` times the capacity,
-whose single machines limit what fits where. Works at any size.
+whose single machines limit the placements. Works at any size.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ class RelaxedBlocks:
         return total, usage
 
     def by_side(self, rows: Floats) -> tuple[Floats, Floats]:
-        """Return views of what is given by row: shapes (C, R, T)."""
+        """Return views of an array by row: shapes (C, R, T)."""
         worker, ps = np.split(rows, [self.sizes[0]])
         return worker.reshape(self.shapes[0]), ps.reshape(self.shapes[1])
 

@@ -293,7 +293,7 @@ def sweep(
         max_units = (sides[0].max_units[i], sides[1].max_units[i])
         servers = jobs.servers[jobs.first[i] : jobs.first[i] + most + 1]
         best, completion, cost = 0.0, -1, 0.0
-        for again in range(2):  # the second time, only what the best schedule takes
+        for again in range(2):  # the second time, only the segments of the best schedule
             size, held, paid = 0, 0.0, 0.0
             end = slots if again == 0 else completion + 1
             for s in range(end):

@@ -63,7 +63,7 @@ class LpGuidance:
 
     prices: Prices
     share: Floats  # (I,) of each job that is completed
-    value: Floats  # (I,) what it earns
+    value: Floats  # (I,) its value
     completed: Floats  # (I, T) share of each job that completes in each slot
     near: Flags  # (I,) the jobs that earn something, or nearly, at these prices
 
@@ -96,7 +96,7 @@ class _Speed:
     """Work within the slots ``inside``, and N times the share elsewhere, make up for the share."""
 
     job: int
-    last: int  # the share is what is completed by this slot
+    last: int  # the share completed by this slot
     inside: Ints  # slots
 
 
@@ -199,7 +199,7 @@ class CutLoop:
         duals, x, sound = solve_program(
             program, threads=self.threads, limits=limits, stop=self.stop, accuracy=accuracy
         )
-        if self.stop():  # what comes takes a second or two
+        if self.stop():  # the next part takes a second or two
             return None
         prices = self.within(self._prices(program, duals, rows), node)
         bound, payoffs = self.evaluate(prices, node)

@@ -31,7 +31,7 @@ class FixAndOptimize:
     problem : UnitPriceBranching
     progress : Progress
     target : callable
-        What a schedule must earn more than.
+        Value that a schedule must exceed.
     seed : int
     parallel : bool
         Whether they run all the time in a thread of their own, while the context is open, and not
@@ -67,7 +67,7 @@ class FixAndOptimize:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
-        """End the thread, and raise what it raised."""
+        """End the thread, and raise its exception."""
         self.ended.set()
         self.changed.set()
         if self.pool is not None and self.thread is not None:
@@ -108,7 +108,7 @@ class FixAndOptimize:
                 self.changed.wait(WAIT)
 
     def _step(self, span: Span) -> bool:
-        """Go on with what earns the most; return whether there was any."""
+        """Continue with the most valuable one; return whether there was any."""
         target = self.target()
         with self.lock:
             self.open = [r for r in self.open if self._value(r.first.due) > target]
@@ -136,7 +136,7 @@ class FixAndOptimize:
         return self.ended.is_set() or self.progress.left() <= 0
 
     def _share(self) -> float:
-        """Return what part of the time repairs may take: most of it, where the tree is stuck."""
+        """Return the share of the time for repairs: most of it, if the tree is stuck."""
         params = self.params
         long = self.progress.tightened < (1 - params.stuck) * self.progress.seconds()
         return params.stuck_share if long else params.repair_share

@@ -66,7 +66,7 @@ class _SideDemand(NamedTuple):
 def _holds(free: Floats, h: int, demand: Floats, most: int) -> int:
     """Return how many workers (PS) a machine holds now, at most ``most``.
 
-    What is ``free`` (R, H), and the ``demand`` (R,) of one, are in units of the resources.
+    ``free`` (R, H) and ``demand`` (R,) of one are in units of the resources.
     """
     for r in range(demand.size):
         d = demand[r]
@@ -80,7 +80,7 @@ def _holds(free: Floats, h: int, demand: Floats, most: int) -> int:
 
 @kernel
 def _keep(scratch: Scratch, size: int, held: float, enough: float) -> tuple[int, float]:
-    """Remove the most expensive segments not needed for ``enough``; return what is left."""
+    """Remove the most expensive segments not needed for ``enough``; return the rest."""
     while size > 0 and held - scratch.heap[1, 0] >= enough:
         held -= scratch.heap[1, 0]
         pop(scratch, size)
@@ -170,7 +170,7 @@ def insert(
     server = _SideDemand(scratch.unit[1], prices[1], machines[1], demand[1], fragmentation_penalty)
     heap = scratch.heap
     best, completion = least, -1
-    for again in range(2):  # the second time, only what the best schedule takes
+    for again in range(2):  # the second time, only the segments of the best schedule
         size, held, paid = 0, 0.0, 0.0
         end = slots if again == 0 else completion + 1
         for s in range(end):
@@ -305,7 +305,7 @@ class LocalSearch:
     ----------
     board : GreedySchedule
     order : list of int
-        The jobs that may run, by what they earn for what they cost: the best first.
+        The eligible jobs, by decreasing value per cost.
     rng : Generator
     """
 

@@ -38,14 +38,14 @@ FACTORS = (  # multiples of the dual prices, and whether slots are packed anew
     (1.0, True),
 )
 FULL = 5  # the factor of full prices
-OTHERS = 6  # that of jobs that may only use what others leave
+OTHERS = 6  # that of jobs that may only use the remaining capacity
 BUILDERS = ((FULL,), (6, 7, 8))  # factors by which schedules are built without and with a guide
 BUILDING = 0.2  # share of the time for building schedules
 REPORT_SECONDS = 2.0  # checking a schedule takes a while: not every step is reported at once
 NEAR = 1e-3  # a job is in the way where it can still earn this share of its best
 LEAST = 1e-6  # a job that earns less than this share of the total value of all jobs is not tried
 LEAST_SHARE = 0.05  # share of a job in the relaxation from which on slots are packed anew for it
-HOPE = 0.03  # what is added to the share of a job in the relaxation: how often it is tried
+HOPE = 0.03  # added to the share of a job in the relaxation: how often it is tried
 EQUAL = 1e-12  # values are equal, relatively: sums in other orders
 NOISE = (0.15, 0.3)  # standard deviation of a share, and of the logarithm of a key
 
@@ -59,7 +59,7 @@ class Neighborhood:
     prices : pair of arrays of shape (T, R, H) and (T, R, K)
         Per unit of demand, on single machines.
     guide : LpGuidance, optional
-        What a relaxation states of the jobs; without it, all are alike, and the prices of workers
+        Guidance by a relaxation; without it, all jobs are alike, and the prices of workers
         follow from ``prices``.
     packs : bool
         Whether slots may be packed anew for a job.

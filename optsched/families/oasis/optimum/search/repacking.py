@@ -25,7 +25,7 @@ class RepackingSide(NamedTuple):
 
     demand: Floats  # (I, R) of one worker, in units
     most: Ints  # (I,) workers in a slot
-    unit_value: Floats  # (I, T) of one worker: what the patterns of the first try maximize
+    unit_value: Floats  # (I, T) of one worker: objective of the patterns of the first try
     capacity: Floats  # (H, R) in units, equal machines next to each other
     weight: Floats  # (T, R, H) value of a free unit, by which a job chooses among machines
     free: Floats  # (T, R, H) in units
@@ -39,7 +39,7 @@ class RepackingSide(NamedTuple):
 
 @kernel
 def count_slots(i: int, first: int, last: int, side: RepackingSide) -> None:
-    """Count what fits of job i into each of the slots first..last without repacking."""
+    """Count the workers of job i that fit into each of the slots first..last without repacking."""
     most = side.most[i]
     for t in range(side.max_units.size):
         side.max_units[t], side.repacked[t] = 0.0, False
@@ -62,7 +62,7 @@ def fill_machines(
     hosted: Ints,
     left: Ints,
 ) -> None:
-    """Fill machines one by one with the most valuable pattern of what is left to place.
+    """Fill machines one by one with the most valuable pattern of the remaining workers.
 
     ``number`` (J,), ``value`` and ``left`` (1, J), ``demand`` (J, R), ``capacity`` (H, R) in units.
     ``nodes`` limits the search for a pattern. ``hosted`` (H, J) receives the numbers, ``left`` what

@@ -39,7 +39,7 @@ TRIES = 2  # to pack a slot
 INSERTION = 0.03  # units of effort, in addition to the steps of kernels
 SLOT_STEPS = 4  # of an insertion in a slot, by machine and resource
 REPACKING = 20  # times as many where slots are packed anew
-LITTLE = 0.02  # of the highest price: what the largest worker counts for on top of its price
+LITTLE = 0.02  # of the highest price: bonus of the largest worker on top of its price
 
 
 class PackedBoard:
@@ -230,7 +230,7 @@ class PackedBoard:
 
 
 def _unit_value(prices: Floats, demand: Floats, capacity: Floats) -> Floats:
-    """Return what a worker counts for when a slot is packed: its price, and a little for its size.
+    """Return the value of a worker in a packing: its price, and a little for its size.
 
     Shapes (I, T), (I, R), (H, R).
     """

@@ -43,7 +43,7 @@ PATIENCE = 20  # programs without success until the search counts as stuck
 HEAVIER = 1.15  # a worker that is still missing after a program without success counts
 LEAST_WEIGHT = 0.1  # of a missing worker, relative to the greatest
 LIGHTEST = 1e-3  # the same once others have become heavier: solvers cannot compare 1 and 1e18
-EQUAL = 1e-9  # what is missing is as much, relatively
+EQUAL = 1e-9  # equal missing work, relatively
 DEARER = 1.5  # weights of missing work are drawn from 1 to this, so that equal plans take turns
 
 

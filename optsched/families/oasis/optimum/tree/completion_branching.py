@@ -109,8 +109,8 @@ class CompletionTree:
     def _splits(self, part: CompletionNode) -> list[tuple[Completion, float]]:
         """Return one split of each job that is in parts, and its value; the most promising first.
 
-        The score of a split is what a part may lose: the share of the job that completes early
-        earns more than the rest, and more than what the next slot earns.
+        The score of a split is the possible loss of a part: the share of the job that completes
+        early earns more than the rest, and more than in the next slot.
         """
         utility = self.cut_loop.blocks.arrays.utility
         completed = np.clip(part.completed, 0.0, 1.0)
