@@ -551,7 +551,7 @@ def _improved(optimum: Optimum, instance: Instance, best: CheckedSchedule) -> Op
     known = optimum.model_copy(update=update).interval(instance)
     if certified is not None:
         certified = known.at(certified).certified(best.name)
-    if known.refuted:  # one schedule refutes a solver's word
+    if known.refuted:  # one schedule refutes a solver's claim
         bound, level = certified, None if certified is None else Level.CERTIFIED
     gap = known.at(bound).gap
     update |= {

@@ -1,7 +1,8 @@
 """Bytes to and from the disk: written whole or not at all, read up to a size.
 
-A target that is not a plain file (a device, a pipe, the output of this process) is written to, but
-never replaced, and never read: it may not end. As a file to write, "-" is the output of this process.
+A target that is not a plain file (a device, a pipe, the output of this process) is written to,
+but never replaced, and never read: it may not end. As a file to write, "-" is the output of this
+process.
 """
 
 from __future__ import annotations
