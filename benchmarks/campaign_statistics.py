@@ -10,7 +10,7 @@ import numpy as np
 from bench import Row
 
 from optsched.core.intervals import mean_interval, median_interval, share_above, warning
-from optsched.experiments.ratios_by_policy import Sample
+from optsched.experiments.ratios_by_policy import RatioSample
 from optsched.experiments.statistics import pairs
 from optsched.numbers.arrays import Floats
 
@@ -98,6 +98,6 @@ def differ(cell: Row, _folder: Path) -> Row:
         inside = []
         for policy in map(str, range(cell["policies"])):
             ratios = common * np.exp(0.1 * rng.standard_normal(n))
-            inside.append(Sample("group", policy, names, ratios, ratios, 0, 0, 0))
+            inside.append(RatioSample("group", policy, names, ratios, ratios, 0, 0, 0))
         distinguished += any(pair.differ for pair in pairs(inside))
     return {"told": distinguished / cell["repetitions"], "wrong": []}

@@ -1,6 +1,6 @@
 """How much worse instances a hunt finds than other searches do.
 
-Every search may try as many instances of the same box, and is reported the same of each: the
+Every search may try as many instances of the same space, and is reported the same of each: the
 certified low end of the ratio, or that the instance does not count. `random` draws them. `climb`
 changes one thing and keeps what is no better for the policy. `annealing` does the same and also
 accepts better ones, less and less often: PISA's recipe, where a ratio that falls to a part q of
@@ -51,25 +51,25 @@ METHODS = {
 }
 MUST = 1.3  # times the best of the other searches
 HOT, COLD = 0.5, 0.02
-TRIES = 100  # of a move that leaves the box
+TRIES = 100  # of a move that leaves the space
 
 
 def instances(
-    family: Family, box: ParameterSpace, rng: Generator, data: Data | None
+    family: Family, space: ParameterSpace, rng: Generator, data: Data | None
 ) -> tuple[Data, Instance]:
     """Return an instance that is drawn, or one that a plain move makes of ``data``."""
-    hand = MoveContext(box, rng)
+    hand = MoveContext(space, rng)
     for _ in range(TRIES):
         moved: Data | None = hand.drawn()
         if data is not None:
             moved = hand.one(PLAIN)(hand, copied(data), NONE)
-        settled = None if moved is None else box.settle(moved)
+        settled = None if moved is None else space.settle(moved)
         try:
             if settled is not None:
                 return settled, family.instance.model_validate(settled)
         except ValidationError:
             continue
-    raise RuntimeError(f"{TRIES} moves have left the box")
+    raise RuntimeError(f"{TRIES} moves have left the space")
 
 
 def ratio_of(found: Evaluation, terms: Terms) -> float:
@@ -80,14 +80,14 @@ def ratio_of(found: Evaluation, terms: Terms) -> float:
 def baseline(method: str, terms: Terms, seed: int, number: int) -> Iterator[float]:
     """Yield the ratio of every instance that a baseline tries; below 1: it does not count."""
     family = get_family(terms.family)
-    assert family.box is not None  # all families here declare one
-    box, judge = family.box(terms.preset, **terms.sizes), Evaluator(family, terms)
+    assert family.parameter_space is not None  # all families here declare one
+    space, judge = family.parameter_space(terms.preset, **terms.sizes), Evaluator(family, terms)
     rng = np.random.default_rng([seed, 0xBA5E])
     at: Data | None = None
     fitness = 0.0
     for k in range(number):
         start = at is None or method == "random"
-        data, instance = instances(family, box, rng, None if start else at)
+        data, instance = instances(family, space, rng, None if start else at)
         ratio = ratio_of(judge(instance), terms)
         yield ratio
         falls = 1 - ratio / fitness if fitness > 0 else 0.0
@@ -99,9 +99,9 @@ def baseline(method: str, terms: Terms, seed: int, number: int) -> Iterator[floa
 def hunted(terms: Terms, seed: int, number: int) -> Iterator[float]:
     """Yield the ratio of every instance that the hunt tries; below 1: it does not count."""
     family = get_family(terms.family)
-    assert family.box is not None  # all families here declare one
-    judge, box = Evaluator(family, terms), family.box(terms.preset, **terms.sizes)
-    search = EvolutionarySearch(family, box, terms, seed, lambda instance, _data: judge(instance))
+    assert family.parameter_space is not None  # all families here declare one
+    judge, space = Evaluator(family, terms), family.parameter_space(terms.preset, **terms.sizes)
+    search = EvolutionarySearch(family, space, terms, seed, lambda instance, _data: judge(instance))
     for _, known in zip(range(number), search.steps(), strict=False):
         yield ratio_of(known.found, terms)
 

@@ -19,7 +19,7 @@ SLOW = 4e6  # flop/s
 class Sleepy(Fifo):
     """Runs a job as fast as can be, but lets a light and large one wait.
 
-    In a box of one job that arrives in slot a and takes d slots, its ratio is 1, or
+    In a space of one job that arrives in slot a and takes d slots, its ratio is 1, or
     (a + K d) / (a + d): at most K.
     """
 

@@ -93,7 +93,8 @@ def renamed_arguments(
         @functools.wraps(function)
         def wrapper(*args: Parameters.args, **given: Parameters.kwargs) -> Returned:
             for old in names.keys() & given.keys():
-                text = f"{function.__name__}({old}=) is deprecated, use {names[old]}="
+                name = function.__qualname__.removesuffix(".__init__")
+                text = f"{name}({old}=) is deprecated, use {names[old]}="
                 warnings.warn(text, DeprecationWarning, stacklevel=2)
                 given[names[old]] = given.pop(old)
             return function(*args, **given)

@@ -25,6 +25,7 @@ from pydantic import Field
 from optsched.base import Frozen as Frozen
 from optsched.base import InputError as InputError
 from optsched.base import PolicyError as PolicyError
+from optsched.base import renamed_arguments
 from optsched.numbers.json_float import Signed
 from optsched.numbers.parameter_space import ParameterSpace
 from optsched.numbers.streams import Streams
@@ -301,7 +302,7 @@ def _headline(instance: Instance) -> str:
 class Family:
     """Interface of one problem to the rest of the package.
 
-    What has no default is what every problem has.
+    Fields without a default are mandatory.
     """
 
     name: str
@@ -332,9 +333,8 @@ class Family:
     )
     # meaning of the word `sample`: "source", fields of Window
     samples: Mapping[str, Any] = field(default_factory=dict)
-    box: Callable[..., ParameterSpace] | None = (
-        None  # (preset, **sizes) -> what hunts may try; None: nothing
-    )
+    # (preset, **sizes) -> instances that worst-case search may try; None: no such search
+    parameter_space: Callable[..., ParameterSpace] | None = None
     # name -> (instance, **options) -> JSON value
     knowledge: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     # the declarative model, of Pyomo or CVXPY: (instance, *, relaxed, printed), the linear
@@ -404,6 +404,10 @@ class Family:
         """Return a policy's schedule without what it has not finished, checked by the model."""
         kept = schedule if self.trim is None else self.trim(instance, schedule)
         return kept, self.verify(instance, kept)
+
+
+_accept_old_names = renamed_arguments(box="parameter_space")
+setattr(Family, "__init__", _accept_old_names(Family.__init__))  # noqa: B010
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from optsched.cli.app import app
 from optsched.cli.console import out, show_ratios
 from optsched.core import compare, open_input, simulate, solve
 from optsched.families.oasis import FAMILY
-from optsched.problem import InputError, Window
+from optsched.problem import Family, InputError, Window
 from optsched.results.result import recheck, save_result
 
 
@@ -34,6 +34,16 @@ def install(monkeypatch):
 @pytest.fixture
 def small():
     return load(FILES[0])[0]
+
+
+def test_a_family_may_use_the_old_name_of_its_parameter_space():
+    given = {f.name: getattr(FAMILY, f.name) for f in fields(FAMILY)}
+    space = given.pop("parameter_space")
+    with pytest.warns(
+        DeprecationWarning, match=r"Family\(box=\) is deprecated, use parameter_spac"
+    ):
+        family = Family(**given, box=space)
+    assert family.parameter_space is space
 
 
 class Preempting:

@@ -1,1 +1,1 @@
-"""Hunts: instances inside a declared box on which a policy is much worse than the best."""
+"""Hunts: instances inside a declared space on which a policy is much worse than the best."""

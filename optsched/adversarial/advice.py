@@ -205,21 +205,21 @@ def advice(
             best, true = case.optimum, case.true
             certified += best.status.closed and best.bound_level is Level.CERTIFIED
             if isinstance(problem, Problem) and noise == "draws":
-                space = partial(_draws, problem, preset, sizes, true, seed)
+                build = partial(_draws, problem, preset, sizes, true, seed)
             else:
                 expected = predictions(true) if callable(predictions) else predictions or true
-                space = partial(_numbers, expected)
+                build = partial(_numbers, expected)
             for caution in sorted({*lambdas}):
                 worst: float | None = None
                 for error in sorted({*errors}):
                     callback(f"seed {seed}: error {error:g}, caution {caution:g}")
-                    box = space(error)
-                    value = case.value(box.instance(None, box.draw(seed)), caution)
+                    space = build(error)
+                    value = case.value(space.instance(None, space.draw(seed)), caution)
                     found.setdefault(("random", error, caution), []).append(case.ratio(value))
                     if work_limit:
                         worst = case.worse(worst, value)
                         if error and caution < 1:
-                            worst = case.hunt(box, caution, seed, work_limit, worst)
+                            worst = case.hunt(space, caution, seed, work_limit, worst)
                         key = "adversarial", error, caution
                         found.setdefault(key, []).append(case.ratio(worst))
     assert case is not None
@@ -306,7 +306,7 @@ class _Case:
         return worst((x for x in (one, other) if x is not None), default=None)
 
     def hunt(
-        self, box: ParameterSpace, caution: float, seed: int, work: float, worst: float | None
+        self, space: ParameterSpace, caution: float, seed: int, work: float, worst: float | None
     ) -> float | None:
         """Look for the prediction with which a policy is worst."""
         terms = Terms(family=self.family.name, policy="", preset="", share=0, earns=0)
@@ -326,9 +326,9 @@ class _Case:
             return Evaluation(low=low, share=1, earned=1, failed="it failed" * (ratio is None))
 
         known = [copied(data) for data in self._bad]
-        space = replace(box, draw=lambda chosen: known.pop() if known else box.draw(chosen))
+        forced = replace(space, draw=lambda chosen: known.pop() if known else space.draw(chosen))
         first = len(known) + DRAWN
-        search = EvolutionarySearch(self.family, space, terms, seed, evaluate, first)
+        search = EvolutionarySearch(self.family, forced, terms, seed, evaluate, first)
         steps = search.steps()
         while work_units.done() < end:
             try:

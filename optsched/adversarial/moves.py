@@ -44,7 +44,7 @@ class Evaluated:
 class MoveContext:
     """Context of a move."""
 
-    box: ParameterSpace
+    space: ParameterSpace
     rng: Generator
     others: Sequence[Evaluated] = ()  # the best instances so far
 
@@ -58,12 +58,12 @@ class MoveContext:
 
     def drawn(self) -> Data:
         """Draw an instance of the preset."""
-        return self.box.draw(int(self.rng.integers(LARGEST_SEED)))
+        return self.space.draw(int(self.rng.integers(LARGEST_SEED)))
 
     def part(self) -> Part:
         """Return a list that is to be changed."""
-        others = [part for part in self.box.others if part.fields]
-        return self.box.jobs if not others or self.chance(JOBS) else self.one(others)
+        others = [part for part in self.space.others if part.fields]
+        return self.space.jobs if not others or self.chance(JOBS) else self.one(others)
 
     def place(self, data: Data) -> tuple[list[Any], int, Path, Range]:
         """Return a field: its list, its entry, its position, and its range."""
@@ -73,17 +73,17 @@ class MoveContext:
 
     def late(self, entry: Any, slots: int) -> None:
         """Move an entry in time."""
-        time = self.box.jobs.time
+        time = self.space.jobs.time
         if time is None:
             return
-        values = self.box.jobs.fields[time]
+        values = self.space.jobs.fields[time]
         assert isinstance(values, Whole)  # slots are counted
         put([entry], 0, time, values.clip(value_at(entry, time) + slots))
 
     def stretch(self, entry: Any, signs: Mapping[Path, int], way: int) -> None:
         """Take some fields some way towards one of their ends."""
         for path, sign in signs.items():
-            values = self.box.jobs.fields[path]
+            values = self.space.jobs.fields[path]
             assert isinstance(values, Whole | Real)  # they grow and fall
             if self.chance(0.5):
                 continue
@@ -95,7 +95,7 @@ class MoveContext:
 
     def put_in(self, entries: list[Any], entry: Any) -> None:
         """Put in an entry somewhere: of jobs that arrive together, the first is served first."""
-        if len(entries) >= self.box.jobs.most:
+        if len(entries) >= self.space.jobs.most:
             del entries[int(self.rng.integers(len(entries)))]
         entries.insert(int(self.rng.integers(len(entries) + 1)), entry)
 
@@ -119,8 +119,8 @@ def nudge(hand: MoveContext, data: Data, _found: Evaluation) -> Data:
 
 def drop(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
     """Leave out a job."""
-    entries = data[hand.box.jobs.name]
-    if len(entries) <= hand.box.jobs.least:
+    entries = data[hand.space.jobs.name]
+    if len(entries) <= hand.space.jobs.least:
         return None
     del entries[int(hand.rng.integers(len(entries)))]
     return data
@@ -128,7 +128,7 @@ def drop(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
 
 def add(hand: MoveContext, data: Data, _found: Evaluation) -> Data:
     """Put in a job of another draw."""
-    name = hand.box.jobs.name
+    name = hand.space.jobs.name
     hand.put_in(data[name], hand.one(hand.drawn()[name]))
     return data
 
@@ -155,7 +155,7 @@ def alike(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
 
 def double(hand: MoveContext, data: Data, _found: Evaluation) -> Data:
     """Copy a job, at the same time or some slots away."""
-    entries = data[hand.box.jobs.name]
+    entries = data[hand.space.jobs.name]
     entry = copied(hand.one(entries))
     hand.late(entry, int(hand.rng.integers(-2, 3)))
     hand.put_in(entries, entry)
@@ -164,7 +164,7 @@ def double(hand: MoveContext, data: Data, _found: Evaluation) -> Data:
 
 def exchange(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
     """Exchange two jobs, or one field of theirs."""
-    part = hand.box.jobs
+    part = hand.space.jobs
     entries = data[part.name]
     if len(entries) < 2:
         return None
@@ -178,9 +178,9 @@ def exchange(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
 
 def shift(hand: MoveContext, data: Data, _found: Evaluation) -> Data:
     """Let a job, or all, come earlier or later."""
-    entries = data[hand.box.jobs.name]
+    entries = data[hand.space.jobs.name]
     slots = hand.one((-2, -1, 1, 2))
-    if hand.box.jobs.numbers:
+    if hand.space.jobs.numbers:
         entries[:] = entries[slots:] + entries[:slots]
         return data
     for entry in entries if hand.chance(0.4) else [hand.one(entries)]:
@@ -190,7 +190,7 @@ def shift(hand: MoveContext, data: Data, _found: Evaluation) -> Data:
 
 def repeat(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
     """Repeat the arrivals some slots later; where entries are slots, one of them several times."""
-    part = hand.box.jobs
+    part = hand.space.jobs
     entries = data[part.name]
     if part.numbers:
         row = hand.one(entries)
@@ -212,14 +212,14 @@ def cross(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
     """Take jobs of this instance and of another good one, and the platform of either."""
     if not hand.others:
         return None
-    other, name = copied(hand.one(hand.others).data), hand.box.jobs.name
-    if hand.box.jobs.numbers:
+    other, name = copied(hand.one(hand.others).data), hand.space.jobs.name
+    if hand.space.jobs.numbers:
         cut = int(hand.rng.integers(len(data[name]) + 1))
         jobs = data[name][:cut] + other[name][cut:]
     else:
         jobs = [entry for entry in (*data[name], *other[name]) if hand.chance(0.5)]
     taken = other if hand.chance(0.5) else data
-    least, most = hand.box.jobs.least, hand.box.jobs.most
+    least, most = hand.space.jobs.least, hand.space.jobs.most
     if len(jobs) < least:
         return None
     taken[name] = jobs[:most]

@@ -39,7 +39,7 @@ class EvolutionarySearch:
     """One search; `steps` yields after every evaluation."""
 
     family: Family
-    box: ParameterSpace
+    space: ParameterSpace
     terms: Terms
     seed: int
     evaluate: Evaluate
@@ -69,27 +69,27 @@ class EvolutionarySearch:
 
     def _drawn(self) -> tuple[Data, Instance]:
         """Draw an instance, often with fewer jobs."""
-        hand = MoveContext(self.box, self._rng)
+        hand = MoveContext(self.space, self._rng)
         for _ in range(TRIES):
             data = hand.drawn()
-            entries = data[self.box.jobs.name]
-            size = int(self._rng.integers(self.box.jobs.least, len(entries) + 1))
-            if hand.chance(0.5) and not self.box.jobs.numbers:
+            entries = data[self.space.jobs.name]
+            size = int(self._rng.integers(self.space.jobs.least, len(entries) + 1))
+            if hand.chance(0.5) and not self.space.jobs.numbers:
                 del entries[size:]
             found = self._fresh(data)
             if found is not None:
                 return found
-        raise InputError("the box holds next to nothing, expected a larger one")
+        raise InputError("the parameter space contains no feasible instance, expected a larger one")
 
     def _fresh(self, data: Data | None) -> tuple[Data, Instance] | None:
         """Return data as an instance that was not seen before, None if there is none."""
         if data is None:
             return None
         try:
-            settled = self.box.settle(data)
+            settled = self.space.settle(data)
             if settled is None:
                 return None
-            instance = self.box.instance(self.family.instance, settled)
+            instance = self.space.instance(self.family.instance, settled)
         except (ValidationError, ValueError):
             return None
         digest = instance.digest()
@@ -101,7 +101,7 @@ class EvolutionarySearch:
     def _child(self) -> Evaluated:
         for _ in range(TRIES):
             parent = self._parent()
-            hand = MoveContext(self.box, self._rng, self._elite)
+            hand = MoveContext(self.space, self._rng, self._elite)
             used = self._chosen(hand)
             data: Data | None = copied(parent.data)
             found = parent.found

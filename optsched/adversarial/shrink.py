@@ -18,7 +18,7 @@ EFFORT = 1000.0  # of the search for each optimum
 
 def shrink(
     evaluator: Evaluator,
-    box: ParameterSpace,
+    space: ParameterSpace,
     worst: WorstInstance,
     callback: Callable[[str], None] | None = None,
 ) -> WorstInstance:
@@ -28,15 +28,15 @@ def shrink(
     entries of the instance stay. The results so far are returned if an end is requested; at once
     an instance that no theorem allows.
     """
-    if box.make is not None:  # an instance of a generator has no jobs that could be left out
+    if space.make is not None:  # an instance of a generator has no jobs that could be left out
         return worst
-    best = _look(evaluator, box, worst.instance.model_dump(mode="json")) or worst
+    best = _look(evaluator, space, worst.instance.model_dump(mode="json")) or worst
     while interrupts.received() is None:
         data = best.instance.model_dump(mode="json")
         if callback is not None:
-            jobs = len(data[box.jobs.name])
-            callback(f"shrinking {jobs} {box.jobs.name}, ratio at least {best.found.low:.4g}")
-        looked = [_look(evaluator, box, smaller) for smaller in lighter(box, data)]
+            jobs = len(data[space.jobs.name])
+            callback(f"shrinking {jobs} {space.jobs.name}, ratio at least {best.found.low:.4g}")
+        looked = [_look(evaluator, space, smaller) for smaller in lighter(space, data)]
         excess = next((t for t in looked if t is not None and t.excess), None)
         if excess is not None:
             return excess
@@ -49,9 +49,9 @@ def shrink(
     return best
 
 
-def lighter(box: ParameterSpace, data: Data) -> Iterator[Data]:
+def lighter(space: ParameterSpace, data: Data) -> Iterator[Data]:
     """Yield the data without each job; where entries are slots, also without each whole slot."""
-    part = box.jobs
+    part = space.jobs
     entries: list[Any] = data[part.name]
     for k, entry in enumerate(entries):
         if len(entries) > part.least:
@@ -67,9 +67,9 @@ def lighter(box: ParameterSpace, data: Data) -> Iterator[Data]:
                 yield smaller
 
 
-def _look(evaluator: Evaluator, box: ParameterSpace, data: Data) -> WorstInstance | None:
+def _look(evaluator: Evaluator, space: ParameterSpace, data: Data) -> WorstInstance | None:
     """Return the evaluation of an instance, with more work for its optimum than in the search."""
-    settled = box.settle(data)
+    settled = space.settle(data)
     if settled is None:
         return None
     try:

@@ -22,7 +22,7 @@ def harm(found: Evaluation, jobs: int) -> list[float] | None:
 
 def advance_job(hand: MoveContext, data: Data, found: Evaluation) -> Data | None:
     """Increase the value of jobs that the policy harms, and reduce that of others."""
-    part = hand.box.jobs
+    part = hand.space.jobs
     entries = data[part.name]
     late = harm(found, len(entries))
     if part.value is None or late is None:
@@ -39,7 +39,7 @@ def advance_job(hand: MoveContext, data: Data, found: Evaluation) -> Data | None
 
 def drop_idle(hand: MoveContext, data: Data, found: Evaluation) -> Data | None:
     """Leave out all jobs that neither of the two does, or that both end in the same slot."""
-    part = hand.box.jobs
+    part = hand.space.jobs
     entries = data[part.name]
     late = harm(found, len(entries))
     if late is None:
@@ -58,18 +58,18 @@ def drop_idle(hand: MoveContext, data: Data, found: Evaluation) -> Data | None:
 
 def hurt_losers(hand: MoveContext, data: Data, found: Evaluation) -> Data | None:
     """Copy a job that the policy harms, or leave out one that it prefers."""
-    entries = data[hand.box.jobs.name]
+    entries = data[hand.space.jobs.name]
     late = harm(found, len(entries))
     if late is None or max(late) <= 0:
         return None
     worse = [k for k, slots in enumerate(late) if slots > 0]
     better = [k for k, slots in enumerate(late) if slots < 0]
-    if better and len(entries) > hand.box.jobs.least and hand.chance(0.3):
+    if better and len(entries) > hand.space.jobs.least and hand.chance(0.3):
         del entries[hand.one(better)]
         return data
     entry = copied(entries[hand.one(worse)])
     hand.late(entry, int(hand.rng.integers(-1, 3)))
-    if len(entries) >= hand.box.jobs.most:
+    if len(entries) >= hand.space.jobs.most:
         others = [k for k in range(len(entries)) if k not in worse] or worse
         del entries[hand.one(others)]
     entries.append(entry)
@@ -78,7 +78,7 @@ def hurt_losers(hand: MoveContext, data: Data, found: Evaluation) -> Data | None
 
 def add_filler_job(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
     """Insert a job of negligible value: a policy that earns nothing has something to earn."""
-    part = hand.box.jobs
+    part = hand.space.jobs
     if part.value is None:
         return None
     entry = copied(hand.one(hand.drawn()[part.name]))
@@ -96,7 +96,7 @@ def block(hand: MoveContext, data: Data, found: Evaluation) -> Data | None:
 
     Where no job is harmed, any job is taken to be preferred, and all others to be harmed.
     """
-    part = hand.box.jobs
+    part = hand.space.jobs
     entries = data[part.name]
     late = harm(found, len(entries))
     if late is None or len(entries) < 2 or not (part.length or part.width):

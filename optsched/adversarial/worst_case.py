@@ -75,7 +75,9 @@ class WorstCase:
 
     def lines(self) -> list[str]:
         """Return the result in words."""
-        texts = [f"{self.evaluations} evaluations of {self.terms.policy} in box {self._box}"]
+        texts = [
+            f"{self.evaluations} evaluations of {self.terms.policy} in parameter space {self._space}"
+        ]
         if self.failed:
             failed = f"the policy failed in {self.failed} of them: {self.complaint}"
             texts += failed.splitlines()
@@ -104,7 +106,7 @@ class WorstCase:
         return texts
 
     @property
-    def _box(self) -> str:
+    def _space(self) -> str:
         sizes = "".join(f" {name}={n}" for name, n in self.terms.sizes.items())
         return f"{self.terms.family} {self.terms.preset}{sizes}"
 
@@ -128,7 +130,7 @@ def find_worst_case(
     Parameters
     ----------
     terms : optsched.adversarial.evaluation.Terms
-        Family, policy and box, and which instances count.
+        Family, policy and space, and which instances count.
     evaluations : int
         Of each search.
     searches, seed : int
@@ -149,7 +151,7 @@ def find_worst_case(
     Raises
     ------
     InputError
-        Unknown family, policy or preset, a family that declares no box, or another checkpoint.
+        Unknown family, policy or preset, a family that declares no space, or another checkpoint.
     optsched.adversarial.evaluation.TheoremError
         A ratio exceeds the theoretical guarantee for its instance; that is in the file.
     """
@@ -160,8 +162,10 @@ def find_worst_case(
     target = None if path is None else Path(path)
     checkpoint = Checkpoint(target and checkpoint_path(target), terms, all_versions())
     report_progress = callback or (lambda _text: None)
-    assert made.box is not None  # it is among the terms that were settled
-    hunting = _Hunting(made, made.box(terms.preset, **terms.sizes), checkpoint, report_progress)
+    assert made.parameter_space is not None  # it is among the terms that were settled
+    hunting = _Hunting(
+        made, made.parameter_space(terms.preset, **terms.sizes), checkpoint, report_progress
+    )
     try:
         with suppress(KeyboardInterrupt), blas.one_thread():
             for each in range(seed, seed + searches):
@@ -181,11 +185,11 @@ class _Hunting:
     def __init__(
         self,
         family: Family,
-        box: ParameterSpace,
+        space: ParameterSpace,
         checkpoint: Checkpoint,
         report_progress: Callable[[str], None],
     ) -> None:
-        self.box, self.report_progress = box, report_progress
+        self.space, self.report_progress = space, report_progress
         self.evaluator, self.checkpoint = Evaluator(family, checkpoint.terms), checkpoint
         self.best: WorstInstance | None = None
         self.done = self.when = 0
@@ -211,7 +215,7 @@ class _Hunting:
             A ratio exceeds the theoretical guarantee for its instance.
         """
         search = EvolutionarySearch(
-            self.evaluator.family, self.box, self.checkpoint.terms, seed, self._evaluate
+            self.evaluator.family, self.space, self.checkpoint.terms, seed, self._evaluate
         )
         for _ in islice(search.steps(), evaluations):
             self.done += 1
@@ -239,11 +243,11 @@ class _Hunting:
             return WorstCase(**shared, ended=interrupts.received() is not None, worst=None)
         if target is not None:
             best.save(target)
-        shared["jobs"] = len(getattr(best.instance, self.box.jobs.name, ()))
+        shared["jobs"] = len(getattr(best.instance, self.space.jobs.name, ()))
         report = None
         with suppress(KeyboardInterrupt):
             interrupts.raise_if_interrupted()
-            best = shrink(self.evaluator, self.box, best, self.report_progress)
+            best = shrink(self.evaluator, self.space, best, self.report_progress)
             self.report_progress("looking for the optimum of the worst instance")
             if target is not None:
                 best.save(target)
@@ -284,11 +288,11 @@ def _settled(family: Family, terms: Terms) -> Terms:
     Raises
     ------
     InputError
-        The family declares no box, or has no such policy, preset or size.
+        The family declares no space, or has no such policy, preset or size.
     """
-    if family.box is None:
-        raise InputError(f"family {family.name} declares no box, expected one that does")
-    settings.one_of("box", terms.preset, family.presets)
+    if family.parameter_space is None:
+        raise InputError(f"family {family.name} has no parameter space, expected one that has")
+    settings.one_of("preset", terms.preset, family.presets)
     for name in terms.sizes:
         settings.one_of("size", name, family.sizes)
     known_or_refused(family, terms.policy)

@@ -281,7 +281,7 @@ class Problem:
         """
         return self.draw(Draws(seed), seed, preset, sizes)
 
-    def box(self, preset: str, **sizes: Any) -> ParameterSpace:
+    def parameter_space(self, preset: str, **sizes: Any) -> ParameterSpace:
         """Return the search space: any random numbers, those of every time by themselves."""
         base = self(preset, **sizes)
         times = sorted({t for c in base.columns for t in (c.revealed, c.decided)})
@@ -359,7 +359,7 @@ class Problem:
             presets=tuple(self.sizes) or ("default",),
             sizes=tuple(known),
             generate=generate,
-            box=self.box,
+            parameter_space=self.parameter_space,
         )
 
 

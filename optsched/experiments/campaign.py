@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from optsched.base import renamed_arguments
 from optsched.experiments.cell_keys import Reference, contender_of, source_of
 from optsched.experiments.plan import Plan, difference, make_plan, read_plan, stored_plan
-from optsched.experiments.ratios_by_policy import COLUMNS, Cells, Sample, cells, samples
+from optsched.experiments.ratios_by_policy import COLUMNS, Cells, RatioSample, cells, samples
 from optsched.experiments.run import CampaignProgress, agree, duration, run
 from optsched.experiments.statistics import Statistics, statistics
 from optsched.experiments.store import LEVELS, CellState, Store
@@ -120,7 +120,7 @@ class Campaign:
             raise InputError(f"{self.path}: holds no plan yet, expected `campaign run` to begin it")
         return stored_plan(stored, self.path)
 
-    def samples(self) -> list[Sample]:
+    def samples(self) -> list[RatioSample]:
         """Return the ratios by source and policy."""
         with Store.open(self.path) as store:
             return samples(Cells.read(store))

@@ -190,7 +190,7 @@ def rated(store: Store) -> Iterator[Cell]:
 
 
 @dataclass(frozen=True)
-class Sample:
+class RatioSample:
     """The ratios of one policy on the instances of one source (averaged over its seeds)."""
 
     group: str
@@ -211,7 +211,7 @@ class Sample:
         return len(self.low)
 
 
-def samples(cells: Cells) -> list[Sample]:
+def samples(cells: Cells) -> list[RatioSample]:
     """Return the ratios by source and policy, in a fixed order."""
     rated_cells, of_cases = rate(cells), cells.groups()
     groups = [group for _, group in of_cases]
@@ -233,7 +233,9 @@ def samples(cells: Cells) -> list[Sample]:
     return sorted(made, key=lambda s: (s.group, s.policy))
 
 
-def _sample(group: str, policy: str, cells: Cells, found: PolicyRatios, inside: Ints) -> Sample:
+def _sample(
+    group: str, policy: str, cells: Cells, found: PolicyRatios, inside: Ints
+) -> RatioSample:
     """Average over the seeds of a policy on each instance; ``inside`` are its cells."""
     case = cells.case[inside].tolist()
     instances, of, first = _numbered([cells.cases[k][0] for k in case])
@@ -250,7 +252,7 @@ def _sample(group: str, policy: str, cells: Cells, found: PolicyRatios, inside: 
 
     status, known = cells.status[inside], cells.numbers["known"][inside]
     zero: Flags = has & (cells.numbers["value"][inside] == 0) & (found.best[inside] == 0)
-    return Sample(
+    return RatioSample(
         group=group,
         policy=policy,
         instances=tuple(names[k] for k in order),

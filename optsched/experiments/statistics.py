@@ -30,7 +30,7 @@ from optsched.core.intervals import (
     share_above,
     warning,
 )
-from optsched.experiments.ratios_by_policy import Sample
+from optsched.experiments.ratios_by_policy import RatioSample
 from optsched.numbers.arrays import Floats
 from optsched.numbers.json_float import Extended
 from optsched.problem import Frozen
@@ -200,16 +200,16 @@ def _doubts(group: str, inside: Sequence[Summary]) -> list[str]:
     return found
 
 
-def statistics(found: Sequence[Sample], *, seed: int = 0) -> Statistics:
+def statistics(found: Sequence[RatioSample], *, seed: int = 0) -> Statistics:
     """Return means with intervals, and all pairs of policies of a group.
 
     Parameters
     ----------
-    found : sequence of Sample
+    found : sequence of RatioSample
     seed : int
         Of the bootstrap.
     """
-    groups: dict[str, list[Sample]] = {}
+    groups: dict[str, list[RatioSample]] = {}
     for sample in found:
         groups.setdefault(sample.group, []).append(sample)
     return Statistics(
@@ -218,7 +218,7 @@ def statistics(found: Sequence[Sample], *, seed: int = 0) -> Statistics:
     )
 
 
-def summary(sample: Sample, *, seed: int = 0) -> Summary:
+def summary(sample: RatioSample, *, seed: int = 0) -> Summary:
     """Return the summary of one policy."""
     worst = int(np.argmax(sample.low))
     low, high = sample.low, sample.high
@@ -247,7 +247,7 @@ def summary(sample: Sample, *, seed: int = 0) -> Summary:
     )
 
 
-def pairs(inside: Sequence[Sample]) -> Iterator[Pair]:
+def pairs(inside: Sequence[RatioSample]) -> Iterator[Pair]:
     """Compare all policies of a group by instance; Holm's correction over all pairs.
 
     Which schedule is the best does not matter for that: it cancels in the quotient of two ratios.
@@ -271,7 +271,7 @@ def pairs(inside: Sequence[Sample]) -> Iterator[Pair]:
         )
 
 
-def _signed(a: Sample, b: Sample) -> tuple[Floats, float]:
+def _signed(a: RatioSample, b: RatioSample) -> tuple[Floats, float]:
     """Return the logarithms of a's ratios over b's on common instances, and the test's p."""
     from scipy.stats import wilcoxon  # here, since it takes a second to import
 
@@ -305,7 +305,7 @@ def holm(p: Sequence[float]) -> list[float]:
     return [float(x) for x in found]
 
 
-def ecdf(sample: Sample) -> Mapping[str, Floats]:
+def ecdf(sample: RatioSample) -> Mapping[str, Floats]:
     """Return the share of instances with a ratio of at most x, as an interval.
 
     Returns

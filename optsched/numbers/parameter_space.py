@@ -1,6 +1,6 @@
 """Parameter space of a worst-case search: the instances that it may generate.
 
-A box is a preset with its ranges. Inside it an instance is plain JSON data: lists of entries (jobs,
+A space is a preset with its ranges. Inside it an instance is plain JSON data: lists of entries (jobs,
 machines, ...), whose fields are numbers or words within ranges.
 """
 
@@ -223,7 +223,7 @@ class ParameterSpace:
         return (self.jobs, *self.others)
 
     def complaint(self, data: Data) -> str | None:
-        """Return why data are not in the box, None if they are."""
+        """Return why data are not in the parameter space, None if they are."""
         first = self.draw(0)
         for name in self.fixed:
             if data[name] != first[name]:
@@ -267,8 +267,8 @@ def copied(value: Any) -> Any:
     return [copied(inner) for inner in value] if isinstance(value, list) else value
 
 
-def members(box: ParameterSpace) -> Iterator[tuple[Part, Path, Range]]:
+def members(space: ParameterSpace) -> Iterator[tuple[Part, Path, Range]]:
     """Yield every field that may be changed, with its part."""
-    for part in box.parts:
+    for part in space.parts:
         for path, values in part.fields.items():
             yield part, path, values

@@ -15,7 +15,7 @@ from optsched.core import meaning
 from optsched.experiments.campaign import AS_STORED, Campaign, CampaignStatus
 from optsched.experiments.cell_keys import canonical, contender_of, digest_of
 from optsched.experiments.plan import Plan
-from optsched.experiments.ratios_by_policy import Sample, group_of
+from optsched.experiments.ratios_by_policy import RatioSample, group_of
 from optsched.experiments.run import duration
 from optsched.experiments.statistics import Statistics, Summary, between, statistics
 from optsched.experiments.store import LEVELS, CellState, Store
@@ -55,7 +55,7 @@ class Reading:
     path: Path
     plan: Plan
     status: CampaignStatus
-    samples: Sequence[Sample]
+    samples: Sequence[RatioSample]
     statistics: Statistics
 
     @classmethod

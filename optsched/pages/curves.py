@@ -10,7 +10,7 @@ import numpy as np
 
 from optsched.core import EvaluatedPolicy, Optimum
 from optsched.core.intervals import UNSURE
-from optsched.experiments.ratios_by_policy import Sample
+from optsched.experiments.ratios_by_policy import RatioSample
 from optsched.experiments.statistics import Summary, ecdf
 from optsched.numbers.arrays import Floats
 from optsched.pages.blocks import Bar, Bars, Curve, Plot
@@ -90,7 +90,7 @@ def ratio_bars(rows: Sequence[EvaluatedPolicy], label: str, colour: Mapping[str,
     )
 
 
-def distributions(found: Sequence[Sample], label: str, colour: Mapping[str, int]) -> Plot:
+def distributions(found: Sequence[RatioSample], label: str, colour: Mapping[str, int]) -> Plot:
     """Return the share of instances with at most some ratio, as an interval for every policy."""
     lows = np.concatenate([s.low for s in found])
     highs = np.concatenate([s.high for s in found])

@@ -2,6 +2,6 @@
 
 from optsched.traces.jobs import read_jobs
 from optsched.traces.machines import read_machines
-from optsched.traces.opening import Tables, read_tables, reading, seconds
+from optsched.traces.tables import Tables, read_tables, reading, seconds
 
 __all__ = ["Tables", "read_jobs", "read_machines", "read_tables", "reading", "seconds"]

@@ -32,18 +32,18 @@ MOVES = [*PLAIN, *STRUCTURAL, *AIMED]
 
 
 def box_of(name):
-    return get_family(name).box("small", **SIZES[name])
+    return get_family(name).parameter_space("small", **SIZES[name])
 
 
 def test_all_families_declare_a_box():
-    assert [name for name in SIZES if get_family(name).box is None] == []
+    assert [name for name in SIZES if get_family(name).parameter_space is None] == []
 
 
 @pytest.mark.parametrize("name", SIZES)
 def test_what_a_preset_draws_is_in_its_box(name):
-    box = box_of(name)
-    drawn = [box.draw(seed) for seed in range(6)]
-    assert [box.complaint(data) for data in drawn] == [None] * 6
+    space = box_of(name)
+    drawn = [space.draw(seed) for seed in range(6)]
+    assert [space.complaint(data) for data in drawn] == [None] * 6
     assert len({str(data) for data in drawn}) == 6
     assert get_family(name).instance.model_validate(drawn[0]).model_dump(mode="json") == drawn[0]
 
@@ -52,9 +52,9 @@ def test_what_a_preset_draws_is_in_its_box(name):
 @pytest.mark.parametrize("jobs", [1, 32])
 def test_the_theorems_speak_of_all_fine_instances(name, policy, jobs):
     family = get_family(name)
-    box = family.box("fine", jobs=jobs)
+    space = family.parameter_space("fine", jobs=jobs)
     for seed in range(4):
-        inst = family.instance.model_validate(box.draw(seed))
+        inst = family.instance.model_validate(space.draw(seed))
         known = {"alpha": "alpha", "theorem_3": "theorem_3"}
         prior = {key: family.knowledge[key](inst) for key in known if key in family.knowledge}
         assert family.guarantee(inst, policy, prior) < 100
@@ -63,22 +63,22 @@ def test_the_theorems_speak_of_all_fine_instances(name, policy, jobs):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SIZES)
 def test_moves_stay_in_the_box(name):
-    family, box = get_family(name), box_of(name)
+    family, space = get_family(name), box_of(name)
     rng = np.random.default_rng(1)
-    data, other = box.draw(1), box.draw(2)
+    data, other = space.draw(1), space.draw(2)
     made = set()
     for k in range(6 * len(MOVES)):
         move = MOVES[k % len(MOVES)]
-        jobs = len(data[box.jobs.name])
+        jobs = len(data[space.jobs.name])
         ends = tuple(int(end) for end in rng.integers(3, size=2 * jobs))
         found = Evaluation(low=2, share=1, earned=0.5, mine=ends[:jobs], best=ends[jobs:])
-        hand = MoveContext(box, rng, [Evaluated(other, found, 1.0)])
+        hand = MoveContext(space, rng, [Evaluated(other, found, 1.0)])
         before = copied(data)
         moved = move(hand, copied(data), found)
         assert data == before, "expected a move to change its own copy alone"
-        settled = None if moved is None else box.settle(moved)
+        settled = None if moved is None else space.settle(moved)
         if settled is not None:
-            assert box.complaint(settled) is None, move.__name__
+            assert space.complaint(settled) is None, move.__name__
             family.instance.model_validate(settled)
             made |= {move.__name__} if settled != data else set()
             data = settled
@@ -88,17 +88,17 @@ def test_moves_stay_in_the_box(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SIZES)
 def test_what_is_outside_is_named(name):
-    box = box_of(name)
-    for part, path, values in members(box):
+    space = box_of(name)
+    for part, path, values in members(space):
         if isinstance(values, Whole | Real):
-            data = box.draw(0)
+            data = space.draw(0)
             put(data[part.name], 0, path, values.ends()[1] + 7)
-            said = box.complaint(data)
+            said = space.complaint(data)
             assert said is not None
             assert said.startswith(f"{part.name}.0")
-    crowded = box.draw(0)
-    crowded[box.jobs.name] *= 2
-    assert box.complaint(crowded).startswith(f"{box.jobs.name}: ")
+    crowded = space.draw(0)
+    crowded[space.jobs.name] *= 2
+    assert space.complaint(crowded).startswith(f"{space.jobs.name}: ")
 
 
 @pytest.mark.parametrize(
@@ -124,13 +124,13 @@ def test_ranges_hold_what_they_give(values):
 
 
 def test_a_preferred_job_is_made_long_and_others_dense():
-    box = box_of("dmlrs")
-    part, found = box.jobs, Evaluation(low=2, share=1, earned=0.5, mine=(9, 3), best=(1, 3))
-    data = box.draw(1)
+    space = box_of("dmlrs")
+    part, found = space.jobs, Evaluation(low=2, share=1, earned=0.5, mine=(9, 3), best=(1, 3))
+    data = space.draw(1)
     data["jobs"] = data["jobs"][:2]
     ways = set()
     for seed in range(40):
-        first, other = block(MoveContext(box, np.random.default_rng(seed)), copied(data), found)[
+        first, other = block(MoveContext(space, np.random.default_rng(seed)), copied(data), found)[
             "jobs"
         ]
         for now, before, signs in ((first, 1, part.length), (other, 0, part.width)):

@@ -77,9 +77,9 @@ def test_a_hunt_finds_more_than_its_draws(tmp_path):
     assert found.row.ratio.low > first.worst.found.low
     checked = recheck(tmp_path / "worst.json")
     assert not [c for part in checked for c in part.complaints]
-    box = get_family("bot").box("small")
+    space = get_family("bot").parameter_space("small")
     data = found.worst.instance.model_dump(mode="json")
-    assert box.complaint(data) is None
+    assert space.complaint(data) is None
 
 
 @pytest.mark.slow
@@ -165,10 +165,10 @@ def test_ctrl_c_keeps_the_best(tmp_path):
 def test_no_job_can_be_left_out(terms):
     found = find_worst_case(terms, evaluations=30)
     family = get_family(terms.family)
-    box, judge = family.box(terms.preset, **terms.sizes), Evaluator(family, terms)
+    space, judge = family.parameter_space(terms.preset, **terms.sizes), Evaluator(family, terms)
     data = found.worst.instance.model_dump(mode="json")
-    for smaller in lighter(box, data):
-        settled = box.settle(smaller)
+    for smaller in lighter(space, data):
+        settled = space.settle(smaller)
         if settled is None:
             continue
         instance = family.instance.model_validate(settled)
@@ -189,12 +189,12 @@ def test_beyond_a_theorem_is_loud(monkeypatch, tmp_path):
 def test_what_cannot_be_hunted_is_refused(monkeypatch):
     with pytest.raises(InputError, match="unknown policy 'nobody'"):
         find_worst_case(BAGS.model_copy(update={"policy": "nobody"}))
-    with pytest.raises(InputError, match="unknown box 'huge', expected one of: paper"):
+    with pytest.raises(InputError, match="unknown preset 'huge', expected one of: paper"):
         find_worst_case(BAGS.model_copy(update={"preset": "huge"}))
     with pytest.raises(InputError, match="unknown size 'jobs'"):
         find_worst_case(BAGS.model_copy(update={"sizes": {"jobs": 3}}))
-    monkeypatch.setattr(problem, "load_family", lambda _name: replace(BOT, box=None))
-    with pytest.raises(InputError, match="declares no box"):
+    monkeypatch.setattr(problem, "load_family", lambda _name: replace(BOT, parameter_space=None))
+    with pytest.raises(InputError, match="has no parameter space"):
         find_worst_case(BAGS)
 
 
@@ -211,7 +211,7 @@ def test_the_command(tmp_path, monkeypatch):
     assert said["guarantee"] is None
     assert {p.name for p in tmp_path.iterdir()} == {"worst.json", "worst.checkpoint.json"}
     plain = CliRunner().invoke(app, asked)
-    assert "26 evaluations of local-share in box bot small" in plain.stdout
+    assert "26 evaluations of local-share in parameter space bot small" in plain.stdout
     assert "theory: nothing is proved of this policy on this instance" in plain.stdout
     none = [
         "worst-case",
@@ -235,7 +235,7 @@ def test_a_policy_that_fails_at_first_is_hunted_on():
     terms = Terms(family="oasis", policy="fifo", preset="small", sizes={"jobs": 3})
     failed = Evaluation(low=1.0, share=0.0, earned=0.0, failed="it stumbled")
     search = EvolutionarySearch(
-        family, family.box("small", jobs=3), terms, 0, lambda _instance, _data: failed
+        family, family.parameter_space("small", jobs=3), terms, 0, lambda _instance, _data: failed
     )
     assert all(known.found is failed for known in islice(search.steps(), 30))
     assert search.best is None

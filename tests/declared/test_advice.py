@@ -245,11 +245,11 @@ def test_errors_of_draws_change_at_most_a_share_of_the_times():
     made = problem("trading")
     true = made(seed=3, days=10)
     for error, most in ((0.0, 0), (0.3, 3), (1.0, 11)):
-        box = module._draws(made, None, {"days": 10}, true, 3, error)
-        data = box.draw(5)
+        space = module._draws(made, None, {"days": 10}, true, 3, error)
+        data = space.draw(5)
         assert sum(map(bool, data["errors"])) == most
         data["errors"] = [1] * len(data["errors"])  # what a move may make of it
-        predicted = box.instance(None, data)
+        predicted = space.instance(None, data)
         assert [c.name for c in predicted.columns] == [c.name for c in true.columns]
         if not error:
             assert predicted.columns == true.columns
@@ -258,8 +258,8 @@ def test_errors_of_draws_change_at_most_a_share_of_the_times():
 def test_errors_of_numbers_are_as_large_as_stated():
     true = drawn("battery", 1)
     assert module._numbers(true, 0.0).instance(None, module._numbers(true, 0.0).draw(1)) == true
-    box = module._numbers(true, 0.1)
-    predicted = box.instance(None, box.draw(1))
+    space = module._numbers(true, 0.1)
+    predicted = space.instance(None, space.draw(1))
     off = [
         p.cost / t.cost - 1 for p, t in zip(predicted.columns, true.columns, strict=True) if t.cost
     ]

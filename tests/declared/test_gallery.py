@@ -146,7 +146,7 @@ def test_results_make_a_library(folder):
 
 def test_what_a_declared_problem_has_not_is_refused_in_one_line():
     family = get_family("declared-max")
-    assert family.box is None
+    assert family.parameter_space is None
     assert family.open_trace is None
     with pytest.raises(InputError, match=r"drawn by its problem, expected FILE\.py:NAME"):
         family.generate("none")

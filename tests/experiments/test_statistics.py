@@ -11,7 +11,7 @@ from scipy.stats import binomtest, bootstrap, false_discovery_control
 
 from optsched.core import Ratio, mean_ratio
 from optsched.core.intervals import mean_interval, median_interval, share_above, warning
-from optsched.experiments.ratios_by_policy import KNOWN, NUMBERS, Cells, Sample, samples
+from optsched.experiments.ratios_by_policy import KNOWN, NUMBERS, Cells, RatioSample, samples
 from optsched.experiments.statistics import ecdf, holm, pairs, statistics, summary
 from optsched.papers.bot import median as iterations
 from optsched.scheduling.jobs import spread
@@ -60,7 +60,7 @@ def sample(low, high=None, policy="a"):
     low = np.asarray(low, dtype=float)
     names = tuple((k, str(k)) for k in range(len(low)))
     high = low if high is None else np.asarray(high, dtype=float)
-    return Sample("group", policy, names, low, high, 0, 0, 0)
+    return RatioSample("group", policy, names, low, high, 0, 0, 0)
 
 
 def test_a_policy_that_finds_more_than_the_search_is_what_others_are_measured_by():

@@ -57,7 +57,9 @@ FAMILY = Family(
     presets=("paper", "mid", "small"),
     sizes=("jobs", "slots", "machines", "load"),
     generate=generate,
-    box=later("optsched.families.completion.sources.parameter_space", "box"),
+    parameter_space=later(
+        "optsched.families.completion.sources.parameter_space", "parameter_space"
+    ),
     open_trace=later("optsched.families.completion.sources.traces", "open_trace"),
     samples={"source": "jobs.csv"},
     verify=verify,

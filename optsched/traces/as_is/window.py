@@ -20,7 +20,7 @@ from optsched.numbers import settings
 from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import MachineClass
 from optsched.problem import InputError, Window
-from optsched.traces.opening import Tables, read_tables, seconds
+from optsched.traces.tables import Tables, read_tables, seconds
 from optsched.traces.windows import HOUR, USUAL, classes_of, from_start, or_fewer, work_of
 
 MOST_PLACES = 10**7  # jobs times slots

@@ -1,4 +1,4 @@
-"""The box of a hunt: all instances that a preset could have drawn, with fewer slots too."""
+"""The space of a hunt: all instances that a preset could have drawn, with fewer slots too."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from optsched.numbers.parameter_space import (
 PLACES = 4  # decimals of all that is drawn
 
 
-def box(preset: str, **sizes: Any) -> ParameterSpace:
-    """Return the box of a preset; ``sizes`` as in :func:`generate`."""
+def parameter_space(preset: str, **sizes: Any) -> ParameterSpace:
+    """Return the space of a preset; ``sizes`` as in :func:`generate`."""
     s = PRESETS[preset]
     first = generate(preset, seed=0, **sizes)
     ports, machines = len(first.ports), len(first.machines)

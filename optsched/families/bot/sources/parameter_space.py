@@ -1,4 +1,4 @@
-"""The box of a hunt: all platforms and masters that a preset could have drawn."""
+"""The space of a hunt: all platforms and masters that a preset could have drawn."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ DEGREE = 5  # most neighbours of a node, as `generate` has it
 LARGE = 500  # nodes from which on it is more
 
 
-def box(preset: str, **sizes: Any) -> ParameterSpace:
-    """Return the box of a preset; ``sizes`` as in :func:`generate`."""
+def parameter_space(preset: str, **sizes: Any) -> ParameterSpace:
+    """Return the space of a preset; ``sizes`` as in :func:`generate`."""
     first = generate(preset, seed=0, **sizes)
     nodes = len(first.speed)
     degree = 15 if nodes >= LARGE else DEGREE

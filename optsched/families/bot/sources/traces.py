@@ -15,8 +15,8 @@ from optsched.families.bot.instance import Application, BotInstance, Link
 from optsched.families.bot.sources.presets import KINDS, generate
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError, Window
-from optsched.traces.opening import reading
 from optsched.traces.platforms import RecordedPlatform, read_platform
+from optsched.traces.tables import reading
 from optsched.traces.workflows import Bag, read_bags
 
 __all__ = ["from_platform", "generate", "open_trace"]

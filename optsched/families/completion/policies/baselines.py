@@ -14,8 +14,8 @@ from optsched.families.completion.instance import Platform
 from optsched.families.completion.policies.common import Baseline
 from optsched.numbers.streams import Streams
 from optsched.problem import Prior
-from optsched.scheduling.online.filling import ElasticJob, progressive_filling
 from optsched.scheduling.online.pool import Pool, in_units
+from optsched.scheduling.online.progressive_filling import ElasticJob, progressive_filling
 
 
 class Fifo(Baseline):

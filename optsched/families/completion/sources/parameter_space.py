@@ -1,4 +1,4 @@
-"""The box of a hunt: all instances that a preset could have drawn, with fewer jobs too."""
+"""The space of a hunt: all instances that a preset could have drawn, with fewer jobs too."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ SECONDS = 3600.0  # of a slot, as `generate` has it
 RATES = 1  # decimals of bandwidths
 
 
-def box(preset: str, **sizes: Any) -> ParameterSpace:
-    """Return the box of a preset; ``sizes`` as in :func:`generate`. Servers are as first drawn."""
+def parameter_space(preset: str, **sizes: Any) -> ParameterSpace:
+    """Return the space of a preset; ``sizes`` as in :func:`generate`. Servers are as first drawn."""
     s = PRESETS[preset]
     first = generate(preset, seed=0, **sizes)
     servers = first.model_dump(mode="json")["servers"]

@@ -27,7 +27,7 @@ from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError, Window
 from optsched.process import messages
-from optsched.traces.opening import read_tables, reading, seconds
+from optsched.traces.tables import read_tables, reading, seconds
 from optsched.traces.throughputs import read_throughputs
 from optsched.traces.windows import (
     USUAL,

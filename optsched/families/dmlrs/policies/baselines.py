@@ -10,8 +10,8 @@ from optsched.families.dmlrs.instance import Platform
 from optsched.families.dmlrs.policies.common import ArrivedJob, Baseline, SharedMachines
 from optsched.numbers.streams import Streams
 from optsched.problem import Prior
-from optsched.scheduling.online.filling import progressive_filling
 from optsched.scheduling.online.pool import HeldMachines
+from optsched.scheduling.online.progressive_filling import progressive_filling
 
 
 class Fifo(Baseline):

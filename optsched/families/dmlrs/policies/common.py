@@ -12,8 +12,8 @@ from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsJob, Needs, Platfo
 from optsched.numbers.streams import Streams
 from optsched.problem import Information, Prior
 from optsched.scheduling.jobs import Arrivals
-from optsched.scheduling.online.filling import ElasticJob, compile_kernels
 from optsched.scheduling.online.pool import Counts, HeldMachines, Pool, in_units
+from optsched.scheduling.online.progressive_filling import ElasticJob, compile_kernels
 from optsched.scheduling.online.queues import Backlog
 from optsched.scheduling.placement import Placement
 

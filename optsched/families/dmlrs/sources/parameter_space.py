@@ -1,4 +1,4 @@
-"""The box of a hunt: all instances that a preset could have drawn, with fewer jobs too."""
+"""The space of a hunt: all instances that a preset could have drawn, with fewer jobs too."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ LONGER = ("epochs", "batches_per_chunk", "batch_time", "gradient_mb")
 DEMANDS = ("worker_demand", "ps_demand")
 
 
-def box(preset: str, **sizes: Any) -> ParameterSpace:
-    """Return the box of a preset; ``sizes`` as in :func:`generate`."""
+def parameter_space(preset: str, **sizes: Any) -> ParameterSpace:
+    """Return the space of a preset; ``sizes`` as in :func:`generate`."""
     s = PRESETS[preset]
     first = generate(preset, seed=0, **sizes)
     slots, seconds = first.horizon, first.slot_seconds

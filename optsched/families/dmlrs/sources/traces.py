@@ -29,8 +29,8 @@ from optsched.scheduling.shapes import Shapes, drawn_demands
 from optsched.traces import Tables, read_tables, reading
 from optsched.traces.as_is import replay
 from optsched.traces.as_is.window import AsItIs, open_as_is
-from optsched.traces.opening import DEFAULTS
 from optsched.traces.profiles import COLUMNS, read_profiles
+from optsched.traces.tables import DEFAULTS
 from optsched.traces.windows import MOST_WORK, arrival_slots, classes_of, scaled, take_window
 
 __all__ = ["describe", "from_trace", "generate", "offered_load", "open_trace", "warnings"]

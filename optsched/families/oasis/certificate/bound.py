@@ -14,9 +14,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from optsched.families.oasis.certificate.convexified import best_payoff, least_costs
 from optsched.families.oasis.certificate.kernels import NONE, cheapest, slot_costs, useful_slots
 from optsched.families.oasis.certificate.limits import CELLS, GridRange, cells, richest_end
-from optsched.families.oasis.certificate.relaxed import best_payoff, least_costs
 from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.overflow import int64s
@@ -167,7 +167,7 @@ class LeafBounds:
     def relaxed(self, prices: CapacityPriced) -> int:
         """Return a bound that is at least that of `bound` without limits, in the same units.
 
-        Costs of schedules are bounded by hulls (see `relaxed`): it takes little for each job.
+        Costs of schedules are bounded by hulls (see `convexified`): it takes little for each job.
         """
         sides = list(zip(self.sides, prices.prices, strict=True))
         total = sum(self._relaxed_payoff(i, prices) for i in range(len(self.inst.jobs)))

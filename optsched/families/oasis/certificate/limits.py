@@ -25,7 +25,7 @@ LARGE = 400_000  # jobs times slots, above which costs at prices of capacity are
 
 
 def large(inst: OasisInstance) -> bool:
-    """Whether prices of capacity, without a tree, are checked by hulls: see `relaxed`."""
+    """Whether prices of capacity, without a tree, are checked by hulls: see `convexified`."""
     return len(inst.jobs) * inst.horizon > LARGE
 
 

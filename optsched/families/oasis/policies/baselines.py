@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from optsched.families.oasis.policies.common import ArrivedJob, Baseline, FixedNumber
-from optsched.scheduling.online.filling import progressive_filling
 from optsched.scheduling.online.pool import HeldMachines
+from optsched.scheduling.online.progressive_filling import progressive_filling
 
 
 class Fifo(FixedNumber):

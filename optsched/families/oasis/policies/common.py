@@ -13,8 +13,8 @@ from optsched.families.oasis.instance import OasisJob, Platform, job_work, ps_ta
 from optsched.numbers.streams import Streams
 from optsched.problem import Information, Prior
 from optsched.scheduling.jobs import Arrivals
-from optsched.scheduling.online.filling import ElasticJob, compile_kernels
 from optsched.scheduling.online.pool import HeldMachines, Pool, in_units
+from optsched.scheduling.online.progressive_filling import ElasticJob, compile_kernels
 from optsched.scheduling.online.queues import Backlog
 from optsched.scheduling.online.round_robin import first_fit
 from optsched.scheduling.placement import Placement

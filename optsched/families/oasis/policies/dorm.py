@@ -17,8 +17,8 @@ from optsched.families.oasis.policies.dorm_program import Allocation, DormSide, 
 from optsched.numbers.resources import equal_machines
 from optsched.numbers.streams import Streams
 from optsched.problem import Prior
-from optsched.scheduling.online.filling import progressive_filling, unit_shares
 from optsched.scheduling.online.pool import UNIT, Counts, HeldMachines, Pool
+from optsched.scheduling.online.progressive_filling import progressive_filling, unit_shares
 from optsched.scheduling.online.round_robin import first_fit
 
 

@@ -16,7 +16,7 @@ from optsched.families.oasis.policies.common import ArrivedJob, FixedNumber
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.problem import Prior
-from optsched.scheduling.online.filling import unit_shares
+from optsched.scheduling.online.progressive_filling import unit_shares
 from optsched.scheduling.online.queues import best_first
 
 

@@ -1,4 +1,4 @@
-"""The box of a hunt: all instances that a preset could have drawn, with fewer jobs too."""
+"""The space of a hunt: all instances that a preset could have drawn, with fewer jobs too."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ PRIORITY = (1.0, 100.0)
 LAST = 4  # of the resources: bandwidth, which follows from the rates
 
 
-def box(preset: str, **sizes: Any) -> ParameterSpace:
-    """Return the box of a preset; ``sizes`` as in :func:`generate`."""
+def parameter_space(preset: str, **sizes: Any) -> ParameterSpace:
+    """Return the space of a preset; ``sizes`` as in :func:`generate`."""
     s = PRESETS[preset]
     first = generate(preset, seed=0, **sizes)
     slots = first.horizon

@@ -35,7 +35,7 @@ from optsched.scheduling.shapes import MACHINES, Shapes, drawn_demands
 from optsched.traces import Tables, read_tables
 from optsched.traces.as_is import replay
 from optsched.traces.as_is.window import AsItIs, open_as_is
-from optsched.traces.opening import DEFAULTS
+from optsched.traces.tables import DEFAULTS
 from optsched.traces.windows import (
     arrival_slots,
     classes_of,

@@ -22,7 +22,7 @@ from optsched.families.rigid.instance import (
 )
 from optsched.problem import InputError, Window
 from optsched.process import messages
-from optsched.traces.opening import Tables, read_tables
+from optsched.traces.tables import Tables, read_tables
 from optsched.traces.windows import take_window
 
 PARTS = {"gpu": 100, "cpu": 100, "memory_gb": 1024}  # units of one, where amounts are not whole

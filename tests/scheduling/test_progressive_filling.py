@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched.scheduling.online.filling import ElasticJob, progressive_filling
 from optsched.scheduling.online.pool import Pool, in_units
+from optsched.scheduling.online.progressive_filling import ElasticJob, progressive_filling
 
 
 def request(worker, ps=(0.0, 0.0), most=10, table=None):
