@@ -75,9 +75,8 @@ class WorstCase:
 
     def lines(self) -> list[str]:
         """Return the result in words."""
-        texts = [
-            f"{self.evaluations} evaluations of {self.terms.policy} in parameter space {self._space}"
-        ]
+        policy = self.terms.policy
+        texts = [f"{self.evaluations} evaluations of {policy} in parameter space {self._space}"]
         if self.failed:
             failed = f"the policy failed in {self.failed} of them: {self.complaint}"
             texts += failed.splitlines()

@@ -1,7 +1,7 @@
 """Parameter space of a worst-case search: the instances that it may generate.
 
-A space is a preset with its ranges. Inside it an instance is plain JSON data: lists of entries (jobs,
-machines, ...), whose fields are numbers or words within ranges.
+A space is a preset with its ranges. Inside it an instance is plain JSON data: lists of entries
+(jobs, machines, ...), whose fields are numbers or words within ranges.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ RATES = 1  # decimals of bandwidths
 
 
 def parameter_space(preset: str, **sizes: Any) -> ParameterSpace:
-    """Return the space of a preset; ``sizes`` as in :func:`generate`. Servers are as first drawn."""
+    """Return the space of a preset; ``sizes`` as in :func:`generate`. Servers are fixed."""
     s = PRESETS[preset]
     first = generate(preset, seed=0, **sizes)
     servers = first.model_dump(mode="json")["servers"]
