@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # for extensions/
 
 project = "optsched"
 author = "The optsched maintainers"
+copyright = author
 release = metadata.version("optsched")
 
 extensions = [
@@ -52,8 +53,8 @@ napoleon_type_aliases = {
     "sequence": ":class:`~collections.abc.Sequence`",
 }
 
-# What is nowhere on these pages: the standard library and other packages (no build asks the network
-# for their pages), and what is inside of optsched.
+# Targets that these pages do not have: the standard library and other packages (no build uses the
+# network), and internals of optsched.
 nitpick_ignore_regex = [
     ("py:.*", r"(collections|concurrent|fractions|functools|os|pathlib|types|typing)\..*"),
     ("py:.*", r"(numpy|pandas|pydantic|pyomo|np|pd)\..*"),
