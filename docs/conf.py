@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # for extensions/
 
 project = "optsched"
 author = "The optsched maintainers"
-copyright = author
+copyright = author  # noqa: A001  (the name that Sphinx expects)
 release = metadata.version("optsched")
 
 extensions = [
