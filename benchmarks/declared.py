@@ -200,11 +200,18 @@ def picture(name: str, ratios: dict[str, list[float]]) -> None:
         axes.plot(found, [place] * len(found), "o", alpha=0.4)
         label = f"{policy}: mean {mean(found):.2f}" if found else f"{policy}: infinite"
         left = axes.get_yaxis_transform()
-        axes.annotate(label, (0.01, place), (0, 12), xycoords=left, textcoords="offset points")
+        axes.annotate(
+            label, (0.01, place), (0, 12), xycoords=left, textcoords="offset points",
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+        )  # fmt: skip
     known = PROBLEMS[name][1]
     if known is not None:
         axes.axvline(known, linestyle="--", color="grey")
-        axes.annotate("known ratio", (known, -0.45), ha="right", color="grey")
+        near = known < sum(axes.get_xlim()) / 2
+        axes.annotate(
+            "known ratio", (known, -0.42), (4 if near else -4, 0), color="grey",
+            textcoords="offset points", ha="left" if near else "right",
+        )  # fmt: skip
     axes.set(ylim=(-0.5, len(shown) - 0.3), yticks=[], xlabel="ratio to the optimum with hindsight")
     folder = ROOT / "docs" / "images"
     figure.savefig(folder / f"gallery-{name}.svg", metadata={"Date": None})

@@ -38,14 +38,14 @@ MADE = (
 )
 HEAD = f"""\
 {MADE}
-# What the papers claim, and our results
+# Claims of the papers, and our results
 
 A page per paper lists the statements of its figures, tables and theorems, and our results: one row
 per statement. Settings follow the sentences of the paper that are quoted with them. They were
 fixed before the numbers were computed, except those of the bags of tasks whose units and dual steps
 contradict each other: there the reading that fits the first table was chosen, as the page states.
-The rule below, and the choice of the setting that is judged, were revised once after the numbers
-were known, so that it is the printed setting everywhere; altered settings are listed next to it.
+The rule below, and the choice of the setting with a verdict, were revised once after the numbers
+were known: it is the printed setting everywhere, and altered settings are listed next to it.
 `optsched reproduce NAME` repeats a figure, with `--first-seed N` on fresh instances.
 
 One rule gives all verdicts, with five outcomes:
@@ -55,7 +55,7 @@ One rule gives all verdicts, with five outcomes:
   number is in our interval, or ours is within a factor of {SAME_SIZE:g}. A count agrees with the
   paper's unless Fisher's exact test separates the two (p < 0.05); a limit must hold for the whole
   interval. If the ends of our interval differ by more than a factor of {WIDEST:g}, nothing *holds*.
-  Significance is judged by the paper's own test on our runs, the analysis of variance of Figs. 4
+  Significance is decided by the paper's own test on our runs, the analysis of variance of Figs. 4
   and 6 of the bags.
 - *{Support.DIRECTION}*: the effect is there, but of another size, or our interval is wider than
   that. Of a theorem: it holds under a condition, or in part.
@@ -92,7 +92,7 @@ def _page(folder: Path, paper: str) -> str:
     head = ["figure", "the paper", "n", "statements"]
     parts = [
         f"{MADE}\n# {_cell(NAMES[paper])}\n",
-        f"[What the verdicts mean](../papers.md); [the family](../{paper}.md).\n",
+        f"[Meaning of the verdicts](../papers.md); [the family](../{paper}.md).\n",
         _table(head, rows) + "\n",
         "## Settings of all figures\n",
         _settings(common),
@@ -119,16 +119,16 @@ def _claims(claims: Sequence[Claim]) -> str:
     rows = []
     for claim in claims:
         links = ", ".join(f"[{n}](../errata.md#{n.lower()})" for n in claim.errata)
-        test = f"`{claim.test.partition('::')[2]}`" if claim.test else ""
-        rows.append([_cell(claim.what), str(claim.verdict), _words(claim.why), links, test])
-    return _table(["claim", "verdict", "why", "errata", "tested by"], rows) + "\n"
+        test = f" Test: `{claim.test.partition('::')[2]}`" if claim.test else ""
+        rows.append([_cell(claim.what), str(claim.verdict), _words(claim.why) + test, links])
+    return _table(["claim", "verdict", "reason", "errata"], rows) + "\n"
 
 
 def _words(text: str) -> str:
-    """Return text that Markdown leaves as it is, but for links."""
+    """Return text that Markdown leaves as it is, except links and code."""
     return "".join(
-        part if part.startswith("[") else _cell(part)
-        for part in re.split(r"(\[[^]]*\]\([^)]*\))", text)
+        part if part[:1] in ("[", "`") else _cell(part)
+        for part in re.split(r"(\[[^]]*\]\([^)]*\)|`[^`]*`)", text)
     )
 
 
@@ -138,7 +138,7 @@ def _errata(paper: str) -> str:
         rf"^### ({paper.upper()}-\d+)\n\n\*\*(.+?)\*\*", ERRATA.read_text("utf-8"), re.M | re.S
     )
     rows = [[f"[{n}](../errata.md#{n.lower()})", " ".join(title.split())] for n, title in found]
-    return _table(["label", "what"], rows) + "\n"
+    return _table(["label", "title"], rows) + "\n"
 
 
 def _about(of: Experiment) -> str:
@@ -179,7 +179,7 @@ def _overview(folder: Path) -> str:
     claims = dict.fromkeys(Support, 0)
     for claim in (claim for paper in PAPERS for claim in CLAIMS[paper]):
         claims[claim.verdict] += 1
-    table = _table(["name", "what", "n", "statements"], rows)
+    table = _table(["name", "content", "n", "statements"], rows)
     return (
         f"{table}\n\nOf figures and tables, {score(tally)}; of theorems and other claims, "
         f"{score(claims)}.\n"
@@ -215,8 +215,8 @@ def _section(of: Experiment, content: Mapping[str, Any] | None, common: Sequence
             lines.append(_table(head, [_row(f) for f in judged]) + "\n")
         others = [f for f in findings if f.verdict is None]
         if others:
-            lines.append("Altered settings and other numbers, which are not judged:\n")
-            head = ["what", "paper", "here [95 %]", "remark"]
+            lines.append("Altered settings and other numbers, without a verdict:\n")
+            head = ["quantity", "paper", "here [95 %]", "remark"]
             lines.append(_table(head, [_not_testable(f) for f in others]) + "\n")
         lines += [f"- {_cell(text)}" for text in content["notes"]]
         lines += [""] if content["notes"] else []

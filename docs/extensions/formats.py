@@ -63,7 +63,7 @@ def table(name: str, definition: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"One of {kind_of(definition)}.", "")
     if not definition.get("properties"):
         return
-    yield from ("| field | is | meaning |", "|---|---|---|")
+    yield from ("| field | type | meaning |", "|---|---|---|")
     for field, about in definition["properties"].items():
         meaning = about.get("description", "")
         if "default" in about and about["default"] not in ("", None, []):

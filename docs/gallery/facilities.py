@@ -23,7 +23,7 @@ def facilities(random, clients, sites=8, price=60):
 
 @facilities.policy
 def meyerson(event):
-    """Open the nearest site with the chance that its price is worth the way to an open one."""
+    """Open the nearest site with a probability that rises with the way to an open one."""
     price, way = ([x for x in event.variables if x.component == c] for c in ("open", "serve"))
     near = min(range(len(way)), key=lambda s: way[s].cost)
     best = min(event.memory, key=lambda s: way[s].cost, default=None)

@@ -22,6 +22,6 @@ def intervals(random, intervals, longest=8, machines=1):
 
 @intervals.policy
 def classes(event):
-    """Draw a class of worths once, each with a factor of two, and take no interval below it."""
+    """Draw a class of values once, each with a factor of two, and take no interval below it."""
     least = event.memory.setdefault("least", LOW * 2 ** event.random.integers(0, 4))
     return event.best(lambda x: max(0, x.cost / len(x.coefficients) - least + 1e-9))

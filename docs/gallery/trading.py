@@ -9,13 +9,13 @@ LOW, HIGH, RATIO = 1.0, 8.0, 1.9731  # RATIO = ln((HIGH / LOW - 1) / (RATIO - 1)
 
 @optsched.problem(sizes={"days": {"days": 60}, "weeks": {"days": 10}})
 def trading(random, days):
-    """Sell one unit of a currency bit by bit, at prices that nobody knows beforehand."""
+    """Sell one unit of a currency bit by bit, at prices not known beforehand."""
     steps = random.normal(0.0, 0.35, days).cumsum()
     price = [min(HIGH, max(LOW, 2.0 * math.exp(step))) for step in steps]
     m = pyo.ConcreteModel()
     m.D = range(days)
     m.sell = pyo.Var(m.D, bounds=(0, 1))
-    m.rest = pyo.Var(bounds=(0, 1))  # what is left in the end is sold at LOW
+    m.rest = pyo.Var(bounds=(0, 1))  # the rest is sold at LOW in the end
     earned = sum(price[d] * m.sell[d] for d in m.D) + LOW * m.rest
     m.earn = pyo.Objective(expr=earned, sense=pyo.maximize)
     m.unit = pyo.Constraint(expr=sum(m.sell[d] for d in m.D) + m.rest <= 1)
@@ -24,7 +24,7 @@ def trading(random, days):
 
 @trading.policy
 def threat(event):
-    """Sell at a new maximum what keeps the ratio, should the price fall to LOW for good."""
+    """At a new maximum, sell enough to keep the ratio if the price falls to LOW for good."""
     (x,) = event.variables
     left, earned = event.residual("unit"), event.memory.get("earned", 0.0)
     if x.component == "rest" or x.cost <= LOW:

@@ -69,7 +69,7 @@ class Evaluation(Frozen):
     earned: float = Field(description="of all utility that the policy reaches")
     mine: tuple[int | None, ...] = Field(default=(), description="when the policy ends each job")
     best: tuple[int | None, ...] = Field(default=(), description="when the best schedule does")
-    failed: str = Field(default="", description="what went wrong in the policy")
+    failed: str = Field(default="", description="error of the policy")
 
     def admitted(self, terms: Terms) -> bool:
         """Whether it counts."""

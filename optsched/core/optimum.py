@@ -60,7 +60,7 @@ class Optimum(Frozen):
         description="how far the bound was checked, or that no schedule exists"
     )
     certified_bound: float | None = Field(
-        default=None, description="what the certificate proves; no tighter than the bound"
+        default=None, description="bound that the certificate proves; no tighter than the bound"
     )
     certified_gap: Extended | None = Field(
         default=None, description="how far the value is from the certified bound"

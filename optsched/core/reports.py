@@ -171,7 +171,7 @@ class EvaluatedPolicy(Frozen):
     """One row: a policy (or a schedule from outside) and its ratio."""
 
     name: str
-    information: str = Field(description="what it knew when it decided; 'unknown' from outside")
+    information: str = Field(description="information of the policy; 'unknown' if external")
     own: tuple[str, ...] = Field(default=(), description="statistics from outside that it knew")
     seal: str = Field(
         default="unknown", description="whether it ran in a sandbox: 'sandbox', 'no sandbox', ..."
@@ -253,7 +253,7 @@ class RatioReport(Frozen):
         default=None, description="the policy whose schedule no search has beaten, if there is one"
     )
     references: dict[str, Optimum] = Field(
-        default={}, description="what else the policies are compared with"
+        default={}, description="further references of the comparison"
     )
     integrality_gap: tuple[Extended, Extended] | None = Field(
         default=None,
@@ -262,7 +262,7 @@ class RatioReport(Frozen):
     )
     policies: tuple[EvaluatedPolicy, ...]
     failed: tuple[Failed, ...] = Field(default=(), description="policies that have no row")
-    runs: tuple[Run, ...] = Field(default=(), description="what each policy did")
+    runs: tuple[Run, ...] = Field(default=(), description="runs of the policies")
     outside: dict[str, Schedule] = Field(
         default={}, description="schedules from outside, by the names of their rows"
     )

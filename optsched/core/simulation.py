@@ -50,7 +50,7 @@ class Run(Frozen):
     family: str
     instance_sha256: str
     policy: str
-    information: Information = Field(description="what the policy knew when it decided")
+    information: Information = Field(description="information of the policy at its decisions")
     seed: int
     schedule: SerializeAsAny[Schedule]
     value: Signed = Field(description="objective, as the feasibility check computes it")
@@ -61,7 +61,7 @@ class Run(Frozen):
         default=(), description="completion slot of each job; empty where no jobs complete"
     )
     prior: dict[str, Any] = Field(
-        description="what the policy knew beforehand, by the names it requested; own:... is a "
+        description="prior knowledge of the policy, by the names it requested; own:... is a "
         "statistic from outside"
     )
     sealed: bool = Field(default=False, description="it ran in a process of its own")

@@ -176,7 +176,7 @@ class Declared(Instance):
 
     sense: ClassVar[Sense]
 
-    problem: Text = Field(default="", description="what it is an instance of")
+    problem: Text = Field(default="", description="problem of which it is an instance")
     source: Text = Field(default="", description="where it comes from")
     offset: Number = 0.0
     columns: tuple[ProgramVariable, ...]

@@ -129,7 +129,7 @@ class Instances(Frozen):
         default=None, ge=2, le=100_000, description="disjoint parts of the trace, an instance each"
     )
     recorded: bool | None = Field(
-        default=None, description="what was really run is a row; by default if the trace states it"
+        default=None, description="the recorded schedule is a row; by default if the trace has one"
     )
     seeds: Seeds = (0,)
     parameters: JsonTable = Field(default={})

@@ -76,7 +76,7 @@ class WhatIf(Frozen):
 
     source: str
     changes: tuple[str, ...] = Field(min_length=1)
-    listed: tuple[str, ...] = Field(description="what was scaled, dropped or drawn")
+    listed: tuple[str, ...] = Field(description="scaled, dropped or drawn parts")
     direction: Literal[-1, 0, 1] = Field(
         description="-1: the optimum cannot rise, 1: it cannot fall"
     )

@@ -24,7 +24,7 @@ whenever b_i / B_i > 1e-9).
 
 With ``printed`` these numbers are those of the paper: f_i and W_i as they are, demands and
 capacities in natural units, b_i and B_i. Where variables are whole that changes nothing, beyond the
-judge's tolerance of 1e-9; the relaxation is looser.
+tolerance of 1e-9; the relaxation is looser.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls

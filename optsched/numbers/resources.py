@@ -127,7 +127,7 @@ def _fits(capacity: float, demand: float) -> int:
 class MachineClass(Frozen):
     """Machines that are equal in every resource."""
 
-    name: str = Field(default="", description="what these machines are called in tables")
+    name: str = Field(default="", description="name of these machines in tables")
     count: int = Field(default=1, ge=1, description="how many there are")
     capacity: tuple[Amount, ...] = Field(description="c^r: amount of each resource, shape (R,)")
 

@@ -6,7 +6,7 @@ whose multipliers a subgradient method finds (Gavish and Pirkul, 1985); see Mart
 (1990).
 
 All numbers are ``int64``, and none leaves that range. Let V be the sum of value * most, which a
-judge keeps below ``NONE`` (2**62), and R the number of resources; capacities are below 2**50,
+checker keeps below ``NONE`` (2**62), and R the number of resources; capacities are below 2**50,
 demands at most that.
 
 - Values of loads are at most V. So are the bounds of a relaxation, except for the item that it

@@ -112,7 +112,7 @@ class Recheck(Frozen):
     family: str
     what: str
     value: Signed | None = Field(description="of the schedule, by the feasibility check")
-    bound: Signed | None = Field(description="what the certificate proves")
+    bound: Signed | None = Field(description="bound that the certificate proves")
     gap: Extended | None = None
     value_level: Level | None
     bound_level: Level | None

@@ -42,7 +42,7 @@ MOST_JOBS = 1_000_000_000  # slots x copies: whether there is a job is one byte 
 class Port(Frozen):
     """A type of jobs."""
 
-    name: Text = Field(default="", description="what this type is called in tables")
+    name: Text = Field(default="", description="name of this type in tables")
     request: tuple[Quantity, ...] = Field(
         description="a_l^k: most of each resource on one machine, shape (K,)"
     )
@@ -52,7 +52,7 @@ class Port(Frozen):
 class Machine(Frozen):
     """A computing instance, and the types of jobs that it may serve."""
 
-    name: Text = Field(default="", description="what this machine is called in tables")
+    name: Text = Field(default="", description="name of this machine in tables")
     capacity: tuple[Quantity, ...] = Field(description="c_r^k of each resource, shape (K,)")
     ports: tuple[NonNegativeInt, ...] = Field(description="L_r: ports connected to it, ascending")
     utility: tuple[Utility, ...] = Field(description="f_r^k of each resource, shape (K,)")

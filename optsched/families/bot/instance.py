@@ -85,7 +85,7 @@ class Application(Frozen):
     allowed: tuple[NonNegativeInt, ...] | None = Field(
         default=None, description="nodes where its tasks may run; None: everywhere"
     )
-    name: Text = Field(default="", description="what it is called in tables")
+    name: Text = Field(default="", description="name in tables")
 
 
 class BotPlatform(Frozen):

@@ -103,7 +103,7 @@ class CompletionJob(ChunkedJob):
         le=MOST_WORKERS, description="data chunks, so the most workers in a slot"
     )
     batches_per_chunk: Count = Field(description="mini-batches in a chunk")
-    weight: Measure = Field(description="w_j: what a slot of delay costs")
+    weight: Measure = Field(description="w_j: cost of a slot of delay")
     batch_time: tuple[PositiveFloat, ...] = Field(
         description="v_jm: time of a mini-batch on a worker of each type, slots"
     )

@@ -99,7 +99,7 @@ class Platform(SlottedPlatform):
     slot_seconds: PositiveFloat = Field(default=300.0, description="length of a slot, s")
     machines: tuple[MachineClass, ...] = Field(min_length=1)
     locality: Locality = Field(
-        default="job", description="what decides on a worker's rate: see the module"
+        default="job", description="rule for a worker's rate: see the module"
     )
 
     @model_validator(mode="after")

@@ -44,7 +44,7 @@ Objective = Literal["flow", "wait", "slowdown", "makespan"]
 class Machine(Frozen):
     """Nodes that are equal."""
 
-    name: Text = Field(default="", description="what these nodes are called in tables")
+    name: Text = Field(default="", description="name of these nodes in tables")
     count: int = Field(default=1, ge=1, le=MOST_NODES, description="how many there are")
     capacity: tuple[Units, ...] = Field(description="C_hk: units of each resource of one node")
 

@@ -181,7 +181,7 @@ class DmlrsCertificate(Frozen):
     )
     nodes: tuple[Node, ...] = Field(min_length=1, description="a tree; the first is its root")
     program: SlotProgramProof | None = Field(
-        default=None, description="what bounds the only node, in place of its prices alone"
+        default=None, description="proof of the bound of the only node, in addition to its prices"
     )
 
     @classmethod
