@@ -378,7 +378,7 @@ def shown(
     unit: str = "",
     note: str = "",
 ) -> Finding:
-    """Return what is shown in addition, and not judged: another reading, or a number of ours."""
+    """Return a finding without a verdict: another reading, or a number of ours."""
     if not isinstance(found, MeanEstimate):
         return Finding(claim, paper, found, None, unit=unit, note=note)
     return Finding(

@@ -471,7 +471,7 @@ def test_a_file_that_names_a_problem_as_its_family_runs_nothing(folder):
 
 @pytest.mark.usefixtures("folder")
 def test_a_hunt_refuses_a_problem_in_one_line():
-    with pytest.raises(InputError, match="declares no box"):
+    with pytest.raises(InputError, match="has no parameter space"):
         find_worst_case(Terms(family="declared-max", policy="greedy", preset="small"))
 
 
