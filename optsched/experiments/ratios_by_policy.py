@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from optsched.base import renamed_names
 from optsched.core import quotient
 from optsched.experiments.cell_keys import (
     WINDOWS,
@@ -209,6 +210,9 @@ class RatioSample:
     def count(self) -> int:
         """How many instances have a ratio."""
         return len(self.low)
+
+
+__getattr__ = renamed_names(__name__, Sample="RatioSample")
 
 
 def samples(cells: Cells) -> list[RatioSample]:
