@@ -39,6 +39,7 @@ Prior: TypeAlias = Mapping[str, Any]
 OLD_METHODS = {"cp-sat": "cpsat"}  # deprecated names of methods
 RELAXATION = "relaxation"  # the method of every family whose answer is a bound: that of the LP
 LP_ROW = "LP relaxation"  # the name of its row in tables of policies
+REAL = "what your cluster did"  # that of the schedule that a log records
 
 
 class Instance(Frozen):

@@ -25,7 +25,7 @@ import pytest
 from optsched.core import compare, simulate
 from optsched.files.format import save_instance
 from optsched.policies.loader import introduced
-from optsched.problem import InputError, PolicyError, get_family
+from optsched.problem import REAL, InputError, PolicyError, get_family
 from optsched.results.load import load_run
 from optsched.results.result import save_result, save_run
 
@@ -400,7 +400,7 @@ def test_an_answer_has_a_size(inst, program):
         *("fifo\ufe0f", "fi\u034ffo", "\u3164"),  # marks and letters that nobody sees
         *("\u200bx", "fifo", "FIFO", "\uff46ifo", 3, None, ["x"]),
         *("fif\u043e", "m\u0131ne", "\u043e\u0430\u0455\u0456\u0455"),  # letters that look alike
-        *("LP relaxation", "lp  Relaxation", "relaxation", "Optimum", "fifo *", "*"),  # rows
+        *(REAL, "LP relaxation", "lp  Relaxation", "relaxation", "Optimum", "fifo *", "*"),  # rows
     ],
 )
 def test_a_name_that_cannot_be_shown_or_is_taken_is_refused(inst, program, name):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from optsched.files.atomic_io import read_limited
 from optsched.files.format import LARGEST, load_instance
 from optsched.problem import (
+    REAL,
     Family,
     InputError,
     Instance,
@@ -124,9 +125,6 @@ def is_instance(source: Path) -> bool:
     if LIST_OF_JOBS.match(text):
         return False
     return not OBJECT.match(text) or b'"kind"' in text
-
-
-REAL = "what your cluster did"  # a row of the table
 
 
 def recorded(source: Path, window: Window, instance: Instance) -> dict[str, Schedule]:

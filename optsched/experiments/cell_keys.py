@@ -19,12 +19,13 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from optsched.core import Optimum, Run, open_input, recorded, simulate, solve
-from optsched.core.inputs import REAL, SAMPLE
+from optsched.core.inputs import SAMPLE
 from optsched.core.simulation import FUTURE
 from optsched.files.atomic_io import open_file
 from optsched.files.format import load_instance
 from optsched.policies.loader import get_policy
 from optsched.problem import (
+    REAL,
     Family,
     InputError,
     Instance,

@@ -16,13 +16,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from optsched.core import Ratio, measure_of
-from optsched.core.inputs import REAL
 from optsched.engine.interval import CLOSED, Interval
 from optsched.engine.known import check_schedule
 from optsched.experiments.cell_keys import KEY, Contender, Reference, Source
 from optsched.experiments.store import CellRow, CellState, StoredOptimum
 from optsched.files.format import first_error
 from optsched.problem import (
+    REAL,
     RELAXATION,
     Frozen,
     InputError,

@@ -54,8 +54,8 @@ class WindowShare(Frozen):
     """Result of one window, over all instances."""
 
     window: float
-    low: Signed = Field(description="mean share of the certified bound")
-    high: Signed = Field(description="mean share of the best solution known")
+    low: Signed = Field(description="mean of the least shares that the certified bound allows")
+    high: Signed = Field(description="mean of the greatest shares that the incumbent allows")
     interval: tuple[Signed, float] | None = Field(
         description="95 % interval of the mean share; None with fewer than five instances or equal "
         "shares"
@@ -223,6 +223,21 @@ def share(sense: Sense, value: float, best: float) -> float:
     return best / value if value else 1.0  # a cost of 0 is better by rounding alone
 
 
+def shares(sense: Sense, value: float, best: float, bound: float) -> tuple[float, float]:
+    """Return the least and the greatest share of an optimum between a best solution and a bound.
+
+    The share of a loss falls without limit as a gain that is the optimum approaches 0.
+
+    >>> shares("max", -1.0, 4.0, 6.0), shares("max", -8.0, -4.0, 1.0)
+    ((-0.25, -0.16666666666666666), (-inf, 0.5))
+    """
+    ends = share(sense, value, best), share(sense, value, bound)
+    sign = 1 if sense == "max" else -1
+    if sign * best <= 0 < sign * bound and sign * value < 0:
+        return -math.inf, max(ends)
+    return min(ends), max(ends)
+
+
 def _point(
     sense: Sense,
     window: float,
@@ -230,16 +245,16 @@ def _point(
     best: Sequence[float],
     bounds: Sequence[float],
 ) -> WindowShare:
-    pairs = list(zip(values, best, bounds, strict=True))
-    high = np.array([share(sense, v, known) for v, known, _ in pairs])
-    low = np.minimum(high, [share(sense, v, bound) for v, _, bound in pairs])
-    inside = mean_interval(1 - high, 1 - low)  # of the loss, which is skewed as ratios are
+    ends = [shares(sense, *each) for each in zip(values, best, bounds, strict=True)]
+    low, high = np.array(ends).T
+    finite = bool(np.isfinite(low).all())  # intervals are of losses, which are skewed as ratios are
+    inside = mean_interval(1 - high, 1 - low) if finite else None
     return WindowShare(
         window=window,
         low=float(low.mean()),
         high=float(high.mean()),
         interval=None if inside is None else (1 - inside[1], 1 - inside[0]),
-        warning=warning(1 - high, 1 - low).replace("ratios", "shares"),
+        warning=warning(1 - high, 1 - low).replace("ratios", "shares") if finite else "",
         value=float(np.mean(values)),
     )
 

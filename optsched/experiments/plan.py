@@ -19,7 +19,6 @@ from pydantic import (
     model_validator,
 )
 
-from optsched.core.inputs import REAL
 from optsched.engine.interval import CLOSED
 from optsched.experiments.cell_keys import (
     WINDOWS,
@@ -41,6 +40,7 @@ from optsched.files.format import Validating, checked, must_be_printable
 from optsched.policies.loader import get_policy, known_or_refused
 from optsched.problem import (
     OLD_METHODS,
+    REAL,
     Frozen,
     InputError,
     Level,

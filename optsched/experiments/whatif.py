@@ -18,14 +18,16 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from optsched.core import RatioReport, compare, open_input, recorded
-from optsched.core.inputs import REAL, is_instance, meant
+from optsched.core.inputs import is_instance, meant
 from optsched.core.intervals import FEWEST, UNSURE, student, warning
+from optsched.families.rigid.certificate.format import RigidCertificate
 from optsched.families.rigid.changes import Changes, altered, units_of
+from optsched.families.rigid.facts import saved
 from optsched.families.rigid.instance import RigidInstance, RigidSchedule
 from optsched.families.rigid.verify import verify
 from optsched.files.format import checked, load_instance, read_json, write_json
 from optsched.numbers.json_float import Signed
-from optsched.problem import Frozen, InputError, Instance, Policy, Window, get_family
+from optsched.problem import REAL, Frozen, InputError, Instance, Policy, Window, get_family
 from optsched.process import interrupts, messages
 
 HOUR = 3600
@@ -439,24 +441,24 @@ def _scenario(
     return Scenario(
         size=get_family("rigid").headline(inst),
         rows=rows,
-        prices=hourly(inst, best.shadow_prices, clock or 0) if best.shadow_prices else {},
+        prices=hourly(inst, cast(RigidCertificate | None, best.certificate), clock or 0),
     )
 
 
 def hourly(
-    inst: RigidInstance, prices: Sequence[Mapping[str, Any]], clock: int
+    inst: RigidInstance, certificate: RigidCertificate | None, clock: int
 ) -> dict[str, tuple[float, ...]]:
     """Return the shadow price of one more unit by hour of the day, hours of waiting time.
 
-    ``prices`` are in seconds of the mean per unit during an interval, ``clock`` is the second of
-    the day of second 0.
+    ``clock`` is the second of the day of second 0. It is empty where the bound has no prices.
     """
-    total = np.zeros((len(inst.resources), 24))
-    for price in prices:
-        begin, end = price["from"] + clock, price["until"] + clock
-        hour = np.arange(begin // HOUR, -(-end // HOUR))
-        inside = np.minimum(end, (hour + 1) * HOUR) - np.maximum(begin, hour * HOUR)
-        share = price["price"] * inst.weight / HOUR * inside / (end - begin)
-        np.add.at(total[inst.resources.index(price["resource"])], hour % 24, share)
-    units = units_of(inst).items()
-    return {name: tuple((np.array(units) @ total).tolist()) for name, units in units}
+    found = {}
+    for name, units in units_of(inst).items():
+        total = np.zeros(24)
+        for first, last, seconds in () if certificate is None else saved(inst, certificate, units):
+            begin, end = first + clock, last + clock
+            hour = np.arange(begin // HOUR, -(-end // HOUR))
+            inside = np.minimum(end, (hour + 1) * HOUR) - np.maximum(begin, hour * HOUR)
+            np.add.at(total, hour % 24, seconds * inst.weight / HOUR * inside / (end - begin))
+        found[name] = tuple(total.tolist())
+    return found if any(map(any, found.values())) else {}

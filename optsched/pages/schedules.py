@@ -16,7 +16,6 @@ from typing import Any
 
 from matplotlib import rc_context
 
-from optsched.core.inputs import REAL
 from optsched.drawing import HINDSIGHT, rendered
 from optsched.experiments.cell_keys import Contender, Reference, Source, canonical, contender_of
 from optsched.experiments.cells import fingerprint
@@ -25,6 +24,7 @@ from optsched.experiments.pool import ProcessPool, TaskFailed, share_of_memory
 from optsched.experiments.store import Store
 from optsched.pages.blocks import Picture
 from optsched.problem import (
+    REAL,
     Family,
     InputError,
     Instance,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast, get_args
 
 from optsched.problem import (
     LP_ROW,
+    REAL,
     RELAXATION,
     Family,
     Information,
@@ -260,8 +261,9 @@ def no_name(family: Family, name: Any, *, own: bool) -> str | None:
     """
     if type(name) is not str or not _shown(name, LONGEST_NAME):
         return f"is {name!a:.80}, expected 1 to {LONGEST_NAME} ASCII characters that can be printed"
-    rows = (LP_ROW, RELAXATION, "optimum", *family.references)
-    if folded(name) in {folded(row) for row in (*rows, *(() if own else family.policies))}:
+    rows = {LP_ROW, RELAXATION, "optimum", *family.references}
+    rows = rows if own else rows.union(family.policies, [REAL])
+    if folded(name) in {folded(row) for row in rows}:
         return (
             f"{name!r} is that of a policy of family {family.name} or of a row of its tables, "
             "expected another one"

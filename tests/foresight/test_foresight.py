@@ -18,7 +18,7 @@ from optsched.core import simulate, solve
 from optsched.declared.events import events
 from optsched.declared.policies import Duals, Lookahead
 from optsched.declared.problem import Draws
-from optsched.experiments.foresight import Foresight, share
+from optsched.experiments.foresight import Foresight, share, shares
 from optsched.problem import InputError, PolicyError, get_family
 from optsched.process import interrupts
 from optsched.process.loading import load_from_file
@@ -168,6 +168,35 @@ def test_shares_have_the_sign_of_what_is_reached():
     assert [share("max", v, -4.0) for v in (-4.0, -8.0)] == [1.0, 0.5]
     assert [share("min", v, -4.0) for v in (-4.0, -1.0, 2.0)] == [1.0, 0.25, -0.5]
     assert [share("max", 0.0, 0.0), share("max", -1.0, 0.0), share("min", 3.0, 0.0)] == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("value", "best", "bound", "ends"),
+    [
+        (3.0, 4.0, 6.0, (0.5, 0.75)),
+        (-1.0, 4.0, 6.0, (-1 / 4, -1 / 6)),
+        (-8.0, 1.0, 3.0, (-8.0, -8 / 3)),
+        (-8.0, -4.0, 1.0, (-np.inf, 0.5)),
+        (-8.0, 0.0, 3.0, (-np.inf, 0.0)),
+        (0.0, 0.0, 3.0, (0.0, 1.0)),
+        (-8.0, -4.0, -2.0, (0.25, 0.5)),
+    ],
+)
+def test_shares_lie_between_those_of_all_optima_that_the_interval_allows(value, best, bound, ends):
+    for sense, sign in (("max", 1), ("min", -1)):
+        low, high = shares(sense, sign * value, sign * best, sign * bound)
+        assert (low, high) == ends
+        for optimum in np.linspace(best, bound, 50):
+            assert low - 1e-12 <= share(sense, sign * value, sign * optimum) <= high + 1e-12
+
+
+def test_a_share_without_a_lower_end_is_written_and_read_again(tmp_path):
+    given = {"problem": "p", "family": "declared-max", "sense": "max", "windows": (0.0,)}
+    given |= {"commit": 0.0, "terminal": "none", "forecast": "perfect", "seeds": (0,)}
+    found = Foresight(**given, optima=((-4.0, 1.0),), values=((-8.0,),), seconds=0.0)
+    assert found.points[0].share == "-inf .. 0.5000"
+    found.save(tmp_path / "curve.json")
+    assert Foresight.load(tmp_path / "curve.json").points == found.points
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 
 from optsched.cli.app import app
 from optsched.core import compare, open_input, recorded
-from optsched.core.inputs import REAL
-from optsched.problem import InputError, Window, family_of, get_family
+from optsched.problem import REAL, InputError, Window, family_of, get_family
 from optsched.traces.as_is.replay import replay
 
 JOBS = """submit_seconds,start_seconds,run_seconds,tasks,gpu

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -106,16 +107,29 @@ def shadow_prices(
     ``price`` is in seconds of the objective for one more unit during the whole interval. A tree,
     or the makespan, gives none.
     """
+    for k, name in enumerate(inst.resources):
+        unit = [int(j == k) for j in range(len(inst.resources))]
+        for begin, end, price in saved(inst, certificate, unit):
+            yield {"resource": name, "from": begin, "until": end, "price": price}
+
+
+def saved(
+    inst: RigidInstance, certificate: RigidCertificate, more: Sequence[int]
+) -> Iterator[tuple[int, int, float]]:
+    """Yield the beginning and the end of every interval, and by how much the bound falls.
+
+    That is if there are ``more`` units of each resource during the interval, in seconds of the
+    objective. The value of a knapsack is not linear in its capacity: a node of eight processors
+    may save more than eight times what one processor saves, or less.
+    """
     if len(certificate.prices) != 1 or certificate.deadline is not None:
         return
     (prices,) = certificate.prices
     grid = prices.on_grid(certificate.grid_bits)
-    filled, larger = values(inst, grid), values(inst, grid, more=1)
-    for k, (name, row) in enumerate(zip(inst.resources, prices.price, strict=True)):
-        for j, (begin, end) in enumerate(pairwise(prices.times)):
-            price = float(row[j])
-            if k == grid.resource:
-                price += larger[j] - filled[j]
-            if price:
-                total = price * (end - begin) / 2**certificate.grid_bits / inst.weight
-                yield {"resource": name, "from": begin, "until": end, "price": total}
+    filled, larger = values(inst, grid), values(inst, grid, more=more[grid.resource])
+    for j, (begin, end) in enumerate(pairwise(prices.times)):
+        price = sum(u * row[j] for u, row in zip(more, prices.price, strict=True))
+        price += larger[j] - filled[j]
+        if price:
+            seconds = Fraction(price * (end - begin), 2**certificate.grid_bits)
+            yield begin, end, float(seconds) / inst.weight

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from rigid_twin import instance_of, optimum, random_log, reference
+from second_checker import NODE, answers
 from sweeps import sweep
 
 import optsched
@@ -21,6 +24,7 @@ from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob
 from optsched.families.rigid.optimum.prices import adapt, steps_from
 from optsched.families.rigid.optimum.problem import RigidProblem, grid_bits, written
 from optsched.problem import Level
+from optsched.results.result import save_result
 
 KNOWN = {name: data for name, data in reference().items() if "optimum" in data}
 CASES = [(name, aim) for name, data in KNOWN.items() for aim in data["optimum"]]
@@ -205,11 +209,29 @@ def test_surcharges_that_prove_nothing_are_refused(change, said):
         check(PAIR, RigidCertificate.root(PAIR, sized(**change), 0))
 
 
-def test_more_units_to_fill_than_a_checker_counts_are_refused():
-    pool = (Machine(capacity=(2**13 + 2,)),)
-    wide = RigidInstance(resources=("p",), machines=pool, jobs=PAIR.jobs)
-    with pytest.raises(ValueError, match="4097 units to fill with jobs, expected at most 4096"):
-        check(wide, RigidCertificate.root(wide, sized(), 0))
+@pytest.mark.skipif(NODE is None, reason="needs Node")
+def test_knapsacks_of_more_steps_than_a_checker_takes_are_refused(tmp_path):
+    pool = (Machine(capacity=(2**13,)),)
+    inst = RigidInstance(resources=("p",), machines=pool, jobs=PAIR.jobs)
+    price = tuple((1,) * 2**6 for _ in range(2**7))
+    more = Surcharges(resource=0, needs=tuple(range(1, 2**7 + 1)), price=price)
+    wide = Prices(times=tuple(range(2**6 + 1)), price=((0,) * 2**6,), surcharges=more)
+    certificate = RigidCertificate.root(inst, wide, 0)
+    with pytest.raises(ValueError, match="67108864 steps of knapsacks, expected at most 33554432"):
+        check(inst, certificate)
+    path = tmp_path / "wide.json"
+    best = optsched.solve(inst, work_limit=50)
+    forged = {"certificate": certificate, "shadow_prices": (), "bound_level": Level.CLAIMED}
+    save_result(path, inst, best.model_copy(update=forged))
+    found = answers([path], tmp_path)
+    assert "too many steps of knapsacks" in json.dumps(found)
+
+
+def test_prices_beyond_64_bits_that_nobody_pays_are_counted():
+    idle = RigidJob(arrival=0, run=5, request=5, need=(0,))
+    inst = RigidInstance(resources=("p",), machines=PAIR.machines, jobs=(idle,) * 3)
+    dear = Prices(times=(0, 5), price=((2**64,),))
+    assert check(inst, RigidCertificate.root(inst, dear, 0)) == 0
 
 
 @pytest.mark.parametrize(

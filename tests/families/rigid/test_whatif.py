@@ -16,15 +16,19 @@ from typer.testing import CliRunner
 import optsched
 from optsched.cli.app import app
 from optsched.core import open_input
-from optsched.core.inputs import REAL
 from optsched.experiments.campaign import campaign
 from optsched.experiments.plan import make_plan
 from optsched.experiments.whatif import HOUR, WhatIf, hourly
-from optsched.families.rigid.certificate.format import check
+from optsched.families.rigid.certificate.format import (
+    Prices,
+    RigidCertificate,
+    Surcharges,
+    check,
+)
 from optsched.families.rigid.changes import altered
 from optsched.families.rigid.facts import shadow_prices
-from optsched.families.rigid.instance import Machine
-from optsched.problem import InputError, Window, get_family
+from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob
+from optsched.problem import REAL, InputError, Window, get_family
 
 FAMILY = get_family("rigid")
 HEAD = ["name", "submit_seconds", "start_seconds", "run_seconds", "tasks", "cpu", "user"]
@@ -127,20 +131,40 @@ def test_intervals_hold_what_brute_force_finds(seed):
 def test_shadow_prices_are_what_the_bound_loses_with_one_more_unit():
     inst = FAMILY.generate("lublin", seed=2, jobs=40, machines=16, load=3.0, objective="wait")
     best = optsched.solve(inst, work_limit=1000)
-    prices = [*shadow_prices(inst, best.certificate)]
-    larger = altered(inst, machines=[Machine(count=17, capacity=(1,))])
-    moved = best.certificate.model_copy(update={"instance_sha256": larger.digest()})
-    fall = (check(inst, best.certificate) - check(larger, moved)) * inst.weight / HOUR
-    found = hourly(inst, prices, 0)
+    fall = lost(inst, best.certificate, Machine(count=17, capacity=(1,)))
+    found = hourly(inst, best.certificate, 0)
     assert sum(found["processors"]) == pytest.approx(fall, abs=2 / HOUR)
     assert fall > 0.1
     assert found["node node"] == found["processors"]
-    late = hourly(inst, prices, 5 * HOUR)["processors"]
+    summed = sum(p["price"] for p in shadow_prices(inst, best.certificate)) * inst.weight / HOUR
+    assert summed == pytest.approx(sum(found["processors"]))
+    late = hourly(inst, best.certificate, 5 * HOUR)["processors"]
     assert np.roll(found["processors"], 5) == pytest.approx(late)
-    one = [{"resource": "processors", "from": 1800, "until": 1800 + 25 * HOUR, "price": 90.0}]
-    expected = np.full(24, 1.0)
-    expected[0], expected[1] = 1.5, 1.5
-    assert hourly(inst, one, 1800 - HOUR // 2)["processors"] == pytest.approx(expected * 0.04)
+    one = Prices(times=(1800, 1800 + 25 * HOUR), price=((4,),))
+    expected = np.full(24, 4.0)
+    expected[0] += 2.0
+    expected[1] += 2.0
+    found = hourly(inst, RigidCertificate.root(inst, one, 0), 0)["processors"]
+    assert found == pytest.approx(expected)
+
+
+def lost(inst, certificate, *machines):
+    larger = altered(inst, machines=machines)
+    moved = certificate.model_copy(update={"instance_sha256": larger.digest()})
+    return (check(inst, certificate) - check(larger, moved)) * inst.weight / HOUR
+
+
+def test_the_shadow_price_of_a_node_counts_jobs_that_one_processor_cannot_take():
+    job = RigidJob(arrival=0, run=1800, request=1800, need=(9,))
+    thin = Machine(name="thin", count=3, capacity=(8,))
+    inst = RigidInstance(resources=("core",), machines=(thin,), jobs=(job,) * 9)
+    sized = Surcharges(resource=0, needs=(9,), price=((1,),))
+    prices = Prices(times=(0, 9000), price=((0,),), surcharges=sized)
+    certificate = RigidCertificate.root(inst, prices, 0)
+    found = {name: sum(row) for name, row in hourly(inst, certificate, 0).items()}
+    node = lost(inst, certificate, thin.model_copy(update={"count": 4}))
+    assert found == pytest.approx({"core": 0.0, "node thin": node})
+    assert node == 9000 / HOUR
 
 
 @pytest.mark.parametrize(

@@ -68,10 +68,10 @@ class BoundEvaluator:
         self.high = [NEVER] * len(inst.jobs)
         self.demand = [tuple(job.tasks * d for d in job.need) for job in inst.jobs]
 
-    def sum(self, pricing: GridPrices) -> int | None:
+    def sum(self, pricing: GridPrices, filled: Sequence[int]) -> int | None:
         """Return the bound on the summed objective times 2**bits, rounded down; None: no start.
 
-        ``low`` and ``high`` are the windows of the starts.
+        ``low`` and ``high`` are the windows of the starts, ``filled`` the :func:`values`.
         """
         if any(a > b for a, b in zip(self.low, self.high, strict=True)):
             return None
@@ -82,7 +82,7 @@ class BoundEvaluator:
             for j, each in enumerate(row):
                 sums.append(sums[-1] + each * (times[j + 1] - times[j]))
         rent = sum(w[-1] * c for w, c in zip(cumulative, self.inst.total, strict=False))
-        for j, value in enumerate(values(self.inst, pricing)):
+        for j, value in enumerate(filled):
             rent += value * (times[j + 1] - times[j])
         sizes = {need: k for k, need in enumerate(pricing.needs)}
         weight = [c.weight << pricing.bits for c in self.costs]
@@ -90,8 +90,9 @@ class BoundEvaluator:
         latest += max((c.shift + c.floor for c in self.costs), default=0)
         dearest = Magnitude.of("capacity value", [w[-1] for w in cumulative])
         largest = Magnitude.of("demand", [d for row in self.demand for d in row])
-        most = Magnitude.of("weight", weight) * Magnitude("seconds", latest)
-        small = (most + (dearest * largest).total(2 * kinds + 2)).inside(2**62)
+        heaviest = Magnitude.of("weight", weight)
+        most = heaviest * Magnitude("seconds", latest) + (dearest * largest).total(2 * kinds + 2)
+        small = (most + heaviest + dearest).inside(2**62)
 
         def array(values: Sequence[Any], width: int | None = None) -> Any:
             made = np.array(values, np.int64 if small else object)
@@ -125,22 +126,26 @@ def values(inst: RigidInstance, pricing: GridPrices, *, more: int = 0) -> list[i
     part = math.gcd(*pricing.needs)
     units = (inst.total[pricing.resource] + more) // part
     each = Magnitude.of("surcharge", [x for row in pricing.surcharge for x in row])
-    small = each.total(units).inside(2**62)
-    value = np.array(pricing.surcharge, np.int64 if small else object)
-    found = np.zeros(value.shape[1], value.dtype)
-    best = np.zeros(units + 1, value.dtype)
-    sizes = np.array([need // part for need in pricing.needs], np.int64)
-    (filled if small else filled.py_func)(value, sizes, best, found)
-    return [int(x) for x in found]
+    value, sizes = [*zip(*pricing.surcharge, strict=True)], [need // part for need in pricing.needs]
+    found, best = [0] * len(value), [0] * (units + 1)
+    if not each.total(units).inside(2**62):
+        lists: Any = (value, sizes, best, found)
+        filled.py_func(*lists)
+        return found
+    numbers = np.array(found)
+    filled(np.array(value), np.array(sizes), np.array(best), numbers)
+    return [int(x) for x in numbers]
 
 
 @kernel
 def filled(value: Ints, sizes: Ints, best: Ints, found: Ints) -> None:
     """Write into ``found`` the best value of an integer knapsack, for every interval.
 
+    The arguments may be lists of Python's integers.
+
     Parameters
     ----------
-    value : shape (S, B)
+    value : shape (B, S)
         Of a piece of each size.
     sizes : shape (S,)
         Ascending.
@@ -148,14 +153,16 @@ def filled(value: Ints, sizes: Ints, best: Ints, found: Ints) -> None:
         Receives the best value of each capacity; the first stays 0, the last is the knapsack's.
     found : shape (B,)
     """
-    for j in range(found.size):
-        for c in range(1, best.size):
-            best[c] = best[c - 1]
-            for k in range(sizes.size):
+    for j in range(len(found)):
+        paid = value[j]
+        for c in range(1, len(best)):
+            most = best[c - 1]
+            for k in range(len(sizes)):
                 if sizes[k] > c:
                     break
-                best[c] = max(best[c], best[c - sizes[k]] + value[k, j])
-        found[j] = best[best.size - 1]
+                most = max(most, best[c - sizes[k]] + paid[k])
+            best[c] = most
+        found[j] = best[len(best) - 1]
 
 
 @kernel

@@ -21,7 +21,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeInt
 
-from optsched.families.rigid.certificate.bound import BoundEvaluator, GridPrices
+from optsched.families.rigid.certificate.bound import BoundEvaluator, GridPrices, values
 from optsched.families.rigid.instance import LARGEST, LATEST, RigidInstance
 from optsched.problem import Frozen
 from optsched.proofs.grid import float_below
@@ -29,7 +29,7 @@ from optsched.proofs.limits import check_owner, check_size, inside
 from optsched.proofs.tree import Change, change, check_tree, walk
 
 MOST_BITS = 100  # of the grid of prices
-MOST_UNITS = 2**12  # of a resource, in units of the greatest common divisor of the sizes
+MOST_FILLED = 2**25  # steps of all knapsacks: intervals * sizes * units
 Second = Annotated[int, Field(ge=0, le=2 * LATEST)]
 Price = Annotated[int, Field(ge=0, lt=2**200)]
 
@@ -152,11 +152,16 @@ def leaf_bounds(inst: RigidInstance, certificate: RigidCertificate) -> Iterator[
         As in :func:`check`.
     """
     check_owner(inst, certificate.instance_sha256)
-    for k, prices in enumerate(certificate.prices):
-        _check_prices(inst, k, prices)
+    steps = sum(_check_prices(inst, k, prices) for k, prices in enumerate(certificate.prices))
+    if steps > MOST_FILLED:
+        raise ValueError(
+            f"the surcharges: {steps} steps of knapsacks, expected at most {MOST_FILLED}"
+        )
     lists, nodes = len(certificate.prices), certificate.nodes
     check_tree(nodes, lambda k, node: _check_node(inst, lists, k, node))
     evaluation = BoundEvaluator(inst)
+    grids = [prices.on_grid(certificate.grid_bits) for prices in certificate.prices]
+    filled = [values(inst, grid) for grid in grids]
     if certificate.deadline is not None:
         evaluation.high = [certificate.deadline - job.run for job in inst.jobs]
 
@@ -168,13 +173,15 @@ def leaf_bounds(inst: RigidInstance, certificate: RigidCertificate) -> Iterator[
     for k, _ in walk(nodes, restrict):
         leaf = nodes[k]
         assert isinstance(leaf, Leaf)
-        prices = certificate.prices[leaf.prices]
-        found = evaluation.sum(prices.on_grid(certificate.grid_bits))
+        found = evaluation.sum(grids[leaf.prices], filled[leaf.prices])
         yield None if found is None else Fraction(found, 2**certificate.grid_bits)
 
 
-def _check_prices(inst: RigidInstance, k: int, prices: Prices) -> None:
-    """Refuse breakpoints that do not ascend, and prices that are not one per interval."""
+def _check_prices(inst: RigidInstance, k: int, prices: Prices) -> int:
+    """Return how many steps the knapsacks take.
+
+    Breakpoints that do not ascend, and prices that are not one per interval, are refused.
+    """
     if any(b <= a for a, b in pairwise(prices.times)):
         raise ValueError(f"prices {k}: breakpoints do not ascend, expected ascending ones")
     expected = (len(inst.resources), max(0, len(prices.times) - 1))
@@ -185,7 +192,7 @@ def _check_prices(inst: RigidInstance, k: int, prices: Prices) -> None:
         )
     more = prices.surcharges
     if more is None:
-        return
+        return 0
     inside(f"prices {k}", "resource", more.resource, 0, len(inst.resources) - 1)
     if any(b <= a for a, b in pairwise(more.needs)):
         raise ValueError(f"prices {k}: needs do not ascend, expected ascending ones")
@@ -194,11 +201,8 @@ def _check_prices(inst: RigidInstance, k: int, prices: Prices) -> None:
             f"prices {k}: expected {len(more.needs)} lists of {expected[1]} surcharges, one for "
             "each interval between breakpoints"
         )
-    units = inst.total[more.resource] // math.gcd(*more.needs, 0) if more.needs else 0
-    if units > MOST_UNITS:
-        raise ValueError(
-            f"prices {k}: {units} units to fill with jobs, expected at most {MOST_UNITS}"
-        )
+    units = inst.total[more.resource] // math.gcd(*more.needs) if more.needs else 0
+    return expected[1] * len(more.needs) * units
 
 
 def _check_node(inst: RigidInstance, lists: int, k: int, node: Leaf | Split) -> None:

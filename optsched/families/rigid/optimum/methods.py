@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from optsched.engine.progress import Progress
-from optsched.families.rigid.certificate.format import Prices, RigidCertificate
+from optsched.families.rigid.certificate.format import MOST_FILLED, Prices, RigidCertificate
 from optsched.families.rigid.facts import RUN_TIMES, run_times
 from optsched.families.rigid.instance import RigidInstance
 from optsched.families.rigid.online import assemble, events
@@ -191,7 +191,10 @@ class Portfolio:
         room = sized.room if sized else p.room
         rows = room.capacity.size + room.sizes.size
         self.rest = (
-            len(times) > FINE or len(times) * rows > MOST_PRICES or len(times) == len(self.times)
+            len(times) > FINE
+            or len(times) * room.sizes.size * room.units > MOST_FILLED
+            or len(times) * rows > MOST_PRICES
+            or len(times) == len(self.times)
         )
         if self.rest:
             return

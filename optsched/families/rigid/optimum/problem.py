@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.rigid.certificate.format import MOST_UNITS, Prices, Surcharges
+from optsched.families.rigid.certificate.format import MOST_FILLED, Prices, Surcharges
 from optsched.families.rigid.instance import Cost, RigidInstance, RigidSchedule
 from optsched.families.rigid.optimum.prices import PricedJobs, Room
 from optsched.families.rigid.optimum.search import Load, listed, queue
@@ -22,7 +22,7 @@ from optsched.process import work_units
 NEVER = 2**61
 SLICE = 2_000_000  # elementary steps of a turn: some milliseconds
 MOST_BITS = 40
-MOST_FILLED = 2**15  # sizes times units that are filled with them
+FEWEST = 2**10  # intervals of prices, or sizes get no surcharges
 LARGEST = 2**27  # jobs times nodes: a schedule on the nodes is a table of them, 1 GB
 
 
@@ -115,7 +115,7 @@ class RigidProblem:
             return None
         part = np.gcd.reduce(sizes)
         units = int(self.capacity[k]) // part
-        if len(sizes) * units > MOST_FILLED or units > MOST_UNITS:
+        if len(sizes) * units > MOST_FILLED // FEWEST:
             return None
         room = Room(self.capacity, sizes // part, units)
         return Sized(k, sizes, jobs._replace(size=size), room)

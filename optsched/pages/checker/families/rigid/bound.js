@@ -2,7 +2,7 @@
 
 FAMILIES.rigid = (() => {
   const { judge, draw } = rigidJudge;
-  const MOST_UNITS = 2n ** 12n;
+  const MOST_FILLED = 2n ** 25n;
 
   // The integral of prices from the beginning until t, by row.
   function integrals(at, price) {
@@ -76,6 +76,7 @@ FAMILIES.rigid = (() => {
     const { nodes, prices, deadline, grid_bits: bits } = cert;
     const isMakespan = inst.objective === "makespan";
     need(isMakespan || deadline === null, "a deadline, expected none");
+    let steps = 0n;
     prices.forEach(({ times: at, price, surcharges: more }, k) => {
       need(at.every((t, j) => j === 0 || t > at[j - 1]), `prices ${k}: breakpoints do not ascend`);
       need(price.length === inst.resources.length && price.every((p) => p.length === Math.max(0, at.length - 1)), `prices ${k}: not one price for each interval`);
@@ -84,7 +85,12 @@ FAMILIES.rigid = (() => {
       need(more.needs.every((d, j) => j === 0 || d > more.needs[j - 1]), `prices ${k}: needs do not ascend`);
       need(more.price.length === more.needs.length && more.price.every((p) => p.length === Math.max(0, at.length - 1)), `prices ${k}: not one surcharge for each interval`);
       const part = more.needs.reduce(gcd, 0n);
-      need(part === 0n || inst.total[Number(more.resource)] / part <= MOST_UNITS, `prices ${k}: too many units to fill with jobs`);
+      if (part > 0n) steps += big(Math.max(0, at.length - 1) * more.needs.length) * (inst.total[Number(more.resource)] / part);
+    });
+    need(steps <= MOST_FILLED, "too many steps of knapsacks");
+    const rents = prices.map(({ times: at, price, surcharges: more }) => {
+      const worth = integrals(at, price).whole;
+      return bigSum(inst.total.map((c, k) => c * worth[k])) + (more === null ? 0n : filled(inst, at, more));
     });
     nodes.forEach((node, k) => {
       if (node.node === "leaf") need(node.prices < prices.length, `node ${k}: prices ${node.prices} do not exist`);
@@ -101,9 +107,8 @@ FAMILIES.rigid = (() => {
       if (windows.some(([low, high]) => high !== null && low > high)) return;
       const own = prices[leaf.prices];
       const more = own.surcharges;
-      const { until, whole: worth } = integrals(own.times, more === null ? own.price : [...own.price, ...more.price]);
-      const rent = bigSum(inst.total.map((c, k) => c * worth[k])) + (more === null ? 0n : filled(inst, own.times, more));
-      bounds.push(bigSum(inst.jobs.map((one, i) => leastOf(inst, one, own, until, bits, windows[i]))) - rent);
+      const { until } = integrals(own.times, more === null ? own.price : [...own.price, ...more.price]);
+      bounds.push(bigSum(inst.jobs.map((one, i) => leastOf(inst, one, own, until, bits, windows[i]))) - rents[Number(leaf.prices)]);
     });
     if (isMakespan) {
       const last = inst.jobs.reduce((a, one) => larger(a, one.arrival + one.run), 0n);
