@@ -30,7 +30,6 @@ from optsched.families.completion.optimum.relaxations.capacity import (
 )
 from optsched.families.completion.optimum.search.neighborhood import Neighborhood
 from optsched.families.completion.optimum.search.parallel_annealing import search_together
-from optsched.families.completion.optimum.tree.branching import attributes
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.problem import Frozen
@@ -253,7 +252,7 @@ def mean_starts(relaxation: Relaxation, jobs: int) -> Floats:
     starts = np.zeros(jobs)
     for k in np.flatnonzero(relaxation.x > 0):
         column = relaxation.columns[k]
-        starts[column.block] += relaxation.x[k] * attributes(column)[0]
+        starts[column.block] += relaxation.x[k] * column.choice.start
     return starts
 
 
