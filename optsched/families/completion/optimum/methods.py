@@ -34,8 +34,6 @@ from optsched.problem import RELAXATION, Method
 SMALL = 1200  # jobs times slots up to which one grid of single slots is solved at once
 SPANS = (32, 16, 4)  # slots whose prices have one shape, one after the other
 SPAN_SHARE = (0.05, 0.08, 0.15)  # of the time for each
-FINER = (16, 8, 4, 2, 1)  # after the first, where other threads search
-PARALLEL_SHARE = 0.12  # of the time for all of them
 FIRST_PRICES = 0.08  # of the time may have passed when prices of a dispatched schedule are found
 FEW = 2000  # pairs of a mode and a start: CP-SAT has looked at them in a blink
 FEW_SECONDS = 1.0  # a blink at most
@@ -90,12 +88,9 @@ def auto(inst: CompletionInstance, progress: Progress, *, threads: int, seed: in
 
 
 def _prices(search: Portfolio, whole: float) -> None:
-    """Find prices, first those of a dispatched schedule, of so many seconds in all."""
+    """Find prices, first those of a dispatched schedule; ``whole`` seconds are left in all."""
     _dispatch(search)
     search.generate(SPANS[0], SPAN_SHARE[0] * whole)
-    if search.threads > 1:
-        search.generate_in_parallel(FINER, PARALLEL_SHARE * whole)
-        return
     search.generate(SPANS[1], SPAN_SHARE[1] * whole)
     if whole > 2 * RESTART_SECONDS:
         search.improve(RESTART_SECONDS)
