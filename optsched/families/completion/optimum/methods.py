@@ -35,8 +35,8 @@ SMALL = 1200  # jobs times slots up to which one grid of single slots is solved 
 SPANS = (32, 16, 4)  # slots whose prices have one shape, one after the other
 SPAN_SHARE = (0.05, 0.08, 0.15)  # of the time for each
 FIRST_PRICES = 0.08  # of the time may have passed when prices of a dispatched schedule are found
-FEW = 2000  # pairs of a mode and a start: CP-SAT has looked at them in a blink
-FEW_SECONDS = 1.0  # a blink at most
+FEW = 2000  # pairs of a mode and a start: CP-SAT soon has looked at all
+FEW_SECONDS = 1.0  # of CP-SAT, at most
 FIRST_SEARCH = 0.02  # of the time, per search before the proof
 
 

@@ -218,7 +218,7 @@ def cheapest(
                 begin, end, low_slot = (0, 1, 0) if constant else (t, c, max(t, seen[k]))
                 if c < clear[k]:
                     continue
-                slot = end - 1  # one without room rules out all windows with it
+                slot = end - 1  # one that is too full rules out all windows with it
                 while slot >= low_slot and total[slot, m] >= n:
                     if together[k] == 1 and top[slot, m] < n:
                         break
