@@ -58,7 +58,7 @@ class Instance(Frozen):
 
 
 class Schedule(Frozen):
-    """What was decided, enough to recompute everything."""
+    """All decisions, enough to recompute everything."""
 
     def __repr__(self) -> str:
         parts = []
@@ -210,7 +210,7 @@ class Wire:
     """
 
     public: type[Frozen]
-    """What is public; written and read as in files."""
+    """Public data; written and read as in files."""
     event: Callable[[Any], Any]
     """Event -> JSON."""
     read_event: Callable[[Any, Any], Any]
@@ -299,7 +299,7 @@ def _headline(instance: Instance) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """All that the rest of the package knows of one problem.
+    """Interface of one problem to the rest of the package.
 
     What has no default is what every problem has.
     """
@@ -490,7 +490,13 @@ def family_or_problem(name: str) -> Family:
 
 def family_of(instance: Instance) -> Family:
     """Return the family that ``instance`` belongs to."""
-    return get_family(instance.family)
+    name = getattr(instance, "family", None)
+    if not isinstance(name, str):
+        raise InputError(
+            f"is {instance!r:.80}, expected an instance: load_instance(...), or a problem called "
+            "with a preset and a seed"
+        )
+    return get_family(name)
 
 
 class _Callable(ModuleType):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from independent.oasis import FILES, load, schedule
 from pydantic import ValidationError
 
-from optsched.core import Ratio, RatioReport, compare, mean_ratio
+from optsched.core import Ratio, RatioReport, compare, mean_ratio, quotient
 from optsched.experiments.ratios_by_policy import COLUMNS
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
@@ -268,3 +268,12 @@ def test_notebooks_show_a_report_with_names_escaped(small):
     assert page.startswith(report.optimum._repr_html_())
     odd = report.optimum.model_copy(update={"scope": "<b>"})
     assert odd._repr_html_() == f"<p>{escape(str(odd))}</p>"
+
+
+@pytest.mark.parametrize("sense", ["max", "min"])
+def test_no_worse_policy_has_a_ratio_below_1(sense):
+    order = sorted([-12.0, -3.0, -1e-9, 0.0, 2.0, 7.0], reverse=sense == "max")
+    for k, best in enumerate(order):
+        ratios = [quotient(sense, earned, best) for earned in order[k:]]
+        assert ratios == sorted(ratios)
+        assert [ratio == 1.0 for ratio in ratios] == [True] + [False] * (len(ratios) - 1)

@@ -417,5 +417,5 @@ def test_commands_seal(folder, inst, call):
     assert "all policies: guarantee none; information after; sandbox yes" in said
     status, said, _ = call("show", "result.json", "-v")
     assert status == 0
-    assert re.search(r"┃ sealed\s+┃", said)
+    assert re.search(r"┃ sandbox\s+┃", said)
     assert re.search(r"│ after\s+│ yes", said)

@@ -21,7 +21,7 @@ Rows = dict[str, Evaluation]
 
 
 class _Content(Frozen):
-    """What the file holds next to its envelope."""
+    """Content of the checkpoint file."""
 
     terms: Terms
     versions: dict[str, str] = Field(description="of what can change a number")

@@ -22,7 +22,7 @@ NEARLY = 0.01  # gap at which an evaluation looks no further: only a schedule co
 
 
 class Terms(Frozen):
-    """What is hunted, and what counts: with one seed, the same terms make the same search."""
+    """Terms of a worst-case search: with one seed, equal terms make the same search."""
 
     family: str
     policy: str
@@ -62,7 +62,7 @@ class Terms(Frozen):
 
 
 class Evaluation(Frozen):
-    """What came of one instance."""
+    """Evaluation of one instance."""
 
     low: Extended = Field(description="the ratio is at least this: a schedule proves it")
     share: float = Field(description="of all utility that the best schedule reaches")

@@ -42,7 +42,7 @@ class Evaluated:
 
 @dataclass(frozen=True)
 class MoveContext:
-    """What moves draw from."""
+    """Context of a move."""
 
     box: ParameterSpace
     rng: Generator
@@ -227,5 +227,5 @@ def cross(hand: MoveContext, data: Data, _found: Evaluation) -> Data | None:
 
 
 PLAIN: tuple[Move, ...] = (redraw, nudge, drop, add)
-"""What any search would do."""
+"""Generic moves."""
 STRUCTURAL: tuple[Move, ...] = (to_the_end, alike, double, exchange, shift, repeat, cross)

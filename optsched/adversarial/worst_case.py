@@ -35,7 +35,7 @@ EVALUATIONS = 300
 
 @dataclass(frozen=True)
 class WorstCase:
-    """What a hunt has found."""
+    """Result of a worst-case search."""
 
     terms: Terms
     evaluations: int

@@ -159,7 +159,7 @@ class Optimum(Frozen):
 
 
 Start: TypeAlias = Schedule | Optimum | Known
-"""What a search may start from; an optimum brings its schedule and its certificate."""
+"""Warm start of a search; an optimum brings its schedule and its certificate."""
 
 
 class SolveOptions(TypedDict, total=False):

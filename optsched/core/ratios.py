@@ -28,7 +28,7 @@ from optsched.process.limit import checked_limit
 
 
 class Against(StrEnum):
-    """What policies are compared with."""
+    """Reference of a comparison."""
 
     OPTIMUM = "optimum"
     RELAXATION = "relaxation"

@@ -128,20 +128,23 @@ class Ratio(Frozen):
 def quotient(sense: str, earned: float, best: float) -> float:
     """Return how much worse than the best it is.
 
-    It is infinite where something could be earned and nothing was; 0/0 is 1.
+    Of two gains it is best / earned, of two costs earned / best, so it is at least 1 in either
+    sense. It is infinite where the best is a gain and nothing was gained, or where the best costs
+    nothing and something was paid; 0/0 is 1.
 
     >>> quotient("max", 0.0, 2.0), quotient("max", 0.0, 0.0), quotient("min", 4.0, 2.0)
     (inf, 1.0, 2.0)
+    >>> quotient("max", -6.0, -3.0), quotient("min", -6.0, -12.0), quotient("max", -1.0, 0.0)
+    (2.0, 2.0, inf)
     """
-    if sense == "max":
-        if earned <= 0 < best:
-            return math.inf
-        above, below = best, earned
-    else:
-        above, below = earned, best
-    if below == 0:
-        return 1.0 if above == 0 else math.inf
-    return above / below
+    gain, most = (earned, best) if sense == "max" else (-earned, -best)
+    if gain == most:
+        return 1.0
+    if most > 0:
+        return most / gain if gain > 0 else math.inf
+    if most == 0:
+        return math.inf if gain < 0 else 0.0
+    return max(0.0, gain / most)
 
 
 def measure_of(family: Family, instance: Instance) -> Callable[[float, float], float]:
@@ -209,7 +212,7 @@ class Failed(Frozen):
 
 
 class Facts(Frozen):
-    """What an instance must report with any ratio."""
+    """Facts of an instance that are reported with any ratio."""
 
     size: str = Field(description="as the family puts it: '100 jobs'")
     jobs: int | None = Field(description="jobs that may complete; None: a family without")
@@ -358,7 +361,7 @@ class CheckedSchedule:
 
     @property
     def value(self) -> float:
-        """What it reaches."""
+        """Value of the schedule."""
         assert self.verdict.value is not None  # the feasibility check has accepted it
         return self.verdict.value
 
@@ -373,7 +376,7 @@ def found_by(family: Family, instance: Instance, runs: Sequence[Run]) -> list[Ch
 
 @dataclass(frozen=True)
 class RatioScale:
-    """What policies are measured by on one instance."""
+    """Scale of ratios on one instance."""
 
     family: Family
     instance: Any

@@ -45,7 +45,7 @@ MOST = 3  # violated equations that are reported for a policy
 
 
 class Run(Frozen):
-    """What a policy did on an instance."""
+    """Run of a policy on an instance."""
 
     family: str
     instance_sha256: str

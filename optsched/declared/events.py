@@ -46,7 +46,7 @@ from optsched.problem import (
 
 
 class Public(Frozen):
-    """What a policy knows from the start."""
+    """Public data, known from the start."""
 
     sense: Sense
     problem: str = ""
@@ -71,7 +71,7 @@ class NewCone(Frozen):
 
 
 class Event(Frozen):
-    """What becomes known at a time, and what is to be decided."""
+    """Event: data revealed at a time, and the decisions due."""
 
     time: float
     columns: tuple[ProgramVariable, ...] = ()
@@ -88,7 +88,7 @@ WIRE = typed_wire(Public, Event, Decision)
 
 
 def public(inst: Declared) -> Public:
-    """Return what a policy knows from the start."""
+    """Return the public data, known from the start."""
     return Public(sense=inst.sense, problem=inst.problem)
 
 
@@ -316,7 +316,7 @@ class State:
 
 
 class View:
-    """What a policy that is a function is given: one event, and what is known by now.
+    """Argument of a policy that is a function: one event, and the known data.
 
     Attributes
     ----------

@@ -462,7 +462,7 @@ def neat(x: float) -> float:
 
 @dataclass
 class Draft:
-    """What a reader has found."""
+    """Result of a reader."""
 
     sense: Sense
     offset: float = 0.0

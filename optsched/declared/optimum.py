@@ -307,7 +307,7 @@ class _Node:
 
 @dataclass
 class _Gains:
-    """What splitting a column has gained on one side, by unit of its fraction."""
+    """Pseudocost: gain of splitting a column on one side, per unit of its fraction."""
 
     total: dict[int, float] = field(default_factory=dict)
     times: dict[int, int] = field(default_factory=dict)

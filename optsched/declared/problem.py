@@ -344,7 +344,7 @@ class Problem:
 
     @cached_property
     def family(self) -> Family:
-        """The record by which the package knows the problem; its sense is that of an instance."""
+        """The problem as a family of the package; its sense is that of an instance."""
         first, preset_of_first = self(), next(iter(self.sizes), None)
         known = list(inspect.signature(self.function).parameters)[1:]
 

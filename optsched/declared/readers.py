@@ -281,6 +281,8 @@ class _Times:
                     raise InputError(
                         f"`{self._what}` names {name}, which is fixed, expected variables only"
                     )
+                if name in {str(getattr(k, "name", k)) for k, _ in self._given if k is not key}:
+                    raise InputError(f"`{self._what}` names {name} twice, expected one time")
                 raise InputError(f"`{self._what}` names {name}, which is no variable of the model")
 
 

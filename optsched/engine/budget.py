@@ -19,7 +19,7 @@ AFTER_SIGNAL = 0.5  # seconds, of the 1.2 in which a command must have ended
 
 
 class Limits(TypedDict):
-    """What a solver may use, see `solvers`: seconds on the clock, and units of effort."""
+    """Limits of a solver, see `solvers`: seconds on the clock, and work units."""
 
     time_limit: float
     effort: float

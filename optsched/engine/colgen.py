@@ -71,7 +71,7 @@ class Decomposition(Protocol):
 
 @dataclass
 class Relaxation:
-    """What column generation found: a bound at its prices, and the master's solution."""
+    """Result of column generation: a bound at its prices, and the master's solution."""
 
     bound: float
     prices: Floats

@@ -296,7 +296,7 @@ class InteriorMaster:
 
 @dataclass
 class _Beginning:
-    """Where the interior point begins: a central point of the last program."""
+    """Starting point of the interior-point method: a central point of the last program."""
 
     x: Floats  # of the stand-ins and the first columns
     row_value: Floats  # (rows,) duals, 0 of rows that took no part

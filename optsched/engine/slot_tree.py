@@ -66,7 +66,7 @@ class SlotNode:
 
 
 class SlotBranching:
-    """What is split in a decomposition whose first blocks are jobs, one schedule a column."""
+    """Branching candidates of a decomposition whose first blocks are jobs, one column each."""
 
     inst: Any
     jobs: int

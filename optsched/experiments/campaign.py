@@ -101,7 +101,7 @@ def campaign(
 
 @dataclass(frozen=True)
 class Campaign:
-    """What is in a store."""
+    """Content of a store."""
 
     path: Path
     progress: CampaignProgress | None = None  # of the run that has just ended
@@ -259,7 +259,7 @@ def status(path: Path) -> CampaignStatus:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a plan requests, and how long it will take by the cells that are done."""
+    """Number of cells of a plan, and the expected time from the finished cells."""
 
     cells: int
     instances: int

@@ -76,7 +76,7 @@ def tuples(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Source:
-    """Where instances come from, but for the seed: a generator, a window of a trace, or files."""
+    """Source of instances, without the seed: a generator, a window of a trace, or files."""
 
     family: str
     parameters: Content  # of the generator (its preset included), or of the window
@@ -87,7 +87,7 @@ class Source:
 
     @cached_property
     def content(self) -> Content:
-        """What the key is made of: files count by what is in them."""
+        """Content of the key; files count by their content."""
         data: Content = {"family": self.family, "parameters": self.parameters}
         if self.pattern is not None:
             return {"family": self.family, "instances": self.pattern}
@@ -294,7 +294,7 @@ class Contender:
 
     @cached_property
     def content(self) -> Content:
-        """What the key is made of."""
+        """Content of the key."""
         data: Content = {"policy": self.name}
         if self.parameters:
             data["parameters"] = self.parameters
@@ -394,7 +394,7 @@ class Reference:
 
     @cached_property
     def content(self) -> Content:
-        """What the key is made of."""
+        """Content of the key."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @cached_property
@@ -404,7 +404,7 @@ class Reference:
 
     @property
     def limit(self) -> str:
-        """What ends the search for an open optimum: only work repeats."""
+        """Limit of the search for an open optimum: only work is reproducible."""
         return "seconds" if self.effort is None else "effort"
 
     def solve(self, instance: Instance) -> Optimum:

@@ -40,7 +40,7 @@ LONGEST = 600  # characters of a message
 
 @dataclass(frozen=True, slots=True)
 class CellTask:
-    """What a worker computes: an optimum, or a cell."""
+    """Task of a worker: an optimum, or a cell."""
 
     instance: bytes  # key
     source: Source
@@ -57,7 +57,7 @@ class CellTask:
 
     @property
     def kind(self) -> tuple[bytes, bytes]:
-        """What takes about as long: tasks of one source and policy."""
+        """Group of tasks of similar duration: those of one source and policy."""
         return self.source.key, b"" if self.contender is None else self.contender.key
 
     @property
@@ -86,7 +86,7 @@ class CellTask:
 
 
 class _Memory(threading.local):
-    """What a worker remembers: the instance it works on, and its optimum."""
+    """Cache of a worker: its current instance, and the optimum."""
 
     instance: tuple[bytes, Instance] | None = None
     best: tuple[tuple[bytes, bytes], StoredOptimum] | None = None

@@ -51,7 +51,7 @@ MOST_RUNS = 20_000  # of all windows on all instances
 
 
 class WindowShare(Frozen):
-    """What a window reaches, over all instances."""
+    """Result of one window, over all instances."""
 
     window: float
     low: Signed = Field(description="mean share of the certified bound")
@@ -102,6 +102,8 @@ class Foresight(Frozen):
         sign = 1 if self.sense == "max" else -1
         for k, (best, bound) in enumerate(self.optima):
             for value in (best, *(row[k] for row in self.values)):
+                if not math.isfinite(value):
+                    raise ValueError(f"seed {self.seeds[k]}: a value is {value}, expected a number")
                 if sign * (value - bound) > SAME * max(1.0, abs(value), abs(bound)):
                     raise ValueError(
                         f"seed {self.seeds[k]}: the value {value:g} is better than the bound "
@@ -211,10 +213,14 @@ def share(sense: Sense, value: float, best: float) -> float:
     (0.75, -0.25, 0.5)
     >>> share("max", -8.0, -4.0), share("min", -3.0, -4.0), share("min", 1.0, 0.0)
     (0.5, 0.75, 0.0)
+    >>> share("max", 0.0, -1e-12)
+    1.0
     """
     if best == 0:
         return 1.0 if value == 0 else 0.0
-    return value / best if (best > 0) == (sense == "max") else best / value
+    if (best > 0) == (sense == "max"):
+        return value / best
+    return best / value if value else 1.0  # a cost of 0 is better by rounding alone
 
 
 def _point(

@@ -244,7 +244,7 @@ class Policies(Frozen):
 
 
 class CellLimits(Frozen):
-    """What a worker may use. No part of any key: a cell within its limits is the same."""
+    """Limits of a worker. No part of any key: a cell within its limits is the same."""
 
     cell_seconds: float = Field(
         default=600.0, gt=0, description="after which a cell counts as hung, on top of a time limit"
@@ -258,7 +258,7 @@ class CellLimits(Frozen):
 
 
 class Plan(Frozen):
-    """What a campaign computes."""
+    """Plan of a campaign."""
 
     name: str = "campaign"
     instances: tuple[Instances, ...] = Field(min_length=1)

@@ -70,7 +70,7 @@ Event = TaskCompleted | TaskFailed
 
 @dataclass(frozen=True)
 class _Failed:
-    """What a process states of a task that has raised."""
+    """Error of a task, as its process reports it."""
 
     reason: str
 

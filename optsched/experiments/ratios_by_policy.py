@@ -118,7 +118,7 @@ def _numbered(values: Sequence[Any]) -> tuple[list[Any], Ints, Ints]:
 
 @dataclass(frozen=True)
 class PolicyRatios:
-    """What comes of the cells: arrays of shape (n,); cells without a ratio have NaN."""
+    """Results of the cells: arrays of shape (n,); cells without a ratio have NaN."""
 
     best: Floats  # the best known schedule of the instance
     low: Floats

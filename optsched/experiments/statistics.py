@@ -51,7 +51,7 @@ def between(low: float, high: float) -> str:
 
 
 class Summary(Frozen):
-    """What is reported of one policy on one source."""
+    """Statistics of one policy on one source."""
 
     group: str
     policy: str
@@ -146,7 +146,7 @@ class Pair(Frozen):
 
 
 class Statistics(Frozen):
-    """What a campaign states."""
+    """Statistics of a campaign."""
 
     summaries: tuple[Summary, ...]
     pairs: tuple[Pair, ...]

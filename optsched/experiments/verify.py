@@ -30,7 +30,7 @@ Cell = dict[str, Any]
 
 @dataclass
 class Verified:
-    """What was computed again, and what is wrong."""
+    """Result of a verification: rerun rows, and errors."""
 
     cells: int  # in the store
     planned: int

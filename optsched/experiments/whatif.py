@@ -36,7 +36,7 @@ Ends = tuple[Signed, Signed]
 
 
 class Row(Frozen):
-    """What a schedule does with the jobs of a window."""
+    """Statistics of a schedule on the jobs of a window."""
 
     wait: Ends = Field(
         description="weighted mean waiting time, h; of the optimum from its certified bound to the "
@@ -155,7 +155,7 @@ class WhatIf(Frozen):
 
     @property
     def answer(self) -> list[str]:
-        """What there is to know, the most important sentence first."""
+        """Summary, the most important sentence first."""
         best, named = self.rows[BEST], ", ".join(self.changes)
         lines = [f"With {named}, the least possible mean waiting time {moved(best)}."]
         if best.interval is not None:
@@ -204,7 +204,7 @@ class WhatIf(Frozen):
 
     @property
     def remarks(self) -> list[str]:
-        """What must be stated next to the table."""
+        """Notes on the table."""
         doubt = warning(*self._apart(BEST).T).replace("ratios", "changes")
         doubts = [f"{UNSURE} change: {doubt}"] if doubt and len(self.before) > 1 else []
         return [*self.listed, *([self.replay] if self.replay else []), *doubts]

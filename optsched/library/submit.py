@@ -20,7 +20,7 @@ LEVEL = Level.CERTIFIED
 
 @dataclass(frozen=True)
 class Taken:
-    """What became of a file."""
+    """Result of a submission."""
 
     name: str  # of the entry
     better: tuple[str, ...]  # "value", "bound": what was strictly better

@@ -22,7 +22,7 @@ MOST_PARTS = 100  # of a pack: each is read from its beginning
 
 @dataclass
 class LibraryReport:
-    """What verification has found."""
+    """Result of the verification."""
 
     rows: list[Row] = field(default_factory=list)  # of the tables, as derived
     damaged: dict[str, list[str]] = field(default_factory=dict)  # name -> what is wrong

@@ -40,7 +40,7 @@ class Certificate(Frozen):
 
 @dataclass(frozen=True)
 class Proved:
-    """What a certificate proves: values of algorithms on the worst instance, by its optimum.
+    """Proved result of a certificate: values of algorithms on the worst instance, by its optimum.
 
     Attributes
     ----------

@@ -38,6 +38,13 @@ class Claim(Frozen):
     )
 
 
+def _digits(number: Fraction) -> str:
+    try:
+        return short(str(number))
+    except ValueError:  # Python writes no whole number of more digits
+        return "a number of more than 4300 digits"
+
+
 def save(
     path: Path,
     instances: Sequence[Declared],
@@ -63,7 +70,7 @@ def save(
 
 @dataclass(frozen=True)
 class Checked:
-    """What a file holds, and what follows from it; ``proof`` is None if nothing is proved."""
+    """Content of a file and its consequences; ``proof`` is None if nothing is proved."""
 
     parts: list[Recheck]
     certificate: Certificate
@@ -129,9 +136,7 @@ def _checked(content: Mapping[str, Any], path: Path) -> Checked:
     for name, at in (("proved", 0), ("reached", 0), ("deterministic", 1)):
         derived, stated = getattr(proof, name), Fraction(getattr(claim, name))
         if derived != stated:
-            wrong[at].append(
-                f"{name} is {short(str(derived))}, the file states {short(str(stated))}"
-            )
+            wrong[at].append(f"{name} is {_digits(derived)}, the file states {_digits(stated)}")
     parts = [
         _part(family, whats[0], proof.reached, proof.proved, wrong[0]),
         _part(family, whats[1], proof.deterministic, proof.deterministic, wrong[1]),

@@ -45,17 +45,17 @@ class Game:
 
     @property
     def value(self) -> float:
-        """What the best randomized algorithm reaches."""
+        """Ratio of the best randomized algorithm."""
         return float(self.proof.reached)
 
     @property
     def bound(self) -> float:
-        """What no randomized algorithm beats."""
+        """Bound on the ratio of every randomized algorithm."""
         return float(self.proof.proved)
 
     @property
     def deterministic(self) -> float:
-        """What the best deterministic algorithm reaches; no other one is better."""
+        """Ratio of the best deterministic algorithm; no other one is better."""
         return float(self.proof.deterministic)
 
     @property

@@ -19,7 +19,7 @@ from optsched.problem import Frozen
 
 
 class Played(Frozen):
-    """What a policy has decided on every instance, in one run or several."""
+    """Decisions of a policy on every instance, in one run or several."""
 
     policy: str
     seed: Whole = Field(description="of the first run; later runs have the seeds after it")

@@ -31,7 +31,7 @@ Interval: TypeAlias = tuple[float, float]
 
 @dataclass
 class History:
-    """What has been revealed up to an event; the first one is before all events.
+    """History: revealed data up to an event; the first one is before all events.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 from numpy.random import Generator
 
 Path: TypeAlias = tuple[str | int, ...]
-"""Where in an entry a field is: ("utility", "scale"), ("request", 2)."""
+"""Path of a field in an entry: ("utility", "scale"), ("request", 2)."""
 Data: TypeAlias = dict[str, Any]
 """An instance as JSON."""
 
@@ -22,7 +22,7 @@ SPREAD = 2.0  # powers of ten between the largest and the least step
 
 
 class Range(Protocol):
-    """What a field may be."""
+    """Range of a field."""
 
     def draw(self, rng: Generator) -> Any:
         """Return any value, each as likely as the others."""
@@ -128,7 +128,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Either:
-    """What one of several ranges holds."""
+    """Union of ranges."""
 
     ranges: tuple[Real | Whole, ...]
 

@@ -74,7 +74,7 @@ class SortableTable:
 
     @property
     def cut(self) -> str:
-        """What is printed where rows are left out."""
+        """Note on rows that are left out."""
         total = len(self.rows) if self.total is None else self.total
         if total <= len(self.shown):
             return ""
@@ -154,7 +154,7 @@ class Plot:
 
     @property
     def data(self) -> dict[str, Any]:
-        """What the script needs to answer a pointer."""
+        """Data of the script for the pointer."""
         return {
             "axis": [self.x.low, self.x.high, int(self.x.log)],
             "across": self.x_label,
@@ -192,7 +192,7 @@ class FactList:
 
 @dataclass(frozen=True)
 class Code:
-    """What to type, or the text of a file."""
+    """A command, or the text of a file."""
 
     kind: ClassVar[str] = "code"
     caption: str

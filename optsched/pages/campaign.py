@@ -50,7 +50,7 @@ EXPORT = "`optsched campaign export` has all of them."
 
 @dataclass(frozen=True)
 class Reading:
-    """What is in a store, added up."""
+    """Totals of a store."""
 
     path: Path
     plan: Plan

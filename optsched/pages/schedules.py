@@ -156,7 +156,7 @@ class Artist:
 
 @dataclass(frozen=True)
 class _Drawing:
-    """What the process is to draw."""
+    """Task of the drawing process."""
 
     source: Source
     worst: Worst

@@ -29,7 +29,7 @@ from optsched.process import interrupts
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What came out, and where it is stored."""
+    """Result, and where it is stored."""
 
     experiment: Experiment
     done: int

@@ -86,7 +86,7 @@ class Finding:
 
     @property
     def printed(self) -> str:
-        """What the paper prints, in words."""
+        """Value of the paper, in words."""
         if self.paper is None:
             return ""
         ends = self.paper if isinstance(self.paper, tuple) else (self.paper,)
@@ -94,7 +94,7 @@ class Finding:
 
     @property
     def found(self) -> str:
-        """What we found, in words."""
+        """Our value, in words."""
         if self.ours is None:
             return "-"
         ends = ""

@@ -144,6 +144,8 @@ def turns(
     requested = family.compared if policies is None else list(policies)
     for policy in requested:
         known_or_refused(family, policy)
+    for policy in requested:
+        refuse_function(policy)
     names = {name_of(policy) for policy in requested}
     requested += [p for p in family.trivial if p in family.policies and p not in names]
 
@@ -191,11 +193,20 @@ def is_own(family: Family, policy: Any) -> bool:
 
 
 class Introduction(NamedTuple):
-    """What a policy states of itself, read once: a property may state something else next time."""
+    """Declarations of a policy, read once: a property could return something else next time."""
 
     name: str
     information: Information
     knows: tuple[str, ...]
+
+
+def refuse_function(policy: Any) -> None:
+    """Refuse a function that is not decorated."""
+    if inspect.isfunction(policy):
+        raise InputError(
+            f"policy {policy.__name__!r}: is a function, expected a policy; decorate it with "
+            "@optsched.policy"
+        )
 
 
 def introduced(family: Family, policy: Any, called: str, *, own: bool) -> Introduction:
@@ -216,6 +227,7 @@ def introduced(family: Family, policy: Any, called: str, *, own: bool) -> Introd
     InputError
         Something is missing, is no knowledge or information, or cannot be shown in a table.
     """
+    refuse_function(policy)
     called = called if called.isprintable() else ascii(called)[1:-1]
     called = called[:LONGEST_NAME]
     _complain([m for m in MEMBERS if not hasattr(policy, m)], called)

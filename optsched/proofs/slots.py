@@ -37,7 +37,7 @@ class SlotSplit(Frozen):
 
 @dataclass
 class JobLimits:
-    """What the path to a leaf states of each job: I jobs, T slots."""
+    """Restrictions on each job on the path to a leaf: I jobs, T slots."""
 
     first: Ints  # (I,) earliest and
     last: Ints  # (I,) latest slot in which it may complete

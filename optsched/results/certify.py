@@ -31,7 +31,7 @@ APART = 1e-6  # relative above 1: by how much a claim must be off to be contradi
 
 
 class SolverClaim(Frozen):
-    """What the solver states, and what the exact check states of its solution."""
+    """Claim of the solver, and the exact check of its solution."""
 
     solver: str
     status: str
@@ -42,7 +42,7 @@ class SolverClaim(Frozen):
 
 @dataclass(frozen=True)
 class Certified:
-    """What is proved of a model, and what its solver claims.
+    """Certified result of a model, and the claim of the solver.
 
     Attributes
     ----------
@@ -191,7 +191,9 @@ def certify(
             return None
         return verify(inst, Solution(values=tuple(claimed.x.tolist())))
 
-    checked = supervised(check, budget.overdue, patience=0.0)
+    checked = None
+    with suppress(KeyboardInterrupt):  # the proof is kept; the claim of HiGHS is not checked
+        checked = supervised(check, budget.overdue, patience=0.0)
     claim = None if claimed is None else _claim(inst, claimed, checked)
     against = () if claim is None else tuple(contradictions(found, claim))
     return Certified(inst, found, claim, verdict, against)

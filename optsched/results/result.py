@@ -107,7 +107,7 @@ def part_of(
 
 
 class Recheck(Frozen):
-    """What a second look at a file has derived, from instance, schedule and certificate alone."""
+    """Recheck of a file, from instance, schedule and certificate alone."""
 
     family: str
     what: str

@@ -15,7 +15,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 class _Envelope(BaseModel):
-    """What every file begins with. Readers leave alone what they do not know next to it."""
+    """Header of every file. Readers ignore unknown keys next to it."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 

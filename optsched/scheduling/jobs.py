@@ -50,7 +50,7 @@ def transfer_slots(gradient_mb: float, gbit_per_second: float, slot_seconds: flo
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What happens at the beginning of a slot: the jobs that arrive, by index, in index order."""
+    """Event at the beginning of a slot: the arriving jobs, by index, in index order."""
 
     slot: int
     jobs: Mapping[int, ChunkedJob]
@@ -109,7 +109,7 @@ def classes_of(machines: Iterable[MachineClass], resources: Sequence[str]) -> li
 
 
 class Totals:
-    """What jobs request by resource, added up exactly: fractions only of distinct amounts."""
+    """Total demand of jobs by resource, added up exactly: fractions only of distinct amounts."""
 
     def __init__(self, resources: int) -> None:
         self._slots: list[dict[float, int]] = [{} for _ in range(resources)]
@@ -146,7 +146,7 @@ PARTS = 10  # of the horizon, whose loads are reported
 
 @dataclass(frozen=True)
 class LoadProfile:
-    """What jobs request of a resource, if all of them run at once.
+    """Load profile: demand of jobs for a resource, if all of them run at once.
 
     Attributes
     ----------

@@ -71,7 +71,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Course:
-    """What becomes of jobs over time under a schedule.
+    """Jobs over time under a schedule.
 
     Attributes
     ----------

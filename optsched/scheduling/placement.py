@@ -1,4 +1,4 @@
-"""Where the workers and parameter servers of one job sit in one slot."""
+"""Placement of the workers and parameter servers of one job in one slot."""
 
 from __future__ import annotations
 

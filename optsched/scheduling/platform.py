@@ -130,7 +130,7 @@ class JobArrays(Closed):
 
     @cached_property
     def utility(self) -> Floats:
-        """What each job earns if it completes in each slot, 0 before its arrival; (I, T).
+        """Utility of each job if it completes in each slot, 0 before its arrival; (I, T).
 
         No job completes before its earliest slot: till then, what it earns there; 0 without one.
         So nothing that is impossible sets the scale of a program.

@@ -17,14 +17,14 @@ WORKER_SHAPES = pd.DataFrame(
     columns=["gpu", "cpu", "memory_gb"],
     dtype=float,
 )
-"""What a worker requests in addition to its GPU."""
+"""Demand of a worker in addition to its GPU."""
 
 PS_SHAPES = pd.DataFrame(
     [(0, 2, 8), (0, 4, 16), (0, 8, 16), (0, 8, 32), (0, 12, 48)],
     columns=["gpu", "cpu", "memory_gb"],
     dtype=float,
 )
-"""What a parameter server requests."""
+"""Demand of a parameter server."""
 
 MACHINES = pd.DataFrame(
     [

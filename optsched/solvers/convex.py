@@ -26,7 +26,7 @@ REDUCING = 20.0  # units in which CVXPY makes a small program one with cones
 
 @dataclass(frozen=True)
 class ConvexOutcome:
-    """What came out of :func:`solve_cvxpy`: an approximation, never a proof.
+    """Result of :func:`solve_cvxpy`: an approximation, never a proof.
 
     No solution is better than ``value`` by more than ``error``: see :func:`dual_error`.
     """
@@ -147,7 +147,7 @@ def dual_error(data: Mapping[str, Any], x: Floats, z: Floats) -> float:
 
 
 class Conic(NamedTuple):
-    """What came out of :func:`solve_cones`: an approximation, never a proof."""
+    """Result of :func:`solve_cones`: an approximation, never a proof."""
 
     status: Status
     x: Floats | None

@@ -39,7 +39,7 @@ class InteriorProgram(NamedTuple):
 
 
 class InteriorPoint(NamedTuple):
-    """Where the method is: all but the duals of equations are greater than 0."""
+    """Iterate of the method: all but the duals of equations are greater than 0."""
 
     x: Floats  # (n,)
     duals: Floats  # (m,)

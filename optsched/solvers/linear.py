@@ -36,7 +36,7 @@ LARGEST_COST = 10  # bits of the largest coefficient of an objective that HiGHS 
 
 @dataclass(frozen=True)
 class MipResult:
-    """What came out of :func:`solve_mip`."""
+    """Result of :func:`solve_mip`."""
 
     status: Status
     x: Floats | None  # checked; integers are whole numbers; None: no solution
@@ -47,7 +47,7 @@ class MipResult:
 
 
 class Claim(NamedTuple):
-    """What HiGHS states of a minimization, unchecked."""
+    """Unchecked result of HiGHS for a minimization."""
 
     solver: str
     status: str
@@ -58,7 +58,7 @@ class Claim(NamedTuple):
 
 
 class HighsOptions(TypedDict, total=False):
-    """What stops HiGHS and how it runs, see :func:`highs`."""
+    """Limits and options of HiGHS, see :func:`highs`."""
 
     threads: int
     time_limit: float

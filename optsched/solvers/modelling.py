@@ -37,7 +37,7 @@ WRITING = 100  # numbers that Python handles for a nonzero of a model, from its 
 
 @dataclass(frozen=True)
 class PyomoOutcome:
-    """What came out of :func:`solve_pyomo`, in the model's sense; the values are in the model."""
+    """Result of :func:`solve_pyomo`, in the model's sense; the values are in the model."""
 
     status: Status
     objective: float | None

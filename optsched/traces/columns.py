@@ -20,7 +20,7 @@ AMOUNT = 1e9
 
 @dataclass(frozen=True)
 class Number:
-    """What a column may hold: numbers of ``low``..``high``, in words ``what``."""
+    """Values of a column: numbers of ``low``..``high``, in words ``what``."""
 
     what: str
     low: float = 0.0

@@ -27,7 +27,7 @@ DEFAULTS = {
     **{"machines": None, "shapes": None, "jobs": None, "slots": 100, "slot": None},
     **{"start": "0", "load": 2.0, "min_tasks": 1, "draw_seed": 0},
 }
-"""What `Tables.open_scaled` makes of a window by default."""
+"""Defaults of `Tables.open_scaled`."""
 
 
 @dataclass(frozen=True)

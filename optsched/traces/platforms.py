@@ -32,7 +32,7 @@ HOSTS = Number("hosts", whole=True)
 
 @dataclass(frozen=True)
 class RecordedPlatform:
-    """What a file states of nodes and links."""
+    """Nodes and links of a file."""
 
     format: str
     names: Sequence[str]

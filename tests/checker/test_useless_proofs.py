@@ -65,6 +65,8 @@ def of_size(family, certificate, number, bits=0):
         leaf |= {"ray": False, "multipliers": [[0, f"-{number}/1000"]]}
         return made | {"cuts": [], "denominator": None, "nodes": [leaf]}
     first = certificate["nodes"][0]["prices"]
+    if family == "dmlrs":  # of packings
+        first = {"kind": "capacity", "entries": [[0, 0, 0, 1]]}
     entry = [*first["entries"][0][:-1], number]
     made |= {"grid_bits": bits, "nodes": [leaf | {"prices": first | {"entries": [entry]}}]}
     return made | ({"program": None} if "program" in made else {})

@@ -193,7 +193,7 @@ def test_a_family_that_draws_nothing_has_windows_and_no_seeds(call):
 
 
 def test_windows_of_too_few_jobs_are_refused(call):
-    status, _, err = call("ratio", "sample", "--windows", 5, "-q")
+    status, _, err = call("ratio", "sample", "--windows", 5, "--jobs", 100, "-q")
     assert status == 2
     assert "has 80 jobs of at least 1 tasks, expected 100; take fewer (--jobs 80) or " in err
 

@@ -80,7 +80,7 @@ def test_bars_and_curves_answer(page):
     area.scroll_into_view_if_needed()
     area.hover(position={"x": 200, "y": 100})
     before = tip.inner_text()
-    assert before.startswith(("ratio at most", "after s:"))
+    assert before.startswith(("ratio at most", "seconds:"))
     area.focus()
     for _ in range(30):
         page.keyboard.press("ArrowRight")

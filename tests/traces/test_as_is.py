@@ -164,7 +164,7 @@ def test_what_does_not_fit_is_told():
     found = replay([0, 0], [1, 1], [1, 1], one, one[:1], 4)
     assert found.jobs == [[(0, 0, 1)], [(1, 0, 1)]]
     assert found.summary()[0].endswith("2 of 2 jobs run as recorded, 1 of them a slot later, "
-                                    "where there was room")  # fmt: skip
+                                    "where they fit")  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -163,6 +163,9 @@ def test_slurm(write, remarks):
         jobs = read_jobs(write(SACCT.replace("gres/gpu=4", gres).replace("2Gc", "0n")))
         assert jobs["tasks"].tolist() == [4, gpus]
         assert math.isnan(jobs["memory_gb"].iloc[1])  # 0: all of a machine
+    rows = [line.split("|") for line in SACCT.splitlines()]
+    without = "\n".join("|".join(r[:3] + r[5:]) for r in rows)  # neither Start nor End
+    assert read_jobs(write(without, "bare.txt"))["name"].tolist() == ["1", "2", "5"]
     limits = ("Partition|Timelimit", "gpu|2-00:00:00", "|", *["cpu|UNLIMITED"] * 4)
     text = "\n".join(map("|".join, zip(SACCT.splitlines(), limits, strict=True)))
     jobs = read_jobs(write(text, "limits.txt"))

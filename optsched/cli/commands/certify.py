@@ -18,7 +18,7 @@ from optsched.cli.options import (
 )
 from optsched.engine.interval import CLOSED
 from optsched.files.atomic_io import writable
-from optsched.process import messages
+from optsched.process import crash_state, messages
 
 
 @with_verbosity
@@ -61,6 +61,7 @@ def certify(
         if target is not None:
             writable(target)  # refused early
     with ending_well(), Ticker("looking for a proof") as ticker:
+        crash_state.listen_to_signals()
         found = certify(
             model,
             solution=solution,

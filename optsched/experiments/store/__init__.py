@@ -63,7 +63,7 @@ class StoredOptimum:
 
 @dataclass(frozen=True, slots=True)
 class CellRow:
-    """What became of a cell."""
+    """Outcome of a cell."""
 
     digest: bytes | None
     status: CellState

@@ -276,7 +276,7 @@ class RowArrays(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """What arrives in one slot."""
+    """Arrivals of one slot."""
 
     slot: int
     jobs: Flags  # (C,) whether each copy has a job; cannot be written
@@ -290,7 +290,7 @@ class Slot(NamedTuple):
 
 
 class Record(Frozen):
-    """What is kept of a run whose decisions are too many: enough to repeat and to compare it."""
+    """Record of a run with too many decisions: enough to repeat and to compare it."""
 
     policy: str = Field(description="name of the policy")
     options: dict[str, float | str | bool | None] = Field(description="its parameters")

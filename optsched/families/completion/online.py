@@ -21,7 +21,7 @@ from optsched.scheduling.jobs import Arrivals, arrivals_by_slot
 from optsched.scheduling.wire import by_job, must_have_arrived, read_arrivals, write_arrivals
 
 Decision = Mapping[int, Sequence[Piece]]
-"""What a job does from now on; nothing of it may begin before the slot of the decision.
+"""Plan of a job from now on; nothing of it may begin before the slot of the decision.
 
 A later decision on the same job takes the place of what has not been done by then: so a policy that
 preempts states when a job starts, and an empty list stops it.

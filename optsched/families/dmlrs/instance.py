@@ -458,13 +458,13 @@ Entry = tuple[NonNegativeInt, NonNegativeInt, PositiveInt]
 
 
 class JobSchedule(Frozen):
-    """Where one job runs."""
+    """Placement of one job."""
 
     workers: tuple[Entry, ...] = Field(description="[slot, machine, number of workers]")
     ps: tuple[Entry, ...] = Field(description="[slot, machine, number of parameter servers]")
 
 
 class DmlrsSchedule(Schedule):
-    """Where every job runs; None for a job that was not admitted."""
+    """Schedule: placement of every job; None for a job that was not admitted."""
 
     jobs: tuple[JobSchedule | None, ...]

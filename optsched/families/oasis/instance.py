@@ -356,13 +356,13 @@ Entry = tuple[Place, Place, Number]
 
 
 class JobSchedule(Frozen):
-    """Where one job runs."""
+    """Placement of one job."""
 
     workers: tuple[Entry, ...] = Field(description="[slot, worker machine, number of workers]")
     ps: tuple[Entry, ...] = Field(description="[slot, PS machine, number of parameter servers]")
 
 
 class OasisSchedule(Schedule):
-    """Where every job runs; None for a job that was not admitted."""
+    """Schedule: placement of every job; None for a job that was not admitted."""
 
     jobs: tuple[JobSchedule | None, ...]

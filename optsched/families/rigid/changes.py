@@ -31,7 +31,7 @@ class Changed:
 
 @dataclass(frozen=True)
 class Changes:
-    """What is different after a change."""
+    """Differences after a change."""
 
     machines: tuple[tuple[str, int, str], ...]  # (add or remove, number, type)
     load: Fraction

@@ -214,7 +214,7 @@ class JobArrays(Closed):
 
 
 class Cost:
-    """What a job costs if it starts at s: weight * max(floor, s - r + shift) / unit.
+    """Cost of a job if it starts at s: weight * max(floor, s - r + shift) / unit.
 
     Attributes
     ----------

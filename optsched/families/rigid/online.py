@@ -29,7 +29,7 @@ Decision: TypeAlias = tuple[int, ...]
 
 
 class Event(Frozen):
-    """What happens in one second: jobs end, then others are submitted."""
+    """Events of one second: jobs end, then others are submitted."""
 
     slot: int = Field(description="the second")
     ended: tuple[int, ...] = Field(description="jobs that end now")
@@ -42,7 +42,7 @@ WIRE = typed_wire(Platform, Event, tuple[int, ...])
 
 
 class Nodes:
-    """What is free on every node (or in the pool), and what each running job has."""
+    """Free capacity of every node (or of the pool), and allocation of each running job."""
 
     def __init__(self, platform: Platform) -> None:
         self.platform, self.free = platform, platform.bins.copy()

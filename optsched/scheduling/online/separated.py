@@ -28,7 +28,7 @@ LnBounds = tuple[list[float | None], float | None]
 
 @dataclass(frozen=True)
 class Prospect:
-    """What (23)-(26) require of one job, on one side."""
+    """Data of (23)-(26) for one job, on one side."""
 
     demand: Sequence[float]  # (R,) of one worker, or of one PS
     work: int  # worker-slots

@@ -47,6 +47,8 @@ def _elapsed(columns: Columns) -> Floats:
     for name in ("Start", "End"):
         if name in columns:
             run[[text in UNKNOWN for text in columns.text(name)]] = np.nan
+    if "Start" not in columns:
+        run[run == 0] = np.nan  # cancelled in the queue
     return run
 
 

@@ -28,7 +28,7 @@ RESOLVED = 1e-3  # 1 + y (alpha + y) must differ by so much over all y that are 
 
 
 class ConicResult(NamedTuple):
-    """What came out of the conic solver."""
+    """Result of the conic solver."""
 
     y: Floats  # (N,), made feasible by projection
     value: float  # what the solver states of the optimum
@@ -95,7 +95,7 @@ def _prices(a: BipartiteArrays, channels: Ints, program: Any) -> tuple[Floats, F
 
 
 class SumSolver:
-    """What `decision.Solver` is, for gains of the sum over machines."""
+    """The counterpart of `decision.Solver` for gains of the sum over machines."""
 
     def __init__(self, inst: BipartiteInstance) -> None:
         self._inst = inst

@@ -1,1 +1,1 @@
-"""Where instances come from: generators and traces."""
+"""Sources of instances: generators and traces."""

@@ -1,4 +1,4 @@
-"""Where instances come from: generators (`presets`) and real lists of jobs and machines.
+"""Sources of instances: generators (`presets`) and real lists of jobs and machines.
 
 Jobs that may run on the same models of GPU, request the same class of GPUs (none, a share of one,
 one, several) and, where the list states it, train the same model or are of the same user, are one

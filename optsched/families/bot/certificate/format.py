@@ -80,13 +80,13 @@ class BotCertificate(Frozen):
 
 
 class PriceLevel(NamedTuple):
-    """What the prices of one level state."""
+    """Consequences of the prices of one level."""
 
     pay: Fraction
     """Value of the platform at these prices."""
 
     task: tuple[Fraction, ...]
-    """What a task of each application costs at least, shape (K,)."""
+    """Least cost of a task of each application, shape (K,)."""
 
     floors: tuple[Fraction | None, ...]
     """Floors of the applications that are settled, None for the others, shape (K,)."""
@@ -176,7 +176,7 @@ def levels(inst: BotInstance, certificate: BotCertificate) -> tuple[PriceLevel, 
 
 
 class _Market:
-    """What capacity and tasks cost, in whole numbers."""
+    """Costs of capacity and tasks, in whole numbers."""
 
     def __init__(self, inst: BotInstance) -> None:
         self.inst = inst

@@ -22,7 +22,7 @@ LARGEST_STEP = 0.05  # gamma_rho on small platforms
 
 
 class _Negotiated:
-    """What both algorithms share."""
+    """Code shared by both algorithms."""
 
     name = ""
     algorithm = ""  # of `steps`; a subclass may have another name

@@ -39,7 +39,7 @@ class Score(NamedTuple):
 
 
 class TuningResult(Frozen):
-    """What a search came to."""
+    """Result of a search."""
 
     steps: Steps
     score: Score

@@ -1,4 +1,4 @@
-"""Where instances come from: generators (`presets`) and descriptions of real platforms.
+"""Sources of instances: generators (`presets`) and descriptions of real platforms.
 
 A platform file states where nodes and links are, a profile what one task of an application computes
 and moves. What neither states is drawn or assumed, and the instance states it in ``drawn``.

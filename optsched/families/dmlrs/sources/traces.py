@@ -1,4 +1,4 @@
-"""Where instances come from: generators (`presets`), and traces with constants of models.
+"""Sources of instances: generators (`presets`), and traces with constants of models.
 
 A trace names arrival, running time and number of workers of a job; a table of measured models adds
 the time of a mini-batch, the gradients and both rates. What neither names is drawn, and the

@@ -59,7 +59,7 @@ class Resizing:
 
 @dataclass(frozen=True, eq=False)
 class Allocation:
-    """What every job gets."""
+    """Allocation of every job."""
 
     number: Counts  # (J,) n
     workers: Counts  # (J, C) y
@@ -121,7 +121,7 @@ def _solve(data: Resizing, fairness: float, changes: int, gap: float) -> Allocat
 
 
 class _Columns:
-    """Where the variables are."""
+    """Indices of the variables."""
 
     def __init__(self, jobs: int, classes: int, kinds: int) -> None:
         self.number = jobs * (classes + kinds + 4)

@@ -22,7 +22,7 @@ from optsched.scheduling.online.queues import best_first
 
 @dataclass(frozen=True, eq=False)
 class _Stake:
-    """What a job's fixed number of workers means."""
+    """Consequences of a job's fixed number of workers."""
 
     earn: Floats  # (T + 1,) utility if it completes in slot 0..T-1; 0 after the end
     share: float  # dominant share of the cluster that it holds while it runs

@@ -1,4 +1,4 @@
-"""Where instances come from: generators (`presets`) and tables of real traces (`from_trace`).
+"""Sources of instances: generators (`presets`) and tables of real traces (`from_trace`).
 
 A trace names arrival, running time and number of workers of a job, seldom its demands, never its
 epochs, gradients or utility. What it does not name is drawn, and the instance states it in

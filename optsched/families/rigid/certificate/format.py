@@ -47,7 +47,7 @@ class Surcharges(Frozen):
 
 
 class Prices(Frozen):
-    """What capacity costs over time."""
+    """Price of capacity over time."""
 
     times: tuple[Second, ...] = Field(description="breakpoints, ascending, s")
     price: tuple[tuple[Price, ...], ...] = Field(

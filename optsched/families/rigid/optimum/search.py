@@ -285,7 +285,10 @@ def shake(jobs: PricedJobs, load: Load, late: float, walk: Walk, draws: Floats, 
 
 @kernel
 def sort(order: Ints, start: Ints, low: int, end: int) -> None:
-    """Sort jobs by their starts, where those before ``low``, and from ``end`` on, are sorted."""
+    """Sort jobs by their starts, where those before ``low``, and from ``end`` on, are sorted.
+
+    ``order`` and ``start`` are of shape (I,).
+    """
     k = max(low, 1)
     while k < order.size and (k < end or start[order[k]] < start[order[k - 1]]):
         i, at = order[k], k

@@ -1,1 +1,1 @@
-"""Where instances come from: generators and recorded logs."""
+"""Sources of instances: generators and recorded logs."""

@@ -95,6 +95,12 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         )
     else:
         machines = _machines(listed, names, units)
+        nodes = sum(machine.count for machine in machines)
+        if nodes > 1:
+            messages.remark(
+                f"the {nodes} nodes are one pool: a job may use any free units; limits of single "
+                "nodes are not modeled, so waiting times on them may be longer"
+            )
     return RigidInstance(
         resources=tuple(names),
         units=tuple(NAMES[n] if units[n] == 1 else f"{NAMES[n]} / {units[n]}" for n in names),

@@ -79,7 +79,7 @@ Key = tuple[int, ...]  # starts and choices of a path
 
 
 class Prover:
-    """What the program over time has proved about an instance.
+    """Results of the dynamic program over time on an instance.
 
     Parameters
     ----------

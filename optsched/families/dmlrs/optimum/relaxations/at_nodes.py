@@ -6,6 +6,7 @@ A node restricts the pricing subproblems and forbids columns of the restricted m
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -42,7 +43,7 @@ class LocalityRestriction:
     slot: int
 
 
-class NodeBlocks:
+class NodeBlocks(ABC):
     """Blocks of jobs, with their schedules as columns, and blocks of machines, with patterns.
 
     Parameters
@@ -86,9 +87,9 @@ class NodeBlocks:
         self.lower, self.upper = self._limits()
         return self
 
+    @abstractmethod
     def _limits(self) -> tuple[Ints, Ints]:
         """Return the least and greatest packings of every slot."""
-        raise NotImplementedError
 
     def unpackable_slot(self) -> int | None:
         """Return a slot in which what the node forces cannot be placed."""

@@ -59,7 +59,7 @@ Prices = tuple[Floats, Floats]  # of a worker, of a PS: (I, T) each
 
 @dataclass(frozen=True)
 class LpGuidance:
-    """What a relaxation provides to a search for schedules."""
+    """LP guidance of a search for schedules."""
 
     prices: Prices
     share: Floats  # (I,) of each job that is completed
