@@ -34,7 +34,7 @@ def press():
     os.kill(os.getpid(), signal.SIGINT)
 
 threading.Thread(target=press, daemon=True).start()
-found = optsched.solve(instance, time_limit=600, method="branch-and-price")
+found = optsched.solve(instance, time_limit=600)
 took = time.monotonic() - sent[0]
 assert found.value is not None
 family = optsched.get_family("completion")

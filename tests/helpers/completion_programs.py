@@ -19,7 +19,6 @@ from optsched.families.completion.instance import (
     PsType,
     WorkerType,
 )
-from optsched.families.completion.optimum.exact import ExactSearch
 from optsched.families.completion.optimum.relaxations.priced_search import Portfolio
 from optsched.families.completion.optimum.timeline.prover import Prover
 from optsched.numbers.resources import MachineClass
@@ -39,12 +38,12 @@ class Forced(Progress):
 
 
 def forced(inst: CompletionInstance, seconds: float = 60.0) -> Forced:
-    """Return what the program over time has found and proved, with no help of a tree."""
+    """Return what the program over time has found and proved, and nothing else."""
     progress = Forced(FAMILY, inst, time_limit=seconds, gap=-1.0)
     search = Portfolio(inst, progress, 1, 0)
     if search.begin():
         search.generate(1, seconds / 4)
-        Prover(search, ExactSearch(search).problem()).everything()
+        Prover(search).everything()
     return progress
 
 

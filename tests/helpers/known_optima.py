@@ -25,7 +25,7 @@ from optsched.families.bipartite.instance import BipartiteInstance
 from optsched.families.bipartite.instance_utilities import KINDS
 from optsched.families.bot.fairness import log_mean_rate
 from optsched.families.bot.instance import Application, BotInstance, Link
-from optsched.families.completion.certificate.format import ATTRIBUTES, CompletionCertificate
+from optsched.families.completion.certificate.format import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.dmlrs.certificate import format as proof
 from optsched.families.dmlrs.instance import DmlrsInstance
@@ -197,31 +197,15 @@ def _edge(seed: int) -> tuple[CompletionInstance, Fraction | None]:
     return inst, completion.least(inst)
 
 
-def _completion_tree(inst: CompletionInstance, rng: random.Random) -> Json:
-    """Draw a tree with random prices: no better than an honest one, and valid."""
+def _completion_prices(inst: CompletionInstance, rng: random.Random) -> Json:
+    """Draw a certificate with random prices: no better than an honest one, and valid."""
     draw, a = np.random.default_rng(rng.randrange(2**32)), inst.arrays
     slots, heaviest = int(draw.integers(1, 12)), max(job.weight for job in inst.jobs)
-    bits, lists = int(40 - math.log2(heaviest)), []
-    for _ in range(3):
-        prices = draw.uniform(0, 2 * heaviest, (slots, len(a.classes), a.capacity.shape[1]))
-        prices *= draw.random(prices.shape) < 0.4
-        prices /= np.maximum(1, a.capacity.max(axis=0))
-        lists.append(CompletionCertificate.root(inst, prices, bits).prices[0])
-    job = rng.randrange(len(inst.jobs))
-    first = {"node": "split", "job": job, "attribute": rng.choice(ATTRIBUTES)}
-    second = {"node": "split", "job": 0, "attribute": "completion"}
-    return {
-        "instance_sha256": inst.digest(),
-        "grid_bits": bits,
-        "prices": json.loads(json.dumps(lists)),
-        "nodes": [
-            {**first, "at": rng.randrange(5), "left": 1, "right": 2},
-            {"node": "leaf", "prices": 0},
-            {**second, "at": rng.randrange(1, 40), "left": 3, "right": 4},
-            {"node": "leaf", "prices": 1},
-            {"node": "leaf", "prices": 2},
-        ],
-    }
+    prices = draw.uniform(0, 2 * heaviest, (slots, len(a.classes), a.capacity.shape[1]))
+    prices *= draw.random(prices.shape) < 0.4
+    prices /= np.maximum(1, a.capacity.max(axis=0))
+    made = CompletionCertificate.root(inst, prices, int(40 - math.log2(heaviest)))
+    return json.loads(made.model_dump_json())
 
 
 def _completion(seed: int) -> Known:
@@ -237,7 +221,7 @@ def _completion(seed: int) -> Known:
     return Known(
         inst,
         best,
-        partial(_completion_tree, inst),
+        partial(_completion_prices, inst),
         in_order and _json(in_order),
         cache(lambda: solve(inst, work_limit=500)),
         tolerance=1e-12,
@@ -357,7 +341,7 @@ WHOLE += (2**40 - 1, 2**40 + 1, 2**62 - 1, 2**63 - 1, 2**70, 2**200, 10**13, 10*
 FACTORS = (0.0, -1.0, 1e-9, 0.5, 0.99, 1 - 1e-6, 1 + 1e-9, 1 + 1e-8, 1 + 1e-6, 1.01, 2.0, 1e9)
 FLOATS = (-0.0, 5e-324, 1e-310, 1e-300, 1e-12, 0.3, 1.0, 3.0, 1e12, 1e15, 1e300, 1.7e308)
 WRONG = (-1.0, math.inf, math.nan, "1", "x", None, [], {}, True)
-WORDS = {"attribute": ATTRIBUTES, "scope": ("slots", "stationary", "all")}
+WORDS = {"scope": ("slots", "stationary", "all")}
 
 
 def damage(raw: Json, draw: random.Random) -> None:

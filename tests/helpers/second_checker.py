@@ -54,8 +54,8 @@ RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, option
     ),
     "completion": (
         ("small", 1, "colgen", 200, {}),
-        ("small", 2, "branch-and-price", 300, {"architecture": "ring"}),
-        ("mid", 3, "branch-and-price", 300, {"jobs": 4, "machines": 2}),
+        ("small", 2, "auto", 300, {"architecture": "ring"}),
+        ("mid", 3, "colgen", 300, {"jobs": 4, "machines": 2}),
         ("mid", 1, "auto", 4000, {"jobs": 6, "machines": 2}),  # a program over time
         ("small", 3, "relaxation", 300, {}),
         ("small", 4, "relaxation", 300, {"architecture": "ring"}),

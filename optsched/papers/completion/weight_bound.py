@@ -18,7 +18,7 @@ from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.interval import CLOSED
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, JobTables
-from optsched.families.completion.oracle.schedule import best_schedule, placement
+from optsched.families.completion.oracle.schedule import best_schedule, load_of, placement
 from optsched.families.completion.policies.max_weight import jain, max_weight
 from optsched.numbers.arrays import Floats
 from optsched.papers.completion.weight_optimum import BestWeight, best_weight, weight_of
@@ -57,7 +57,7 @@ class WeightBlocks(CapacityRelaxation):
             if found is None:
                 continue
             workers, ps = placement(jobs.types, servers, found)
-            load = jobs.column_load(found, workers, ps)
+            load = load_of(jobs.types, found, workers, ps)
             rows, usage = self.usage(found.start, found.completion, load)
             columns.append(Column(j, weight, rows, usage, found))
         return Pricing(best, columns)

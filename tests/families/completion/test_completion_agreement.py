@@ -26,19 +26,19 @@ def test_all_methods_agree(first):
             assert found.value == pytest.approx(best), (seed, method)
             assert (found.status is Status.INFEASIBLE) == (best is None), (seed, method)
         # a certified bracket, and mostly a certified optimum
-        tree = solve(inst, method="branch-and-price", time_limit=60)
+        found = solve(inst, time_limit=60)
         if best is None:
-            assert tree.value is None, seed
+            assert found.value is None, seed
             continue
         possible += 1
-        assert tree.bound is not None, seed
-        assert tree.bound <= best * (1 + 1e-9), seed
-        assert tree.value is None or tree.value >= best * (1 - 1e-9), seed
-        if tree.status is Status.OPTIMAL:
+        assert found.bound is not None, seed
+        assert found.bound <= best * (1 + 1e-9), seed
+        assert found.value is None or found.value >= best * (1 - 1e-9), seed
+        if found.status is Status.OPTIMAL:
             closed += 1
-            assert tree.value == pytest.approx(best), seed
+            assert found.value == pytest.approx(best), seed
     assert possible >= 5
-    assert closed >= 0.6 * possible
+    assert closed == possible
 
 
 def test_building_the_program_can_be_stopped():

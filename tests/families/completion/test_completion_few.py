@@ -17,10 +17,10 @@ from optsched.families.completion.verify import verify
 
 RUN = """
 from optsched import get_family, solve
-from optsched.families.completion.optimum.search.annealing import anneal
-from optsched.families.completion.optimum.board.insertion import insert
+from optsched.families.completion.optimum.search.dispatch import dispatch
+from optsched.families.completion.oracle.servers import _occupy
 found = solve(get_family("completion").generate("small", seed=0), time_limit=20)
-print(found.status, found.certified_bound, *(len(k.overloads) for k in (anneal, insert)))
+print(found.status, found.certified_bound, *(len(k.overloads) for k in (dispatch, _occupy)))
 """
 
 

@@ -12,21 +12,19 @@ from pydantic import ValidationError
 
 from optsched.families.completion.certificate.bound import MOST_CELLS, BoundEvaluator
 from optsched.families.completion.certificate.format import (
-    ATTRIBUTES,
     CompletionCertificate,
     Leaf,
-    Split,
     check,
-    leaf_bounds,
+    price_bound,
 )
 from optsched.families.completion.instance import CompletionInstance, CompletionJob, PsType
 from optsched.families.completion.verify import verify
 from optsched.numbers.resources import MachineClass, exact
 
 
-def tree(inst, nodes, prices=((),), bits=20):
+def certificate(inst, prices=((),), bits=20):
     return CompletionCertificate(
-        instance_sha256=inst.digest(), grid_bits=bits, prices=tuple(prices), nodes=tuple(nodes)
+        instance_sha256=inst.digest(), grid_bits=bits, prices=tuple(prices), nodes=(Leaf(prices=0),)
     )
 
 
@@ -42,20 +40,16 @@ def two_long_jobs():
 
 
 @pytest.mark.parametrize("bits", [0, 20, 37, 38, 39, 48, 60, 200])
-def test_no_grid_makes_a_leaf_look_empty(bits):
-    """In 64 bits weight * completion would wrap at 38, and the leaf of the optimum look empty."""
+def test_no_grid_proves_too_much(bits):
+    """In 64 bits weight * completion would wrap at 38, and the optimum be cut off."""
     inst = two_long_jobs()
-    long, short = (inst.duration(job, 0, 0, True, 4096) for job in inst.jobs)
+    long = inst.duration(inst.jobs[0], 0, 0, True, 4096)
     price = min(2**bits // 200, 2**62 - 1)
     prices = tuple((t, 0, 0, price) for t in range(long)) if price else ()
-    split = Split(job=0, attribute="completion", at=long, left=1, right=2)
-    certificate = tree(inst, (split, Leaf(prices=0), Leaf(prices=1)), (prices, ()), bits)
     assert verify(inst, in_order(inst, [1, 0])).value == 27112 == least(inst)
     assert verify(inst, in_order(inst, [0, 1])).value == 35165
-    bounds = list(leaf_bounds(inst, certificate))
-    assert None not in bounds
-    assert bounds[1] == 9 * (long + 1) + 10 * short
-    assert check(inst, certificate) <= 27112
+    for entries in (prices, ()):
+        assert check(inst, certificate(inst, [entries], bits)) <= 27112
 
 
 @pytest.mark.parametrize("bits", range(-60, 400, 23))
@@ -64,7 +58,7 @@ def test_the_bound_is_the_same_on_every_grid(bits):
     inst = exclusive([(0, 3.0, 4), (1, 5.0, 2)])
     unit = Fraction(2) ** (bits - 1)  # half a unit of cost
     prices = [(t, 0, 0, int(unit)) for t in range(3)] if 1 <= unit < 2**62 else []
-    (bound,) = leaf_bounds(inst, tree(inst, [Leaf(prices=0)], [tuple(prices)], bits))
+    bound = price_bound(inst, certificate(inst, [tuple(prices)], bits))
     price = Fraction(1, 2) if prices else 0
     first = min(3 * (t + 4) + price * max(0, 3 - t) for t in range(4))
     second = min(5 * (t + 2) + price * max(0, min(2, 3 - t)) for t in range(1, 4))
@@ -74,8 +68,7 @@ def test_the_bound_is_the_same_on_every_grid(bits):
 @pytest.mark.parametrize("scale", [1e-100, 1e-30, 1.0, 1e30, 1e99])
 def test_weights_of_any_size_have_a_bound_as_good(scale):
     inst = exclusive([(0, 7.0 * scale, 4), (0, scale, 40)])
-    certificate = tree(inst, [Leaf(prices=0)])
-    assert check(inst, certificate) == pytest.approx(68 * scale, rel=1e-12)
+    assert check(inst, certificate(inst)) == pytest.approx(68 * scale, rel=1e-12)
 
 
 def test_the_finest_grid_fits_and_the_next_does_not():
@@ -86,7 +79,7 @@ def test_the_finest_grid_fits_and_the_next_does_not():
         inst = exclusive([(0, float(rng.uniform(1e-3, 1e3)), longest)], horizon=10**6)
         bits = int(rng.integers(0, 60))
         entries = [(t, 0, 0, int(rng.integers(2 ** int(rng.integers(1, 62))))) for t in range(30)]
-        evaluation = BoundEvaluator(inst, latest_split=int(rng.integers(2**40)))
+        evaluation = BoundEvaluator(inst)
         priced = evaluation.priced(entries, bits, "prices")
         start = max(evaluation.first.most, 30)
         price = max(price for *_, price in entries)
@@ -174,88 +167,56 @@ def test_a_demand_that_fits_nowhere_is_counted_no_larger_than_need_be():
     huge = inst.model_copy(update={"worker_types": (workers,)})
     huge = CompletionInstance.model_validate(huge.model_dump())
     assert huge.arrays.worker_demand.tolist() == [[3]]
-    assert check(huge, tree(huge, [Leaf(prices=0)])) == math.inf
+    assert check(huge, certificate(huge)) == math.inf
 
 
 def test_limits_of_a_certificate():
     inst = exclusive([(0, 1.0, 4), (1, 1.0, 3)], horizon=20)
     slots = BoundEvaluator(inst).slots
     assert slots == 2 * (20 + 7) + 16
-    assert check(inst, tree(inst, [Leaf(prices=0)], [((slots - 1, 0, 0, 2**62 - 1),)])) == 0
+    assert check(inst, certificate(inst, [((slots - 1, 0, 0, 2**62 - 1),)])) == 0
     with pytest.raises(
         ValueError, match=f"slot {slots} is beyond .* expected slots 0..{slots - 1}"
     ):
-        check(inst, tree(inst, [Leaf(prices=0)], [((slots, 0, 0, 1),)]))
+        check(inst, certificate(inst, [((slots, 0, 0, 1),)]))
     for entry, words in (
         ((0, 0, 0, 2**62), "less than 4611686018427387904"),
         ((2**40 + 1, 0, 0, 1), "less than or equal to 1099511627776"),
         ((0, 0, 0, -1), "greater than or equal to 0"),
     ):
         with pytest.raises(ValidationError, match=words):
-            tree(inst, [Leaf(prices=0)], [(entry,)])
+            certificate(inst, [(entry,)])
     for bits in (-400, 400):
-        assert check(inst, tree(inst, [Leaf(prices=0)], bits=bits)) == 8
+        assert check(inst, certificate(inst, bits=bits)) == 8
     for bits in (-401, 401):
         with pytest.raises(ValidationError, match="than or equal to"):
-            tree(inst, [Leaf(prices=0)], bits=bits)
-    with pytest.raises(ValidationError, match="less than or equal to 1099511627776"):
-        Split(job=0, attribute="start", at=2**40 + 1, left=1, right=2)
+            certificate(inst, bits=bits)
 
 
 def test_long_jobs_have_no_more_priced_slots_than_fit_into_memory():
     inst = exclusive([(0, 1.0, 2**39)], horizon=2**40)
     assert BoundEvaluator(inst).slots == MOST_CELLS
     with pytest.raises(ValueError, match="slot 33554432 is beyond what the instance needs"):
-        check(inst, tree(inst, [Leaf(prices=0)], [((MOST_CELLS, 0, 0, 1),)]))
-
-
-@pytest.mark.parametrize("attribute", ATTRIBUTES)
-@pytest.mark.parametrize("at", [2**31, 2**40 - 1, 2**40])
-def test_no_split_hides_schedules_beyond_all_limits(attribute, at):
-    """Where jobs may run on forever, what starts or ends very late is not nothing."""
-    inst = exclusive([(0, 1.0, 2**20)])
-    nodes = [Split(job=0, attribute=attribute, at=at, left=1, right=2), Leaf(prices=0)]
-    nodes += [Leaf(prices=0)]
-    left, right = leaf_bounds(inst, tree(inst, nodes))
-    assert left == 2**20
-    if attribute == "start":
-        assert right == at + 1 + 2**20
-    elif attribute == "completion":
-        assert right == at + 1
-    else:
-        assert right is None  # this many types, workers or servers do not exist
-
-
-def test_a_deep_tree_of_many_jobs_takes_no_memory():
-    """A path of 20000 splits: the limits of 300 jobs are kept once, not once for every split."""
-    inst = exclusive([(0, 1.0, 1)] * 300)
-    depth = 20_000
-    nodes = []
-    for k in range(depth):
-        nodes += [Split(job=k % 300, attribute="start", at=k, left=2 * k + 2, right=2 * k + 1)]
-        nodes += [Leaf(prices=0)]
-    certificate = tree(inst, [*nodes, Leaf(prices=0)])
-    first = next(iter(leaf_bounds(inst, certificate)))  # the deepest: all start in slot 0
-    assert first == 300
+        check(inst, certificate(inst, [((MOST_CELLS, 0, 0, 1),)]))
 
 
 def test_an_instance_with_a_deadline_that_is_too_early_is_proved_to_have_no_schedule():
     inst = exclusive([(0, 1.0, 10), (1, 10.0, 2)], horizon=11, deadline=True)
     assert least(inst) is None
-    assert check(inst, tree(inst, [Leaf(prices=0)])) == 1 * 10 + 10 * 3
+    assert check(inst, certificate(inst)) == 1 * 10 + 10 * 3
     # 12 slots of work in 11: at such prices, all of them cost more than any schedule
     dear = tuple((t, 0, 0, 1000 << 20) for t in range(11))
-    assert check(inst, tree(inst, [Leaf(prices=0)], [dear])) == math.inf
+    assert check(inst, certificate(inst, [dear])) == math.inf
     there_is = exclusive([(0, 1.0, 10), (1, 10.0, 2)], horizon=12, deadline=True)
     assert least(there_is) is not None
     dear = tuple((t, 0, 0, 1000 << 20) for t in range(12))
-    assert check(there_is, tree(there_is, [Leaf(prices=0)], [dear])) <= least(there_is)
+    assert check(there_is, certificate(there_is, [dear])) <= least(there_is)
 
 
 def test_nothing_is_called_impossible_that_is_not():
     for seed in range(60):
         inst = tiny(seed)
-        bound = check(inst, tree(inst, [Leaf(prices=0)]))
+        bound = check(inst, certificate(inst))
         assert optimum(inst) is None or bound <= optimum(inst)
 
 

@@ -14,14 +14,12 @@ from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
 from optsched.families.completion.certificate.format import check
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
-from optsched.families.completion.optimum.exact import ExactSearch
 from optsched.families.completion.optimum.horizon import greedy
 from optsched.families.completion.optimum.initial_bounds import one_by_one, opening
 from optsched.families.completion.optimum.relaxations.capacity import JobTables
 from optsched.families.completion.optimum.relaxations.priced_search import Portfolio
 from optsched.families.completion.optimum.scaling import power_of, scaled, unscaled
-from optsched.families.completion.optimum.search.neighborhood import Neighborhood
-from optsched.families.completion.optimum.tree.branching import certify_tree
+from optsched.families.completion.optimum.search.neighborhood import cost, plans_of, schedule_of
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
 from optsched.policies.loader import get_policy
@@ -67,7 +65,7 @@ def test_what_policies_do_that_keep_to_the_model_passes_the_strict_judge(archite
     assert FAMILY.trim is None
 
 
-@pytest.mark.parametrize("method", ["auto", "branch-and-price", "colgen"])
+@pytest.mark.parametrize("method", ["auto", "colgen"])
 def test_no_schedule_is_proved_not_said(method, tmp_path):
     inst = exclusive([(0, 1.0, 10), (1, 10.0, 2)], horizon=11, deadline=True)
     found = solve(inst, method=method, time_limit=20)
@@ -88,7 +86,7 @@ def test_every_tiny_instance_without_a_schedule_is_proved_to_have_none():
     for seed in range(80):
         inst = tiny(seed)
         if optimum(inst) is None:
-            found = solve(inst, method="branch-and-price", time_limit=20)
+            found = solve(inst, time_limit=20)
             assert found.status is Status.INFEASIBLE, seed
             assert found.bound_level is Level.CERTIFIED, seed
             proved += 1
@@ -149,7 +147,7 @@ def test_no_unit_of_capacity_changes_what_is_found(unit):
     assert (other.status, other.value) == (Status.OPTIMAL, optimum(inst))
 
 
-@pytest.mark.parametrize("method", ["compact", "cpsat", "branch-and-price"])
+@pytest.mark.parametrize("method", ["compact", "cpsat"])
 @pytest.mark.parametrize("unit", [1e-12, 1e12])
 def test_no_unit_changes_what_a_method_claims(method, unit):
     inst = with_unit(tiny(5), unit)
@@ -225,44 +223,20 @@ def test_the_search_starts_from_a_schedule_that_is_known():
     monitor.incumbent(best.value, best.schedule)
     search = Portfolio(inst, monitor, 1, 0)
     assert search.begin()
-    area = Neighborhood(search.jobs, search.prices, search.slots)
-    assert area.cost(search.plans) == best.value < greedy_value(inst)
-    again = area.pieces(search.plans)
-    assert [(p,) for p in again] == list(best.schedule.jobs)
-
-
-def greedy_value(inst):
+    assert cost(search.jobs, search.plans) == best.value
     jobs = JobTables(inst)
-    area = greedy(jobs, None)
-    return area.cost(area.plans)
+    assert best.value < cost(jobs, greedy(jobs, None).plans)
+    assert schedule_of(search.plans) == best.schedule
 
 
 @pytest.mark.parametrize("policy", ["fifo", "a_online-density", "drf"])
 def test_schedules_of_policies_are_read_back_as_they_are(policy):
-    """But for PS and slots that nobody needs."""
-    read = 0
     for seed in range(3):
         for architecture in ("ps", "ring"):
             inst = generate("mid", seed=seed, jobs=6, architecture=architecture)
             run = simulate(inst, get_policy(FAMILY, policy))
-            jobs = JobTables(inst)
-            end = max(p.end for (p,) in run.schedule.jobs)
-            area = Neighborhood(jobs, jobs_free(jobs), end)
-            plans = area.plans_of(run.schedule)
-            if plans is None:  # more workers than help
-                continue
-            read += 1
-            area.load(plans)
-            back = CompletionSchedule(jobs=tuple((p,) for p in area.pieces(area.plans)))
-            verdict = verify(inst, back)
-            assert verdict.value is not None
-            assert verdict.value <= run.value
-    assert read
-
-
-def jobs_free(jobs):
-    """Return no prices."""
-    return Portfolio(jobs.inst, Progress(FAMILY, jobs.inst, time_limit=1, gap=0), 1, 0).prices
+            plans = plans_of(JobTables(inst), run.schedule)
+            assert schedule_of(plans) == run.schedule
 
 
 def test_what_prices_of_classes_do_not_see_is_certified():
@@ -278,39 +252,6 @@ def test_what_prices_of_classes_do_not_see_is_certified():
     assert (found.value, found.status) == (40, Status.OPTIMAL)
     assert found.certified_bound == 40
     assert found.certificate.program is not None
-
-
-@pytest.mark.slow
-def test_the_tree_goes_on_where_it_has_rested():
-    inst = generate("mid", seed=4, jobs=6)
-    monitor = Progress(FAMILY, inst, time_limit=20, gap=1e-6)
-    search = Portfolio(inst, monitor, 1, 0)
-    assert search.begin()
-    search.generate(1, 2.0)
-    search.improve(0.2)
-    exact = ExactSearch(search)
-    exact.branch(0.0)
-    nodes = len(exact.branching.tree.nodes)
-    exact.branch(5.0)
-    assert monitor.closed() or len(exact.branching.tree.nodes) > nodes
-    assert monitor.bound <= monitor.value
-
-
-@pytest.mark.slow
-def test_a_certificate_is_never_larger_than_it_may_be():
-    inst = generate("mid", seed=4, jobs=6)
-    monitor = Progress(FAMILY, inst, time_limit=20, gap=1e-6)
-    search = Portfolio(inst, monitor, 1, 0)
-    assert search.begin()
-    search.generate(1, 2.0)
-    exact = ExactSearch(search)
-    exact.branch(2.0)
-    problem, tree = exact.branching.problem, exact.branching.tree
-    whole = certify_tree(problem, tree)
-    size = len(whole.model_dump_json())
-    less = certify_tree(problem, tree, size // 2)
-    assert len(less.model_dump_json()) <= size // 2
-    assert 0 < check(inst, less) < check(inst, whole) <= monitor.value
 
 
 @pytest.mark.parametrize("method", ["auto", "compact", "cpsat", "search"])

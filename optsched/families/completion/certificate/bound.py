@@ -1,4 +1,4 @@
-"""Lagrangian dual bound of one leaf of a certificate of family `completion`, in integers only.
+"""Lagrangian dual bound of family `completion` at prices, in integers only.
 
 The bound is a sum of subproblems, one per job, minus the value of capacity (Geoffrion, 1974). All
 that the kernel adds up is a cost in units of 2**-grid. The grid is not the certificate's: it is
@@ -34,7 +34,6 @@ Entries = Sequence[tuple[int, int, int, int]]  # slot, class of servers, resourc
 MOST_KEPT = 2**20  # modes of jobs
 MOST_CELLS = 2**25  # of a table of costs: slots times classes times types
 FINE = 1024  # bits finer than any grid: so weights that are rounded up are hardly larger
-UNLIMITED = 2**43  # beyond the first end of a job after any split, which is below 3 * LATEST
 
 
 class ScaledPrices(NamedTuple):
@@ -47,16 +46,9 @@ class ScaledPrices(NamedTuple):
 
 
 class BoundEvaluator:
-    """What all leaves of a certificate have in common.
+    """What the bounds of an instance have in common."""
 
-    Parameters
-    ----------
-    inst : CompletionInstance
-    latest_split : int
-        No limit that a split sets is greater.
-    """
-
-    def __init__(self, inst: CompletionInstance, latest_split: int = 0) -> None:
+    def __init__(self, inst: CompletionInstance) -> None:
         self.inst = inst
         a = inst.arrays
         self.platform = KernelPlatform(
@@ -75,8 +67,7 @@ class BoundEvaluator:
         self.duration = Magnitude("duration", self.modes.longest)
         nothing = np.zeros((0, *self.platform.capacity.shape), np.int64)
         self.free = self.costs(nothing)  # without prices
-        arrivals = [job.arrival for job in inst.jobs]
-        self.first = Magnitude("first start", max([latest_split, *arrivals]))
+        self.first = Magnitude.of("first start", [job.arrival for job in inst.jobs])
         self.slots = self._slots()
 
     def _slots(self) -> int:
@@ -91,21 +82,18 @@ class BoundEvaluator:
         need = 2 * (self.inst.horizon + sum(alone)) + 16
         return int(min(need, MOST_CELLS // (classes * types)))
 
-    def bound(self, limits: Ints, priced: ScaledPrices) -> Fraction | None:
-        """Return the bound within limits (J, 5, 2); None where no schedule is left."""
+    def bound(self, priced: ScaledPrices) -> Fraction | None:
+        """Return the bound; None where a job has no schedule."""
         total = -priced.charge  # Python's integers: there is no limit to the sum over all jobs
-        for j in range(len(self.modes)):
-            least = self._least(j, limits[j], priced)
+        deadline = FAR if self.inst.deadline is None else self.inst.deadline
+        for j, job in enumerate(self.inst.jobs):
+            weight = int(priced.weights[j])
+            times = job.arrival, deadline, weight
+            least = int(least_value(self.modes[j], *times, self.platform, priced.costs))
             if least < 0:
                 return None
             total += least
         return total * Fraction(2) ** -priced.grid
-
-    def _least(self, j: int, limits: Ints, priced: ScaledPrices) -> int:
-        """Return weight * completion + cost of job j at least; -1 if it has no schedule."""
-        arrival, weight = self.inst.jobs[j].arrival, int(priced.weights[j])
-        platform, costs = self.platform, priced.costs
-        return int(least_value(self.modes[j], limits, arrival, weight, platform, costs))
 
     def priced(self, entries: Entries, grid_bits: int, place: str) -> ScaledPrices:
         """Read a price list whose prices are in units of 2**-grid_bits.
@@ -153,7 +141,7 @@ class BoundEvaluator:
         At a grid finer by b bits every number is at most 2**b times what it is at another one, and
         rounded down. These are the numbers of `least_value`; the greatest of them has to fit.
 
-        - It looks at starts up to the first that limits allow, or the last priced slot.
+        - It looks at starts up to the arrival, or the last priced slot.
         - Prices themselves are read into 64 bits.
         - `CumulativeCosts.worker` and `CumulativeCosts.ps` are sums of prices * demand over slots
           of one class: none is negative, so each lies between 0 and the sum over all slots, and so

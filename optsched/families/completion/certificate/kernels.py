@@ -53,27 +53,25 @@ class WorkerPlan(NamedTuple):
 @kernel
 def least_value(
     modes: Ints,
-    limits: Ints,
     arrival: int,
+    deadline: int,
     weight: int,
     platform: KernelPlatform,
     costs: CumulativeCosts,
 ) -> int:
-    """Return the least weight * completion + cost within the limits; -1 if there is no schedule.
+    """Return the least weight * completion + cost by a deadline; -1 if there is no schedule.
 
     Parameters
     ----------
     modes : shape (G, 5)
         Rows [duration, worker type, PS type, q, workers] of the job, by duration; each fits
         on the empty servers.
-    limits : shape (5, 2)
-        Least and most of start, completion, worker type, workers, together.
     weight : int
         In units of 2**-grid per slot.
     """
     classes, slots = platform.servers.size, costs.worker.shape[1] - 1
     unit, max_units = np.empty(classes, np.int64), np.empty(classes, np.int64)
-    runs, floors = _floors(modes, max(arrival, limits[0, 0]), weight, platform, costs)
+    runs, floors = _floors(modes, arrival, weight, platform, costs)
     best = NONE
     while True:  # the smallest lower bound comes first: few others are then examined
         group, least = -1, 0
@@ -84,19 +82,13 @@ def least_value(
             return best
         floors[group] = NONE
         run, m = group // platform.e.shape[0], group % platform.e.shape[0]
-        if m < limits[2, 0] or m > limits[2, 1]:
-            continue
         for sweep in range(2):  # the first only looks at what may well be best, to have a limit
             least = NONE
             for k in range(runs[run], runs[run + 1]):
                 d, n, p, q = modes[k, 0], modes[k, 4], modes[k, 2], modes[k, 3]
-                if modes[k, 1] != m or n < limits[3, 0] or n > limits[3, 1]:
-                    continue
-                if q < limits[4, 0] or q > limits[4, 1]:
-                    continue
-                first = max(arrival, max(limits[0, 0], limits[1, 0] - d))
-                last = min(limits[0, 1], min(limits[1, 1] - d, max(first, slots)))
-                if first > last or (best >= 0 and weight * (first + d) >= best):
+                first, last = arrival, min(deadline - d, max(arrival, slots))
+                skip = first > last or (best >= 0 and weight * (first + d) >= best)
+                if modes[k, 1] != m or skip:
                     continue
                 _units_that_fit(platform, m, n, max_units)
                 # no fewer PS than these

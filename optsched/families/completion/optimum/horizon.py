@@ -12,7 +12,11 @@ import numpy as np
 from optsched.engine.progress import Progress
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.optimum.relaxations.capacity import JobTables
-from optsched.families.completion.optimum.search.neighborhood import Neighborhood
+from optsched.families.completion.optimum.search.neighborhood import (
+    Neighborhood,
+    cost,
+    schedule_of,
+)
 
 MOST_DOUBLINGS = 12
 LARGE = 15_000  # jobs times servers, above which the search of small instances makes too few moves
@@ -30,14 +34,15 @@ def greedy(jobs: JobTables, progress: Progress | None) -> Neighborhood | None:
     None.
     """
     free = np.zeros((1, *jobs.class_capacity.shape))
+    order = np.argsort([-task.density for task in jobs.tasks], kind="stable").tolist()
     shortest = max((modes.shortest or 1 for modes in jobs.modes), default=1)
     slots = jobs.inst.deadline or 2 * jobs.inst.horizon + shortest
     for _ in range(MOST_DOUBLINGS):
         area = Neighborhood(jobs, free, slots)
-        area.construct(np.argsort(-area.tables.density, kind="stable").tolist(), 0.0)
-        if area.complete():
+        area.construct(order, 1.0)
+        if None not in area.plans:
             if progress is not None:
-                area.report(progress, area.plans)
+                progress.incumbent(cost(jobs, area.plans), schedule_of(area.plans))
             return area
         if jobs.inst.deadline is not None:
             return None
@@ -47,7 +52,7 @@ def greedy(jobs: JobTables, progress: Progress | None) -> Neighborhood | None:
 
 def makespan(area: Neighborhood) -> int:
     """Return when the last job ends."""
-    return int(area.ends(area.plans).max(initial=1.0))
+    return max((plan.piece.end for plan in area.plans if plan is not None), default=1)
 
 
 def latest_ends(jobs: JobTables, progress: Progress | None = None) -> list[int]:
@@ -61,7 +66,7 @@ def latest_ends(jobs: JobTables, progress: Progress | None = None) -> list[int]:
         return ends_below(jobs, progress.value)
     area = greedy(jobs, progress)
     assert area is not None
-    value = area.cost(area.plans)
+    value = cost(jobs, area.plans)
     if progress is not None and progress.value is not None:
         value = min(value, progress.value)
     return ends_below(jobs, value)

@@ -2,12 +2,10 @@
 
 - `column_generation`: Dantzig-Wolfe column generation (Lübbecke and Desrosiers, 2005) with prices
   on capacity, on increasingly fine time grids;
-- `branch_and_price`: branch and price (Barnhart et al., 1998);
 - `neighborhood`: large neighborhood search (Shaw, 1998), schedules only;
 - `auto`: with few choices, CP-SAT for the best schedule; otherwise column generation, then large
-  neighborhood search. Small instances get certificates of optimality by branch and price and by
-  bounded dynamic programming over time; for others, first prices come from a dispatched schedule,
-  as in `large`.
+  neighborhood search. Small instances get certificates of optimality by bounded dynamic programming
+  over time; for others, first prices come from a dispatched schedule, as in `large`.
 
 With thousands of jobs, all three are the method of `large`. There, `compact` and `cpsat` dispatch
 a schedule before they write their program, and write none that does not fit into memory. All solve
@@ -21,7 +19,6 @@ from collections.abc import Mapping
 from optsched.engine.progress import Progress
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.optimum.cpsat import CpSatProgram, all_choices, cpsat
-from optsched.families.completion.optimum.exact import ExactSearch
 from optsched.families.completion.optimum.horizon import ends_below
 from optsched.families.completion.optimum.large import Dispatching, large, solve_large, whole
 from optsched.families.completion.optimum.monolithic_mip import compact
@@ -31,17 +28,16 @@ from optsched.families.completion.optimum.relaxations.priced_search import (
     Portfolio,
 )
 from optsched.families.completion.optimum.scaling import at_any_scale
+from optsched.families.completion.optimum.timeline.prover import Prover
 from optsched.problem import RELAXATION, Method
 
 SMALL = 1200  # jobs times slots up to which one grid of single slots is solved at once
 SPANS = (32, 16, 4)  # slots whose prices have one shape, one after the other
 SPAN_SHARE = (0.05, 0.08, 0.15)  # of the time for each
-FINER = (16, 8, 4, 2, 1)  # after the first, where other threads search
-PARALLEL_SHARE = 0.12  # of the time for all of them
 FIRST_PRICES = 0.08  # of the time may have passed when prices of a dispatched schedule are found
-FEW = 2000  # pairs of a mode and a start: CP-SAT solves them at once
-FEW_SECONDS = 1.0  # short at most
-FIRST_SEARCH = 0.02  # of the time, per search before the tree
+FEW = 2000  # pairs of a mode and a start: CP-SAT soon has looked at all
+FEW_SECONDS = 1.0  # of CP-SAT, at most
+FIRST_SEARCH = 0.02  # of the time, per search before the proof
 
 
 def neighborhood(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
@@ -67,47 +63,38 @@ def column_generation(
     search.improve(min(search.short, progress.left()))
 
 
-def branch_and_price(
-    inst: CompletionInstance, progress: Progress, *, threads: int, seed: int
-) -> None:
-    """Branch and price after a short search for a schedule."""
-    search = Portfolio(inst, progress, threads, seed)
-    if search.begin():
-        search.generate(1, progress.left() / 4)
-        search.improve(min(search.short, progress.left() / 4))
-        ExactSearch(search).branch(progress.left())
-
-
 def auto(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Combine the methods by size."""
     search = Portfolio(inst, progress, threads, seed)
     known = enumerate_by_cpsat(search)
     if not (known or search.begin()) or progress.stop():
         return
-    whole = progress.left()
-    if known:
+    whole, kept = progress.left(), 0.0
+    if known or len(inst.jobs) * search.slots <= SMALL:
         search.generate(1, whole / 4)
-        ExactSearch(search, known=True).run()
-        return
-    if len(inst.jobs) * search.slots <= SMALL:
-        search.generate(1, whole / 4)
-        for _ in range(2):
-            search.improve(min(search.short, FIRST_SEARCH * whole))
-            if progress.stop():
-                return
-        ExactSearch(search).run()
-        return
+        for _ in range(0 if known else 2):
+            if not progress.stop():
+                search.improve(min(search.short, FIRST_SEARCH * whole))
+        if not progress.stop():
+            prover = Prover(search)
+            prover.everything()
+            kept = prover.reserve.seconds()
+        if known:
+            return
+    else:
+        _prices(search, whole)
+    while not progress.stop() and progress.left() > kept:
+        search.improve(min(RESTART_SECONDS, progress.left() - kept))
+
+
+def _prices(search: Portfolio, whole: float) -> None:
+    """Find prices, first those of a dispatched schedule; ``whole`` seconds are left in all."""
     _dispatch(search)
     search.generate(SPANS[0], SPAN_SHARE[0] * whole)
-    if threads > 1:
-        search.generate_in_parallel(FINER, PARALLEL_SHARE * whole)
-    else:
-        search.generate(SPANS[1], SPAN_SHARE[1] * whole)
-        if whole > 2 * RESTART_SECONDS:
-            search.improve(RESTART_SECONDS)
-            search.generate(SPANS[2], SPAN_SHARE[2] * whole)
-    while not progress.stop():
-        search.improve(min(RESTART_SECONDS, progress.left()))
+    search.generate(SPANS[1], SPAN_SHARE[1] * whole)
+    if whole > 2 * RESTART_SECONDS:
+        search.improve(RESTART_SECONDS)
+        search.generate(SPANS[2], SPAN_SHARE[2] * whole)
 
 
 def enumerate_by_cpsat(search: Portfolio) -> bool:
@@ -156,7 +143,6 @@ METHODS: Mapping[str, Method] = {
         "compact": whole(compact),
         "cpsat": whole(cpsat),
         "colgen": _sized(column_generation),
-        "branch-and-price": _sized(branch_and_price),
         "search": _sized(neighborhood),
         RELAXATION: relaxation,
     }.items()

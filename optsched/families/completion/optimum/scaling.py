@@ -22,7 +22,7 @@ from optsched.numbers.resources import exact
 from optsched.problem import Frozen, Method
 
 DIGITS = 4  # of the greatest weight
-MOST_CELLS = 2**27  # of what is free on servers
+MOST_CELLS = 2**25  # of what is free on servers
 
 
 def at_any_scale(method: Method) -> Method:

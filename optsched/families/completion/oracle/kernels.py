@@ -80,22 +80,20 @@ def loses(lower: float, best: float, key: Ints, best_key: Ints, parts: int) -> b
 
 
 @kernel
-def _fits(free: tuple[Ints, Ints], h: int, e: Ints, n: int, z: Ints, s: int) -> bool:
-    """Whether n workers and s PS fit on server h; ``free`` (H, R) units are least in two windows.
+def _fits(free: Ints, h: int, e: Ints, n: int, z: Ints, s: int) -> bool:
+    """Whether n workers and s PS fit on server h, of which ``free`` (H, R) units are free.
 
     They take ``e`` (R,) and ``z`` (R,) each.
     """
     for r in range(e.size):
         load = n * e[r] + s * z[r]
-        if load > free[0][h, r] or load > free[1][h, r]:
+        if load > free[h, r]:
             return False
     return True
 
 
 @kernel
-def _printed(
-    types: Types, free: tuple[Ints, Ints], m: int, p: int, n: int, host: int, line: Line
-) -> int:
+def _printed(types: Types, free: Ints, m: int, p: int, n: int, host: int, line: Line) -> int:
     """Lines 10-24 of Algorithm 4 for one PS host; return its PS, 0 if that is infeasible.
 
     ``line.one`` (H,) are the workers then; ``line.other`` holds the servers by price. What is
@@ -170,8 +168,9 @@ def cheapest(
     kinds, slots = max(1, z.shape[0]), worker_cost.shape[1] - 1
     number, classes = duration.size, count.size
     ending = min(deadline, max(arrival, slots) + duration[number - 1])
-    if free.shape[1] > 1:  # behind the last price too, servers may be free later only
-        ending = max(ending, min(deadline, free.shape[1]))
+    constant = free.shape[0] == 1
+    if not constant:  # behind the last price too, servers may be free later only
+        ending = max(ending, min(deadline, free.shape[0]))
     most = 1
     for k in range(number):
         most = max(most, workers[k])
@@ -180,7 +179,8 @@ def cheapest(
     bound = 0.0
     if weight > 0.0:  # without weight the bound takes longer than it saves
         bound = _least_bound(Modes(*modes), Request(*request), ending, least)
-    constant = free.shape[1] == 1
+    room = free[0].copy()  # what is free in all slots of a window
+    seen, clear = np.zeros(number, np.int64), np.zeros(number, np.int64)
     left_units, capped = np.empty(classes, np.int64), np.empty(classes, np.int64)
     ahead, order, length = np.empty(classes, np.int64), np.empty(classes, np.int64), 0
     vector, other = np.empty(classes, np.int64), np.empty(classes, np.int64)
@@ -196,6 +196,7 @@ def cheapest(
             limit = bound * (1 + share)
         value, paid = limit, limit
         found[0] = -1
+        seen[:] = 0
         for i in range(8):
             key[i] = LAST
         for c in range(arrival + duration[0], ending + 1):
@@ -203,7 +204,7 @@ def cheapest(
                 break
             here = weight * c
             now_m, now_d, low, high = -1, -1, 0.0, 0
-            level, la, lb = 0, 0, 0
+            window = -1  # the length of the one that ``room`` is about
             for k in range(number):
                 d, m, n = duration[k], worker_type[k], workers[k]
                 t = c - d
@@ -214,15 +215,19 @@ def cheapest(
                 a, b = min(t, slots), min(c, slots)
                 if here + n * (least[m, b] - least[m, a]) > value * (1 + TIE):
                     continue
+                begin, end, low_slot = (0, 1, 0) if constant else (t, c, max(t, seen[k]))
+                if c < clear[k]:
+                    continue
+                slot = end - 1  # one that is too full rules out all windows with it
+                while slot >= low_slot and total[slot, m] >= n:
+                    if together[k] == 1 and top[slot, m] < n:
+                        break
+                    slot -= 1
+                if slot >= low_slot:
+                    clear[k] = LAST if constant else slot + 1 + d
+                    continue
                 if not constant:
-                    level = 0
-                    while 2 << level <= d:
-                        level += 1
-                    la, lb = t, c - (1 << level)
-                if total[level, la, m] < n or total[level, lb, m] < n:
-                    continue
-                if together[k] == 1 and (top[level, la, m] < n or top[level, lb, m] < n):
-                    continue
+                    seen[k] = c
                 if m != now_m or d != now_d:
                     low = units_of(worker_cost, m, t, c, unit)
                     now_m, now_d, high = m, d, -1
@@ -232,10 +237,11 @@ def cheapest(
                     continue
                 if high < 0:
                     high = 0
-                    units_a, units_b = max_units[level, la, m], max_units[level, lb, m]
-                    both = (free[level, la], free[level, lb])
+                    left_units[:] = most
+                    for slot in range(begin, end):
+                        for h in range(classes):
+                            left_units[h] = min(left_units[h], max_units[slot, m, h])
                     for h in range(classes):
-                        left_units[h] = min(most, min(units_a[h], units_b[h]))
                         high = max(high, left_units[h])
                 if together[k] == 1 and high < n:
                     continue
@@ -254,6 +260,13 @@ def cheapest(
                     fresh[4] = 0
                     if loses(here + costs[n], value, fresh, key, UP_TO_TYPES):
                         continue
+                if not (ring or constant or window == d):
+                    room[:] = free[t]
+                    for slot in range(t + 1, c):
+                        for h in range(classes):
+                            for r in range(room.shape[1]):
+                                room[h, r] = min(room[h, r], free[slot, h, r])
+                    window = d
                 for p in range(kinds):
                     if not (mask[k] >> p) & 1:
                         continue
@@ -280,14 +293,14 @@ def cheapest(
                                 continue
                             if rank(here + cost, value, fresh, key, WHOLE) >= 0:
                                 continue
-                            if not ring and not _fits(both, h, e[m], n, z[p], s):
+                            if not ring and not _fits(room, h, e[m], n, z[p], s):
                                 continue
                             value, paid = here + cost, cost
                             _keep(fresh, key, found, k, p, t, h, n)
                         continue
                     for h in range(classes):
                         if printed is not None:
-                            s = _printed(Types(e, z, needed, ring), both, m, p, n, h, line)
+                            s = _printed(Types(e, z, needed, ring), room, m, p, n, h, line)
                             if s == 0:
                                 continue
                             cost = s * unit_ps[p, h]
@@ -314,7 +327,7 @@ def cheapest(
                                 rest = costs[n - g + capped[h]] - capped[h] * unit[h]
                             cost = g * unit[h] + s * unit_ps[p, h] + rest
                             place = rank(here + cost, value, fresh, key, UP_TO_PS)
-                            if place > 0 or not _fits(both, h, e[m], g, z[p], s):
+                            if place > 0 or not _fits(room, h, e[m], g, z[p], s):
                                 continue
                             # equal so far: more workers, then PS, on low servers
                             if place == 0 and not comes_first(
@@ -361,11 +374,7 @@ def fill(
     worker_cost, _, _, _, max_units, _, _, number = servers
     last = worker_cost.shape[1] - 1
     before, after = worker_cost[m, min(start, last)], worker_cost[m, min(end, last)]
-    level, a, b = 0, 0, 0
-    if max_units.shape[1] > 1:  # of two windows of a power of two slots
-        while 2 << level <= end - start:
-            level += 1
-        a, b = start, end - (1 << level)
+    a, b = (start, end) if max_units.shape[0] > 1 else (0, 1)
     taken = np.zeros(number.size, np.int64)
     while left > 0:
         best, low = -1, np.inf
@@ -375,7 +384,9 @@ def fill(
         if best < 0:
             return
         taken[best] = 1
-        units = min(min(max_units[level, a, m, best], max_units[level, b, m, best]), most)
+        units = most
+        for t in range(a, b):
+            units = min(units, max_units[t, m, best])
         units *= number[best] - (1 if best == host else 0)
         workers[best] += min(left, units)
         left -= min(left, units)

@@ -112,6 +112,12 @@ def placement(types: Types, servers: PricedServers, found: CheapestSchedule) -> 
     return workers, ps
 
 
+def load_of(types: Types, found: CheapestSchedule, workers: Ints, ps: Ints) -> Ints:
+    """Return the units that a placement takes, shape (H, R)."""
+    load: Ints = workers[:, None] * types.worker_demand[found.worker_type]
+    return load if types.ring else load + ps[:, None] * types.ps_demand[found.ps_type]
+
+
 def piece_of(found: CheapestSchedule, workers: Ints, ps: Ints, ring: bool, shift: int = 0) -> Piece:
     """Return the schedule with its placement on single servers, ``shift`` slots later."""
     return Piece(

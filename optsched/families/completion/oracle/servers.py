@@ -1,8 +1,4 @@
-"""Prefix sums of prices, and a sparse table of free capacity over windows of slots.
-
-The sparse table stores minima over windows of 1, 2, 4, ... slots (Bender and Farach-Colton, 2000),
-so that the least free capacity in any window takes two lookups.
-"""
+"""Prefix sums of prices, and what is free on servers slot by slot (Mualem and Feitelson, 2001)."""
 
 from __future__ import annotations
 
@@ -18,25 +14,24 @@ from optsched.numbers.kernels import kernel
 MOST_UNITS = 10_000
 
 
-class WindowState(NamedTuple):
-    """Free capacity of servers in windows that begin in a slot and last 1, 2, 4, ... slots."""
+class ServerState(NamedTuple):
+    """Free capacity of servers by slot; S = 1 if it is the same in every slot."""
 
-    free: Ints  # (K, S, H, R) least free units; K = S = 1 if they are the same in every slot
-    max_units: Small  # (K, S, M, H) workers of each type that one server holds
-    total: Ints  # (K, S, M) least of their sum over all servers
-    top: Ints  # (K, S, M) least of the greatest
+    free: Ints  # (S, H, R) units
+    max_units: Small  # (S, M, H) workers of each type that one server holds
+    total: Ints  # (S, M) their sum over all servers
+    top: Ints  # (S, M) the greatest
 
     @classmethod
-    def of(cls, types: Types, capacity: Ints, number: Ints, slots: int = 0) -> WindowState:
-        """Make the state of empty servers, ``capacity`` (H, R); 0 slots: it never changes."""
+    def of(cls, types: Types, capacity: Ints, number: Ints, slots: int = 1) -> ServerState:
+        """Make the state of empty servers, ``capacity`` (H, R)."""
         max_units = np.array([units_that_fit(capacity, e) for e in types.worker_demand], np.int16)
         max_units = max_units.reshape(len(types.worker_demand), len(capacity))
-        shape = (max(1, slots.bit_length()), max(1, slots))
         return cls(
-            _repeated(capacity, shape),
-            _repeated(max_units, shape),
-            _repeated((max_units * number).sum(axis=1).astype(np.int64), shape),
-            _repeated(max_units.max(axis=1, initial=0).astype(np.int64), shape),
+            _repeated(capacity, slots),
+            _repeated(max_units, slots),
+            _repeated((max_units * number).sum(axis=1).astype(np.int64), slots),
+            _repeated(max_units.max(axis=1, initial=0).astype(np.int64), slots),
         )
 
     def occupy(self, types: Types, start: int, end: int, hosts: Ints, load: Ints) -> None:
@@ -51,39 +46,25 @@ def _occupy(
     """Take ``load`` (H, R) from some servers in the slots from ``start`` to before ``end``.
 
     ``hosts`` (servers,) are which; ``demand`` (M, R) of a worker and ``load`` are in units;
-    ``state`` is a plain `WindowState`.
+    ``state`` is a plain `ServerState`.
     """
     free, max_units, total, top = state
     for t in range(start, end):
         for h in hosts:
             for r in range(demand.shape[1]):
-                free[0, t, h, r] -= load[h, r]
+                free[t, h, r] -= load[h, r]
         for m in range(demand.shape[0]):
             for h in hosts:
                 fits = MOST_UNITS
                 for r in range(demand.shape[1]):
                     if demand[m, r] > 0:
-                        fits = min(fits, free[0, t, h, r] // demand[m, r])
-                total[0, t, m] += fits - max_units[0, t, m, h]
-                max_units[0, t, m, h] = fits
+                        fits = min(fits, free[t, h, r] // demand[m, r])
+                total[t, m] += fits - max_units[t, m, h]
+                max_units[t, m, h] = fits
             high = 0
-            for h in range(max_units.shape[3]):
-                high = max(high, int(max_units[0, t, m, h]))
-            top[0, t, m] = high
-    for k in range(1, free.shape[0]):
-        half = 1 << (k - 1)
-        for t in range(max(0, start - 2 * half + 1), min(end, free.shape[1] - 2 * half + 1)):
-            far = t + half
-            for h in hosts:
-                for r in range(demand.shape[1]):
-                    free[k, t, h, r] = min(free[k - 1, t, h, r], free[k - 1, far, h, r])
-                for m in range(demand.shape[0]):
-                    max_units[k, t, m, h] = min(
-                        max_units[k - 1, t, m, h], max_units[k - 1, far, m, h]
-                    )
-            for m in range(demand.shape[0]):
-                total[k, t, m] = min(total[k - 1, t, m], total[k - 1, far, m])
-                top[k, t, m] = min(top[k - 1, t, m], top[k - 1, far, m])
+            for h in range(max_units.shape[2]):
+                high = max(high, int(max_units[t, m, h]))
+            top[t, m] = high
 
 
 def units_that_fit(free: Ints, e: Ints) -> Ints:
@@ -93,8 +74,8 @@ def units_that_fit(free: Ints, e: Ints) -> Ints:
     return fits
 
 
-def _repeated(array: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
-    return np.array(np.broadcast_to(array, (*shape, *array.shape)), order="C")
+def _repeated(array: NDArray[Any], slots: int) -> NDArray[Any]:
+    return np.array(np.broadcast_to(array, (slots, *array.shape)), order="C")
 
 
 class PricedServers(NamedTuple):
@@ -103,10 +84,10 @@ class PricedServers(NamedTuple):
     worker_cost: Floats  # (M, L + 1, H) of one worker from slot 0 to a slot (prefix sums)
     ps_cost: Floats  # (P, L + 1, H) of one PS
     least: Floats  # (M, L + 1) of the cheapest worker of each slot: a bound for any window
-    free: Ints  # (K, S, H, R) units, as in `WindowState`
-    max_units: Small  # (K, S, M, H) workers
-    total: Ints  # (K, S, M) workers
-    top: Ints  # (K, S, M) workers
+    free: Ints  # (S, H, R) units, as in `ServerState`
+    max_units: Small  # (S, M, H) workers
+    total: Ints  # (S, M) workers
+    top: Ints  # (S, M) workers
     number: Ints  # (H,) servers of each class
 
     @classmethod
@@ -114,7 +95,7 @@ class PricedServers(NamedTuple):
         """Price empty servers: ``prices`` (L, H, R) per unit, ``capacity`` (H, R) of one each."""
         worker, least = prefix_sums(prices, types.worker_demand)
         ps, _ = prefix_sums(prices, types.ps_demand)
-        return cls(worker, ps, least, *WindowState.of(types, capacity, number), number)
+        return cls(worker, ps, least, *ServerState.of(types, capacity, number), number)
 
 
 def prefix_sums(prices: Floats, demand: Ints) -> tuple[Floats, Floats]:

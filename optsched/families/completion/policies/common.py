@@ -16,8 +16,8 @@ import numpy as np
 from optsched.families.completion.instance import CompletionJob, Piece, Platform
 from optsched.families.completion.modes import ArrivedJob, Cluster, Modes
 from optsched.families.completion.oracle.schedule import (
-    CheapestSchedule,
     best_schedule,
+    load_of,
     piece_of,
     placement,
 )
@@ -121,7 +121,7 @@ class Baseline(ABC):
         piece = piece_of(found, workers, ps, self.platform.ring, shift=t)
         idle = self.cost if j in self.stopped else 0
         piece = piece.model_copy(update={"duration": idle + self._rest(j, piece)})
-        load = self._load(found, workers, ps)
+        load = load_of(self.cluster.types, found, workers, ps)
         self.free -= load
         self._run(j, RunningJob(piece, load, idle))
         return True
@@ -187,10 +187,3 @@ class Baseline(ABC):
         whole = max(1, ceil_tol(need))
         short = self.left[j] - whole * self._speed(j, piece)
         return whole if short <= slack(Fraction(self.tasks[j].job.batches)) / 2 else whole + 1
-
-    def _load(self, found: CheapestSchedule, workers: Ints, ps: Ints) -> Ints:
-        types = self.cluster.types
-        load: Ints = workers[:, None] * types.worker_demand[found.worker_type]
-        if not types.ring:
-            load = load + ps[:, None] * types.ps_demand[found.ps_type]
-        return load

@@ -16,10 +16,11 @@ from optsched.families.completion.modes import ArrivedJob, Cluster, Modes, Types
 from optsched.families.completion.oracle.schedule import (
     CheapestSchedule,
     best_schedule,
+    load_of,
     piece_of,
     placement,
 )
-from optsched.families.completion.oracle.servers import PricedServers, WindowState
+from optsched.families.completion.oracle.servers import PricedServers, ServerState
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
@@ -104,7 +105,7 @@ class Block:
             np.zeros((len(types.worker_demand), slots + 1, h)),
             np.zeros((len(types.ps_demand), slots + 1, h)),
             np.zeros((len(types.worker_demand), slots + 1)),
-            *WindowState.of(types, capacity, cluster.ones, slots),
+            *ServerState.of(types, capacity, cluster.ones, slots),
             cluster.ones,
         )
 
@@ -137,11 +138,9 @@ class Block:
         """Allocate the resources of a schedule, and raise the prices."""
         types, servers = self.cluster.types, self.servers
         workers, ps = placement(types, servers, found)
-        load = workers[:, None] * types.worker_demand[found.worker_type]
-        if not types.ring:
-            load = load + ps[:, None] * types.ps_demand[found.ps_type]
+        load = load_of(types, found, workers, ps)
         hosts = np.flatnonzero(workers + ps)
-        WindowState(*servers[3:7]).occupy(types, found.start, found.completion, hosts, load)
+        ServerState(*servers[3:7]).occupy(types, found.start, found.completion, hosts, load)
         raise_prices(types, servers, self.use, found.start, found.completion, hosts, load)
         return piece_of(found, workers, ps, types.ring)
 

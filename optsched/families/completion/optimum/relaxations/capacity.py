@@ -18,7 +18,12 @@ import numpy as np
 from optsched.engine.colgen import Column, Pricing
 from optsched.families.completion.instance import CompletionInstance, Piece
 from optsched.families.completion.modes import Cluster, Modes, Types
-from optsched.families.completion.oracle.schedule import CheapestSchedule, best_schedule, placement
+from optsched.families.completion.oracle.schedule import (
+    CheapestSchedule,
+    best_schedule,
+    load_of,
+    placement,
+)
 from optsched.families.completion.oracle.servers import PricedServers
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.process import work_units
@@ -66,11 +71,14 @@ class JobTables:
                 return j
         return None
 
-    def column_load(self, found: CheapestSchedule, workers: Ints, ps: Ints) -> Ints:
-        """Return the load of a placement, shape (H or C, R)."""
-        load: Ints = workers[:, None] * self.types.worker_demand[found.worker_type]
-        if not self.types.ring:
-            load = load + ps[:, None] * self.types.ps_demand[found.ps_type]
+    def load(self, piece: Piece) -> Ints:
+        """Return the load of a schedule on single servers, shape (H, R)."""
+        load = np.zeros_like(self.capacity)
+        for h, n in piece.workers:
+            load[h] += n * self.types.worker_demand[piece.worker_type]
+        for h, s in piece.ps:
+            assert piece.ps_type is not None
+            load[h] += s * self.types.ps_demand[piece.ps_type]
         return load
 
 
@@ -164,7 +172,7 @@ class CapacityRelaxation:
                 continue
             best[j] = -found.value
             workers, ps = placement(self.jobs.types, servers, found)
-            load = self.jobs.column_load(found, workers, ps)
+            load = load_of(self.jobs.types, found, workers, ps)
             columns.append(self.column(j, found.start, found.completion, load, found))
         return Pricing(best, columns)
 
@@ -211,11 +219,7 @@ class CapacityRelaxation:
         """Return the columns of schedules on single servers."""
         out = []
         for j, piece in pieces:
-            load = np.zeros((len(self.jobs.count), self.jobs.class_capacity.shape[1]), np.int64)
-            for h, n in piece.workers:
-                load[self.jobs.class_of[h]] += n * self.jobs.types.worker_demand[piece.worker_type]
-            for h, s in piece.ps:
-                assert piece.ps_type is not None
-                load[self.jobs.class_of[h]] += s * self.jobs.types.ps_demand[piece.ps_type]
+            load = np.zeros((len(self.jobs.count), self.jobs.capacity.shape[1]), np.int64)
+            np.add.at(load, self.jobs.class_of, self.jobs.load(piece))
             out.append(self.column(j, piece.start, piece.end, load, piece))
         return out

@@ -15,6 +15,7 @@ import numpy as np
 
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Modes, Types, placeable
+from optsched.families.completion.oracle.servers import units_that_fit
 from optsched.numbers.arrays import Flags, Ints
 from optsched.numbers.kernels import kernel
 
@@ -61,13 +62,8 @@ def tables_of(inst: CompletionInstance, types: Types) -> OfferTables:
     n += 1
     every = Modes(m, q, n, np.ones_like(n), np.full_like(n, 2**kinds - 1))
     possible = placeable(types, every, capacity, count).reshape(shape)
-    max_units = np.full((len(a.worker_demand), len(capacity)), most)
-    for k, demand in enumerate(a.worker_demand):
-        used = demand > 0
-        max_units[k] = np.minimum(
-            most, (capacity[:, used] // demand[used]).min(axis=1, initial=most)
-        )
-    top = max_units.max(axis=1, initial=0)  # (M,)
+    units = [units_that_fit(capacity, demand).max(initial=0) for demand in a.worker_demand]
+    top = np.minimum(most, np.array(units, np.int64))  # (M,) workers on one server
     fewest = np.zeros((shape[0], kinds, 2, most), np.int64)
     load = np.zeros((kinds, capacity.shape[1]), np.int64)
     fits: Flags = np.ones((kinds, len(capacity)), np.bool_)

@@ -7,8 +7,8 @@ continue by parallel large neighborhood search at the dual prices (Shaw, 1998).
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -21,19 +21,22 @@ from optsched.engine.search import short_search
 from optsched.families.completion.certificate.bound import BoundEvaluator
 from optsched.families.completion.certificate.format import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
-from optsched.families.completion.optimum.board.plans import FACTORS, Plans
 from optsched.families.completion.optimum.horizon import greedy, makespan
 from optsched.families.completion.optimum.relaxations.capacity import (
     CapacityRelaxation,
     JobTables,
     StoppedError,
 )
-from optsched.families.completion.optimum.search.neighborhood import Neighborhood
-from optsched.families.completion.optimum.search.parallel_annealing import search_together
-from optsched.families.completion.optimum.tree.branching import attributes
+from optsched.families.completion.optimum.search.neighborhood import (
+    FACTORS,
+    Neighborhood,
+    Plans,
+    cost,
+    plans_of,
+    schedule_of,
+)
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
-from optsched.problem import Frozen
 from optsched.proofs.limits import LARGEST
 
 CONVERGED = 1e-4
@@ -44,6 +47,7 @@ ORDER_NOISE = 0.08  # of the spread of the starts: how far orders are from the r
 MOST_ORDERS = 40
 GRID_BITS = 28
 RESTART_SECONDS = 60.0  # of a search
+REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
 
 
 class Portfolio:
@@ -75,9 +79,9 @@ class Portfolio:
             assert self.inst.deadline is not None
             self.slots = self.inst.deadline
         else:
-            self.plans = area.snapshot()
+            self.plans = list(area.plans)
             self.slots = self.inst.deadline or makespan(area)
-        self._start(area)
+        self._start()
         return True
 
     def begin_with_known(self) -> None:
@@ -85,25 +89,20 @@ class Portfolio:
         known = self.progress.schedule
         assert isinstance(known, CompletionSchedule)  # the caller has seen to it
         self.slots = self.inst.deadline or max(p.end for pieces in known.jobs for p in pieces)
-        self._start(None)
+        self._start()
 
-    def _start(self, area: Neighborhood | None) -> None:
-        """Begin with the schedule that is known, if it is better and has modes of the search."""
+    def _start(self) -> None:
+        """Begin with the schedule that is known, if it is better."""
         known = self.progress.schedule
-        if not isinstance(known, CompletionSchedule):
-            return
-        last = max((piece.end for pieces in known.jobs for piece in pieces), default=0)
-        if area is None or last > area.slots:
-            area = Neighborhood(self.jobs, self.prices, max(last, self.slots))
-        plans = area.plans_of(known)
-        if plans is not None and (self.plans is None or area.cost(plans) < area.cost(self.plans)):
-            self.plans = plans
+        if isinstance(known, CompletionSchedule):
+            last = max((piece.end for pieces in known.jobs for piece in pieces), default=0)
             self.slots = self.inst.deadline or max(self.slots, last)
+            self.keep(plans_of(self.jobs, known))
 
     def take(self, prices: Floats, bound: float) -> None:
         """Go on from prices of slots (L, C, R) with a bound, and the best schedule known."""
         self.prices, self.bound = prices, bound
-        self._start(self._area())
+        self._start()
 
     def prove(self, bound: float, prices: Floats) -> None:
         """Report the bound of prices of slots (L, C, R)."""
@@ -121,8 +120,8 @@ class Portfolio:
         large = problem.rhs.size > INTERIOR // span**0.5
         master = (InteriorMaster if large else Master)(problem, threads=self.threads)
         if self.plans is not None:
-            area = Neighborhood(self.jobs, self.prices, 1)
-            master.add(problem.columns_of(list(enumerate(area.pieces(self.plans)))))
+            pieces = [plan.piece for plan in self.plans if plan is not None]
+            master.add(problem.columns_of(list(enumerate(pieces))))
 
         def stop(relaxation: Relaxation) -> bool:
             self.prove(-relaxation.bound, problem.per_slot(relaxation.prices))
@@ -144,94 +143,69 @@ class Portfolio:
         self.order = mean_starts(relaxation, len(self.jobs.modes))
         return relaxation.converged
 
-    def generate_in_parallel(self, spans: Sequence[int], seconds: float) -> None:
-        """Improve prices on grids in one thread; search in the others, and in all of them then.
-
-        ``seconds`` are those of the prices at most.
-        """
-        news: deque[tuple[float, Callable[[], Frozen]]] = deque(maxlen=1)
-
-        def note(other: Progress) -> None:
-            if other.bound is not None and other.certificate is not None:
-                news.append((other.bound, other.certificate))
-
-        family = self.progress.family
-        other = Progress(family, self.inst, gap=0.0, time_limit=seconds, watch=note)
-        apart = Portfolio(self.inst, other, 1, self.seed)
-        apart.prices, apart.bound, apart.order = self.prices, self.bound, self.order
-        apart.plans, apart.slots = self.plans, self.slots
-
-        def listen() -> Floats | None:
-            while news:
-                self.progress.proved(*news.pop())
-            return apart.prices if task.done() else None
-
-        def generate() -> None:
-            for span in spans:
-                apart.generate(span, other.left())
-
-        with ThreadPoolExecutor(1) as pool:
-            task = pool.submit(generate)
-            try:
-                self.improve(max(seconds, RESTART_SECONDS), listen)
-            finally:  # after Ctrl-C as well
-                other.end()
-        task.result()
-        listen()
-        if apart.bound > self.bound:
-            self.prices, self.bound, self.order = apart.prices, apart.bound, apart.order
-
-    def improve(self, seconds: float, late: Callable[[], Floats | None] | None = None) -> None:
-        """Search for schedules at the best prices, in all threads together.
+    def improve(self, seconds: float) -> None:
+        """Search for schedules at the best prices, in each thread from another state.
 
         It begins with the best of some orders; in every other round with the best schedule so far,
-        if that is better. Where ``late`` is given, one thread takes part only once that returns
-        better prices.
+        if that is better.
         """
-        time = self.progress.span(seconds)
+        time, passed = self.progress.span(seconds), 0.0
+        first, again = self.rounds * self.threads, self.rounds % 2 == 0
+        self.rounds += 1
+        reported = self.progress.seconds()
 
         def done() -> float:
-            return 1.0 if self.progress.stop() else time.share()
+            nonlocal passed
+            passed = 1.0 if self.progress.stop() else time.share()
+            return passed
 
-        start, again = self.rounds * self.threads, self.rounds % 2 == 0
-        self.rounds += 1
-        areas = [self._area() for _ in range(self.threads)]
-        begin = areas if late is None else areas[:-1]
+        def report(plans: Plans) -> None:
+            nonlocal reported
+            if self.progress.seconds() > reported:
+                self.keep(plans)
+                reported = self.progress.seconds() + REPORT_SECONDS
+
+        def run(start: int, share: Callable[[], float], better: Callable[[Plans], None]) -> Plans:
+            area = self._area()
+            area.load(self._begin(area, start, share, self.plans if again else None))
+            return area.anneal(Streams(self.seed)("neighbourhood", start), share, better)
+
         with ThreadPoolExecutor(self.threads) as pool:
             others = [
-                pool.submit(self._begin, area, start + k, time.share)
-                for k, area in enumerate(begin[1:], start=1)
+                pool.submit(run, first + k, lambda: passed, lambda _: None)
+                for k in range(1, self.threads)
             ]
-            begun = [self._begin(begin[0], start, done), *(other.result() for other in others)]
-        known = [plans for plans in (self.plans if again else None, *begun) if plans is not None]
-        best = min(known, key=areas[0].cost) if known else begin[0].snapshot()
-        areas[0].load(best)
-        plans = search_together(
-            areas, self.progress, seed=self.seed, start=start, done=done, late=late
-        )
-        if self.plans is None or areas[0].cost(plans) < areas[0].cost(self.plans):
-            self.keep(areas[0], plans)
+            try:
+                self.keep(run(first, done, report))
+            finally:
+                passed = 1.0
+        for other in others:
+            self.keep(other.result())
 
-    def keep(self, area: Neighborhood, plans: Plans) -> None:
-        """Keep the plans of a schedule, which is better than what is known."""
-        if (plans.mode >= 0).all():
-            self.plans = plans
-            area.report(self.progress, plans)
+    def keep(self, plans: Plans) -> None:
+        """Keep and report plans, if all jobs are in and they are the best."""
+        value = cost(self.jobs, plans)
+        if value < (math.inf if self.plans is None else cost(self.jobs, self.plans)):
+            self.plans = list(plans)
+            self.progress.incumbent(value, schedule_of(plans))
 
     def _area(self) -> Neighborhood:
         slots = self.inst.deadline or self.slots + self.slots // 4 + 8
         return Neighborhood(self.jobs, self.prices, slots)
 
-    def _begin(self, area: Neighborhood, start: int, done: Callable[[], float]) -> Plans | None:
-        """Return the best of some starts, if any holds all jobs."""
-        best: Plans | None = None
+    def _begin(
+        self, area: Neighborhood, start: int, done: Callable[[], float], best: Plans | None
+    ) -> Plans:
+        """Return the best of some starts; what is in of the last, if none holds all jobs."""
+        least = math.inf if best is None else cost(self.jobs, best)
         for factor, order in self._orders(start):
             area.construct(order, factor)
-            if area.complete() and (best is None or area.cost(area.plans) < area.cost(best)):
-                best = area.snapshot()
+            value = cost(self.jobs, area.plans)
+            if value < least:
+                best, least = list(area.plans), value
             if done() > ORDER_SHARE:
                 break
-        return best
+        return list(area.plans) if best is None else best
 
     def _orders(self, start: int) -> Iterator[tuple[float, list[int]]]:
         """Yield multiples of prices, and orders of the jobs: by density, as the relaxation does."""
@@ -239,7 +213,7 @@ class Portfolio:
         rng = Streams(self.seed)("orders", start)
         noise = 0.0
         for _ in range(MOST_ORDERS):
-            for factor in FACTORS[1:]:
+            for factor in FACTORS:
                 shifted = self.order + noise * rng.standard_normal(len(self.order))
                 yield factor, np.argsort(shifted, kind="stable").tolist()
             if noise == 0.0:
@@ -253,7 +227,7 @@ def mean_starts(relaxation: Relaxation, jobs: int) -> Floats:
     starts = np.zeros(jobs)
     for k in np.flatnonzero(relaxation.x > 0):
         column = relaxation.columns[k]
-        starts[column.block] += relaxation.x[k] * attributes(column)[0]
+        starts[column.block] += relaxation.x[k] * column.choice.start
     return starts
 
 

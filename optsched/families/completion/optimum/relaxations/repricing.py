@@ -7,15 +7,17 @@ price vectors that give the best bounds together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from optsched.engine.colgen import Master, generate_columns
+from optsched.families.completion.certificate.choices import TYPE
 from optsched.families.completion.certificate.states import bounds
 from optsched.families.completion.certificate.timeline import PricedItems, Timeline
-from optsched.families.completion.optimum.tree.branching import WindowBlocks
+from optsched.families.completion.modes import Modes
+from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, JobTables
 from optsched.numbers.arrays import Floats, Ints
 
 SAMPLE = 400  # states at which prices are compared
@@ -24,16 +26,31 @@ MOST_PRICES = 12
 TOLERANCE = 3e-4
 
 
-class Tail(WindowBlocks):
-    """The decomposition from a slot on: what was used before is free of charge."""
+class Tail(CapacityRelaxation):
+    """The decomposition of what follows a state: what was used before it is free of charge.
 
-    def __init__(self, whole: WindowBlocks, begin: int) -> None:
-        super().__init__(whole.jobs, whole.slots, whole.priced)
-        self.begin = begin
+    Jobs that have started keep their first slot, duration and type of workers: ``fixed``.
+    """
+
+    def __init__(
+        self, jobs: JobTables, slots: int, begin: int, fixed: Mapping[int, tuple[int, int, int]]
+    ) -> None:
+        super().__init__(jobs, slots)
+        self.begin, self.fixed = begin, fixed
 
     def usage(self, start: int, end: int, load: Ints) -> tuple[Ints, Floats]:
-        """Return the rows that a load uses, from the first slot on."""
+        """Return the rows that a load uses, from the slot of the state on."""
         return super().usage(max(start, self.begin), end, load)
+
+    def modes(self, j: int) -> tuple[Modes, tuple[Ints, Ints] | None]:
+        """Return the modes that are allowed, and their first and last starts."""
+        modes = self.jobs.modes[j]
+        if j not in self.fixed:
+            first = np.full(modes.size, max(self.begin, int(self.jobs.arrival[j])))
+            return modes, (first, np.full(modes.size, self.slots + first))
+        start, duration, kind = self.fixed[j]
+        same = np.flatnonzero((modes.duration == duration) & (modes.worker_type == kind))
+        return modes.take(same), (np.full(same.size, start), np.full(same.size, start))
 
 
 class Listed(NamedTuple):
@@ -48,30 +65,29 @@ class Repricing:
 
     Parameters
     ----------
-    problem : WindowBlocks
+    jobs : JobTables
     prices : array of shape (L, C, R)
         Of the beginning.
     """
 
-    def __init__(self, problem: WindowBlocks, prices: Floats, *, threads: int, seed: int) -> None:
-        self.problem, self.threads = problem, threads
-        self.first = prices
-        self.tails: dict[int, tuple[Tail, Master]] = {}
+    def __init__(self, jobs: JobTables, prices: Floats, *, threads: int, seed: int) -> None:
+        self.jobs, self.first, self.threads = jobs, prices, threads
         self.rng = np.random.default_rng(seed)
 
-    def at(self, slot: int, limits: Ints, stop: Callable[[], bool]) -> Floats:
-        """Return the best prices (L, C, R) of what follows a slot within limits."""
-        if slot not in self.tails:
-            tail = Tail(self.problem, slot)
-            self.tails[slot] = tail, Master(tail, threads=self.threads)
-        tail, master = self.tails[slot]
-        tail.at(limits)
-        master.restrict(tail.allowed(master.columns), tail.copies, tail.equality)
+    def at(self, program: Timeline, state: int, stop: Callable[[], bool]) -> Floats:
+        """Return the best prices (L, C, R) of what follows a state."""
+        pool, menu = program.pool, program.units.menu
+        begin, fixed = int(pool.slot[state]), {}
+        for j, (choice, start) in enumerate(pool.chosen[state].tolist()):
+            if (int(pool.mask[state]) >> j) & 1:
+                kind = int(menu.items[menu.item[choice], TYPE])
+                fixed[j] = start, int(menu.duration[choice]), kind
+        tail = Tail(self.jobs, len(self.first), begin, fixed)
         center = tail.coarsen(self.first).reshape(tail.shape)
-        center[:slot] = 0.0
+        center[:begin] = 0.0
         found = generate_columns(
             tail,
-            master,
+            Master(tail, threads=self.threads),
             stop=lambda _: stop(),
             center=center.ravel(),
             tolerance=lambda _: TOLERANCE,
@@ -103,11 +119,11 @@ class Repricing:
         """
         pool = program.pool
         states = self.rng.permutation(np.arange(1, int(pool.size[0])))[:SAMPLE]
-        every, root = list(lists), self.problem.root()
+        every = list(lists)
         for s in states[:MOST_SOLVED].tolist():
             if stop():
                 break
-            found = read(self.at(int(pool.slot[s]), limits_of(program, s, root), stop))
+            found = read(self.at(program, s, stop))
             every += [found] if found is not None else []
         if not states.size:
             return every
@@ -123,16 +139,3 @@ class Repricing:
             order.append(k)
             best = np.maximum(best, values[k])
         return [every[k] for k in (order if 0 in order else [*order, 0])]
-
-
-def limits_of(program: Timeline, state: int, root: Ints) -> Ints:
-    """Return the limits (J, 5, 2) of schedules that go on as a state does, within ``root``."""
-    limits, pool, menu = root.copy(), program.pool, program.units.menu
-    for j, (choice, start) in enumerate(pool.chosen[state].tolist()):
-        if (int(pool.mask[state]) >> j) & 1:
-            kind = menu.items[menu.item[choice], 0]
-            for k, x in enumerate((start, start + menu.duration[choice], kind)):
-                limits[j, k] = x
-        else:
-            limits[j, 0, 0] = max(limits[j, 0, 0], pool.slot[state])
-    return limits

@@ -1,41 +1,72 @@
-"""Large neighborhood search of `completion`: state and insertion of jobs on single servers.
+"""Large neighborhood search of `completion`: jobs leave single servers and return at prices.
 
-Jobs are removed and reinserted (Shaw, 1998); `annealing` makes the moves,
-`parallel_annealing` runs them in threads.
+Jobs that run at about the same time, or on the same servers, are removed and reinserted one by one
+(Shaw, 1998; Schrimpf et al., 2000), each where the oracle of one job finds the least weighted
+completion plus rent; simulated annealing accepts or rejects the move (Kirkpatrick et al., 1983).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from optsched.engine.progress import Progress
 from optsched.families.completion.instance import CompletionSchedule, Piece
-from optsched.families.completion.optimum.board.insertion import insert
-from optsched.families.completion.optimum.board.plans import (
-    Plans,
-    no_plans,
-    pieces_of,
-    schedule_of,
-    sums_of,
-    tables_of,
-    value_of,
-)
-from optsched.families.completion.optimum.board.scratch import new_workspace
-from optsched.families.completion.optimum.board.servers import (
-    GIVE,
-    TAKE,
-    empty_servers,
-    occupy,
-    unit_of,
-)
 from optsched.families.completion.optimum.relaxations.capacity import JobTables
-from optsched.numbers.arrays import Floats
+from optsched.families.completion.oracle.schedule import (
+    best_schedule,
+    load_of,
+    piece_of,
+    placement,
+)
+from optsched.families.completion.oracle.servers import PricedServers, ServerState
+from optsched.numbers.arrays import Floats, Ints
 from optsched.process import interrupts, work_units
 
-SERVER_STEPS, MODE_STEPS = 125, 50  # of an insertion, for every server and every mode
-CALLING = 5000  # steps that cost as much as calling a kernel
+FACTORS = (0.25, 0.5, 0.75, 1.0, 1.25)  # multiples of the prices
+INSERTION_STEPS, SERVER_STEPS = 50_000, 2_000  # of an insertion, and for every server
+MOST_OUT = 6  # jobs that are taken out at once
+ANYWHERE = 0.05  # share of moves that take out any jobs, else those of about the same time
+PLACE = 0.5  # share of moves that take out only jobs that also share a server
+COMMON = 0.7  # share of insertions at the multiple of the prices that the move has drawn
+COOLING = (1e-3, 1e-5)  # temperature at the start and the end, relative to weighted completion
+SLOWER = 2.0  # power of the share of time that has passed: it falls slowly while it is high
+LEAST = 1e-12  # relative: rounding
+ROUNDING = 1e-6  # slots
+
+
+class Plan(NamedTuple):
+    """How a job runs, and what it takes."""
+
+    piece: Piece
+    hosts: Ints  # servers
+    load: Ints  # (H, R) units
+
+
+Plans = list[Plan | None]  # of all jobs; None: it is not in
+
+
+def cost(jobs: JobTables, plans: Sequence[Plan | None]) -> float:
+    """Return the weighted completion of plans; infinity unless all jobs are in."""
+    if None in plans:
+        return math.inf
+    return float(jobs.weight @ [plan.piece.end for plan in plans if plan is not None])
+
+
+def plans_of(jobs: JobTables, schedule: CompletionSchedule) -> Plans:
+    """Return the plans of a schedule."""
+    found: Plans = []
+    for piece, *_ in schedule.jobs:
+        load = jobs.load(piece)
+        found.append(Plan(piece, np.flatnonzero(load.any(axis=1)), load))
+    return found
+
+
+def schedule_of(plans: Sequence[Plan | None]) -> CompletionSchedule:
+    """Return the schedule of plans that hold all jobs."""
+    return CompletionSchedule(jobs=tuple((plan.piece,) for plan in plans if plan is not None))
 
 
 class Neighborhood:
@@ -45,7 +76,7 @@ class Neighborhood:
 
     Parameters
     ----------
-    jobs : Jobs
+    jobs : JobTables
     prices : array of shape (L, C, R)
         On capacity of classes of servers.
     slots : int
@@ -54,119 +85,144 @@ class Neighborhood:
 
     def __init__(self, jobs: JobTables, prices: Floats, slots: int) -> None:
         self.jobs, self.slots = jobs, slots
-        self.tables = tables_of(jobs, prices)
-        self.servers = empty_servers(jobs, slots)
-        self.plans = no_plans(self.tables)
-        self.workspace = new_workspace(self.tables, unit_of(jobs.capacity), slots)
+        one = jobs.cluster.ones
+        self.state = ServerState.of(jobs.types, jobs.capacity, one, slots)
+        single = np.ascontiguousarray(prices[:, jobs.class_of])
+        priced = PricedServers.of(jobs.types, single, jobs.capacity, one)
+        self.servers = priced._replace(**self.state._asdict())
+        self.plans: Plans = [None] * len(jobs.modes)
+        shortest = np.array([modes.shortest or 0 for modes in jobs.modes])
+        self.most = jobs.weight * (slots - jobs.arrival - shortest)  # (J,) that a job may earn
         self.value = 0.0
-        modes = self.tables.duration.size / max(1, len(jobs.modes))
-        self.steps = SERVER_STEPS * len(jobs.capacity) + MODE_STEPS * modes
-        """About how many elementary steps an insertion takes."""
 
-    def insert(self, i: int, factor: float) -> bool:
-        """Insert job i where weight * completion + cost is least at a multiple of the prices."""
-        work_units.steps(self.steps)
-        fits = bool(self._insert(i, factor))
-        self.value += value_of(self.tables, self.plans, i, self.slots)
-        return fits
+    def insert(self, i: int, factor: float, latest: int | None = None) -> bool:
+        """Insert job i where weight * completion + cost is least, to end by ``latest``.
 
-    def _insert(self, i: int, factor: float) -> bool:
+        The prices are taken ``factor`` times. Return whether it fits anywhere.
+        """
+        jobs = self.jobs
         interrupts.leave_if_abandoned()
-        state = self.tables, self.servers, self.plans, self.workspace
-        return bool(insert(*state, i, factor, self.slots))
+        work_units.steps(INSERTION_STEPS + SERVER_STEPS * len(jobs.capacity))
+        found = best_schedule(
+            jobs.types,
+            jobs.modes[i],
+            self.servers,
+            arrival=int(jobs.arrival[i]),
+            weight=float(jobs.weight[i]) / factor,
+            deadline=self.slots if latest is None else latest,
+        )
+        if found is None:
+            return False
+        workers, ps = placement(jobs.types, self.servers, found)
+        load = load_of(jobs.types, found, workers, ps)
+        piece = piece_of(found, workers, ps, jobs.types.ring)
+        self.put(i, Plan(piece, np.flatnonzero(workers + ps), load))
+        return True
+
+    def put(self, i: int, plan: Plan) -> None:
+        """Let job i run so."""
+        piece, hosts, load = plan
+        self.state.occupy(self.jobs.types, piece.start, piece.end, hosts, load)
+        self.plans[i] = plan
+        self.value += self.earned(i, plan)
 
     def remove(self, i: int) -> None:
-        """Take job i out."""
-        self.value -= value_of(self.tables, self.plans, i, self.slots)
-        occupy(self.tables, self.servers, self.plans, self.workspace, i, GIVE)
-        self.plans.mode[i] = -1
+        """Take job i out, if it is in."""
+        plan = self.plans[i]
+        if plan is not None:
+            piece, hosts, load = plan
+            self.state.occupy(self.jobs.types, piece.start, piece.end, hosts, -load)
+            self.plans[i] = None
+            self.value -= self.earned(i, plan)
+
+    def earned(self, i: int, plan: Plan) -> float:
+        """Return what job i earns: its weight times the slots after its end."""
+        return float(self.jobs.weight[i]) * (self.slots - plan.piece.end)
 
     def construct(self, order: Sequence[int], factor: float) -> None:
         """Insert the jobs one after the other into empty servers."""
-        self.load(no_plans(self.tables))
-        work_units.steps((CALLING + self.steps) * len(order))
+        self.load([None] * len(self.plans))
         for i in order:
-            self._insert(i, factor)
-        self.value = sum(self._earned()[order].tolist(), 0.0)
+            self.insert(i, factor)
 
-    def load(self, plans: Plans) -> None:
+    def load(self, plans: Sequence[Plan | None]) -> None:
         """Replace the state by ``plans``."""
-        for i in np.flatnonzero(self.plans.mode >= 0).tolist():
-            self.remove(i)
-        there = plans.mode >= 0
-        for mine, other in zip(self.plans, plans, strict=True):
-            mine[there] = other[there]
-        for i in np.flatnonzero(there).tolist():
-            occupy(self.tables, self.servers, self.plans, self.workspace, i, TAKE)
-        self.value = sum(self._earned().tolist(), 0.0)
+        for i, plan in enumerate(plans):
+            if plan is not self.plans[i]:
+                self.remove(i)
+        for i, plan in enumerate(plans):
+            if plan is not None and self.plans[i] is None:
+                self.put(i, plan)
 
-    def _earned(self) -> Floats:
-        """Return what every job earns, shape (J,): as `value_of`, of all at once."""
-        value: Floats = self.tables.weight * np.maximum(self.slots - self.ends(self.plans), 0.0)
-        return value
+    def anneal(
+        self,
+        rng: np.random.Generator,
+        done: Callable[[], float],
+        report: Callable[[Plans], None] = lambda _: None,
+    ) -> Plans:
+        """Make moves until ``done``, the share of the time that has passed, is 1.
 
-    def snapshot(self) -> Plans:
-        """Return a copy of the present plans."""
-        return Plans(*(array.copy() for array in self.plans))
-
-    def complete(self) -> bool:
-        """Whether all jobs are in."""
-        return bool((self.plans.mode >= 0).all())
-
-    def ends(self, plans: Plans) -> Floats:
-        """Return when jobs end, shape (J,); infinity for those that are not in."""
-        ends = plans.start + self.tables.duration[plans.mode]
-        return np.where(plans.mode >= 0, ends, np.inf)
-
-    def cost(self, plans: Plans) -> float:
-        """Return the weighted completion of ``plans``; infinity unless all jobs are in."""
-        if not (plans.mode >= 0).all():
-            return float(np.inf)
-        return float(self.jobs.weight @ self.ends(plans))
-
-    def reprice(self, prices: Floats) -> None:
-        """Go on at other prices on capacity, (L, C, R)."""
-        worker_cost, ps_cost, least = sums_of(self.jobs, prices)
-        self.tables = self.tables._replace(worker_cost=worker_cost, ps_cost=ps_cost, least=least)
-
-    def report(self, progress: Progress, plans: Plans) -> None:
-        """Report a state that holds all jobs."""
-        if (plans.mode >= 0).all():
-            progress.incumbent(self.cost(plans), schedule_of(self.pieces(plans)))
-
-    def pieces(self, plans: Plans) -> list[Piece]:
-        """Return how every job runs."""
-        t, (mode, start, kind, *places) = self.tables, plans
-        ring = self.jobs.types.ring
-        return pieces_of(ring, t.duration[mode], t.type_of[mode], kind, start, *places)
-
-    def plans_of(self, schedule: CompletionSchedule) -> Plans | None:
-        """Return the plans of a schedule; None where a job has no mode that is known here.
-
-        PS are on one server, no more of them than are needed, and a job lasts as long as its mode.
+        Return the best plans; ``report`` receives each that is better.
         """
-        plans, tables = no_plans(self.tables), self.tables
-        for i, (piece, *_) in enumerate(schedule.jobs):
-            m, kind = piece.worker_type, piece.ps_type or 0
-            first, end = tables.first[i, m : m + 2].tolist()
-            modes = [
-                k
-                for k in range(first, end)
-                if tables.together[k] == piece.together
-                and tables.workers[k] == piece.number
-                and tables.duration[k] <= piece.duration
-                and tables.mask[k] >> kind & 1
-            ]
-            if not modes:
-                return None
-            here = dict(piece.workers)
-            host, ps = -1, 0
-            for h, number in piece.ps:
-                needed = int(tables.needed[m, kind, piece.number - here.get(h, 0)])
-                if number >= needed:
-                    host, ps = h, needed
-            plans.mode[i], plans.start[i], plans.kind[i] = modes[0], piece.start, kind
-            plans.host[i], plans.ps[i], plans.parts[i] = host, ps, len(here)
-            plans.where[i, : len(here)] = list(here)
-            plans.number[i, : len(here)] = list(here.values())
-        return plans
+        best, most = list(self.plans), self.value
+        scale = float(self.jobs.weight.sum()) * self.slots - self.value
+        while (passed := done()) < 1.0:
+            self.move(scale * COOLING[0] * (COOLING[1] / COOLING[0]) ** passed**SLOWER, rng)
+            if self.value > most * (1 + LEAST):
+                best, most = list(self.plans), self.value
+                report(best)
+        return best
+
+    def move(self, heat: float, rng: np.random.Generator) -> None:
+        """Take some jobs out and insert them again; undo that unless it is accepted."""
+        need = self.value + heat * math.log(max(rng.random(), 1e-300))  # to be kept
+        before = list(self.plans)
+        out = self._sorted(self._choose(rng), rng)
+        hope = float(self.most[out].sum())  # what jobs that are out may earn at most
+        for i in out:
+            self.remove(i)
+        common = FACTORS[rng.integers(len(FACTORS))]
+        for i in out:
+            factor = common if rng.random() < COMMON else FACTORS[rng.integers(len(FACTORS))]
+            hope -= float(self.most[i])
+            # a job that ends later makes the move too bad, whatever the others earn
+            lost = max(0.0, need - self.value - hope) / float(self.jobs.weight[i])
+            latest = self.slots - math.ceil(lost - ROUNDING)
+            if not self.insert(i, factor, latest) and self.value + hope < need:
+                break
+        if self.value < need:
+            self.load(before)
+
+    def _choose(self, rng: np.random.Generator) -> list[int]:
+        """Return jobs to take out, and all that are not in."""
+        pivot, other = rng.integers(len(self.plans), size=2).tolist()
+        first, second = self.plans[pivot], self.plans[other]
+        if first is not None and second is not None and second.piece.start < first.piece.start:
+            pivot, first = other, second  # what starts early decides on more
+        kind, near, out = rng.random(), [], [pivot]
+        hosts = set() if first is None else set(first.hosts.tolist())
+        for i, plan in enumerate(self.plans):
+            if plan is None or i == pivot:
+                out += [i] if i != pivot else []
+            elif first is None or kind < ANYWHERE:
+                near.append(i)
+            elif plan.piece.start <= first.piece.end and plan.piece.end >= first.piece.start:
+                meet = kind < 1 - PLACE or not hosts.isdisjoint(plan.hosts.tolist())
+                near += [i] if meet else []
+        number = min(len(near), int(rng.integers(MOST_OUT)))
+        out += rng.permutation(near)[:number].astype(int).tolist()
+        return out
+
+    def _sorted(self, out: list[int], rng: np.random.Generator) -> list[int]:
+        """Sort jobs at random, roughly by density, or roughly as they started."""
+        kind, noise = int(rng.integers(3)), rng.random(len(out))
+        if kind == 0:
+            keys = noise
+        elif kind == 1:
+            density = np.array([self.jobs.tasks[i].density for i in out])
+            keys = -density * (0.7 + 0.6 * noise)
+        else:
+            plans = [self.plans[i] for i in out]
+            starts = np.array([0 if plan is None else plan.piece.start for plan in plans])
+            keys = starts * (0.9 + 0.2 * noise)
+        return [out[k] for k in np.argsort(keys, kind="stable").tolist()]

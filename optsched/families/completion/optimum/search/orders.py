@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
+from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
 from optsched.families.completion.modes import Types
-from optsched.families.completion.optimum.board.plans import pieces_of, schedule_of
 from optsched.families.completion.optimum.relaxations.offers import JobRuns
 from optsched.families.completion.optimum.search.dispatch import (
     Placed,
@@ -165,9 +164,22 @@ class Orders:
 
     def schedule(self, placed: Placed) -> CompletionSchedule:
         """Return the schedule in which all jobs run so."""
-        o, ways = self.offers, placed.way
+        o, ways, ring = self.offers, placed.way, self.platform.ring
         columns = (o.duration[ways], o.worker_type[ways], o.kind[ways], *placed[1:])
-        return schedule_of(pieces_of(self.platform.ring, *columns))
+        pieces = [
+            Piece(
+                start=start,
+                duration=duration,
+                worker_type=worker_type,
+                ps_type=None if ring else kind,
+                workers=tuple(zip(where[:parts], number[:parts], strict=True)),
+                ps=() if ring else ((host, ps),),
+            )
+            for duration, worker_type, kind, start, host, ps, parts, where, number in zip(
+                *(column.tolist() for column in columns), strict=True
+            )
+        ]
+        return CompletionSchedule(jobs=tuple((piece,) for piece in pieces))
 
 
 @kernel

@@ -41,7 +41,6 @@ from optsched.families.completion.optimum.cpsat import Choices, CpSatProgram, un
 from optsched.families.completion.optimum.relaxations.priced_search import Portfolio, certify
 from optsched.families.completion.optimum.relaxations.repricing import Listed, Repricing
 from optsched.families.completion.optimum.timeline.packing import conflict_in_time, conflict_of
-from optsched.families.completion.optimum.tree.branching import WindowBlocks
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.overflow import TooLargeError
 from optsched.numbers.resources import exact
@@ -86,16 +85,16 @@ class Prover:
     ----------
     search : Portfolio
         Holds a schedule, and prices.
-    problem : WindowBlocks
-        At whose states prices are looked for.
     """
 
-    def __init__(self, search: Portfolio, problem: WindowBlocks) -> None:
+    def __init__(self, search: Portfolio) -> None:
         self.search, self.progress, self.inst = search, search.progress, search.inst
         self.step = value_step(self.inst)
         self.evaluation = BoundEvaluator(self.inst)
         self.platform = self.evaluation.platform
-        self.repricing = Repricing(problem, search.prices, threads=search.threads, seed=search.seed)
+        self.repricing = Repricing(
+            search.jobs, search.prices, threads=search.threads, seed=search.seed
+        )
         self.lists: list[Listed] = []
         self.slots = len(search.prices)
         self.conflicts: list[Conflict] = []

@@ -1,4 +1,4 @@
-// Family completion: the certificate, a tree with prices at its leaves, or a program over time.
+// Family completion: the certificate, prices, and perhaps a program over time.
 
 FAMILIES.completion = (() => {
   const { modesOf } = completionData;
@@ -6,8 +6,6 @@ FAMILIES.completion = (() => {
   const { BASE, value, pricing, placed, placeable } = completionPlacements;
   const { proved } = completionProgram;
   const { relaxedBound } = completionRelaxed;
-  const UNLIMITED = 2 ** 43;
-  const ATTRIBUTES = ["start", "completion", "worker_type", "workers", "together"];
   const CELLS = 2 ** 25;
 
   // The greatest number of which all weights are multiples; null without jobs.
@@ -20,30 +18,18 @@ FAMILIES.completion = (() => {
 
   function check(inst, cert) {
     const { nodes, prices, program } = cert;
-    nodes.forEach((node, k) => {
-      if (node.node === "leaf") need(node.prices < prices.length, `node ${k}: price list ${node.prices} does not exist`);
-      else need(node.job < inst.jobs.length, `node ${k}: job ${node.job} does not exist`);
-    });
-    const latest = nodes.reduce((a, node) => (node.node === "leaf" ? a : Math.max(a, node.at + 1)), 0);
-    const all = measured(inst, latest);
+    need(nodes.length === 1 && nodes[0].prices < prices.length, "expected one node, whose price list exists");
+    const k = nodes[0].prices;
+    const all = measured(inst);
+    const own = priced(inst, all, prices[k], cert.grid_bits, `price list ${k}`);
     if (cert.relaxed) {
-      walkTree(nodes, () => {});
-      need(nodes[0].node === "leaf" && program === null, "relaxed: there is a tree or a program");
-      const k = nodes[0].prices;
-      const bound = relaxedBound(inst, priced(inst, all, prices[k], cert.grid_bits, `price list ${k}`));
+      need(program === null, "relaxed: there is a program");
+      const bound = relaxedBound(inst, own);
       if (bound === null || isTooLate(inst, bound)) return Infinity;
       return bound.n <= 0n ? 0 : toFloat(bound, -1);
     }
-    const read = new Map();
-    const bounds = [];
-    walkTree(nodes, (leaf, above) => {
-      const k = leaf.prices;
-      if (!read.has(k)) read.set(k, priced(inst, all, prices[k], cert.grid_bits, `price list ${k}`));
-      const bound = boundLeaf(inst, read.get(k), limitsOf(inst, above));
-      if (bound !== null) bounds.push(bound);
-    });
-    if (!bounds.length) return Infinity;
-    let least = bounds.reduce((a, b) => (compare(a, b) <= 0 ? a : b));
+    let least = boundOf(inst, own);
+    if (least === null) return Infinity;
     const step = stepOf(inst);
     if (program !== null) {
       const other = proved(inst, program, step ?? frac(0), all);
@@ -61,8 +47,8 @@ FAMILIES.completion = (() => {
     return compare(bound, times(weights, frac(inst.horizon))) > 0;
   }
 
-  // What is the same at all leaves: the largest of each number, and how many slots may have a price.
-  function measured(inst, latest) {
+  // The largest of each number, and how many slots may have a price.
+  function measured(inst) {
     const { jobs, classes } = inst;
     const modes = jobs.map((_, j) => modesOf(inst, j));
     const max = (numbers) => numbers.reduce((a, b) => Math.max(a, b), 0);
@@ -71,7 +57,7 @@ FAMILIES.completion = (() => {
     const demands = [...inst.workerUnits, ...inst.psUnits];
     return {
       dearest: inst.resources.map((_, r) => demands.reduce((a, d) => larger(a, d[r]), 0n)),
-      start: max([latest, ...jobs.map((one) => one.arrival)]),
+      start: max(jobs.map((one) => one.arrival)),
       duration: max(modes.map((own) => own.at(-1)?.duration ?? 0)),
       workers: max(jobs.map((one) => one.chunks)),
       ps: max(inst.needed.flat(2)),
@@ -101,41 +87,28 @@ FAMILIES.completion = (() => {
     return { grid, weights: weights.map(at(grid, floorDiv)), ...pricing(inst, entries, finer, where) };
   }
 
-  function limitsOf(inst, above) {
-    const limits = inst.jobs.map(() => ATTRIBUTES.map((name) => [0, name === "completion" && inst.enforce_horizon ? inst.horizon : UNLIMITED]));
-    for (const [node, isRight] of above) {
-      const range = limits[node.job][ATTRIBUTES.indexOf(node.attribute)];
-      if (isRight) range[0] = Math.max(range[0], node.at + 1);
-      else range[1] = Math.min(range[1], node.at);
-    }
-    return limits;
-  }
-
-  function boundLeaf(inst, prices, limits) {
+  function boundOf(inst, prices) {
     let total = -prices.worth;
     for (let j = 0; j < inst.jobs.length; j += 1) {
-      const least = leastOf(inst, prices, j, limits[j]);
+      const least = leastOf(inst, prices, j);
       if (least === null) return null;
       total += least;
     }
     return powerOfTwo(total, -prices.grid);
   }
 
-  // The least weight * completion + rent of a job within its limits; null if there is no schedule.
-  function leastOf(inst, prices, j, limits) {
+  // The least weight * completion + rent of a job; null if there is no schedule.
+  function leastOf(inst, prices, j) {
     const { slots } = prices;
     const w = [Number(prices.weights[j] >> 32n), Number(prices.weights[j] & 0xffffffffn)];
     const near = Number(prices.weights[j]);
-    const [start, end, type, workers, together] = limits;
-    const inside = (x, [low, high]) => x >= low && x <= high;
+    const first = inst.jobs[j].arrival;
+    const end = inst.enforce_horizon ? inst.horizon : Infinity;
     let best = null;
     let limit = Infinity; // more than this is certainly not the least
     for (const mode of modesOf(inst, j)) {
       const { duration: d, m, p, q, n } = mode;
-      if (!inside(m, type) || !inside(n, workers) || !inside(q, together)) continue;
-      const first = Math.max(inst.jobs[j].arrival, start[0], end[0] - d);
-      const last = Math.min(start[1], end[1] - d, Math.max(first, slots));
-      if (first > last) continue;
+      const last = Math.min(end - d, Math.max(first, slots));
       const { cheap } = prices.worker[m];
       for (let t = first; t <= last; t += 1) {
         const paid = near * (t + d);

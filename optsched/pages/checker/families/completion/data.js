@@ -61,22 +61,12 @@ const completionData = (() => {
     prices: list(priceList, { least: 1, most: 13 }),
     conflicts: list(record({ runs: list(run, { least: 1, most: 62 }), credits: list(row(credit, credit)) }), { most: 10000 }),
   });
-  const nodes = tagged("node", {
-    leaf: record({ node: [oneOf("leaf"), "leaf"], prices: whole(0) }),
-    split: record({
-      node: [oneOf("split"), "split"],
-      job: whole(0),
-      attribute: oneOf("start", "completion", "worker_type", "workers", "together"),
-      at: whole(0, LATEST),
-      left: whole(0),
-      right: whole(0),
-    }),
-  });
+  const leaf = record({ node: [oneOf("leaf"), "leaf"], prices: whole(0) });
   const certificate = record({
     instance_sha256: text,
     grid_bits: whole(-400, 400),
     prices: list(priceList),
-    nodes: list(nodes, { least: 1 }),
+    nodes: list(leaf, { least: 1, most: 1 }),
     program: [orNull(program), null],
     relaxed: [flag, false],
   });

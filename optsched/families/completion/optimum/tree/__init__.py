@@ -1,1 +1,0 @@
-"""Branching: nodes, branching rules, and when a relaxation is a schedule."""
