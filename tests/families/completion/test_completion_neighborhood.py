@@ -11,6 +11,7 @@ from completion_states import SLOTS, arrays, by_slot, filled, recomputed, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from independent.completion import tiny
+from numba import typeof
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
@@ -335,3 +336,13 @@ def test_a_search_goes_on_at_other_prices():
     area.construct(range(12), 1.0)
     fresh.construct(range(12), 1.0)
     assert area.pieces(area.plans) == fresh.pieces(fresh.plans)
+
+
+def test_kernels_are_compiled_once_for_all_instances():
+    """A layout of an array is part of its type, and every type of an argument is compiled."""
+    found = set()
+    for inst in (*(FAMILY.generate(p, seed=1) for p in ("small", "mid")), tiny(0), tiny(1)):
+        made = JobTables(inst)
+        area = Neighborhood(made, np.zeros((SLOTS, *made.class_capacity.shape)), SLOTS)
+        found.add(typeof((area.tables, area.servers, area.plans, area.workspace)))
+    assert len(found) == 1

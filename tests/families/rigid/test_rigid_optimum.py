@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numba import typeof
 from rigid_twin import instance_of, optimum, random_log, reference
 from sweeps import sweep
 
@@ -180,6 +181,12 @@ def test_steps_and_checker_agree_on_the_bound_of_sizes():
     assert check(inst, made) == pytest.approx(best / inst.weight, abs=1 / inst.weight)
     shown = sum(row["price"] for row in FAMILY.shadow_prices(inst, made))
     assert shown > 0
+
+
+def test_kernels_are_compiled_once_for_all_nodes():
+    problem = RigidProblem(PAIR)
+    node = problem.windows(np.array([0, 10]), np.array([0, 10]))
+    assert typeof(node) == typeof(problem.jobs)
 
 
 @pytest.mark.parametrize("needs", [(1, 2, 4), (3, 3)])

@@ -125,7 +125,7 @@ def tables_of(jobs: JobTables, prices: Floats) -> BoardTables:
         by_class=np.argsort(jobs.class_of, kind="stable"),
         bounds=np.searchsorted(np.sort(jobs.class_of), np.arange(prices.shape[1] + 1)),
         e=types.worker_demand,
-        each=np.where(demand > 0, 1.0 / np.maximum(demand, 1), np.inf),
+        each=np.ascontiguousarray(np.where(demand > 0, 1.0 / np.maximum(demand, 1), np.inf)),
         z=types.ps_demand,
         needed=types.ps_needed,
         worker_cost=worker_cost,
