@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(NODE is None, reason="there is no Node"),
 ]
 
-DAMAGED = 50  # files of every result
+DAMAGED = 30  # files of every result
 
 
 @pytest.fixture(scope="module", params=list(RESULTS))

@@ -298,7 +298,7 @@ def test_what_fails_again_is_accepted(call, tmp_path, monkeypatch):
         "instances": [{"family": "bot", "preset": "small"}],
         "policies": [{"name": "fifo"}, {"name": "never.py:Hangs"}, {"name": "never.py:Fails"}],
         "reference": {"effort": 50.0},
-        "limits": {"cell_seconds": 5},
+        "limits": {"cell_seconds": 2},
     }
     assert campaign(plan, "store", workers=1).progress.errors == 2
     status, out, _ = call("campaign", "verify", "store", "--trust")

@@ -71,10 +71,10 @@ def test_ten_jobs_that_collide_for_seconds_are_closed(seed):
 @pytest.mark.slow
 def test_a_log_of_many_jobs_has_a_small_gap():
     inst = FAMILY.generate("lublin", seed=1, jobs=100, load=0.7)
-    found = optsched.solve(inst, work_limit=6000)
+    found = optsched.solve(inst, work_limit=2000)
     assert not found.defects
     assert found.certified_gap < 0.3
-    again = optsched.solve(inst, work_limit=6000)
+    again = optsched.solve(inst, work_limit=2000)
     assert (again.value, again.bound) == (found.value, found.bound)
 
 
