@@ -130,6 +130,7 @@ def test_forged_rows_are_found(call, edit, what):
     assert "rejected" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", [f"{PHANTOM} {OPTIMUM_OF_PHANTOM}", OTHER_REFERENCE])
 def test_an_optimum_of_no_cell_is_not_shown(call, whole, edit, tmp_path, script):
     said = call("campaign", "status", whole)
