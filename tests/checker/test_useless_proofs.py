@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(NODE is None, reason="there is no Node")
 
 MAX = sys.float_info.max
 DECLARED = {"declared-max": Maximization, "declared-min": Minimization}
-CLAIMS = 6  # for each certificate
+CLAIMS = 12  # for each certificate
 TIMES = {"revealed": 0, "decided": 0}
 SOLVED = {"oasis": 1, "dmlrs": 1, "bot": 1, "bipartite": 0, "completion": 0, "rigid": 0}
 
