@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -76,17 +77,20 @@ def family(name: str) -> str | None:
     return parts[1] if parts[0] in ("families", "models") and len(parts) > 1 else None
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Yield the dotted names that a file imports, wherever in the file."""
+@cache
+def imported(path: Path) -> list[str]:
+    """Return the dotted names that a file imports, wherever in the file."""
+    found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import, expected the full name"
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
                 is_module = inner.removeprefix("optsched.").replace(".", "/") in MODULES
-                yield inner if is_module else str(node.module)
+                found.append(inner if is_module else str(node.module))
+    return found
 
 
 def package_imports(name: str) -> list[str]:

@@ -24,7 +24,7 @@ def compared(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     small, result = folder / "small.json", folder / "result.json"
     save_instance(get_family(request.param).generate("small", seed=0), small)
-    status, text = shown("ratio", small, "--time-limit", 2, "-o", result, "-v")
+    status, text = shown("ratio", small, "--time-limit", 0.5, "-o", result, "-v")
     assert status == 0, text
     return small, result, text
 

@@ -7,7 +7,7 @@ from edits_of_files import KINDS, attack, good_files
 
 pytestmark = pytest.mark.slow
 
-EDITS = 10  # of each kind; benchmarks/edits.py: 667
+EDITS = 6  # of each kind; benchmarks/edits.py: 667
 
 
 @pytest.fixture(scope="module")

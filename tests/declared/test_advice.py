@@ -217,6 +217,7 @@ def found():
     )
 
 
+@pytest.mark.slow
 def test_curves(found):
     at = {(p.errors, p.caution, p.error): p.ratio.low for p in found.points}
     assert len(at) == 2 * 3 * 3
@@ -232,6 +233,7 @@ def test_curves(found):
     assert found.certified == 2
 
 
+@pytest.mark.slow
 def test_ratios_are_those_of_runs(found):
     made, baseline = problem("parking"), policy_of("parking")
     trues = [made(seed=k, **SMALL["parking"]) for k in (0, 1)]
@@ -286,6 +288,7 @@ def test_a_prediction_from_outside():
         advice("parking")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
@@ -314,6 +317,7 @@ def test_edited_curves_are_a_page_or_one_line(edit, message, tmp_path, found):
     assert message in str(err.value)
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, monkeypatch, found):
     monkeypatch.chdir(tmp_path)
     named = f"{GALLERY / 'trading'}.py:trading"

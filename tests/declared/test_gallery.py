@@ -100,7 +100,7 @@ def test_a_search_finds_a_bad_instance_that_both_checkers_accept(folder):
         "-p",
         "paging.py:lru",
         "--evaluations",
-        "25",
+        "10",
     ]
     found = json.loads(run(*words, "-o", "worst.json", "--json"))
     assert found["ratio"]["low"] > 1

@@ -63,7 +63,7 @@ echo 101
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    """Return where `optsched` runs without waiting for its imports."""
+    """Return where `optsched` and pages run without waiting for imports."""
     where = str(tmp_path_factory.mktemp("warm") / "socket")
     words = [sys.executable, warm.__file__, where]
     with subprocess.Popen(words, stdin=PIPE, stdout=PIPE, text=True) as server:
@@ -72,9 +72,13 @@ def address(tmp_path_factory):
         server.stdin.close()
 
 
-def played(page, *options):
+def played(page, address=None):
     """Run a page in a process of its own."""
-    words = [sys.executable, blocks.__file__, *options, str(page)]
+    if address is None:
+        words = [sys.executable, blocks.__file__, str(page)]
+    else:
+        asking = warm.program(address, blocks.__file__)
+        words = [sys.executable, "-ISc", asking, "--warm", address, str(page)]
     return subprocess.run(words, capture_output=True, text=True, timeout=LONG, check=False)
 
 
@@ -84,7 +88,7 @@ def test_a_page_prints_what_it_shows(page, address):
     needed = re.match(r"<!-- needs (.*) -->", (DOCS / page).read_text("utf-8"))
     for name in needed[1].split(", ") if needed else ():
         pytest.importorskip(name, reason=f"{name} is an optional extra")
-    done = played(DOCS / page, "--warm", address)
+    done = played(DOCS / page, address)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -130,6 +130,7 @@ def test_forged_rows_are_found(call, edit, what):
     assert "rejected" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", [f"{PHANTOM} {OPTIMUM_OF_PHANTOM}", OTHER_REFERENCE])
 def test_an_optimum_of_no_cell_is_not_shown(call, whole, edit, tmp_path, script):
     said = call("campaign", "status", whole)
@@ -298,7 +299,7 @@ def test_what_fails_again_is_accepted(call, tmp_path, monkeypatch):
         "instances": [{"family": "bot", "preset": "small"}],
         "policies": [{"name": "fifo"}, {"name": "never.py:Hangs"}, {"name": "never.py:Fails"}],
         "reference": {"effort": 50.0},
-        "limits": {"cell_seconds": 5},
+        "limits": {"cell_seconds": 2},
     }
     assert campaign(plan, "store", workers=1).progress.errors == 2
     status, out, _ = call("campaign", "verify", "store", "--trust")

@@ -29,7 +29,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
-from warm import CLIENT
+from warm import program
 
 import optsched
 
@@ -198,7 +198,7 @@ def _prepare(home: Path, folder: Path, warm: str) -> None:
         (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
         (tools / name).chmod(0o755)
     if warm:
-        (tools / "optsched").write_text(CLIENT.format(python=sys.executable, address=warm))
+        (tools / "optsched").write_text(program(warm))
     os.environ |= {
         "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(Path(optsched.__file__).parents[1]),

@@ -1,4 +1,4 @@
-"""`optsched` without waiting for its imports: each command is forked from a process that has them.
+"""`optsched` and scripts without waiting for imports: each is forked from a process that has them.
 
     python tests/helpers/warm.py ADDRESS    # serve, until stdin ends
 
@@ -24,14 +24,19 @@ CLIENT = """#!{python} -IS
 import json, os, socket, sys
 with socket.socket(socket.AF_UNIX) as here:
     here.connect({address!r})
-    words = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]) + "\\n"
+    words = json.dumps([{script!r}, sys.argv[1:], os.getcwd(), dict(os.environ)]) + "\\n"
     socket.send_fds(here, [words.encode()], [0, 1, 2])
     sys.exit(int(here.recv(9)))
 """
 
 
-def serve(address: str) -> None:
-    """Run the commands that clients send; return in the process of each, prepared for it."""
+def program(address: str, script: str = "") -> str:
+    """Return a program that runs a script, or `optsched`, in a process of the server."""
+    return CLIENT.format(python=sys.executable, address=address, script=script)
+
+
+def serve(address: str) -> str:
+    """Run the commands that clients send; return in the process of each its script."""
     _warm_up()
     gc.freeze()
     with socket.socket(socket.AF_UNIX) as server:
@@ -54,11 +59,13 @@ def serve(address: str) -> None:
             status = os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
             client.send(str(status if status >= 0 else 128 - status).encode())
             os._exit(0)
-    _become(words, streams)
+    return _become(words, streams)
 
 
 def _warm_up() -> None:
-    """Import what commands need: run some of them."""
+    """Import what commands and pages need: run some commands."""
+    import pyomo.environ  # noqa: F401
+
     from optsched.cli.app import main
 
     with TemporaryDirectory() as folder, redirect_stdout(StringIO()), redirect_stderr(StringIO()):
@@ -81,8 +88,8 @@ def _received(client: socket.socket) -> tuple[Any, list[int]]:
     return json.loads(text), streams
 
 
-def _become(words: Any, streams: list[int]) -> None:
-    arguments, folder, environment = words
+def _become(words: Any, streams: list[int]) -> str:
+    script, arguments, folder, environment = words
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -94,10 +101,13 @@ def _become(words: Any, streams: list[int]) -> None:
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
-    sys.argv = ["optsched", *arguments]
-    sys.path[0] = folder
+    sys.argv = [script or "optsched", *arguments]
+    sys.path[0] = os.path.dirname(script) or folder
+    return str(script)
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
-    runpy.run_module("optsched", run_name="__main__", alter_sys=True)
+    if script := serve(sys.argv[1]):
+        runpy.run_path(script, run_name="__main__")
+    else:
+        runpy.run_module("optsched", run_name="__main__", alter_sys=True)

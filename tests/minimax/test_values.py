@@ -78,9 +78,9 @@ def test_random_games(seed):
     assert game.proof.deterministic == expected[1]
 
 
-@pytest.mark.exhaustive
+@pytest.mark.slow
 def test_most_random_games_have_a_value():
-    assert sum(brute(draw(seed)) is not None for seed in range(100)) >= 50
+    assert sum(brute(draw(seed)) is not None for seed in range(25)) >= 13
 
 
 def test_a_superset_is_no_easier():

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from numba import typeof
 from rigid_twin import instance_of, optimum, random_log, reference
 from second_checker import NODE, answers
 from sweeps import sweep
@@ -74,10 +75,10 @@ def test_ten_jobs_that_collide_for_seconds_are_closed(seed):
 @pytest.mark.slow
 def test_a_log_of_many_jobs_has_a_small_gap():
     inst = FAMILY.generate("lublin", seed=1, jobs=100, load=0.7)
-    found = optsched.solve(inst, work_limit=6000)
+    found = optsched.solve(inst, work_limit=2000)
     assert not found.defects
     assert found.certified_gap < 0.3
-    again = optsched.solve(inst, work_limit=6000)
+    again = optsched.solve(inst, work_limit=2000)
     assert (again.value, again.bound) == (found.value, found.bound)
 
 
@@ -184,6 +185,12 @@ def test_steps_and_checker_agree_on_the_bound_of_sizes():
     assert check(inst, made) == pytest.approx(best / inst.weight, abs=1 / inst.weight)
     shown = sum(row["price"] for row in FAMILY.shadow_prices(inst, made))
     assert shown > 0
+
+
+def test_kernels_are_compiled_once_for_all_nodes():
+    problem = RigidProblem(PAIR)
+    node = problem.windows(np.array([0, 10]), np.array([0, 10]))
+    assert typeof(node) == typeof(problem.jobs)
 
 
 @pytest.mark.parametrize("needs", [(1, 2, 4), (3, 3)])

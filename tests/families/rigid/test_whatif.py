@@ -224,6 +224,7 @@ def test_windows_the_command_and_the_page(tmp_path, monkeypatch):
     assert said["rows"][0]["change"] == pytest.approx([*found.rows["optimum"].change])
 
 
+@pytest.mark.slow
 def test_what_was_recorded_is_a_row_of_a_campaign(tmp_path):
     write(tmp_path, jobs(20))
     block = {"family": "rigid", "trace": "log.csv", "windows": 2}

@@ -48,7 +48,7 @@ class RigidProblem:
             )
         costs = [Cost(inst.objective, job) for job in inst.jobs]
         self.jobs = PricedJobs(
-            a.arrival,
+            a.arrival.copy(),  # writable, as those of a node: one type, one compilation
             np.full(self.n, NEVER),
             a.arrival,
             a.run,
