@@ -28,7 +28,6 @@ from optsched.families.oasis.certificate.limits import GridRange, richest_end
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
-from optsched.families.oasis.optimum.tree.completion_branching import CompletionNode
 from optsched.families.oasis.optimum.tree.nodes import MachineBranch
 from optsched.numbers.arrays import Floats
 from optsched.proofs.grid import to_grid
@@ -84,32 +83,6 @@ def certify_tree(problem: UnitPriceDecomposition, tree: BranchAndBoundTree) -> O
         for child in node.children or ():
             held[child] = key
         nodes.append(_node(node, prices))
-    return OasisCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
-
-
-def certify_parts(inst: OasisInstance, root: CompletionNode) -> OasisCertificate:
-    """Certify by a tree over completions: prices of workers and PS at its leaves.
-
-    The root has its prices as well: they are the shadow prices, and no leaf needs them.
-    """
-    priced = [root, *root.leaves()]
-    bits = _slot_bits(inst, max(float(p.max(initial=0.0)) for x in priced for p in x.prices))
-    nodes: list[Node] = []
-
-    def add(part: CompletionNode) -> int:
-        index, prices = len(nodes), None
-        if part is root or part.split is None:
-            worker, ps = (to_grid(p, bits) for p in part.prices)
-            prices = SlotPrices.of(worker, ps)
-        nodes.append(Leaf(prices=prices))
-        if part.split is not None:
-            what, left, right = part.split
-            nodes[index] = CompletionSplit(
-                job=what.job, slot=what.slot, left=add(left), right=add(right), prices=prices
-            )
-        return index
-
-    add(root)
     return OasisCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
 
 

@@ -23,9 +23,7 @@ from optsched.engine.budget import Limits, Span
 from optsched.families.oasis.optimum.relaxations.capacity import SIDES, CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.knapsack_cuts import packing_cut
 from optsched.families.oasis.optimum.relaxations.relaxation import (
-    ACCURACY,
     LEAST_UTILITY,
-    JobColumns,
     _Matrix,
     solve_program,
 )
@@ -35,7 +33,6 @@ from optsched.families.oasis.optimum.relaxations.windows import (
     window_steps,
     windowed_costs,
 )
-from optsched.families.oasis.optimum.tree.nodes import Node
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.process import work_units
 from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
@@ -133,7 +130,6 @@ class CutLoop:
     ) -> None:
         self.problem, self.threads, self.stop = problem, threads, stop
         self.blocks = UnitPriceDecomposition(problem.inst)
-        self.whole = self.blocks.root()
         self.jobs: set[int] | None = None
         self.packings: list[_Packing] = []
         self.speeds: list[_Speed] = []
@@ -141,7 +137,6 @@ class CutLoop:
         self.most = (self.blocks.most, np.array(most_ps, np.int64))
         self.bound = np.inf
         self.guide: LpGuidance | None = None
-        self.completed = np.zeros((problem.jobs, problem.slots))
         self.capacity_prices: Floats | None = None
         self.done = False
         self.level = 0  # of `LEAST_UTILITY`
@@ -149,7 +144,7 @@ class CutLoop:
     def round(self, span: Span) -> None:
         """Solve, evaluate the bound, look for violated inequalities; sets ``done`` if none."""
         while True:
-            found = self.relax(self.whole, span.limits(), self.jobs)
+            found = self.relax(span.limits(), self.jobs)
             if found is None:
                 self.done = True
                 return
@@ -163,7 +158,6 @@ class CutLoop:
         former = self.guide
         best = found.prices if former is None or found.bound < self.bound else former.prices
         self.bound = min(self.bound, found.bound)
-        self.completed = found.completed
         value = (found.completed * self.blocks.arrays.utility).sum(axis=1)
         close = found.payoffs > -REACH * program.earned
         self.guide = LpGuidance(best, found.completed.sum(axis=1), value, found.completed, close)
@@ -179,60 +173,30 @@ class CutLoop:
         self.speeds += speeds
         self.done = not packings and not speeds and near <= known
 
-    def relax(
-        self, node: Node, limits: Limits, jobs: set[int] | None = None
-    ) -> RelaxationState | None:
-        """Solve the program with all inequalities for the completions that ``node`` allows.
+    def relax(self, limits: Limits, jobs: set[int] | None = None) -> RelaxationState | None:
+        """Solve the program with all inequalities.
 
         ``jobs`` are those that take part, by default all that can earn something; None if none is
         left, or if it is to stop.
         """
-        if jobs is not None:
-            jobs = {i for i in jobs if node.first[i] < self.problem.slots}
         program = _Matrix(self.problem, jobs, least=LEAST_UTILITY[self.level])
         if not program.columns:
             return None
         rows = self._add(program)
-        for i, there in program.where.items():
-            self._restrict(program, there, int(node.first[i]), int(node.last[i]))
-        accuracy = ROUGH if node is self.whole else ACCURACY
         duals, x, sound = solve_program(
-            program, threads=self.threads, limits=limits, stop=self.stop, accuracy=accuracy
+            program, threads=self.threads, limits=limits, stop=self.stop, accuracy=ROUGH
         )
         if self.stop():  # what comes takes a second or two
             return None
-        prices = self.within(self._prices(program, duals, rows), node)
-        bound, payoffs = self.evaluate(prices, node)
+        prices = self._prices(program, duals, rows)
+        bound, payoffs = self._evaluate(prices)
         completed = self._completed(program, x)
         return RelaxationState(program, rows, duals, completed, x, sound, prices, payoffs, bound)
 
-    @staticmethod
-    def _restrict(program: _Matrix, there: JobColumns, first: int, last: int) -> None:
-        """Add a node's limits of a job: `open` is the share that completes in a slot or later."""
-        slots, is_open = there.slots, there.is_open
-        if first > slots[0]:  # nothing completes before
-            later = is_open[slots >= first]
-            row = program.new_rows(np.zeros(1))
-            program.put(row, is_open[:1], 1.0)
-            program.put(row, later[:1], -1.0)
-        if last < program.problem.slots:  # all of it completes by then
-            later = is_open[slots > last]
-            row = program.new_rows(-np.ones(1))
-            program.put(row, is_open[:1], -1.0)
-            program.put(row, later[:1], 1.0)
-
-    def within(self, prices: Prices, node: Node) -> Prices:
-        """Return prices of which no machine earns where the job cannot run, or for nothing."""
-        slots = np.arange(self.problem.slots)[None, :]
-        runs = (slots <= node.last[:, None]) & (node.first < self.problem.slots)[:, None]
-        runs &= self.blocks.row[0] >= 0
-        return np.where(runs, prices[0], 0.0), np.where(runs, prices[1], 0.0)
-
-    def evaluate(self, prices: Prices, node: Node) -> tuple[float, Floats]:
-        """Return the bound of prices for the completions that ``node`` allows, and the payoffs."""
-        payoffs = self._payoffs(prices, node)
-        must = node.last < self.problem.slots
-        earned = float(np.where(must, payoffs, np.maximum(payoffs, 0.0)).sum())
+    def _evaluate(self, prices: Prices) -> tuple[float, Floats]:
+        """Return the bound of prices, and the payoffs."""
+        payoffs = self._payoffs(prices)
+        earned = float(np.maximum(payoffs, 0.0).sum())
         return earned + sum(self._machines(side, prices[side]) for side in SIDES), payoffs
 
     def _add(self, program: _Matrix) -> Ints:
@@ -282,16 +246,17 @@ class CutLoop:
             fits = np.all(demand[:, None, :] <= capacity[None, :, :], axis=2)  # (I, C)
             cheapest = np.where(np.expand_dims(fits, 1), cost, np.inf).min(axis=2)
             out.append(np.where(np.isfinite(cheapest), cheapest, 0.0))
-        return out[0], out[1]
+        runs = self.blocks.row[0] >= 0  # no machine earns where the job cannot run
+        return np.where(runs, out[0], 0.0), np.where(runs, out[1], 0.0)
 
-    def _payoffs(self, prices: Prices, node: Node) -> Floats:
+    def _payoffs(self, prices: Prices) -> Floats:
         """Return what every job earns at most, which may be less than nothing."""
         blocks, out = self.blocks, np.full(self.problem.jobs, -np.inf)
         for i, job in enumerate(self.problem.inst.jobs):
             upper = blocks.node.upper[i]
-            useful = np.flatnonzero(upper[: node.last[i] + 1])
-            a, first = job.arrival, int(node.first[i])
-            if useful.size == 0 or first > useful[-1]:
+            useful = np.flatnonzero(upper)
+            a = job.arrival
+            if useful.size == 0 or a > useful[-1]:
                 continue
             last = int(useful[-1])
             work, lower = self.problem.inst.work[i], blocks.node.lower[i]
@@ -299,8 +264,8 @@ class CutLoop:
             window = ConstantRun(worker, ps, blocks.needed[i], lower, upper, work)
             windowed_costs(window, a, last, blocks.table, blocks.ending)
             work_units.steps(window_steps(a, last, work))
-            utility = blocks.arrays.utility[i, first : last + 1]
-            out[i] = (utility - blocks.ending[first : last + 1]).max()
+            utility = blocks.arrays.utility[i, a : last + 1]
+            out[i] = (utility - blocks.ending[a : last + 1]).max()
         return out
 
     def _machines(self, side: int, prices: Floats) -> float:
