@@ -32,9 +32,6 @@ from optsched.families.oasis.optimum.tree.nodes import MachineBranch
 from optsched.numbers.arrays import Floats
 from optsched.proofs.grid import to_grid
 
-SLOT_BITS = 40  # the grid of prices per worker, at the finest
-CAPACITY_BITS = 36  # the same for the price of all capacity of a class
-
 
 def certify_capacity(problem: CapacityRelaxation, prices: Floats) -> OasisCertificate:
     """Certify by one set of prices on capacity."""
@@ -50,7 +47,8 @@ def certify_prices(
 ) -> OasisCertificate:
     """Certify by prices of units of capacity, (T, C, R) each; ``most`` units of one class."""
     # a demand unit may be tiny, so the grid is as fine as the largest capacity requires
-    bits = max(40, round(math.log2(max(most, 1.0))) + CAPACITY_BITS)
+    # the same for the price of all capacity of a class
+    bits = max(40, round(math.log2(max(most, 1.0))) + 36)
     prices = (to_fine_grid(np.ascontiguousarray(p), bits) for p in (worker, ps))
     return OasisCertificate.root(inst, CapacityPrices.of(*prices), bits)
 
@@ -64,8 +62,9 @@ def certify_slots(inst: OasisInstance, prices: tuple[Floats, Floats]) -> OasisCe
 
 def _slot_bits(inst: OasisInstance, dearest: float) -> int:
     """Return a grid on which the checker counts such prices as they are."""
-    most = GridRange.of(inst, SLOT_BITS, richest_end(inst)).dearest
-    return min(SLOT_BITS, math.frexp(most)[1] - 1 - math.frexp(max(dearest, 2.0**-60))[1])
+    # the grid of prices per worker, at the finest
+    most = GridRange.of(inst, 40, richest_end(inst)).dearest
+    return min(40, math.frexp(most)[1] - 1 - math.frexp(max(dearest, 2.0**-60))[1])
 
 
 def certify_tree(problem: UnitPriceDecomposition, tree: BranchAndBoundTree) -> OasisCertificate:

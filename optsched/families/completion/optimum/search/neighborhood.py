@@ -26,15 +26,12 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.process import interrupts, work_units
 
 FACTORS = (0.25, 0.5, 0.75, 1.0, 1.25)  # multiples of the prices
-INSERTION_STEPS, SERVER_STEPS = 50_000, 2_000  # of an insertion, and for every server
 MOST_OUT = 6  # jobs that are taken out at once
 ANYWHERE = 0.05  # share of moves that take out any jobs, else those of about the same time
 PLACE = 0.5  # share of moves that take out only jobs that also share a server
 COMMON = 0.7  # share of insertions at the multiple of the prices that the move has drawn
 COOLING = (1e-3, 1e-5)  # temperature at the start and the end, relative to weighted completion
 SLOWER = 2.0  # power of the share of time that has passed: it falls slowly while it is high
-LEAST = 1e-12  # relative: rounding
-ROUNDING = 1e-6  # slots
 
 
 class Plan(NamedTuple):
@@ -102,7 +99,8 @@ class Neighborhood:
         """
         jobs = self.jobs
         interrupts.leave_if_abandoned()
-        work_units.steps(INSERTION_STEPS + SERVER_STEPS * len(jobs.capacity))
+        # of an insertion, and for every server
+        work_units.steps(50_000 + 2_000 * len(jobs.capacity))
         found = best_schedule(
             jobs.types,
             jobs.modes[i],
@@ -168,7 +166,8 @@ class Neighborhood:
         scale = float(self.jobs.weight.sum()) * self.slots - self.value
         while (passed := done()) < 1.0:
             self.move(scale * COOLING[0] * (COOLING[1] / COOLING[0]) ** passed**SLOWER, rng)
-            if self.value > most * (1 + LEAST):
+            # relative: rounding
+            if self.value > most * (1 + 1e-12):
                 best, most = list(self.plans), self.value
                 report(best)
         return best
@@ -187,7 +186,8 @@ class Neighborhood:
             hope -= float(self.most[i])
             # a job that ends later makes the move too bad, whatever the others earn
             lost = max(0.0, need - self.value - hope) / float(self.jobs.weight[i])
-            latest = self.slots - math.ceil(lost - ROUNDING)
+            # slots
+            latest = self.slots - math.ceil(lost - 1e-6)
             if not self.insert(i, factor, latest) and self.value + hope < need:
                 break
         if self.value < need:

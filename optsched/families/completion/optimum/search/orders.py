@@ -34,7 +34,6 @@ TOLERANCE = 0.2  # of the least: what takes more than so much above it is not on
 SPREAD = 0.3  # of the logarithms of numbers that are changed
 SHIFT = 0.5  # of the logarithm of a job's place in the order
 NUMBERS = 0.2  # of the changes are of the numbers, the others of places
-JOB_STEPS, WAY_STEPS = 2000, 20  # elementary steps for a job and for a way to run, as a rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +103,8 @@ class Orders:
 
     def run(self, rule: Rule, limit: float = np.inf) -> Dispatched:
         """Dispatch the jobs; what is not better than ``limit`` is of no interest."""
-        work_units.steps(JOB_STEPS * self.weight.size + WAY_STEPS * self.offers.duration.size)
+        # elementary steps for a job and for a way to run, as a rule
+        work_units.steps(2000 * self.weight.size + 20 * self.offers.duration.size)
         area = np.where(self.fits, self.taken @ rule.mix, np.inf)
         ways, least = menus(self.offers.first, area, rule.tolerance, WAYS)
         with np.errstate(divide="ignore"):  # jobs that take nothing go first

@@ -48,7 +48,6 @@ from optsched.problem import Implementation
 from optsched.process import work_units
 from optsched.proofs.grid import float_below, sparse, to_grid
 
-SAFE = 1e-9  # relative: rounding of floats
 STRIDE = 0.125  # of the gap: how much further it looks at first
 FAILURES = 8  # in a row: then nothing helps
 FEW_STATES, MORE = 2**14, 8  # at first; as many times those of the last proof are allowed
@@ -58,20 +57,9 @@ REPRICING_SHARE = 0.05  # of the time that is left, at most
 REPRICING = 1.0, 2.0  # seconds, and times that of the last run, at most
 CONTESTED = 4096  # states of a run from which on concurrent runs are examined
 CONTEST = 1.0, 3.0  # seconds of it, in addition to the time of the run; at most
-SAMPLE = 30_000  # steps that are looked at
-PLACE_SECONDS = 2.0  # of CP-SAT to place the jobs of a path on single servers
-LATER = 2  # slots by which it may then start jobs later
 FEW_SLOTS = 4  # in which a conflict of a path is looked for at once
-MOST_MISSED = 2  # paths that cannot be placed, where not all states are followed
-PARTS = 16, 8, 4, 2, 1  # of the way from the least path to the limit: so much of it at first
 PATIENCE = 8  # times as long for CP-SAT where its time did not suffice
 LEARNED, REFUTED, DOUBTED, MISSED = range(4)  # what has become of a path
-FINEST, COARSEST = 36, -1000  # bits of the grid
-MARGIN = 2  # of these, for prices that are greater than the first
-STATES_STEPS, LIST_STEPS = 500_000, 2_000_000  # of kernels: some states, a list of runs
-AGAIN = 16  # conflicts after which states are looked for anew
-CHECKS = 2  # the certificate's runs that are still to come: as it is made, and as it is checked
-LATE = 1.0  # seconds by which that may end after the limit
 MOST_KEPT = 0.25  # of the time, to look at the certificate again
 
 
@@ -130,7 +118,8 @@ class Prover:
 
     def _stop(self) -> bool:
         """Whether to stop; called after some states."""
-        work_units.steps(STATES_STEPS)
+        # of kernels: some states, a list of runs
+        work_units.steps(500_000)
         return self._over()
 
     def everything(self) -> None:
@@ -149,7 +138,8 @@ class Prover:
         """Raise the limit from what is proved to the best value, or to where nothing helps."""
         known = self.progress.bound
         bound = known if known is not None and math.isfinite(known) else self.search.bound
-        proven = math.ceil(Fraction(bound * (1 - SAFE)) / self.step)
+        # relative: rounding of floats
+        proven = math.ceil(Fraction(bound * (1 - 1e-9)) / self.step)
         proven = max(self.proven, min(proven, self.value()) - 1)
         stride, failed = math.ceil(STRIDE * (self.value() - proven)), 0
         first, dives = self.progress.seconds(), 0.0  # seconds
@@ -192,8 +182,10 @@ class Prover:
             return False
         self.fitting = np.zeros((1, len(menu.items)), np.int64)
         TimelineGrid(self.evaluation, menu, 0).check(self.slots, MOST_LISTS)
-        for bits in range(FINEST, COARSEST, -1):
-            self.units = TimelineGrid(self.evaluation, menu, bits + MARGIN)
+        # bits of the grid
+        for bits in range(36, -1000, -1):
+            # of these, for prices that are greater than the first
+            self.units = TimelineGrid(self.evaluation, menu, bits + 2)
             if self._read(self.search.prices) is not None:
                 break
         self.units = TimelineGrid(self.evaluation, menu, bits)
@@ -234,7 +226,8 @@ class Prover:
                 self._contest(self.progress.seconds() - began)
             if not whole and width == MOST_STATES:
                 return False
-            learned = len(self.runs) + AGAIN
+            # conflicts after which states are looked for anew
+            learned = len(self.runs) + 16
             try:
                 done = self._paths(aim, whole, learned)
             except UnfinishedError:
@@ -250,7 +243,8 @@ class Prover:
         graph, timeline, missed, least, sure = self.timeline.graph(), self.timeline, 0, aim, True
         last = self._limit(aim)
         begin = min(int(graph.rest[0]), last)
-        for part in PARTS:
+        # of the way from the least path to the limit: so much of it at first
+        for part in (16, 8, 4, 2, 1):
             self.began = busy()
             timeline.restart(graph)
             top = begin + (last - begin) // part
@@ -264,7 +258,8 @@ class Prover:
                 fate = self._fate(path, whole)
                 if fate == MISSED:
                     missed += 1
-                    if missed == MOST_MISSED:
+                    # paths that cannot be placed, where not all states are followed
+                    if missed == 2:
                         return False
                 if fate in (REFUTED, DOUBTED):
                     least = min(least, math.ceil(path.value * self.units.unit / self.step))
@@ -289,7 +284,8 @@ class Prover:
             return REFUTED if self.doubts[key] else DOUBTED
         if self._learn(conflict_in_time(self.platform, runs, self._late, FEW_SLOTS)):
             return LEARNED
-        how = self._place(path, 0 if whole else LATER)
+        # slots by which it may then start jobs later
+        how = self._place(path, 0 if whole else 2)
         if value >= self.value():
             return REFUTED
         if not whole:
@@ -326,7 +322,8 @@ class Prover:
         number = np.bincount(items, minlength=self.fitting.shape[1])
         if (number <= self.fitting).all(axis=1).any():
             return False
-        work_units.steps(LIST_STEPS)
+        # of kernels: some states, a list of runs
+        work_units.steps(2_000_000)
         runs = np.zeros((len(items), 7), np.int64)
         runs[:, :FIRST] = self.units.menu.items[items]
         if self._learn(conflict_of(self.platform, runs, self._late)):
@@ -359,7 +356,8 @@ class Prover:
             choices.append(Choices(rows, [list(range(start, start + later + 1))] * len(rows)))
         program = CpSatProgram(self.search.jobs, choices)
         limits = {"threads": self.search.threads, "seed": self.search.seed}
-        seconds = self.patience * PLACE_SECONDS
+        # of CP-SAT to place the jobs of a path on single servers
+        seconds = self.patience * 2.0
         return program.solve(self.progress, **limits, claim=False, seconds=seconds)
 
     def _report(self, steps: int) -> None:
@@ -367,8 +365,10 @@ class Prover:
         if steps <= self.proven:
             return
         self.proven = steps
-        work = CHECKS * (self.ran + busy() - self.began)
-        if self.reserve.counts and work > self.progress.left() + LATE:
+        # the certificate's runs that are still to come: as it is made, and as it is checked
+        work = 2 * (self.ran + busy() - self.began)
+        # seconds by which that may end after the limit
+        if self.reserve.counts and work > self.progress.left() + 1.0:
             return  # what was reported before can be looked at in time
         self.reserve.work = work
         lists = tuple(one.entries for one in self.lists) or ((),)
@@ -393,7 +393,8 @@ class Prover:
 def often(timeline: Timeline) -> list[Ints]:
     """Return the items that run at once where a run starts jobs, the most frequent lists first."""
     steps = timeline.steps
-    some = np.unique(np.linspace(0, int(steps.size[0]) - 1, SAMPLE).astype(np.int64))
+    # steps that are looked at
+    some = np.unique(np.linspace(0, int(steps.size[0]) - 1, 30_000).astype(np.int64))
     some = some[steps.first[some + 1] > steps.first[some]]
     first, last = steps.first[some], steps.first[some + 1]
     before = timeline.pool.runs[steps.source[some]]

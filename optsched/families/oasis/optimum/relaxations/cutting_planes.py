@@ -41,13 +41,11 @@ VIOLATED = 1e-3  # a packing inequality counts if it is violated by this, relati
 TOO_FAST = 1e-2  # the same for speed, relative to the job's work
 SHARE = 1e-3  # fewer workers, or a smaller share of a job, do not count
 LEAST_WEIGHT = 2e-3  # smaller weights are left out: they are noise, and valid without
-ACTIVE = 1e-6  # an inequality of smaller dual is dropped
 REACH = 0.15  # a job takes part if it lacks at most this share of its utility to earn something
 SHARED = 2  # packing inequalities of other slots, at most, that a slot and class has in a round
 CLEARLY = 5e-3  # such a one is violated by that, relatively
 ALIKE = 0.98  # cosine of the weights of two inequalities: one of them is enough
 ROUGH = 3e-4  # accuracy of the interior point, while inequalities come: it costs a fifth less
-CUTTING = 10_000  # steps of `packing_cut` for a job
 ROUNDS, NODES = 300, 2000  # limits of `packing_cut`, and of the search for a best pattern
 
 
@@ -164,8 +162,9 @@ class CutLoop:
         near = set(np.flatnonzero(close).tolist())
         known = set(program.where)
         self.jobs = near if self.jobs is None else known | near
+        # an inequality of smaller dual is dropped
         self.packings = [
-            p for p, row in zip(self.packings, found.rows, strict=True) if found.duals[row] > ACTIVE
+            p for p, row in zip(self.packings, found.rows, strict=True) if found.duals[row] > 1e-6
         ]
         packings = self._packings(program, x)
         speeds = self._speeds(program, x)
@@ -301,7 +300,8 @@ class CutLoop:
                 if self.stop():
                     return found
                 weight = np.zeros(self.problem.jobs)
-                work_units.steps(CUTTING * int(np.count_nonzero(hosted[t, c])))
+                # steps of `packing_cut` for a job
+                work_units.steps(10_000 * int(np.count_nonzero(hosted[t, c])))
                 packing_cut(
                     hosted[t, c],
                     self.blocks.demand[side],

@@ -36,14 +36,12 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
 
 PROGRAM_SECONDS, LEAST_SECONDS = 2.0, 0.1  # for one program, at most and at least
-PROGRAM = 3.0  # units of effort of writing one down
 FEWEST, MOST = 2, 5  # slots that one program re-plans
 WIDER = 4  # programs without success after which they re-plan one slot more
 PATIENCE = 20  # programs without success until the search counts as stuck
 HEAVIER = 1.15  # a worker that is still missing after a program without success counts
 LEAST_WEIGHT = 0.1  # of a missing worker, relative to the greatest
 LIGHTEST = 1e-3  # the same once others have become heavier: solvers cannot compare 1 and 1e18
-EQUAL = 1e-9  # what is missing is as much, relatively
 DEARER = 1.5  # weights of missing work are drawn from 1 to this, so that equal plans take turns
 
 
@@ -157,7 +155,8 @@ class SlotRepair:
         """Count what is missing; where that is no less than ever, it counts more from now on."""
         short = np.maximum(self.missing(), 0)
         lacking = float(self.size @ short)
-        if lacking < self.least * (1 - EQUAL):
+        # what is missing is as much, relatively
+        if lacking < self.least * (1 - 1e-9):
             self.least, self.idle = lacking, 0
         else:
             self.idle += 1
@@ -208,7 +207,8 @@ class SlotRepair:
                 hstack([-done, -eye_array(len(jobs))]),
             ]
         )
-        work_units.spend(PROGRAM + work_units.HANDLED * matrix.nnz)
+        # units of effort of writing one down
+        work_units.spend(3.0 + work_units.HANDLED * matrix.nnz)
         start = np.concatenate([self._point(t) for t in slots])
         lacking = np.maximum(wanted - done @ start, 0)
         result = solvers.solve_mip(
@@ -226,7 +226,7 @@ class SlotRepair:
         if result.x is None:
             return
         if weight @ np.maximum(wanted - done @ result.x[:width], 0) > (weight @ lacking) * (
-            1 + EQUAL
+            1 + 1e-9
         ):
             return
         ends = np.cumsum([block.upper.size for block in blocks])
