@@ -37,16 +37,46 @@ from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.process import work_units
 from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 
-VIOLATED = 1e-3  # a packing inequality counts if it is violated by this, relatively
-TOO_FAST = 1e-2  # the same for speed, relative to the job's work
-SHARE = 1e-3  # fewer workers, or a smaller share of a job, do not count
-LEAST_WEIGHT = 2e-3  # smaller weights are left out: they are noise, and valid without
-REACH = 0.15  # a job takes part if it lacks at most this share of its utility to earn something
-SHARED = 2  # packing inequalities of other slots, at most, that a slot and class has in a round
-CLEARLY = 5e-3  # such a one is violated by that, relatively
-ALIKE = 0.98  # cosine of the weights of two inequalities: one of them is enough
-ROUGH = 3e-4  # accuracy of the interior point, while inequalities come: it costs a fifth less
-ROUNDS, NODES = 300, 2000  # limits of `packing_cut`, and of the search for a best pattern
+
+@dataclass(frozen=True)
+class CutParams:
+    """Parameters of the cutting planes.
+
+    Attributes
+    ----------
+    violated : float
+        A packing inequality counts if it is violated by this, relatively.
+    too_fast : float
+        The same for speed, relative to the job's work.
+    share : float
+        Fewer workers, or a smaller share of a job, do not count.
+    least_weight : float
+        Smaller weights are left out: they are noise, and valid without.
+    reach : float
+        A job takes part if it lacks at most this share of its utility to earn something.
+    shared : int
+        Packing inequalities of other slots, at most, that a slot and class has in a round.
+    clearly : float
+        Such a one is violated by that, relatively.
+    alike : float
+        Cosine of the weights of two inequalities: one of them is enough.
+    accuracy : float
+        Accuracy of the interior point, while inequalities come: it costs a fifth less.
+    rounds, nodes : int
+        Limits of `packing_cut`, and of the search for a best pattern.
+    """
+
+    violated: float = 1e-3
+    too_fast: float = 1e-2
+    share: float = 1e-3
+    least_weight: float = 2e-3
+    reach: float = 0.15
+    shared: int = 2
+    clearly: float = 5e-3
+    alike: float = 0.98
+    accuracy: float = 3e-4
+    rounds: int = 300
+    nodes: int = 2000
 
 
 Prices = tuple[Floats, Floats]  # of a worker, of a PS: (I, T) each
@@ -104,6 +134,7 @@ class CutLoop:
     threads : int
     stop : callable
         Whether to look for no more inequalities.
+    params : CutParams
 
     Attributes
     ----------
@@ -125,8 +156,9 @@ class CutLoop:
         *,
         threads: int,
         stop: Callable[[], bool] = lambda: False,
+        params: CutParams = CutParams(),
     ) -> None:
-        self.problem, self.threads, self.stop = problem, threads, stop
+        self.problem, self.threads, self.stop, self.params = problem, threads, stop, params
         self.blocks = UnitPriceDecomposition(problem.inst)
         self.jobs: set[int] | None = None
         self.packings: list[_Packing] = []
@@ -157,7 +189,7 @@ class CutLoop:
         best = found.prices if former is None or found.bound < self.bound else former.prices
         self.bound = min(self.bound, found.bound)
         value = (found.completed * self.blocks.arrays.utility).sum(axis=1)
-        close = found.payoffs > -REACH * program.earned
+        close = found.payoffs > -self.params.reach * program.earned
         self.guide = LpGuidance(best, found.completed.sum(axis=1), value, found.completed, close)
         near = set(np.flatnonzero(close).tolist())
         known = set(program.where)
@@ -183,7 +215,11 @@ class CutLoop:
             return None
         rows = self._add(program)
         duals, x, sound = solve_program(
-            program, threads=self.threads, limits=limits, stop=self.stop, accuracy=ROUGH
+            program,
+            threads=self.threads,
+            limits=limits,
+            stop=self.stop,
+            accuracy=self.params.accuracy,
         )
         if self.stop():  # what comes takes a second or two
             return None
@@ -277,7 +313,7 @@ class CutLoop:
         upper = np.repeat(np.ascontiguousarray(most.T), classes, axis=0)
         best, out = np.empty(len(value)), np.zeros(upper.shape, np.int64)
         knapsacks = Knapsacks(value, blocks.demand[side], capacity, np.zeros_like(upper), upper)
-        best_patterns(knapsacks, best, out, NODES, STEPS)
+        best_patterns(knapsacks, best, out, self.params.nodes, STEPS)
         work_units.steps(pattern_steps(upper))
         return float(np.tile(problem.count[side], slots) @ best)
 
@@ -295,7 +331,7 @@ class CutLoop:
             hosted = np.zeros((self.problem.slots, count.size, self.problem.jobs))
             for i, there in program.where.items():
                 hosted[there.slots, :, i] = x[there.hosted[side]]
-            hosted[hosted < SHARE] = 0.0
+            hosted[hosted < self.params.share] = 0.0
             for t, c in np.ndindex(*hosted.shape[:2]):
                 if self.stop():
                     return found
@@ -308,37 +344,37 @@ class CutLoop:
                     self.blocks.capacity[side][c],
                     self.most[side],
                     int(count[c]),
-                    ROUNDS,
-                    NODES,
+                    self.params.rounds,
+                    self.params.nodes,
                     weight,
                 )
-                weight[weight < LEAST_WEIGHT] = 0.0
-                if weight @ hosted[t, c] > count[c] * (1 + VIOLATED):
+                weight[weight < self.params.least_weight] = 0.0
+                if weight @ hosted[t, c] > count[c] * (1 + self.params.violated):
                     found.append(_Packing(side, t, c, weight))
             for c, n in enumerate(count.tolist()):
                 known = [p for p in self.packings + found if (p.side, p.group) == (side, c)]
                 if known:
-                    found += self._shared(known, hosted[:, c] / n)
+                    found += self._shared(known, hosted[:, c] / n, self.params)
         return found
 
     @staticmethod
-    def _shared(known: list[_Packing], hosted: Floats) -> list[_Packing]:
+    def _shared(known: list[_Packing], hosted: Floats, params: CutParams) -> list[_Packing]:
         """Return inequalities of one slot that others violate: machines do not change.
 
         ``hosted`` (T, I) on a machine, on average.
         """
         weights, place = np.unique([p.weight for p in known], axis=0, return_inverse=True)
         direction = weights / np.linalg.norm(weights, axis=1, keepdims=True)  # (P, I)
-        alike = direction @ direction.T > ALIKE
+        alike = direction @ direction.T > params.alike
         new = np.ones((len(hosted), len(weights)), bool)
         for p, k in zip(known, place.ravel().tolist(), strict=True):
             new[p.slot] &= ~alike[k]
         excess = hosted @ weights.T - 1.0  # (T, P)
         found = []
         for t in range(len(hosted)):
-            for _ in range(SHARED):
+            for _ in range(params.shared):
                 k = int(np.where(new[t], excess[t], 0.0).argmax())
-                if not new[t, k] or excess[t, k] < CLEARLY:
+                if not new[t, k] or excess[t, k] < params.clearly:
                     break
                 found.append(_Packing(known[0].side, t, known[0].group, weights[k]))
                 new[t] &= ~alike[k]
@@ -353,10 +389,10 @@ class CutLoop:
             still = np.append(x[there.is_open], 0.0)
             workers = x[there.hosted[0]].sum(axis=1)
             work, most = self.problem.inst.work[i], self.blocks.most[i]
-            for k in np.flatnonzero(still[:-1] - still[1:] > SHARE).tolist():
+            for k in np.flatnonzero(still[:-1] - still[1:] > self.params.share).tolist():
                 fastest = most * (still[: k + 1] - still[k + 1])
                 done = np.minimum(workers[: k + 1], fastest).sum()
-                if work * (still[0] - still[k + 1]) > done + TOO_FAST * work:
+                if work * (still[0] - still[k + 1]) > done + self.params.too_fast * work:
                     inside = there.slots[: k + 1][workers[: k + 1] < fastest]
                     found.append(_Speed(i, int(there.slots[k]), inside))
         return found
