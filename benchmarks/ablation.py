@@ -55,13 +55,9 @@ MECHANISMS: Mapping[str, Mechanism] = {
         {"dives": False}, ("configuration_lp",), small=False
     ),
     "search on single jobs before them": Mechanism({"single_share": 0.0}, (), small=False),
-    "cutting planes and their tree": Mechanism(
+    "cutting planes": Mechanism(
         {"tighten_share": 0.0},
-        (
-            "relaxations/cutting_planes.py",
-            "relaxations/knapsack_cuts.py",
-            "tree/completion_branching.py",
-        ),
+        ("relaxations/cutting_planes.py", "relaxations/knapsack_cuts.py"),
         small=False,
     ),
     "first prices and schedule": Mechanism({"soon": 1.0}, (), small=False),

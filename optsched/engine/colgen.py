@@ -30,8 +30,6 @@ from optsched import solvers
 from optsched.numbers.arrays import Flags, Floats, Ints
 
 SMOOTHING = 0.7  # weight of the best prices so far when the oracle is called (Wentges)
-PROBE_ITERATIONS = 100  # of the dual simplex, to estimate the effect of a branching
-IMPROVES = 1e-9  # a column counts if its payoff beats the block's dual by this, relatively
 
 
 @dataclass(frozen=True)
@@ -190,7 +188,8 @@ class Master:
         """Return about the value under other restrictions, with the columns that are known."""
         self.restrict(allowed, copies, equality)
         self.h.setOptionValue("simplex_strategy", 1)  # dual: only bounds have changed
-        self.h.setOptionValue("simplex_iteration_limit", PROBE_ITERATIONS)
+        # of the dual simplex, to guess what a branching would do
+        self.h.setOptionValue("simplex_iteration_limit", 100)
         solvers.rerun(self.h)
         value = -float(self.h.getInfo().objective_function_value)
         self.h.setOptionValue("simplex_strategy", 4)
@@ -284,4 +283,5 @@ def generate_columns(
 def _improves(column: Column, prices: Floats, duals: Floats) -> bool:
     payoff = column.value - prices[column.rows] @ column.usage
     dual = duals[column.block]
-    return bool(payoff > dual + IMPROVES * max(1.0, abs(dual)))
+    # a column counts if its payoff beats the block's dual by this, relatively
+    return bool(payoff > dual + 1e-9 * max(1.0, abs(dual)))

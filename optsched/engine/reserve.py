@@ -8,7 +8,6 @@ from collections import deque
 from optsched.engine.progress import Progress
 from optsched.process import timing
 
-WINDOW = 1.0  # seconds, at least, over which it is looked how long work takes
 STEPS = 8  # of a loop: as long as one of the last ones the next may take
 
 
@@ -47,7 +46,8 @@ class Reserve:
             return 0.0
         now, had = timing.now(), busy()
         passed, worked = now - self._mark[0], had - self._mark[1]
-        if passed >= WINDOW:
+        # seconds, at least, over which it is looked how long work takes
+        if passed >= 1.0:
             self.pace = max(1.0, (self.pace + passed / max(worked, passed / 100)) / 2)
             self._mark = now, had
         return min(self.most, self.work * self.pace)

@@ -19,7 +19,6 @@ from optsched.engine.colgen import Relaxation
 from optsched.numbers.arrays import Ints
 
 INTEGRAL = 1e-6
-FLAT = 1e-8  # of the total value of all jobs: slots whose utilities differ by less are one
 MOST_SPLITS = 6  # of numbers of workers that are offered
 
 Used: TypeAlias = Sequence[tuple[int, int, Ints, float]]
@@ -93,7 +92,8 @@ class SlotBranching:
         plateau a job completes is never split.
         """
         utility = self.inst.arrays.utility
-        least = FLAT * float(utility.max(axis=1, initial=0.0).sum())
+        # of what all jobs can earn: slots whose utilities differ by less are one
+        least = 1e-8 * float(utility.max(axis=1, initial=0.0).sum())
         last = np.zeros((self.jobs, self.slots), np.int64)
         for i, earned in enumerate(utility):
             first = 0
@@ -122,7 +122,7 @@ class SlotBranching:
         differ = usual - (early[:, -1:] - early) / np.where(inside, late, 1.0)
         after = np.pad(utility[:, 1:], ((0, 0), (0, 1)))
         score = np.minimum(late * differ, done * np.minimum(differ, usual - after))
-        score = np.where(inside, np.maximum(score, FLAT * utility.max(initial=0.0)), 0.0)
+        score = np.where(inside, np.maximum(score, 1e-8 * utility.max(initial=0.0)), 0.0)
         out = []
         for i in np.argsort(-score.max(axis=1, initial=0.0), kind="stable").tolist():
             t = int(score[i].argmax())

@@ -19,8 +19,6 @@ from optsched.process import work_units
 from optsched.scheduling.oracle.schedule import PricedMachines, Request
 from optsched.scheduling.oracle.slots import charge_leftovers, place, unit_prices, units_that_fit
 
-BOOK_STEPS = 10  # elementary steps of taking up an entry of a plan, or giving it back
-
 Job = TypeVar("Job")
 
 
@@ -64,7 +62,8 @@ class PlanBoard:
         self.value += plan.value
 
     def _use(self, i: int, plan: JobPlan, sign: float) -> None:
-        work_units.steps(BOOK_STEPS * len(plan.entries))
+        # elementary steps of taking up an entry of a plan, or giving it back
+        work_units.steps(10 * len(plan.entries))
         request = self.requests[i]
         demands = request.worker_demand, request.ps_demand
         book(plan.entries, *demands, *self.free, sign)

@@ -22,8 +22,6 @@ from optsched.solvers import (
 
 Entries = list[tuple[int, int, int]]
 Program = TypeVar("Program")
-WRITING = 0.06  # units of effort to write a variable down, with its share of the rows
-UNSEEN = 2e-9  # of the largest coefficient: HiGHS, with absolute tolerances, looks at no less
 READING = 0.2  # of the time that a program took, a solver takes to read it: nothing stops that
 
 
@@ -46,7 +44,8 @@ def solve_compact(
     threads, seed : int
         Of the solver.
     """
-    unseen = UNSEEN * float(abs(program.cost).max(initial=0.0))
+    # of the largest coefficient: HiGHS, with absolute tolerances, looks at no less
+    unseen = 2e-9 * float(abs(program.cost).max(initial=0.0))
 
     def report(_objective: float) -> None:
         progress.offer(read())  # the solver's tolerance is wider than that of the feasibility check
@@ -118,9 +117,10 @@ def affordable(progress: Any, variables: float) -> bool:
 
     A program that is larger is not begun, whatever the limit is of: seconds or effort.
     """
-    if WRITING * work_units.UNIT * variables > progress.left():
+    # units of effort to write a variable down, with its share of the rows
+    if 0.06 * work_units.UNIT * variables > progress.left():
         return False
-    work_units.spend(WRITING * variables)
+    work_units.spend(0.06 * variables)
     return True
 
 

@@ -11,8 +11,6 @@ from optsched.problem import Implementation
 from optsched.proofs.grid import float_above
 from optsched.solvers import cp_bound, cp_program, cp_solver, run_cp
 
-UNITS = 10**10  # of the largest utility
-
 Places = dict[tuple[int, int, int], tuple[Any, ...]]
 """(job, slot, machine) -> numbers that are added up"""
 
@@ -43,7 +41,8 @@ class UtilityProgram:
             (i, t): self.inst.jobs[i].utility.upper(t - self.inst.jobs[i].arrival)
             for i, t in self.completes
         }
-        unit = (max(utility.values(), default=Fraction(0)) or Fraction(1)) / UNITS
+        # of the largest utility
+        unit = (max(utility.values(), default=Fraction(0)) or Fraction(1)) / (10**10)
         self.model.maximize(
             sum(math.ceil(utility[k] / unit) * v for k, v in self.completes.items())
         )

@@ -141,9 +141,6 @@ def load_of(
     return loads
 
 
-PARTS = 10  # of the horizon, whose loads are reported
-
-
 @dataclass(frozen=True)
 class LoadProfile:
     """Load profile: demand of jobs for a resource, if all of them run at once.
@@ -179,12 +176,11 @@ class LoadProfile:
 
     def tenths(self, horizon: int) -> list[float]:
         """Return the load in every tenth of the horizon; nothing, if there is no such resource."""
-        edges = np.linspace(0, horizon, min(PARTS, horizon) + 1)
+        # of the horizon, whose loads are reported
+        edges = np.linspace(0, horizon, min(10, horizon) + 1)
         return [float(f"{x:.3g}") for x in self.between(edges)] if self.whole else []
 
 
-PILOT = 300  # sampled jobs, to estimate the number of machines
-FAR = 1.4  # times the load that is requested, or the reverse: as far off as one machine may be
 MOST_MACHINES = 100_000
 Made = TypeVar("Made")
 
@@ -218,7 +214,8 @@ def sized_by_load(
                 times = 1 if jobs is None or some is None else jobs / some
                 return made, load_of(made) * times
 
-            few = None if jobs is None else min(jobs, PILOT)
+            # sampled jobs, to estimate the number of machines
+            few = None if jobs is None else min(jobs, 300)
             made, got = drawn(None, few)
             number = machines_of(made)
             for _ in range(8):  # fewer machines also mean smaller jobs, if all shall finish
@@ -237,7 +234,8 @@ def sized_by_load(
                 made, got = min(
                     ((made, got), drawn(closer, jobs)), key=lambda x: abs(math.log(x[1] / load))
                 )
-            if not 1 / FAR <= got / load <= FAR:
+            # times the load that is requested, or the reverse: as far off as one machine may be
+            if not 1 / 1.4 <= got / load <= 1.4:
                 raise InputError(
                     f"load {load:g} cannot be reached: with {machines_of(made)} machines it is "
                     f"{got:.3g}; expected about that, or other sizes"
@@ -275,19 +273,17 @@ def misfit(job: Any, workers: Sequence[MachineClass], ps: Sequence[MachineClass]
     return "not even one worker finds the parameter servers that it needs"
 
 
-MOST_NAMED = 3  # jobs whose problems are listed in full
-
-
 def abridged(troubles: Sequence[str], jobs: int) -> list[str]:
     """Return what is reported of jobs that can never run: the first few, and how many there are.
 
     >>> abridged(["job 0: too large", "job 1: too large"], 9)
     ['job 0: too large', 'job 1: too large']
     """
-    if len(troubles) <= MOST_NAMED:
+    # jobs whose problems are listed in full
+    if len(troubles) <= 3:
         return list(troubles)
     return [
-        *troubles[:MOST_NAMED],
+        *troubles[:3],
         f"{len(troubles)} of {jobs} jobs can never finish, the others of them are not listed; in a "
         "trace, --slot-length (longer slots), --horizon (more of them) or --start (another part) "
         "may help",

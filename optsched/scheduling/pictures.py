@@ -39,11 +39,8 @@ ROWS = 400  # most rows of a Gantt chart; of more jobs, curves over time are dra
 STEPS = 60  # most steps of the use of capacity over time: curves of several cross
 CELLS = 250  # most cells of a row; more slots than that share cells
 NEARLY = 0.95  # of all use: where the picture of capacity ends
-LABELLED = 7  # least distance between rows with labels, in points
-FAINT = 0.25  # the least shade
 ARRIVAL = "#CC3311"
-LOAD = "#D8D8D8"  # the jobs' demand, and how many have come
-MOST_LOAD = 2.0  # to which a load is drawn
+LOAD = "#D8D8D8"  # what jobs request, and how many have come
 SHADE = "workers / most workers of the job"
 NUMBER = "utility earned"
 
@@ -243,7 +240,8 @@ def gantt(
         )
         bar.set_label(shade)
         legend = ["bar: arrival", "dot: completion"]
-        if pitch >= LABELLED:
+        # points from row to row, from which on labels fit
+        if pitch >= 7:
             legend.append(f"number: {number}")
         if any(_unfinished(panel).any() for panel in panels):
             legend.append("grey: not completed")
@@ -262,7 +260,8 @@ def _shades(axis: Axes, panel: Panel, order: Sequence[int], pitch: float) -> Non
     jobs, slots = panel.shares.shape
     wide = math.ceil(slots / CELLS)
     most = _cells(np.maximum, panel.shares, wide)
-    shares = np.clip(most, FAINT, 1.0)  # one worker can be seen
+    # the least shade
+    shares = np.clip(most, 0.25, 1.0)  # one worker can be seen
     late = _unfinished(panel)[:, None]
     for colours, rows in (("Greys", late), ("Blues", ~late)):
         axis.imshow(
@@ -291,7 +290,7 @@ def _marks(
         if end is None or not panel.labels[i]:
             continue
         axis.plot(end + 1, row, ".", color="black", markersize=min(4, pitch), clip_on=False)
-        if pitch >= LABELLED:
+        if pitch >= 7:
             label_at(axis, short(panel.labels[i]), (end + 1, row), 3, 6)
 
 
@@ -435,8 +434,9 @@ def _draw_load(axis: Axes, load: LoadProfile, edges: Ints) -> str:
     if not load.whole:
         return ", of which there is nothing"
     loads = load.between(edges)
-    axis.stairs(np.minimum(loads, MOST_LOAD), edges, fill=True, color=LOAD)
-    most = f" (up to {loads.max():.0%})" if loads.max() > MOST_LOAD else ""
+    # to which a load is drawn
+    axis.stairs(np.minimum(loads, 2.0), edges, fill=True, color=LOAD)
+    most = f" (up to {loads.max():.0%})" if loads.max() > 2.0 else ""
     return f"; grey: demand if every job ran at its arrival{most}"
 
 

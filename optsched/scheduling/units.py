@@ -17,9 +17,6 @@ from typing import Any
 
 from optsched.problem import Method
 
-WIDEST = 900  # bits that a utility may be above the best that can be earned, where it is scaled
-LARGEST = 7  # bits of the best utility in the unit of a method: near 100, as papers have it
-
 
 def unit_of(richest: float) -> int:
     """Return the exponent of the unit in which ``richest`` is a number from 64 to 128.
@@ -27,7 +24,8 @@ def unit_of(richest: float) -> int:
     >>> unit_of(100.0), unit_of(1e-9), unit_of(0.0)
     (0, -36, 0)
     """
-    return math.frexp(richest)[1] - LARGEST if 0 < richest < math.inf else 0
+    # bits of the best utility in the unit of a method: near 100, as papers have it
+    return math.frexp(richest)[1] - 7 if 0 < richest < math.inf else 0
 
 
 class InUnits:
@@ -101,7 +99,8 @@ def in_units(method: Method, earned: Callable[[Any], Iterable[float]]) -> Method
     def run(inst: Any, progress: Any, *, threads: int, seed: int) -> None:
         richest = max((job.utility(0) for job in inst.jobs), default=0.0)
         best = unit_of(max(earned(inst), default=0.0) or richest)
-        exponent = max(best, unit_of(richest) - WIDEST)
+        # bits that a utility may be above the best that can be earned, where it is scaled
+        exponent = max(best, unit_of(richest) - 900)
         if exponent == 0:
             method(inst, progress, threads=threads, seed=seed)
             return

@@ -17,7 +17,6 @@ from optsched.scheduling.jobs import Arrivals, ChunkedJob
 from optsched.scheduling.placement import Placement
 
 SIDES = ("workers", "ps")
-LARGEST = 2**62  # of any number
 
 
 def placements_wire(public: type[Frozen], job: type[ChunkedJob]) -> Wire:
@@ -109,7 +108,8 @@ def whole(value: Any, what: str) -> int:
             number = index(value)
         except TypeError:
             number = -1
-        if 0 <= number < LARGEST:
+        # of any number
+        if 0 <= number < 2**62:
             return number
     raise ValueError(f"has {value!r} as {what}, expected a whole number >= 0")
 
@@ -156,7 +156,7 @@ def _placements(sides: dict[int, list[Any]]) -> Mapping[int, Placement]:
 def _wholes(values: list[Any], what: str) -> list[int]:
     """Return whole numbers: what `whole` states of each, sooner where all are plain."""
     kinds = {*map(type, values)}
-    if kinds == {int} and min(values) >= 0 and max(values) < LARGEST:
+    if kinds == {int} and min(values) >= 0 and max(values) < 2**62:
         return values
     if kinds == {str} and all(values) and len(max(values, key=len)) < 19:
         digits = "".join(values)

@@ -24,9 +24,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-ROUNDING = 1e-6  # what floats and tolerances may add, relatively
-LARGEST = 600.0  # of a logarithm: beyond it, nothing is stated
-
 
 @dataclass(frozen=True)
 class PostedPrice:
@@ -65,11 +62,13 @@ def proved_ratio(
             return None
         full = span * price.share
         start = price.ln_lower + full
-        if max(2 * full, start) > LARGEST:
+        # of a logarithm: beyond it, nothing is stated
+        if max(2 * full, start) > 600.0:
             return None
         steepest = math.expm1(full) / price.share if price.share > 0 else span
         growth = max(growth, math.exp(full) * steepest)
         opened += math.exp(start) * price.capacity
     if opened >= least:
         return None
-    return max(theorem, growth / (1 - opened / least) * (1 + ROUNDING))
+    # what floats and tolerances may add, relatively
+    return max(theorem, growth / (1 - opened / least) * (1 + 1e-6))

@@ -18,9 +18,6 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
 STEPS = 60  # of the search for surrogate weights
-ELEMENTARY = 300  # steps of a search for a pattern, for every job
-SLACK = 1.0 + 1e-9  # of the surrogate resource: sums of shares are not exact
-MORE = 1.0 + 1e-12  # times the best: a promise of less is none
 
 
 class Knapsacks(NamedTuple):
@@ -305,7 +302,8 @@ def depth_first(items: Items, demand: Floats, n: int, nodes: int, levels: Levels
     """
     free, remaining, earned, promised, number, found = levels
     resources = demand.shape[1]
-    remaining[0], earned[0] = SLACK, 0.0
+    # of the surrogate resource: sums of shares are not exact
+    remaining[0], earned[0] = 1.0 + 1e-9, 0.0
     best = -1.0
     for k in range(n):
         found[k] = 0
@@ -349,11 +347,13 @@ def depth_first(items: Items, demand: Floats, n: int, nodes: int, levels: Levels
                 best = max(best, promised[j])
             break
         # with fewer of this job, at most its density is left for the others: nothing better below
-        descend = promise > best * MORE
+        # times the best: a promise of less is none
+        descend = promise > best * (1.0 + 1e-12)
         k += 1 if descend else -1
     return best
 
 
 def pattern_steps(upper: Ints) -> float:
     """Return about how many elementary steps `best_patterns` takes, given the most workers."""
-    return ELEMENTARY * float(np.count_nonzero(upper) + len(upper))
+    # steps of a search for a pattern, for every job
+    return 300 * float(np.count_nonzero(upper) + len(upper))

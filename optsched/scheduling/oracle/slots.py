@@ -18,8 +18,6 @@ import numpy as np
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
-SAME_PRICE = 1.0 - 1e-12  # unit prices closer than this are equal, and the lower index goes first
-
 
 @kernel(inline="always")
 def plain_int(x: int) -> int:
@@ -73,9 +71,10 @@ def charge_leftovers(
 @kernel  # inlined by numba itself it takes a twentieth longer
 def _goes_before(price: Floats, a: int, b: int) -> bool:
     """Whether a worker is cheaper on machine a, ``price`` (H,), or as cheap and a is lower."""
-    if price[a] < price[b] * SAME_PRICE:
+    # unit prices closer than this are equal, and the lower index goes first
+    if price[a] < price[b] * (1.0 - 1e-12):
         return True
-    if price[b] < price[a] * SAME_PRICE:
+    if price[b] < price[a] * (1.0 - 1e-12):
         return False
     return a < b
 

@@ -18,7 +18,6 @@ from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.slots import plain_int
 
 EQUAL = 1e-9  # payoffs and costs this close, relatively, are equal
-BLOCK = 1024  # states that are treated together, to stay in the first-level cache
 
 
 @kernel(inline="always")
@@ -140,7 +139,8 @@ def prefix_costs(
         new[pad + reached + 1 : pad + work + 1] = np.inf
         at = lo
         while at <= reached:
-            end = min(at + BLOCK, reached + 1)
+            # states that are treated together, to stay in the first-level cache
+            end = min(at + 1024, reached + 1)
             _relax_block(old, new, cost[t], most[t], pad + at, pad + end)
             at = end
 

@@ -10,7 +10,7 @@ from independent.oasis import FILES, load, schedule
 from patience import LONG
 
 from optsched.engine.budget import Budget
-from optsched.families.oasis.optimum.search.slot_repair import LIGHTEST, PATIENCE, SlotRepair
+from optsched.families.oasis.optimum.search.slot_repair import SlotRepair, SlotRepairParams
 from optsched.families.oasis.optimum.tree.branching import UnitPriceBranching
 from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify
@@ -66,7 +66,7 @@ def test_work_that_stays_missing_counts_more_and_ends_as_stuck():
     before, least = search.weight.copy(), search.size @ np.maximum(search.missing(), 0)
     lacks = search.missing() > 0
     search.least = 0.0  # as if everything had been done once: nothing can be better
-    for _ in range(PATIENCE):
+    for _ in range(SlotRepairParams.patience):
         assert not search.stuck
         search._learn()
     assert search.stuck
@@ -86,8 +86,8 @@ def test_weights_stay_comparable_however_long_work_is_missing():
     for _ in range(2000):
         search._learn()
     assert search.weight.max() == 1.0
-    assert search.weight[0] == LIGHTEST
-    assert (search.weight[1:] > LIGHTEST).all()
+    assert search.weight[0] == SlotRepairParams.lightest
+    assert (search.weight[1:] > SlotRepairParams.lightest).all()
 
 
 def test_the_job_that_loses_the_least_is_postponed():

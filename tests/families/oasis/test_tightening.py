@@ -11,13 +11,13 @@ from optsched.families.oasis.certificate.format import check
 from optsched.families.oasis.optimum.build_certificate import certify_slots
 from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.cutting_planes import (
-    ALIKE,
-    CLEARLY,
-    SHARED,
     CutLoop,
+    CutParams,
     _Packing,
 )
 from optsched.families.oasis.sources.traces import generate
+
+PARAMS = CutParams()
 
 
 def tightened(inst, rounds):
@@ -59,21 +59,21 @@ def test_inequalities_of_other_slots_are_violated_clearly_and_new():
     draw = np.random.default_rng(0)
     hosted = draw.random((6, 4))
     known = [_Packing(1, int(t), 2, draw.random(4) / 2) for t in draw.integers(0, 6, 20)]
-    found = CutLoop._shared(known, hosted)
+    found = CutLoop._shared(known, hosted, PARAMS)
     weights = [p.weight.tolist() for p in known]
     there = {t: [p.weight for p in known if p.slot == t] for t in range(6)}
     for p in found:
         assert (p.side, p.group) == (1, 2)
         assert p.weight.tolist() in weights
-        assert p.weight @ hosted[p.slot] >= 1 + CLEARLY
+        assert p.weight @ hosted[p.slot] >= 1 + PARAMS.clearly
         length = np.linalg.norm(p.weight)
         for other in there[p.slot]:
-            assert p.weight @ other <= ALIKE * length * np.linalg.norm(other)
+            assert p.weight @ other <= PARAMS.alike * length * np.linalg.norm(other)
         there[p.slot].append(p.weight)
     number = np.bincount([p.slot for p in found], minlength=6)
-    assert number.max() == SHARED
-    for t in np.flatnonzero(number < SHARED):  # nothing else is violated and new
+    assert number.max() == PARAMS.shared
+    for t in np.flatnonzero(number < PARAMS.shared):  # nothing else is violated and new
         for p in known:
             length = np.linalg.norm(p.weight)
-            new = all(p.weight @ w <= ALIKE * length * np.linalg.norm(w) for w in there[t])
-            assert not new or p.weight @ hosted[t] < 1 + CLEARLY
+            new = all(p.weight @ w <= PARAMS.alike * length * np.linalg.norm(w) for w in there[t])
+            assert not new or p.weight @ hosted[t] < 1 + PARAMS.clearly

@@ -25,12 +25,8 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
 from optsched.process.background import NEVER, supervised
 
-DIGITS = 10  # of an amount in a decision, rounded down: it stays in Y, and is short in files
 MOST_DIGITS = 308  # after the point, and before it
 TENS = 10.0 ** np.arange(-MOST_DIGITS, MOST_DIGITS + 1.0)
-DUST = 1e-13  # of the value: amounts that gain less all together are left out
-OVERHEAD = 20  # calls that cost as much as the preparation of a program
-EACH, PAIR, FACTOR = 100, 0.5, 0.2  # steps of an iteration: by channel, by two of a row, by matrix
 MOST_NUMBERS = 200_000_000  # of the matrices, one for each resource
 QUICK = 50.0  # units of effort of the longest solve: this long `supervised` waits as well
 
@@ -106,7 +102,8 @@ class Solver:
     def _maximized(self, weight: NDArray[Any], gap: float, stopped: Ints, iteration: float) -> Any:
         n = np.where(self._idle, 0.0, np.asarray(weight, dtype=np.float64))
         found = maximize(stopped, n, gap, self._whole)
-        work_units.spend(work_units.CALL * OVERHEAD + found[-1] * iteration)
+        # calls that cost as much as the preparation of a program
+        work_units.spend(work_units.CALL * 20 + found[-1] * iteration)
         return found
 
     def _iteration(self, weight: NDArray[Any]) -> float:
@@ -115,7 +112,8 @@ class Solver:
         share = many / max(1, len(weight))  # of the channels and of those in a row
         rows = self._degrees * share
         matrices = self._arrays.resources + 1.0
-        steps = EACH * rows.sum() + PAIR * (rows**2).sum() + FACTOR * matrices * many**3
+        # steps of an iteration: by channel, by two of a row, by matrix
+        steps = 100 * rows.sum() + 0.5 * (rows**2).sum() + 0.2 * matrices * many**3
         return work_units.CALL + work_units.STEP * float(steps)
 
     def _solved(self, weight: NDArray[Any], found: Any) -> Solved:
@@ -137,9 +135,11 @@ class Solver:
             part = slice(*np.searchsorted(there, bounds))
             gains[part] = gained(alpha[part], amounts[part])
         reward = weight[self._whole.port[there]] * gains
-        kept = reward > DUST / max(1, len(y)) * max(value, 0.0)
+        # of the value: amounts that gain less all together are left out
+        kept = reward > 1e-13 / max(1, len(y)) * max(value, 0.0)
         amounts = amounts[kept]
-        digits = np.minimum(DIGITS - np.floor(np.log10(amounts)), MOST_DIGITS).astype(np.int64)
+        # of an amount in a decision, rounded down: it stays in Y, and is short in files
+        digits = np.minimum(10 - np.floor(np.log10(amounts)), MOST_DIGITS).astype(np.int64)
         grid = TENS[digits + MOST_DIGITS]
         tidy = np.zeros_like(y)
         tidy[there[kept]] = np.floor(amounts * grid) / grid

@@ -15,8 +15,6 @@ from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSch
 from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL
 from optsched.numbers.arrays import Floats, Ints
 
-MARGIN = 1 + 1e-8  # the common tolerance, and rounding: of fewer than 2**24 numbers >= 0
-
 
 def empty(inst: BipartiteInstance) -> BipartiteSchedule:
     """Return the schedule of zero amounts."""
@@ -51,7 +49,8 @@ def opening(inst: BipartiteInstance) -> tuple[float, Callable[[], BipartiteCerti
             assigned=(0,) * len(inst.patterns[0]),
         )
 
-    return math.fsum((most_gains(inst) * inst.counts).tolist()) * MARGIN, certificate
+    # the common tolerance, and rounding: of fewer than 2**24 numbers >= 0
+    return math.fsum((most_gains(inst) * inst.counts).tolist()) * (1 + 1e-8), certificate
 
 
 def most_gains(inst: BipartiteInstance) -> Floats:

@@ -46,11 +46,8 @@ from optsched.numbers.kernels import kernel
 MOST_ITERATIONS = 150
 NEAR = 0.995  # share of the way to the boundary
 LEAST_STEP = 1e-7
-FLOOR = 1e-5  # of the curvature, relative: a linear gain would make d = 1 / D as large as 1 / mu
-START = 0.1
 LEAST = 1e-15  # of the gains, relative: less cannot be distinguished from 0
 LOOK, FAR = 1e2, 1e4  # times the gap that is requested: as near, bounds (or the value) are computed
-MARGIN = 1e-4  # of the gains, by which the largest overhead is not reached at the start
 MOST_STALLS = 4  # iterations without a better gap, after which it is given up
 
 
@@ -173,12 +170,13 @@ def begin(program: ConcaveProgram, iterate: Iterate) -> float:
             marginal = n[at[i]] * rise[i]
             value_scale += marginal * y[i]
             nu[r] += marginal / (first[r + 1] - first[r])
-    mu = START * value_scale / length
+    mu = 0.1 * value_scale / length
     for p in range(many):
         most = 0.0
         for k in range(resources):
             most = max(most, beta[k] * total[k, p])
-        m = 1.2 * most + MARGIN * value_scale / (n[p] * many)
+        # of the gains, by which the largest overhead is not reached at the start
+        m = 1.2 * most + 1e-4 * value_scale / (n[p] * many)
         for k in range(resources):
             theta[k * many + p] = n[p] / resources
             w[k * many + p] = m - beta[k] * total[k, p]
@@ -258,7 +256,8 @@ def improve(
         for r in range(height):
             area[r] = 0.0
             for i in range(first[r], first[r + 1]):
-                curve = n[at[i]] * (FLOOR / u[i] * rise[i] + bent[i])
+                # of the curvature, relative: a linear gain would make d = 1 / D as large as 1 / mu
+                curve = n[at[i]] * (1e-5 / u[i] * rise[i] + bent[i])
                 to_low[i], to_high[i] = 1.0 / y[i], 1.0 / above[i]
                 d[i] = 1.0 / (curve + zl[i] * to_low[i] + zu[i] * to_high[i])
                 area[r] += d[i]

@@ -42,20 +42,17 @@ from optsched.process.background import supervised
 if TYPE_CHECKING:
     from optsched.families.bipartite.optimum.monolithic_conic import ConicResult, SumSolver
 
-FINEST, COARSEST = 1e-9, 1e-4  # relative gaps that the interior point is requested
 SHARE = 0.5  # of the gap that is requested; the rest is for rounding
 MOST_NUMBERS = 50_000_000  # of all decisions of a schedule
 CANDIDATES = 500  # decisions and prices that are tried for patterns that were not solved
-BLOCK = 2**22  # numbers that are looked at together
-CONIC = 50_000  # numbers of all decisions up to which the conic solver tries open patterns
-REPORTING = 0.25  # time to report the result / time to find it, at most
-BRACKETS = 30  # characters of a price set without its numbers, at most
-PRICE_CHARACTERS = 12  # of one price in JSON, as a rule at most
+CONIC = 50_000  # numbers of all decisions up to which the conic solver tries what is open
+REPORTING = 0.25  # time to report what was found / time to find it, at most
 
 
 def accuracy(gap: float) -> float:
     """Return the relative gap to require of the interior point, if ``gap`` is wanted in the end."""
-    return min(max(SHARE * gap, FINEST), COARSEST)
+    # relative gaps that the interior point is requested
+    return min(max(SHARE * gap, 1e-9), 1e-4)
 
 
 def units(progress: Progress) -> float:
@@ -122,7 +119,8 @@ class _PerSlot:
         self._found = [replace(fallback, nu=fallback.nu / inst.horizon)]
         self._of = np.zeros(len(self._patterns), np.int64)  # best results of each pattern
         each = len(inst.arrays.capacity) + inst.arrays.copies * inst.arrays.resources
-        by_file = most_characters(inst) // (PRICE_CHARACTERS * each)
+        # of one price in JSON, as a rule at most
+        by_file = most_characters(inst) // (12 * each)
         self._most = min(by_file, MOST_NUMBERS // max(1, inst.arrays.channels))
 
     def full(self) -> bool:
@@ -156,7 +154,8 @@ class _PerSlot:
         one, each = made.prices[0], max(float(found.nu.max(initial=0.0)) for found in self._found)
         longest = max(2**made.share_bits, math.ceil(math.ldexp(each, made.nu_bits))) + 1
         numbers = len(made.prices) * (len(one.share) + len(one.nu)) + len(made.assigned)
-        names = BRACKETS * (len(made.prices) + 10)
+        # characters of a price set without its numbers, at most
+        names = 30 * (len(made.prices) + 10)
         if numbers * (len(str(longest)) + 1) + names <= most_characters(self._inst):
             return False
         return characters(made) > most_characters(self._inst)
@@ -170,7 +169,8 @@ class _PerSlot:
         earned = np.array([verifier.rewards_of(found.y) for found in known])
         rents = np.array([rent for rent, _ in bounds])
         gained = np.array([reward for _, reward in bounds])
-        step = max(1, BLOCK // len(known))
+        # numbers that are looked at together
+        step = max(1, (2**22) // len(known))
         for begin in range(0, len(rest), step):
             here = rest[begin : begin + step]
             jobs = self._patterns[here].astype(np.float64)

@@ -23,9 +23,6 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import EPS
 from optsched.solvers import solve_cvxpy
 
-RESOLVED = 1e-3  # 1 + y (alpha + y) must differ by so much over all y that are allowed, and the
-# overhead must leave so much of the gains: else the solver's tolerance is too large
-
 
 class ConicResult(NamedTuple):
     """Result of the conic solver."""
@@ -71,7 +68,9 @@ def conic_optimum(
         y[here] = project(y[here], a.upper[here], float(capacity))
     bent = (limit > 0) & (a.kind[a.row] != LINEAR)
     shift = np.where(a.kind == RECIPROCAL, a.alpha, 1.0)[a.row]
-    seen = bool((limit[bent] >= RESOLVED * shift[bent]).all()) and outcome.value >= RESOLVED
+    # 1 + y (alpha + y) must differ by so much over all y that are allowed, and the
+    # overhead must leave so much of the gains: else the solver's tolerance is too large
+    seen = bool((limit[bent] >= 1e-3 * shift[bent]).all()) and outcome.value >= 1e-3
     trusted = seen and not outcome.inaccurate and bool(np.isfinite(outcome.error))
     # taking more of everything, by the common tolerance, gains no more than in proportion
     error = outcome.error + EPS * abs(outcome.value)

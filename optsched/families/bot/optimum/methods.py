@@ -31,9 +31,6 @@ from optsched.problem import RELAXATION, InputError, Method
 from optsched.process.background import supervised
 from optsched.solvers import solve_cvxpy
 
-SAFETY = 0.05  # of the gap that is requested, aimed at by the interior-point method
-FINEST = 1e-11  # relative gap below which rounding rules
-PATIENCE = 0.2  # seconds that a conic solver gets to end when time is up
 MOST_NUMBERS = 250_000_000  # that the interior-point method holds: 2 GB
 MOST_PAIRS = 20_000  # of applications and nodes, up to which CVXPY follows `interior`
 
@@ -51,7 +48,9 @@ def interior(inst: BotInstance, progress: Progress, *, threads: int, seed: int) 
             "method interior needs a tree, a finite alpha, and nodes times the square of the "
             f"applications of at most {MOST_NUMBERS // 2:,}; expected method conic or auto"
         )
-    aim = max(SAFETY * progress.gap_limit, FINEST)
+    # relative gap below which rounding rules
+    # of the gap that is requested, aimed at by the interior-point method
+    aim = max(0.05 * progress.gap_limit, 1e-11)
     enough = progress.gap_limit / 2
     found = solve_tree(inst, aim, stop=lambda: progress.stop(), enough=enough)
     report(inst, progress, found.rho)
@@ -108,7 +107,8 @@ def _solved(build: Callable[[], Any], progress: Progress, threads: int) -> Any:
         outcome = solve_cvxpy(problem, threads=threads, stop=lambda: bool(flag[0]), **limits)
         return None if outcome.value is None else problem
 
-    return supervised(work, progress.called_off, patience=PATIENCE)
+    # seconds that a conic solver gets to end when time is up
+    return supervised(work, progress.called_off, patience=0.2)
 
 
 def auto(inst: BotInstance, progress: Progress, *, threads: int, seed: int) -> None:

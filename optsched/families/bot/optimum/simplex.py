@@ -23,15 +23,8 @@ from optsched.families.bot.optimum.reports import report, settle
 from optsched.numbers.arrays import Floats, Ints
 from optsched.problem import InputError
 
-SOUND = 1e-9  # by which the solution of a basis may be infeasible
 ACCURACY = 1e-10  # the finest that HiGHS knows, of rows and of costs
-DROPPED = 1e-12  # entries below it, of columns whose largest is 1, count as 0
-SLICE = 0.2  # seconds between two checks of the remaining time
 LIMITED = "Time limit reached", "Iteration limit reached"
-TIGHT = 1e-4  # an application whose share of the price of a level is above this is settled
-ROUGH = 0.01  # a level below this share of its unit is counted anew in a smaller one
-ATTEMPTS = 8  # at the unit of a level
-STRATEGIES = (1, 4)  # the dual simplex, and where it gives up the primal one
 
 
 class Vertex(NamedTuple):
@@ -101,15 +94,17 @@ def _solved(
     The rows keep x within half of ``most``, but where their entries are so small that they count
     as 0.
     """
-    for strategy in STRATEGIES:
+    # the dual simplex, and where it gives up the primal one
+    for strategy in (1, 4):
         h = solvers.highs(threads=threads)
+        # entries below it, of columns whose largest is 1, count as 0
         for name, value in (
             ("presolve", "off"),
             ("simplex_strategy", strategy),
             ("simplex_scale_strategy", 0),  # the columns are scaled: other scales lose digits
             ("primal_feasibility_tolerance", ACCURACY),
             ("dual_feasibility_tolerance", ACCURACY),
-            ("small_matrix_value", DROPPED),
+            ("small_matrix_value", 1e-12),
         ):
             h.setOptionValue(name, value)
         solvers.load(h, cost, matrix, low, high, np.zeros(len(cost)), most)
@@ -117,7 +112,8 @@ def _solved(
         while status in LIMITED:
             if progress.stop():
                 return None
-            limits = progress.limits(SLICE)
+            # seconds between two looks at what is left
+            limits = progress.limits(0.2)
             until += limits["time_limit"]
             h.setOptionValue("time_limit", until)
             solvers.run(h, effort=limits["effort"])
@@ -150,7 +146,8 @@ def _refined(
     duals[rows] = factors.solve(cost[columns], trans="T")
     duals[rows] += factors.solve(cost[columns] - square.T @ duals[rows], trans="T")
     sound = np.isfinite(x).all() and np.isfinite(duals).all()
-    if not sound or x.min() < -SOUND or (matrix @ x - high).max() > SOUND:
+    # by which the solution of a basis may be infeasible
+    if not sound or x.min() < -1e-9 or (matrix @ x - high).max() > 1e-9:
         return found
     return Vertex(np.maximum(x, 0.0), np.abs(duals))
 
@@ -171,7 +168,8 @@ def _level_by_level(inst: BotInstance, progress: Progress, threads: int) -> None
             rho, duals = found
             reached = float(rho.sum(axis=1)[open_].min())
             price = region.cheapest(duals)[open_]
-            settled = price > TIGHT * price.sum()
+            # an application whose share of the price of a level is above this is settled
+            settled = price > 1e-4 * price.sum()
             if reached <= 0 or not settled.any():
                 break
             levels.append(Prices.of(*region.prices(duals), floors if levels else None))
@@ -193,15 +191,17 @@ def _level(
     """
     open_ = np.array([f is None for f in floors])
     best = None
-    for _ in range(ATTEMPTS):
+    # at the unit of a level
+    for _ in range(8):
         found = _level_in(region, floors, unit, progress, threads)
         if found is None:
-            unit *= ROUGH  # its limit is far below the rate of one application alone
+            # a level below this share of its unit is counted anew in a smaller one
+            unit *= 0.01  # its limit is far below the rate of one application alone
             continue
         rho = filled(region.inst, found.x)
         best = Vertex(rho, found.duals)
         reached = float(rho.sum(axis=1)[open_].min())
-        if reached >= ROUGH * unit or reached <= 0:
+        if reached >= 0.01 * unit or reached <= 0:
             break
         unit = reached  # its rounding was relative to the larger unit
     return best

@@ -33,9 +33,6 @@ from optsched.proofs.grid import float_below
 from optsched.scheduling.declared import affordable, unless_stopped
 from optsched.solvers import cp_bound, cp_domain, cp_program, cp_solver, run_cp
 
-UNITS = 10**7  # of the largest weight
-PAIR = 0.15  # variables that a mode takes as long as, on each server
-
 
 @dataclass(frozen=True)
 class Choices:
@@ -87,7 +84,8 @@ def cpsat(inst: CompletionInstance, progress: Progress, *, threads: int, seed: i
         return
     choices = all_choices(jobs, latest_ends(jobs, progress))
     pairs = sum(len(choice.modes) for choice in choices) * len(jobs.capacity)
-    if not affordable(progress, PAIR * pairs):
+    # variables that a mode takes as long as, on each server
+    if not affordable(progress, 0.15 * pairs):
         return
     program = unless_stopped(lambda: CpSatProgram(jobs, choices), progress)
     if program is not None:
@@ -120,7 +118,10 @@ class CpSatProgram:
             intervals.append(self._time(choice))
             self._place(j, choice)
         self._capacity(intervals)
-        self.unit = max((exact(job.weight) for job in jobs.inst.jobs), default=Fraction(1)) / UNITS
+        # of the largest weight
+        self.unit = max((exact(job.weight) for job in jobs.inst.jobs), default=Fraction(1)) / (
+            10**7
+        )
         weights = [math.floor(exact(job.weight) / self.unit) for job in jobs.inst.jobs]
         if all(exact(job.weight).denominator == 1 for job in jobs.inst.jobs):
             self.unit = Fraction(1)

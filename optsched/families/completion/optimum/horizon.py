@@ -18,7 +18,6 @@ from optsched.families.completion.optimum.search.neighborhood import (
     schedule_of,
 )
 
-MOST_DOUBLINGS = 12
 LARGE = 15_000  # jobs times servers, above which the search of small instances makes too few moves
 
 
@@ -37,7 +36,7 @@ def greedy(jobs: JobTables, progress: Progress | None) -> Neighborhood | None:
     order = np.argsort([-task.density for task in jobs.tasks], kind="stable").tolist()
     shortest = max((modes.shortest or 1 for modes in jobs.modes), default=1)
     slots = jobs.inst.deadline or 2 * jobs.inst.horizon + shortest
-    for _ in range(MOST_DOUBLINGS):
+    for _ in range(12):
         area = Neighborhood(jobs, free, slots)
         area.construct(order, 1.0)
         if None not in area.plans:

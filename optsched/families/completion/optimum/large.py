@@ -35,12 +35,9 @@ from optsched.problem import Method
 WHOLE = (
     200_000  # jobs times servers, above which memory does not suffice for a program of all at once
 )
-JOB_CHECKED, JOB_JUDGED = 1e-3, 4e-4  # seconds of a processor
 MOST_KEPT = 0.5  # of the time, at most, is kept for feasibility check and checker
 PRICES_SHARE = 0.5  # of the time that has passed, at most, when prices have been found
 BLOCKS = 60  # of time, in which prices are constant; then twice as many, and again
-ELSEWHERE = 0.005  # of the value of the scarcest resource: initial value of the other ones
-REPORTS = 0.1  # of the time passes between two schedules that the feasibility check sees
 
 
 def large(inst: CompletionInstance) -> bool:
@@ -89,7 +86,8 @@ class Dispatching:
     def __init__(self, inst: CompletionInstance, progress: Progress, seed: int) -> None:
         self.inst, self.progress, self.seed = inst, progress, seed
         self.reserve, self.until = Reserve(progress, MOST_KEPT), 1.0  # share of time that may pass
-        self.reserve.work = (JOB_CHECKED + JOB_JUDGED) * len(inst.jobs)
+        # seconds of a processor
+        self.reserve.work = (1e-3 + 4e-4) * len(inst.jobs)
         self.types = Cluster(inst).types
         self.best: Dispatched | None = None
         self.prices: Floats | None = None  # (L, C, R) of slots, the best so far
@@ -137,7 +135,8 @@ class Dispatching:
         edges, prices, scarce = self._prices(self.best)
         if int(edges[-1]) * len(self.inst.arrays.classes) > MOST_CELLS:
             return  # more prices than the checker reads
-        start = np.full(prices.shape, ELSEWHERE)
+        # of the value of the scarcest resource: initial value of the other ones
+        start = np.full(prices.shape, 0.005)
         start[:, scarce] = 1.0
         blocks = PiecewisePrices(self.inst, self.types, self.offers, edges, prices)
         placed = self.best.placed
@@ -200,7 +199,8 @@ class Dispatching:
     def found(self, better: Dispatched) -> None:
         """Receive a better schedule; report it, unless one was reported a short time ago."""
         share = self.reserve.share()
-        if share > self.reported + REPORTS:
+        # of the time passes between two schedules that the feasibility check sees
+        if share > self.reported + 0.1:
             self.report(better)
             self.reported = share
 

@@ -18,8 +18,6 @@ from optsched.process import work_units
 from optsched.scheduling.declared import solve_compact, unless_stopped
 from optsched.solvers import Written, silent_pyomo, written
 
-ROW = 1500  # numbers that take as long as Pyomo between two looks at what is left
-
 
 class _OutOfTimeError(Exception):
     """The time was up before the program was built."""
@@ -49,7 +47,8 @@ def compact(inst: CompletionInstance, progress: Progress, *, threads: int, seed:
         return
 
     def watch() -> None:
-        work_units.spend(work_units.HANDLED * ROW)
+        # numbers that take as long as Pyomo between two looks at what is left
+        work_units.spend(work_units.HANDLED * 1500)
         if progress.left() <= 0:
             raise _OutOfTimeError
 
@@ -61,7 +60,7 @@ def compact(inst: CompletionInstance, progress: Progress, *, threads: int, seed:
             return model, written(model)
 
     rows = starts(inst, ends, modes) * (1 if inst.ring else len(inst.capacity))
-    if work_units.HANDLED * ROW * rows > progress.limits()["effort"]:
+    if work_units.HANDLED * 1500 * rows > progress.limits()["effort"]:
         return
     try:
         built = unless_stopped(build, progress)

@@ -31,8 +31,6 @@ from optsched.process import work_units
 
 INTERIOR = 2000  # rows from which on an interior point comes first
 NEAR, CONVERGED = 1e-6, 1e-9  # relative distances of bound and master: of it, and of the vertices
-BITS = 40  # of the grid, for the value of all servers of a class
-WINDOWS = 12  # of starts, of each of which the cheapest unit becomes a column
 STEPS = 3  # of pricing a mode on a class of servers
 
 
@@ -65,7 +63,8 @@ class _Units(CapacityRelaxation):
             work_units.steps(STEPS * modes.shape[0] * self.slots)
             best[j] = -np.inf
             latest = max(arrival, self.slots)
-            step = -(-(latest - arrival + 1) // WINDOWS)
+            # of starts, of each of which the cheapest unit becomes a column
+            step = -(-(latest - arrival + 1) // 12)
             for first in range(arrival, latest + 1, step):
                 starts = StartWindows(first, min(first + step - 1, latest), self.ends[j])
                 value = cheapest_unit(
@@ -136,7 +135,8 @@ def relaxation(inst: CompletionInstance, progress: Progress, *, threads: int, se
             break
         slots *= 2
     whole = found.prices.reshape(problem.shape)
-    bits = BITS + round(math.log2(max(1.0, problem.rhs.max(initial=1.0))))
+    # of the grid, for the value of all servers of a class
+    bits = 40 + round(math.log2(max(1.0, problem.rhs.max(initial=1.0))))
     bits = min(bits, 60 - math.frexp(whole.max(initial=0.0))[1])
     made = CompletionCertificate.root(inst, whole, bits).model_copy(update={"relaxed": True})
     progress.proved(-found.bound, lambda: made)

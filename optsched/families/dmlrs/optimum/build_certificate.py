@@ -32,9 +32,6 @@ from optsched.families.dmlrs.optimum.tree.branching import SlotTree
 from optsched.numbers.arrays import Floats, Ints
 from optsched.proofs.grid import to_grid
 
-UNIT_BITS = 40  # the grid of prices per worker, at the finest
-CAPACITY_BITS = 36  # the same for the price of all capacity of a class
-
 
 def certify_capacity(problem: CapacityRelaxation, prices: Floats) -> DmlrsCertificate:
     """Certify by one set of prices on capacity."""
@@ -62,7 +59,8 @@ def _on_grid(problem: CapacityRelaxation, prices: Floats) -> tuple[Ints, int]:
     """Return prices as integers, shape (T, C, R), and the bits of their grid."""
     # a demand unit may be tiny, so the grid is as fine as the largest capacity requires
     largest = max(float(problem.rhs.max(initial=1.0)), 1.0)
-    bits = int(np.clip(round(math.log2(largest)) + CAPACITY_BITS, 40, 90))
+    # the same for the price of all capacity of a class
+    bits = int(np.clip(round(math.log2(largest)) + 36, 40, 90))
     by_class = np.ascontiguousarray(prices.reshape(problem.shape).transpose(0, 2, 1))
     return to_grid(by_class, bits), bits
 
@@ -74,7 +72,8 @@ def certify_tree(problem: SlotTree, tree: BranchAndBoundTree) -> DmlrsCertificat
     dearest = max(float(node.prices.max(initial=0.0)) for node in tree.nodes)
     most = max((job.chunks for job in inst.jobs), default=1)
     bits_left = 59 - math.ceil(math.log2(max(1.0, 4.0 * inst.horizon * most * dearest)))
-    bits = max(0, min(UNIT_BITS, bits_left))
+    # the grid of prices per worker, at the finest
+    bits = max(0, min(40, bits_left))
     nodes: list[Leaf | Split] = []
     held: dict[int, bytes] = {}  # prices that a node inherits from above, by node
     here = problem.node

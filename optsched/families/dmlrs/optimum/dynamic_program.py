@@ -41,9 +41,6 @@ from optsched.process import work_units
 from optsched.proofs.grid import float_above, to_grid
 
 BITS = 36  # of the grid, in the unit of methods, where the best job earns about 100
-TRIED = 5e-5  # units of effort of a state and a vector, for all jobs
-BUILT = 50.0  # of building the vectors
-REFUTED = 0.5  # of refuting one
 LEVELS = 4  # values that are tried, the best one known last
 SHARE = 0.5  # of the time that is left, at most
 PACKING_SECONDS = 5.0  # for one slot
@@ -84,7 +81,8 @@ class _Prover:
         largest = math.log2(max(1, int(inst.arrays.capacity.max(initial=1))))
         bits = int(np.clip(largest + BITS - 6, BITS, BITS + 6))  # a unit may be tiny
         self.bits, self.prices = bits - exponent, to_grid(prices, bits)
-        work_units.spend(BUILT)
+        # of building the vectors
+        work_units.spend(50.0)
         self.program = SlotProgram(inst, self.bits, self.prices, self._check_stop)
         self.conflicts: list[Conflict] = []
         self.known: dict[Conflict, bool] = {}  # whether they are refuted
@@ -103,7 +101,8 @@ class _Prover:
         ahead = [self.program.bound() - value >> k for k in range(1, LEVELS)]  # above the best
         while True:
             layers = self.program.run(value + (ahead[0] if ahead else 0))
-            work_units.spend(TRIED * self.program.tried)
+            # units of effort of a state and a vector, for all jobs
+            work_units.spend(5e-5 * self.program.tried)
             if layers is None and not ahead:
                 break
             if layers is None:
@@ -174,7 +173,8 @@ class _Prover:
         """Whether it is certain that a wish finds no place."""
         if conflict not in self.known:
             self._check_stop()
-            work_units.spend(REFUTED)
+            # of refuting one
+            work_units.spend(0.5)
             self.known[conflict] = refuted(self.inst, conflict) is True
         return self.known[conflict]
 

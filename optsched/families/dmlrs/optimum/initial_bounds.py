@@ -17,8 +17,6 @@ from optsched.families.dmlrs.verify import verify
 from optsched.proofs.grid import float_above
 from optsched.scheduling import units
 
-BITS = 40  # of the grid, below the most that a job can earn
-
 
 def opening(inst: DmlrsInstance) -> tuple[float, Callable[[], DmlrsCertificate]]:
     """Return the bound at prices 0, and the data of its certificate: jobs alone, at the earliest.
@@ -35,7 +33,8 @@ def opening(inst: DmlrsInstance) -> tuple[float, Callable[[], DmlrsCertificate]]
         ),
         Fraction(0),
     )
-    bits = min(FINEST_GRID, BITS - size)
+    # of the grid, below the most that a job can earn
+    bits = min(FINEST_GRID, 40 - size)
     return float_above(bound), partial(DmlrsCertificate.root, inst, None, bits)
 
 

@@ -55,7 +55,6 @@ SMALL = 400  # jobs times slots up to which the branching tree pays
 PROGRAM = 5000  # jobs times slots times machines up to which a whole program is soon written down
 ALONE = 4.0  # seconds of the tree before CP-SAT, at most a quarter of the remaining time
 EARLY = 2.0  # seconds of CP-SAT before the tree goes on
-CONVERGED = 1e-5  # of column generation, relatively
 FIRST_SEARCH = 0.002  # seconds per job and slot of a short search for schedules
 RESTART_SECONDS = 60.0  # one annealing run of the search
 SMOOTHING = 0.9
@@ -65,7 +64,6 @@ LARGE = (
     50_000  # jobs times slots from which on a first schedule takes long, and a bound comes first
 )
 STEPS = (1e-3, 3e-3, 1e-2, 3e-2)  # lengths of a first step from prices 0, as shares of Polyak's
-JUDGED, CHECKED = 6e-4, 2e-4  # seconds per job: of feasibility check, checker; and class
 MOST_KEPT = 0.5  # of the time, at most, is kept for them
 SAMPLE, FIRST_SAMPLE = 40, 1.0  # jobs whose check states how long all take; seconds from which on
 SAMPLED = 0.03  # of the time, at most, goes into that
@@ -81,7 +79,8 @@ class _Portfolio:
         self.capacity = CapacityRelaxation(inst)
         self.reserve = Reserve(progress, MOST_KEPT)
         self.board: SharedBoard | None = None  # of the search that is under way
-        self.checking = CHECKED * len(inst.jobs) * len(self.capacity.count)
+        # seconds per job: of feasibility check, checker; and class
+        self.checking = 2e-4 * len(inst.jobs) * len(self.capacity.count)
         self.sampling = FIRST_SAMPLE  # seconds from the start when that is looked at
         self.proving = 0.0  # the same, once a bound has been found
         self.stepped: Floats | None = None  # prices from which to generate columns
@@ -98,7 +97,8 @@ class _Portfolio:
     def stop(self) -> bool:
         """Whether the time is up, except for feasibility check and checker."""
         planned = 0 if self.board is None else len(self.board.plans)
-        self.reserve.work = JUDGED * planned + self.proving
+        # seconds per job: of feasibility check, checker; and class
+        self.reserve.work = 6e-4 * planned + self.proving
         return self.progress.stop() or self.progress.left() <= self.reserve.seconds()
 
     def prove(self, bound: float, prices: Floats) -> None:
@@ -163,12 +163,13 @@ class _Portfolio:
             self.master = InteriorMaster(self.capacity, threads=self.threads)
         self.master.add(self.columns)
         self.columns.clear()
+        # of column generation, relatively
         relaxation = generate_columns(
             self.capacity,
             self.master,
             stop=stop,
             center=self.stepped if self.prices is None else self.prices,
-            tolerance=lambda _: CONVERGED,
+            tolerance=lambda _: 1e-5,
             smoothing=SMOOTHING,
         )
         stop(relaxation)  # the last iteration, after which no oracle was called, may be the best

@@ -28,13 +28,9 @@ from optsched.families.oasis.certificate.limits import GridRange, richest_end
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
-from optsched.families.oasis.optimum.tree.completion_branching import CompletionNode
 from optsched.families.oasis.optimum.tree.nodes import MachineBranch
 from optsched.numbers.arrays import Floats
 from optsched.proofs.grid import to_grid
-
-SLOT_BITS = 40  # the grid of prices per worker, at the finest
-CAPACITY_BITS = 36  # the same for the price of all capacity of a class
 
 
 def certify_capacity(problem: CapacityRelaxation, prices: Floats) -> OasisCertificate:
@@ -51,7 +47,8 @@ def certify_prices(
 ) -> OasisCertificate:
     """Certify by prices of units of capacity, (T, C, R) each; ``most`` units of one class."""
     # a demand unit may be tiny, so the grid is as fine as the largest capacity requires
-    bits = max(40, round(math.log2(max(most, 1.0))) + CAPACITY_BITS)
+    # the same for the price of all capacity of a class
+    bits = max(40, round(math.log2(max(most, 1.0))) + 36)
     prices = (to_fine_grid(np.ascontiguousarray(p), bits) for p in (worker, ps))
     return OasisCertificate.root(inst, CapacityPrices.of(*prices), bits)
 
@@ -65,8 +62,9 @@ def certify_slots(inst: OasisInstance, prices: tuple[Floats, Floats]) -> OasisCe
 
 def _slot_bits(inst: OasisInstance, dearest: float) -> int:
     """Return a grid on which the checker counts such prices as they are."""
-    most = GridRange.of(inst, SLOT_BITS, richest_end(inst)).dearest
-    return min(SLOT_BITS, math.frexp(most)[1] - 1 - math.frexp(max(dearest, 2.0**-60))[1])
+    # the grid of prices per worker, at the finest
+    most = GridRange.of(inst, 40, richest_end(inst)).dearest
+    return min(40, math.frexp(most)[1] - 1 - math.frexp(max(dearest, 2.0**-60))[1])
 
 
 def certify_tree(problem: UnitPriceDecomposition, tree: BranchAndBoundTree) -> OasisCertificate:
@@ -84,32 +82,6 @@ def certify_tree(problem: UnitPriceDecomposition, tree: BranchAndBoundTree) -> O
         for child in node.children or ():
             held[child] = key
         nodes.append(_node(node, prices))
-    return OasisCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
-
-
-def certify_parts(inst: OasisInstance, root: CompletionNode) -> OasisCertificate:
-    """Certify by a tree over completions: prices of workers and PS at its leaves.
-
-    The root has its prices as well: they are the shadow prices, and no leaf needs them.
-    """
-    priced = [root, *root.leaves()]
-    bits = _slot_bits(inst, max(float(p.max(initial=0.0)) for x in priced for p in x.prices))
-    nodes: list[Node] = []
-
-    def add(part: CompletionNode) -> int:
-        index, prices = len(nodes), None
-        if part is root or part.split is None:
-            worker, ps = (to_grid(p, bits) for p in part.prices)
-            prices = SlotPrices.of(worker, ps)
-        nodes.append(Leaf(prices=prices))
-        if part.split is not None:
-            what, left, right = part.split
-            nodes[index] = CompletionSplit(
-                job=what.job, slot=what.slot, left=add(left), right=add(right), prices=prices
-            )
-        return index
-
-    add(root)
     return OasisCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
 
 

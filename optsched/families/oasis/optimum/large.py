@@ -26,15 +26,12 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 from optsched.scheduling.board import JobPlan, planned_jobs
 
-BOARD = 3 * 10**8  # jobs times slots times machines: limit of the search of small instances
-JOB_CHECKED, HULLS = 4e-4, 3.0  # seconds of checking for a job, and times an oracle by hulls
+BOARD = 3 * 10**8  # jobs times slots times machines: what the search of small instances may hold
 MOST_KEPT = 0.5  # of the time, at most, is kept for feasibility check and checker
 SHARES = {"scale": 0.2, "first": 0.3, "prices": 0.6}  # of the time that has passed, at most, then
 PASSES = ((0.9, 1.0), (0.6, 1.0), (0.3, 0.0))  # factors of prices, shares of the remainder
 RANKED = 0.5  # times the prices: a job that earns more than that is tried
-HEAT = 0.03  # of the value of a job: loss that a move may have in the beginning
-EQUAL = 1e-12  # values are equal, relatively: sums in other orders
-REPORTS = 0.1  # of the time passes between two schedules that the feasibility check sees
+HEAT = 0.03  # of what a job earns: so much may a move lose in the beginning
 COARSE = (50, 10)  # slots that share a price, before each has its own
 
 
@@ -122,7 +119,8 @@ class Filling:
             began = busy()
             self.blocks.sweep(base, some, True)
             took = (busy() - began) * len(self.ascent.batches)
-        self.reserve.work = JOB_CHECKED * self.blocks.blocks + HULLS * took
+        # seconds of checking for a job, and times an oracle by hulls
+        self.reserve.work = 4e-4 * self.blocks.blocks + 3.0 * took
         self.until = SHARES["scale"] * self.part
         if self.progress.bound is None:
             self.ascent.look(np.zeros(base.size))
@@ -162,9 +160,11 @@ class Filling:
         while board.plans and not self.stop():
             share = self.reserve.share()
             moves.move(heat * max(0.0, 1.0 - share) / (1.0 - began))
-            if board.value > value * (1 + EQUAL):
+            # values are equal, relatively: sums in other orders
+            if board.value > value * (1 + 1e-12):
                 value, best = board.value, dict(board.plans)
-                if share > reported + REPORTS:
+                # of the time passes between two schedules that the feasibility check sees
+                if share > reported + 0.1:
                     self.report(best, value)
                     reported = share
         self.report(best, value)

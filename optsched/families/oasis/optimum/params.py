@@ -31,7 +31,7 @@ class AutoParams:
     stuck : float
         Share of the time without a better bound, from which on it counts as stuck.
     tighten_share : float
-        Of the time, for cutting planes and the tree above them.
+        Of the time, for cutting planes.
     slow : float
         Seconds that the first linear program takes, over (job-slots times classes) to 1.5.
     soon : float

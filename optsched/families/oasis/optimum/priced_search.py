@@ -19,7 +19,6 @@ from optsched.engine.search import short_search
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.build_certificate import (
     certify_capacity,
-    certify_parts,
     certify_slots,
 )
 from optsched.families.oasis.optimum.configuration_lp.search import SlotSearch
@@ -30,7 +29,6 @@ from optsched.families.oasis.optimum.relaxations.cutting_planes import CutLoop, 
 from optsched.families.oasis.optimum.relaxations.relaxation import compact_prices
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
 from optsched.families.oasis.optimum.search.neighborhood import Neighborhood, flat_prices
-from optsched.families.oasis.optimum.tree.completion_branching import MOST_LEAVES, CompletionTree
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.problem import Schedule
@@ -39,8 +37,6 @@ from optsched.scheduling.board import JobPlan
 SECOND_ROUND = 0.5  # of the seconds of the first: fewer jobs take part
 FIRST_ROUNDS = 3  # of tightening at least, while jobs come in
 LEAST_GAIN = 5e-4  # of the bound, by which one of two rounds of tightening must lower it
-TREE_GAIN = 1.5e-3  # the same where the tree has to wait for it
-FEWEST_SPLITS = 4  # for which there must be time: the first ones gain little
 
 Done = Callable[[], float]
 """Returns the share of its time that has passed."""
@@ -109,12 +105,6 @@ class Portfolio:
             report()
         if self.prices is None:  # no job can finish
             self.compact_bound()
-        rest = self.progress.span(span.left())
-        if cut_loop.guide is not None and rest.whole > 2 * FEWEST_SPLITS * rounds.seconds:
-            tree = CompletionTree(cut_loop, rounds.seconds)
-            for bound in tree.grow(rest, stop):
-                proved(bound, lambda: certify_parts(self.inst, tree.root))
-                report()
 
     @contextmanager
     def in_parallel(self, task: Task, seconds: float) -> Iterator[Callable[[], None]]:
@@ -214,7 +204,7 @@ class Portfolio:
 
 
 class _Rounds:
-    """Whether another round of cuts pays, compared with the gain of the branching tree."""
+    """Whether another round of cuts pays."""
 
     def __init__(self) -> None:
         self.bounds: list[float] = []
@@ -230,6 +220,4 @@ class _Rounds:
         if len(self.bounds) < FIRST_ROUNDS:
             return self.seconds <= left
         gains = -np.diff(self.bounds[-3:]) / self.bounds[-1]
-        if left > 2 * MOST_LEAVES * self.seconds:  # there is time for all of the tree
-            return float(gains.max()) >= LEAST_GAIN
-        return float(gains[-1]) >= TREE_GAIN and self.seconds <= left
+        return float(gains.max()) >= LEAST_GAIN and self.seconds <= left

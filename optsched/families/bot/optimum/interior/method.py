@@ -24,10 +24,6 @@ from optsched.numbers.arrays import Floats
 from optsched.process import work_units
 
 ITERATIONS = 1000
-LEAST_STEP = 1e-9
-BEND = 2.0  # alpha times the relative change of a total in one step, at most
-NUMPY = 0.3  # units of effort of an iteration's small arrays
-PASSES, ELIMINATION = 300, 30  # steps of an iteration for each pair, and for each pair twice
 STALL = 20  # iterations without progress, and 6 alpha more, after which the best is the answer
 
 
@@ -142,8 +138,10 @@ class _Search:
         """
         self.iterations += 1
         nodes, apps = self._x.shape
-        work_units.spend(NUMPY)
-        work_units.steps(nodes * apps * (PASSES + apps * ELIMINATION))
+        # units of effort of an iteration's small arrays
+        work_units.spend(0.3)
+        # steps of an iteration for each pair, and for each pair twice
+        work_units.steps(nodes * apps * (300 + apps * 30))
         tree, alpha, count = self._tree, self._tree.alpha, self._count
         slope = tree.log_weights - alpha * np.log(self._s)
         slope = np.exp(slope - slope.max())
@@ -171,8 +169,9 @@ class _Search:
         z = (bent - p) * tree.present
         step = _longest(slacks, self._packed(dx, -move), prices, self._packed(z, y))
         step = min(1.0, step * min(max(0.9, 1 - mu * count), 0.9995))
-        step = min(step, BEND / (alpha * np.abs(dx.sum(axis=0) / self._s).max()))
-        if not step >= LEAST_STEP:
+        # alpha times the relative change of a total in one step, at most
+        step = min(step, 2.0 / (alpha * np.abs(dx.sum(axis=0) / self._s).max()))
+        if not step >= 1e-9:
             raise np.linalg.LinAlgError("no step is left")
         self._x += step * dx
         self._z += step * (z - self._z)

@@ -19,8 +19,6 @@ from optsched.families.bot.optimum.interior.kernels import (
 from optsched.families.bot.optimum.interior.tree import ScaledTree
 from optsched.numbers.arrays import Floats
 
-REFINEMENTS = 1
-
 
 def log_mean(log_weights: Floats, alpha: float, s: Floats) -> float:
     """Return the logarithm of the mean rate of the totals ``s``, shape (K,), up to a constant."""
@@ -112,14 +110,13 @@ class System:
             The rates, p = dx / d, the forces y = theta * (load + offset), and the loads.
         """
         dx, p, y = self._solve_once(g, off)
-        for _ in range(REFINEMENTS):
-            move, _ = self.loads(dx)
-            theta = self._elimination.theta
-            held = np.divide(y, theta, out=np.zeros(len(y)), where=theta > 0)
-            more_dx, more_p, more_y = self._solve_once(np.zeros(g.shape), off + move - held)
-            dx += more_dx
-            p += more_p
-            y += more_y
+        move, _ = self.loads(dx)
+        theta = self._elimination.theta
+        held = np.divide(y, theta, out=np.zeros(len(y)), where=theta > 0)
+        more_dx, more_p, more_y = self._solve_once(np.zeros(g.shape), off + move - held)
+        dx += more_dx
+        p += more_p
+        y += more_y
         move, _ = self.loads(dx)
         return dx, p, y, move
 

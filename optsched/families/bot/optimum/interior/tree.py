@@ -14,8 +14,6 @@ from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.shares import equal_shares
 from optsched.numbers.arrays import Flags, Floats, Ints
 
-INSIDE = 0.5  # the start takes this part of equal shares
-
 
 @dataclass(frozen=True)
 class ScaledTree:
@@ -63,7 +61,8 @@ class ScaledTree:
         power = 1.0 - float(inst.alpha)
         log_weights = np.log(inst.weights) + power * np.log(unit)
         log_weights -= log_weights.max()
-        start = np.ascontiguousarray((INSIDE * shares / unit[:, None]).T[order])
+        # the start takes this share of what equal shares give
+        start = np.ascontiguousarray((0.5 * shares / unit[:, None]).T[order])
         return cls(
             order, parent, master, inside, arc, v, present, log_weights, float(inst.alpha), unit,
             start,

@@ -28,11 +28,6 @@ from optsched.families.completion.oracle.servers import PricedServers
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.process import work_units
 
-ANSWER_STEPS = 15_000  # of the oracle and what is made of its answer
-MODE_STEPS = 20  # of the oracle, for every mode and class of servers
-SUM_STEPS = 50  # of summing up prices, for every slot, class and resource
-LEAST_RENT = 1e-6  # of the value of the most expensive slot: added to the value of every slot
-
 
 class JobTables:
     """What every method needs from an instance: types, modes, classes of servers, a horizon.
@@ -125,7 +120,8 @@ class CapacityRelaxation:
         part = np.zeros(self.slots)
         if rent is not None:
             part[: rent.size] = rent[: part.size]
-        part += LEAST_RENT * (float(part.max(initial=0.0)) or 1.0)
+        # of the value of the most expensive slot: added to the value of every slot
+        part += 1e-6 * (float(part.max(initial=0.0)) or 1.0)
         sums = np.add.reduceat(part, span * np.arange(spans))
         self.part: Floats = part / np.repeat(sums / lengths, lengths)  # (slots,), 1 on average
         self.up_to = np.concatenate([[0.0], np.cumsum(self.part)])
@@ -155,7 +151,8 @@ class CapacityRelaxation:
     def servers(self, prices: Floats) -> PricedServers:
         """Return the classes of empty servers at the prices of all rows."""
         jobs = self.jobs
-        work_units.steps(SUM_STEPS * self.slots * jobs.class_capacity.size)
+        # of summing up prices, for every slot, class and resource
+        work_units.steps(50 * self.slots * jobs.class_capacity.size)
         return PricedServers.of(jobs.types, self.per_slot(prices), jobs.class_capacity, jobs.count)
 
     def price(self, prices: Floats, duals: Floats) -> Pricing:
@@ -183,7 +180,9 @@ class CapacityRelaxation:
     def cheapest(self, j: int, servers: PricedServers, cutoff: float) -> CheapestSchedule | None:
         """Return the cheapest schedule of job j, None if none is below ``cutoff``."""
         modes, starts = self.modes(j)
-        work_units.steps(ANSWER_STEPS + MODE_STEPS * modes.size * len(self.jobs.count))
+        # of the oracle and what is made of its answer
+        # of the oracle, for every mode and class of servers
+        work_units.steps(15_000 + 20 * modes.size * len(self.jobs.count))
         return best_schedule(
             self.jobs.types,
             modes,

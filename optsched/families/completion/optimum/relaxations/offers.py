@@ -19,9 +19,6 @@ from optsched.families.completion.oracle.servers import units_that_fit
 from optsched.numbers.arrays import Flags, Ints
 from optsched.numbers.kernels import kernel
 
-ALIKE = 4  # durations that differ by less than 2**-4 of themselves are grouped
-COLUMNS = 6  # of a way: duration, type of worker, workers, together, type of PS, number of PS
-
 
 class JobRuns(NamedTuple):
     """Ways to run of all J jobs, one job after the other; of each by type of worker and duration.
@@ -80,7 +77,8 @@ def tables_of(inst: CompletionInstance, types: Types) -> OfferTables:
 
 def offers_of_job(tables: OfferTables, durations: Ints) -> Ints:
     """Return the ways of a job (G, 6), sorted; its ``durations`` are (M, P, 2, N)."""
-    rows: Ints = np.empty((durations.size, COLUMNS), np.int64)
+    # of a way: duration, type of worker, workers, together, type of PS, number of PS
+    rows: Ints = np.empty((durations.size, 6), np.int64)
     rows = rows[: _offers(tables, durations, rows)]
     return rows[np.lexsort((*rows.T[::-1], rows[:, 1]))]
 
@@ -88,7 +86,7 @@ def offers_of_job(tables: OfferTables, durations: Ints) -> Ints:
 def joined(parts: list[Ints]) -> JobRuns:
     """Put the ways of all jobs one after the other."""
     first = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
-    every = np.concatenate([np.empty((0, COLUMNS), np.int64), *parts])
+    every = np.concatenate([np.empty((0, 6), np.int64), *parts])
     duration, kind, workers, together, ps_kind, ps = np.ascontiguousarray(every.T)
     groups, begin = _groups(first, duration, kind)
     fewest = np.minimum.reduceat(workers, begin[:-1]) if len(every) else begin[:-1]
@@ -107,7 +105,8 @@ def _groups(first: Ints, duration: Ints, worker_type: Ints) -> tuple[Ints, Ints]
         shortest = 0
         for k in range(first[j], first[j + 1]):
             other = k == first[j] or worker_type[k] != worker_type[k - 1]
-            if other or duration[k] > shortest + (shortest >> ALIKE):
+            # durations that differ by less than 2**-4 of themselves are grouped
+            if other or duration[k] > shortest + (shortest >> 4):
                 group[number], shortest = k, duration[k]
                 number += 1
         of_job[j + 1] = number

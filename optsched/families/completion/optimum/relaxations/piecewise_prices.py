@@ -36,8 +36,6 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.process import work_units
 
-LOOK_STEPS = 0.1  # elementary steps of looking at one way to run in one block, as a rule
-
 
 class Times(NamedTuple):
     """B blocks of the slots 0 .. L - 1; behind them nothing has a price."""
@@ -251,7 +249,8 @@ class PiecewisePrices:
         usage = np.zeros(self.unit.shape)
         first = self.offers.first
         ways = int((first[chosen + 1] - first[chosen]).sum())
-        work_units.steps(LOOK_STEPS * ways * self.length.size)
+        # elementary steps of looking at one way to run in one block, as a rule
+        work_units.steps(0.1 * ways * self.length.size)
         total: float = sweep(
             self.offers,
             self.arrival,

@@ -45,7 +45,6 @@ SHORT_SEARCH = 0.005  # seconds per job and slot of a first search for schedules
 ORDER_SHARE = 0.03  # of a search goes into finding the best order to begin with
 ORDER_NOISE = 0.08  # of the spread of the starts: how far orders are from the relaxation's
 MOST_ORDERS = 40
-GRID_BITS = 28
 RESTART_SECONDS = 60.0  # of a search
 REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
 
@@ -234,7 +233,7 @@ def mean_starts(relaxation: Relaxation, jobs: int) -> Floats:
 def certify(inst: CompletionInstance, prices: Floats) -> CompletionCertificate:
     """Certify by one set of prices, in as many bits as fit."""
     heaviest = max((job.weight for job in inst.jobs), default=1.0)
-    bits = int(np.clip(40 - np.ceil(np.log2(max(heaviest, 1e-9))), 0, GRID_BITS))
+    bits = int(np.clip(40 - np.ceil(np.log2(max(heaviest, 1e-9))), 0, 28))
     keep = prices[: BoundEvaluator(inst).slots]
     while True:
         made = CompletionCertificate.root(inst, keep, bits)

@@ -23,7 +23,6 @@ from optsched.numbers.arrays import Floats, Ints
 SAMPLE = 400  # states at which prices are compared
 MOST_SOLVED = 20  # of which this many get prices of their own
 MOST_PRICES = 12
-TOLERANCE = 3e-4
 
 
 class Tail(CapacityRelaxation):
@@ -90,7 +89,7 @@ class Repricing:
             Master(tail, threads=self.threads),
             stop=lambda _: stop(),
             center=center.ravel(),
-            tolerance=lambda _: TOLERANCE,
+            tolerance=lambda _: 3e-4,
         )
         return tail.per_slot(found.prices)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -26,15 +27,34 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.process import interrupts, work_units
 
 FACTORS = (0.25, 0.5, 0.75, 1.0, 1.25)  # multiples of the prices
-INSERTION_STEPS, SERVER_STEPS = 50_000, 2_000  # of an insertion, and for every server
-MOST_OUT = 6  # jobs that are taken out at once
-ANYWHERE = 0.05  # share of moves that take out any jobs, else those of about the same time
-PLACE = 0.5  # share of moves that take out only jobs that also share a server
-COMMON = 0.7  # share of insertions at the multiple of the prices that the move has drawn
-COOLING = (1e-3, 1e-5)  # temperature at the start and the end, relative to weighted completion
-SLOWER = 2.0  # power of the share of time that has passed: it falls slowly while it is high
-LEAST = 1e-12  # relative: rounding
-ROUNDING = 1e-6  # slots
+
+
+@dataclass(frozen=True)
+class NeighborhoodParams:
+    """Parameters of the search.
+
+    Attributes
+    ----------
+    most_out : int
+        Jobs that are taken out at once, at most.
+    anywhere : float
+        Share of moves that take out any jobs, else those of about the same time.
+    place : float
+        Share of moves that take out only jobs that also share a server.
+    common : float
+        Share of insertions at the multiple of the prices that the move has drawn.
+    cooling : tuple[float, float]
+        Temperature at the start and the end, relative to weighted completion.
+    slower : float
+        Power of the share of time that has passed: it falls slowly while it is high.
+    """
+
+    most_out: int = 6
+    anywhere: float = 0.05
+    place: float = 0.5
+    common: float = 0.7
+    cooling: tuple[float, float] = (1e-3, 1e-5)
+    slower: float = 2.0
 
 
 class Plan(NamedTuple):
@@ -83,8 +103,14 @@ class Neighborhood:
         By this slot all jobs must have ended.
     """
 
-    def __init__(self, jobs: JobTables, prices: Floats, slots: int) -> None:
-        self.jobs, self.slots = jobs, slots
+    def __init__(
+        self,
+        jobs: JobTables,
+        prices: Floats,
+        slots: int,
+        params: NeighborhoodParams = NeighborhoodParams(),
+    ) -> None:
+        self.jobs, self.slots, self.params = jobs, slots, params
         one = jobs.cluster.ones
         self.state = ServerState.of(jobs.types, jobs.capacity, one, slots)
         single = np.ascontiguousarray(prices[:, jobs.class_of])
@@ -102,7 +128,8 @@ class Neighborhood:
         """
         jobs = self.jobs
         interrupts.leave_if_abandoned()
-        work_units.steps(INSERTION_STEPS + SERVER_STEPS * len(jobs.capacity))
+        # of an insertion, and for every server
+        work_units.steps(50_000 + 2_000 * len(jobs.capacity))
         found = best_schedule(
             jobs.types,
             jobs.modes[i],
@@ -167,8 +194,14 @@ class Neighborhood:
         best, most = list(self.plans), self.value
         scale = float(self.jobs.weight.sum()) * self.slots - self.value
         while (passed := done()) < 1.0:
-            self.move(scale * COOLING[0] * (COOLING[1] / COOLING[0]) ** passed**SLOWER, rng)
-            if self.value > most * (1 + LEAST):
+            self.move(
+                scale
+                * self.params.cooling[0]
+                * (self.params.cooling[1] / self.params.cooling[0]) ** passed**self.params.slower,
+                rng,
+            )
+            # relative: rounding
+            if self.value > most * (1 + 1e-12):
                 best, most = list(self.plans), self.value
                 report(best)
         return best
@@ -183,11 +216,14 @@ class Neighborhood:
             self.remove(i)
         common = FACTORS[rng.integers(len(FACTORS))]
         for i in out:
-            factor = common if rng.random() < COMMON else FACTORS[rng.integers(len(FACTORS))]
+            factor = (
+                common if rng.random() < self.params.common else FACTORS[rng.integers(len(FACTORS))]
+            )
             hope -= float(self.most[i])
             # a job that ends later makes the move too bad, whatever the others earn
             lost = max(0.0, need - self.value - hope) / float(self.jobs.weight[i])
-            latest = self.slots - math.ceil(lost - ROUNDING)
+            # slots
+            latest = self.slots - math.ceil(lost - 1e-6)
             if not self.insert(i, factor, latest) and self.value + hope < need:
                 break
         if self.value < need:
@@ -204,12 +240,12 @@ class Neighborhood:
         for i, plan in enumerate(self.plans):
             if plan is None or i == pivot:
                 out += [i] if i != pivot else []
-            elif first is None or kind < ANYWHERE:
+            elif first is None or kind < self.params.anywhere:
                 near.append(i)
             elif plan.piece.start <= first.piece.end and plan.piece.end >= first.piece.start:
-                meet = kind < 1 - PLACE or not hosts.isdisjoint(plan.hosts.tolist())
+                meet = kind < 1 - self.params.place or not hosts.isdisjoint(plan.hosts.tolist())
                 near += [i] if meet else []
-        number = min(len(near), int(rng.integers(MOST_OUT)))
+        number = min(len(near), int(rng.integers(self.params.most_out)))
         out += rng.permutation(near)[:number].astype(int).tolist()
         return out
 

@@ -29,12 +29,30 @@ from optsched.numbers.kernels import kernel
 from optsched.numbers.streams import Streams
 from optsched.process import work_units
 
-WAYS = 16  # on a menu
-TOLERANCE = 0.2  # of the least: what takes more than so much above it is not on the menu
-SPREAD = 0.3  # of the logarithms of numbers that are changed
-SHIFT = 0.5  # of the logarithm of a job's place in the order
-NUMBERS = 0.2  # of the changes are of the numbers, the others of places
-JOB_STEPS, WAY_STEPS = 2000, 20  # elementary steps for a job and for a way to run, as a rule
+
+@dataclass(frozen=True)
+class OrderParams:
+    """Parameters of the search.
+
+    Attributes
+    ----------
+    ways : int
+        Ways to run a job that are on its menu.
+    tolerance : float
+        What takes more than the least by this share is not on the menu.
+    spread : float
+        Standard deviation of changes of the logarithms of numbers.
+    shift : float
+        Standard deviation of changes of the logarithm of a job's place in the order.
+    numbers : float
+        Share of changes of the numbers; the others are of places.
+    """
+
+    ways: int = 16
+    tolerance: float = 0.2
+    spread: float = 0.3
+    shift: float = 0.5
+    numbers: float = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +83,14 @@ class Orders:
     offers : JobRuns
     """
 
-    def __init__(self, inst: CompletionInstance, types: Types, offers: JobRuns) -> None:
-        self.inst, self.offers = inst, offers
+    def __init__(
+        self,
+        inst: CompletionInstance,
+        types: Types,
+        offers: JobRuns,
+        params: OrderParams = OrderParams(),
+    ) -> None:
+        self.inst, self.offers, self.params = inst, offers, params
         capacity = inst.arrays.capacity
         ps = types.ps_demand if len(types.ps_demand) else np.zeros((1, capacity.shape[1]), np.int64)
         self.platform = ServerArrays(capacity, types.worker_demand, ps, types.ps_needed, types.ring)
@@ -100,13 +124,16 @@ class Orders:
     def first(self) -> Dispatched:
         """Dispatch with all resources alike."""
         resources, jobs = self.whole.size, self.weight.size
-        return self.run(Rule(np.full(resources, 1.0 / resources), TOLERANCE, np.zeros(jobs)))
+        return self.run(
+            Rule(np.full(resources, 1.0 / resources), self.params.tolerance, np.zeros(jobs))
+        )
 
     def run(self, rule: Rule, limit: float = np.inf) -> Dispatched:
         """Dispatch the jobs; what is not better than ``limit`` is of no interest."""
-        work_units.steps(JOB_STEPS * self.weight.size + WAY_STEPS * self.offers.duration.size)
+        # elementary steps for a job and for a way to run, as a rule
+        work_units.steps(2000 * self.weight.size + 20 * self.offers.duration.size)
         area = np.where(self.fits, self.taken @ rule.mix, np.inf)
-        ways, least = menus(self.offers.first, area, rule.tolerance, WAYS)
+        ways, least = menus(self.offers.first, area, rule.tolerance, self.params.ways)
         with np.errstate(divide="ignore"):  # jobs that take nothing go first
             place = np.log(least) - np.log(self.weight) + rule.shift
         order = np.argsort(place, kind="stable")
@@ -137,14 +164,14 @@ class Orders:
         jobs = self.weight.size
         while not stop():
             rule = best.rule
-            if rng.random() < NUMBERS:
-                factor = np.exp(SPREAD * rng.normal(size=rule.mix.size + 1))
+            if rng.random() < self.params.numbers:
+                factor = np.exp(self.params.spread * rng.normal(size=rule.mix.size + 1))
                 mix = rule.mix * factor[:-1]
                 rule = replace(rule, mix=mix / mix.sum(), tolerance=rule.tolerance * factor[-1])
             else:
                 shift, number = rule.shift.copy(), int(np.exp(rng.uniform(0.0, np.log(jobs))))
                 chosen = rng.choice(jobs, size=number, replace=False)
-                shift[chosen] += SHIFT * rng.normal(size=number)
+                shift[chosen] += self.params.shift * rng.normal(size=number)
                 rule = replace(rule, shift=shift)
             new = self.run(rule, best.value)
             if new.value < best.value:

@@ -27,13 +27,6 @@ from optsched.families.completion.certificate.program import Conflict
 from optsched.families.completion.certificate.timeline import UnfinishedError
 from optsched.numbers.arrays import Flags, Floats, Ints
 
-SCALE = 2.0**30  # credits as integers
-NODES = 2**23  # of each search for the best share
-ROUNDS = 200
-ROUNDING = 64  # of the credits of a share, at most
-LEAST = 1e-6  # of what the servers cannot earn: less is rounding
-IMPROVES = 1e-9
-
 Stop = Callable[[], bool]
 
 
@@ -130,12 +123,14 @@ class Credits:
         upper = np.where(self.exist & kept[:, None], np.inf, 0.0).ravel()
         columns = np.arange(upper.size, dtype=np.int32)
         h.changeColsBounds(upper.size, columns, np.zeros(upper.size), upper)
-        for _ in range(ROUNDS):
+        for _ in range(200):
             h.run()
             x = np.array(h.getSolution().col_value)
-            if -float(h.getInfo().objective_function_value) < LEAST:
+            # of what the servers cannot earn: less is rounding
+            if -float(h.getInfo().objective_function_value) < 1e-6:
                 return None
-            credit = np.rint(np.maximum(x[: 2 * number], 0.0) * SCALE).astype(np.int64)
+            # credits as integers
+            credit = np.rint(np.maximum(x[: 2 * number], 0.0) * 2.0**30).astype(np.int64)
             given = np.ascontiguousarray(credit.reshape(number, 2))
             held, better = 0, False
             for c in range(classes):
@@ -151,8 +146,10 @@ class Credits:
     def _share(self, c: int, given: Ints, kept: Flags, x: Floats) -> tuple[int, Ints]:
         """Return the most credits on a server of class c, and what of the runs it holds (E, 3)."""
         out = np.zeros((len(self.runs), 3), np.int64)
-        nodes = np.array([NODES], np.int64)
-        charged = int(x[2 * len(self.runs) + c] * SCALE) + ROUNDING
+        # of each search for the best share
+        nodes = np.array([2**23], np.int64)
+        # of the credits of a share, at most
+        charged = int(x[2 * len(self.runs) + c] * 2.0**30) + 64
         some = self.runs[kept], given[kept]
         best, out[kept] = share(self.platform, c, *some, nodes, charged)
         if self.stop():
@@ -164,7 +161,7 @@ class Credits:
         pattern = np.zeros(x.size)
         pattern[: what.shape[0] * 2] = (what[:, :2] * self.exist).ravel()
         pattern[what.shape[0] * 2 + c] = -1.0
-        if pattern @ x <= IMPROVES:
+        if pattern @ x <= 1e-9:
             return False
         where = np.flatnonzero(pattern).astype(np.int32)
         self.program.addRow(-np.inf, 0.0, where.size, where, pattern[where])

@@ -12,6 +12,7 @@ Morton, 1988); it proves nothing, but shows which conflicts and prices the next 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -48,31 +49,55 @@ from optsched.problem import Implementation
 from optsched.process import work_units
 from optsched.proofs.grid import float_below, sparse, to_grid
 
-SAFE = 1e-9  # relative: rounding of floats
-STRIDE = 0.125  # of the gap: how much further it looks at first
-FAILURES = 8  # in a row: then nothing helps
-FEW_STATES, MORE = 2**14, 8  # at first; as many times those of the last proof are allowed
-WIDTH = 100  # states of a slot that are followed in search of schedules
-DIVES = 0.2  # of the time for that
-REPRICING_SHARE = 0.05  # of the time that is left, at most
-REPRICING = 1.0, 2.0  # seconds, and times that of the last run, at most
-CONTESTED = 4096  # states of a run from which on concurrent runs are examined
-CONTEST = 1.0, 3.0  # seconds of it, in addition to the time of the run; at most
-SAMPLE = 30_000  # steps that are looked at
-PLACE_SECONDS = 2.0  # of CP-SAT to place the jobs of a path on single servers
-LATER = 2  # slots by which it may then start jobs later
-FEW_SLOTS = 4  # in which a conflict of a path is looked for at once
-MOST_MISSED = 2  # paths that cannot be placed, where not all states are followed
-PARTS = 16, 8, 4, 2, 1  # of the way from the least path to the limit: so much of it at first
-PATIENCE = 8  # times as long for CP-SAT where its time did not suffice
+
+@dataclass(frozen=True)
+class ProverParams:
+    """Parameters of the proof.
+
+    Attributes
+    ----------
+    stride : float
+        Share of the gap by which the first value to refute is above the bound.
+    failures : int
+        Failures in a row after which the proof is given up.
+    few_states, more : int
+        States of the first proof, at most; factor of those of the last one, for the next.
+    width : int
+        States of a slot that are followed in search of schedules.
+    dives : float
+        Share of the time for that search.
+    repricing_share : float
+        Share of the time that is left, for new prices at most.
+    repricing : tuple[float, float]
+        Seconds for new prices, and factor of the time of the last run that is added, at most.
+    contested : int
+        States of a run from which on concurrent runs are examined.
+    contest : tuple[float, float]
+        Seconds for that in addition to the time of the run, and at most.
+    few_slots : int
+        Slots in which a conflict of a path is looked for at once.
+    patience : int
+        Factor of the time of CP-SAT where it did not suffice.
+    most_kept : float
+        Share of the time that is kept for checking the certificate, at most.
+    """
+
+    stride: float = 0.125
+    failures: int = 8
+    few_states: int = 2**14
+    more: int = 8
+    width: int = 100
+    dives: float = 0.2
+    repricing_share: float = 0.05
+    repricing: tuple[float, float] = 1.0, 2.0
+    contested: int = 4096
+    contest: tuple[float, float] = 1.0, 3.0
+    few_slots: int = 4
+    patience: int = 8
+    most_kept: float = 0.25
+
+
 LEARNED, REFUTED, DOUBTED, MISSED = range(4)  # what has become of a path
-FINEST, COARSEST = 36, -1000  # bits of the grid
-MARGIN = 2  # of these, for prices that are greater than the first
-STATES_STEPS, LIST_STEPS = 500_000, 2_000_000  # of kernels: some states, a list of runs
-AGAIN = 16  # conflicts after which states are looked for anew
-CHECKS = 2  # the certificate's runs that are still to come: as it is made, and as it is checked
-LATE = 1.0  # seconds by which that may end after the limit
-MOST_KEPT = 0.25  # of the time, to look at the certificate again
 
 
 Key = tuple[int, ...]  # starts and choices of a path
@@ -85,10 +110,12 @@ class Prover:
     ----------
     search : Portfolio
         Holds a schedule, and prices.
+    params : ProverParams
     """
 
-    def __init__(self, search: Portfolio) -> None:
-        self.search, self.progress, self.inst = search, search.progress, search.inst
+    def __init__(self, search: Portfolio, params: ProverParams = ProverParams()) -> None:
+        self.search, self.params = search, params
+        self.progress, self.inst = search.progress, search.inst
         self.step = value_step(self.inst)
         self.evaluation = BoundEvaluator(self.inst)
         self.platform = self.evaluation.platform
@@ -103,7 +130,7 @@ class Prover:
         self.doubts: dict[Key, bool] = {}  # paths without a conflict: whether CP-SAT refutes them
         self.patience = 1  # times the usual seconds of CP-SAT
         self.proven = 0  # in steps: no schedule costs less
-        self.reserve = Reserve(search.progress, MOST_KEPT)
+        self.reserve = Reserve(search.progress, params.most_kept)
         self.began = busy()  # with a walk to the end, in seconds of the processor
         self.ran = 0.0  # such seconds that the last run took
 
@@ -130,7 +157,8 @@ class Prover:
 
     def _stop(self) -> bool:
         """Whether to stop; called after some states."""
-        work_units.steps(STATES_STEPS)
+        # of kernels: some states, a list of runs
+        work_units.steps(500_000)
         return self._over()
 
     def everything(self) -> None:
@@ -139,7 +167,7 @@ class Prover:
             if 1 <= len(self.inst.jobs) <= MOST_JOBS and self._begin():
                 self._climb()
                 while not self._over() and not all(self.doubts.values()):
-                    self.patience *= PATIENCE
+                    self.patience *= self.params.patience
                     self.doubts = {key: True for key, sure in self.doubts.items() if sure}
                     self._climb()
         except TooLargeError:  # for the checker as well
@@ -149,19 +177,20 @@ class Prover:
         """Raise the limit from what is proved to the best value, or to where nothing helps."""
         known = self.progress.bound
         bound = known if known is not None and math.isfinite(known) else self.search.bound
-        proven = math.ceil(Fraction(bound * (1 - SAFE)) / self.step)
+        # relative: rounding of floats
+        proven = math.ceil(Fraction(bound * (1 - 1e-9)) / self.step)
         proven = max(self.proven, min(proven, self.value()) - 1)
-        stride, failed = math.ceil(STRIDE * (self.value() - proven)), 0
+        stride, failed = math.ceil(self.params.stride * (self.value() - proven)), 0
         first, dives = self.progress.seconds(), 0.0  # seconds
-        end, most = 0.0, FEW_STATES
+        end, most = 0.0, self.params.few_states
 
         def over() -> bool:
             return self._stop() or self.progress.seconds() > end
 
-        while proven < self.value() and failed < FAILURES:
+        while proven < self.value() and failed < self.params.failures:
             began = self.progress.seconds()
-            if len(self.lists) > 1 and dives <= DIVES * (began - first):
-                if self._prove(self.value(), width=WIDTH):
+            if len(self.lists) > 1 and dives <= self.params.dives * (began - first):
+                if self._prove(self.value(), width=self.params.width):
                     return
                 dives += self.progress.seconds() - began
             began = self.progress.seconds()
@@ -171,16 +200,16 @@ class Prover:
                 return
             if done:
                 proven, failed = aim, 0
-                if MORE * self.timeline.pool.size[0] < most:
+                if self.params.more * self.timeline.pool.size[0] < most:
                     stride *= 2
                 else:
-                    most = MORE * int(self.timeline.pool.size[0])
+                    most = self.params.more * int(self.timeline.pool.size[0])
             else:  # a nearer aim, at better prices
                 proven = max(proven, self.proven)
                 stride, failed = max(1, stride // 2), failed + 1
             now = self.progress.seconds()
-            latest = REPRICING[0] + REPRICING[1] * (now - began)
-            end = now + min(latest, REPRICING_SHARE * self.progress.left())
+            latest = self.params.repricing[0] + self.params.repricing[1] * (now - began)
+            end = now + min(latest, self.params.repricing_share * self.progress.left())
             top = self._limit(min(self.value(), proven + 2 * stride))
             self.lists = self.repricing.improve(self.timeline, self.lists, self._read, top, over)
 
@@ -192,8 +221,10 @@ class Prover:
             return False
         self.fitting = np.zeros((1, len(menu.items)), np.int64)
         TimelineGrid(self.evaluation, menu, 0).check(self.slots, MOST_LISTS)
-        for bits in range(FINEST, COARSEST, -1):
-            self.units = TimelineGrid(self.evaluation, menu, bits + MARGIN)
+        # bits of the grid
+        for bits in range(36, -1000, -1):
+            # of these, for prices that are greater than the first
+            self.units = TimelineGrid(self.evaluation, menu, bits + 2)
             if self._read(self.search.prices) is not None:
                 break
         self.units = TimelineGrid(self.evaluation, menu, bits)
@@ -230,11 +261,12 @@ class Prover:
             self.ran += busy()
             if self._over():
                 return False
-            if timeline.pool.size[0] > CONTESTED:
+            if timeline.pool.size[0] > self.params.contested:
                 self._contest(self.progress.seconds() - began)
             if not whole and width == MOST_STATES:
                 return False
-            learned = len(self.runs) + AGAIN
+            # conflicts after which states are looked for anew
+            learned = len(self.runs) + 16
             try:
                 done = self._paths(aim, whole, learned)
             except UnfinishedError:
@@ -250,7 +282,8 @@ class Prover:
         graph, timeline, missed, least, sure = self.timeline.graph(), self.timeline, 0, aim, True
         last = self._limit(aim)
         begin = min(int(graph.rest[0]), last)
-        for part in PARTS:
+        # of the way from the least path to the limit: so much of it at first
+        for part in (16, 8, 4, 2, 1):
             self.began = busy()
             timeline.restart(graph)
             top = begin + (last - begin) // part
@@ -264,7 +297,8 @@ class Prover:
                 fate = self._fate(path, whole)
                 if fate == MISSED:
                     missed += 1
-                    if missed == MOST_MISSED:
+                    # paths that cannot be placed, where not all states are followed
+                    if missed == 2:
                         return False
                 if fate in (REFUTED, DOUBTED):
                     least = min(least, math.ceil(path.value * self.units.unit / self.step))
@@ -287,15 +321,18 @@ class Prover:
             return REFUTED
         if key in self.doubts:
             return REFUTED if self.doubts[key] else DOUBTED
-        if self._learn(conflict_in_time(self.platform, runs, self._late, FEW_SLOTS)):
+        if self._learn(conflict_in_time(self.platform, runs, self._late, self.params.few_slots)):
             return LEARNED
-        how = self._place(path, 0 if whole else LATER)
+        # slots by which it may then start jobs later
+        how = self._place(path, 0 if whole else 2)
         if value >= self.value():
             return REFUTED
         if not whole:
             self._search(path)
             return MISSED
-        if self._learn(conflict_in_time(self.platform, runs, self._late, least=FEW_SLOTS)):
+        if self._learn(
+            conflict_in_time(self.platform, runs, self._late, least=self.params.few_slots)
+        ):
             return LEARNED
         self.doubts[key] = how == "infeasible"
         return REFUTED if self.doubts[key] else DOUBTED
@@ -326,7 +363,8 @@ class Prover:
         number = np.bincount(items, minlength=self.fitting.shape[1])
         if (number <= self.fitting).all(axis=1).any():
             return False
-        work_units.steps(LIST_STEPS)
+        # of kernels: some states, a list of runs
+        work_units.steps(2_000_000)
         runs = np.zeros((len(items), 7), np.int64)
         runs[:, :FIRST] = self.units.menu.items[items]
         if self._learn(conflict_of(self.platform, runs, self._late)):
@@ -336,7 +374,9 @@ class Prover:
 
     def _contest(self, seconds: float) -> None:
         """Learn why what often runs at once does not fit, after a run of this many seconds."""
-        end = self.progress.seconds() + min(CONTEST[0] + seconds, CONTEST[1])
+        end = self.progress.seconds() + min(
+            self.params.contest[0] + seconds, self.params.contest[1]
+        )
         for items in often(self.timeline):
             if self._over() or self.progress.seconds() > end:
                 break
@@ -359,7 +399,8 @@ class Prover:
             choices.append(Choices(rows, [list(range(start, start + later + 1))] * len(rows)))
         program = CpSatProgram(self.search.jobs, choices)
         limits = {"threads": self.search.threads, "seed": self.search.seed}
-        seconds = self.patience * PLACE_SECONDS
+        # of CP-SAT to place the jobs of a path on single servers
+        seconds = self.patience * 2.0
         return program.solve(self.progress, **limits, claim=False, seconds=seconds)
 
     def _report(self, steps: int) -> None:
@@ -367,8 +408,10 @@ class Prover:
         if steps <= self.proven:
             return
         self.proven = steps
-        work = CHECKS * (self.ran + busy() - self.began)
-        if self.reserve.counts and work > self.progress.left() + LATE:
+        # the certificate's runs that are still to come: as it is made, and as it is checked
+        work = 2 * (self.ran + busy() - self.began)
+        # seconds by which that may end after the limit
+        if self.reserve.counts and work > self.progress.left() + 1.0:
             return  # what was reported before can be looked at in time
         self.reserve.work = work
         lists = tuple(one.entries for one in self.lists) or ((),)
@@ -393,7 +436,8 @@ class Prover:
 def often(timeline: Timeline) -> list[Ints]:
     """Return the items that run at once where a run starts jobs, the most frequent lists first."""
     steps = timeline.steps
-    some = np.unique(np.linspace(0, int(steps.size[0]) - 1, SAMPLE).astype(np.int64))
+    # steps that are looked at
+    some = np.unique(np.linspace(0, int(steps.size[0]) - 1, 30_000).astype(np.int64))
     some = some[steps.first[some + 1] > steps.first[some]]
     first, last = steps.first[some], steps.first[some + 1]
     before = timeline.pool.runs[steps.source[some]]

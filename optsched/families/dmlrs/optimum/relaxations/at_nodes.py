@@ -25,7 +25,6 @@ from optsched.process import work_units
 from optsched.scheduling.oracle.schedule import PricedMachines
 
 ANY, INNER_ONLY, OUTER_ONLY = 0, 1, 2
-PENALTY = 100.0  # times the value of all jobs: the price of not running a job that must
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,8 @@ class NodeBlocks(ABC):
         self.capacity = capacity.capacity  # (C, R)
         # far more than the value of all jobs, so that small infeasibilities cut a node off as well
         best = self.inst.arrays.utility.max(axis=1, initial=0.0)
-        self.penalty = 1.0 + PENALTY * float(best.sum())
+        # times the value of all jobs: the price of not running a job that must
+        self.penalty = 1.0 + 100.0 * float(best.sum())
         most = max((job.chunks for job in self.inst.jobs), default=1)
         self.oracle = Oracle(self.slots, len(self.classes), most)
         self.refuted: dict[tuple[Forced, ...], bool] = {}

@@ -22,16 +22,16 @@ from optsched.process import work_units
 from optsched.scheduling.board import book, over_slots
 from optsched.scheduling.oracle.schedule import PricedMachines
 
-ANSWER_STEPS = 10_000  # of the oracle and its column
-MACHINE_STEPS = 10  # of the oracle in a slot, for every class and resource
 NEGLIGIBLE = 1e-9  # utilities below this share of the best do not count in searches and programs
 
 
 def oracle_steps(request: Request, shape: tuple[int, ...]) -> float:
     """Return about how many elementary steps the oracle takes on machines of shape (T, R, C)."""
     slots, resources, classes = shape
-    each = classes * (MACHINE_STEPS * resources + request.most_outer)
-    return ANSWER_STEPS + (slots - request.arrival) * float(each)
+    # of the oracle in a slot, for every class and resource
+    each = classes * (10 * resources + request.most_outer)
+    # of the oracle and what is made of its answer
+    return 10_000 + (slots - request.arrival) * float(each)
 
 
 class CapacityRelaxation:

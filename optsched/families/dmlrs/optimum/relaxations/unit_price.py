@@ -24,8 +24,6 @@ from optsched.process import work_units
 from optsched.scheduling.board import JobPlan
 from optsched.scheduling.oracle.schedule import PricedMachines
 
-PACKING_STEPS = 2_000  # elementary ones of a packing, for every job and slot
-
 
 class SlotBlocks(NodeBlocks):
     """The blocks and their oracles, at one node.
@@ -143,7 +141,8 @@ class SlotBlocks(NodeBlocks):
         machines = (self.load, self.capacity, self.count)
         slots = Slots(value, charged, *machines, self.lower, self.upper)
         pack_slots(slots, best[self.jobs :], number, group)
-        work_units.steps(PACKING_STEPS * int(np.count_nonzero(self.upper)))
+        # elementary ones of a packing, for every job and slot
+        work_units.steps(2_000 * int(np.count_nonzero(self.upper)))
         for t in np.flatnonzero(best[self.jobs :] > duals[self.jobs :]).tolist():
             if number[t].any():
                 columns.append(self.slot_column(t, number[t], group[t]))

@@ -40,8 +40,6 @@ FACTORS = (  # multiples of the dual prices, and the share of leftovers that is 
     (1.0, 1.0),
 )
 REPORT_SECONDS = 2.0  # checking a schedule takes a while: not every step is reported at once
-INSERTION = 0.02  # units of effort, in addition to the oracle's
-NEAR = 1e-3  # a job is in the way where it can still earn this share of its best
 
 
 class SharedBoard(PlanBoard):
@@ -70,7 +68,8 @@ class SharedBoard(PlanBoard):
         """Insert job i by its best schedule at the prices times ``FACTORS[factor]``, if it pays."""
         request, machines = self.requests[i], self.machines[factor]
         best = self.oracle.best(request, machines)
-        work_units.spend(INSERTION)
+        # units of effort, in addition to the oracle's
+        work_units.spend(0.02)
         work_units.steps(oracle_steps(request, machines.free.shape))
         if best is None:
             return False
@@ -97,7 +96,8 @@ class Neighborhood:
         self.board = SharedBoard(inst, free, prices)
         best = arrays.utility.max(axis=1, initial=0.0)
         self.payoff = np.where(best > NEGLIGIBLE * best.max(initial=0.0), best, 0.0)
-        useful = arrays.utility > NEAR * best[:, None]
+        # a job is in the way where it can still earn this share of its best
+        useful = arrays.utility > 1e-3 * best[:, None]
         last = inst.horizon - 1 - useful[:, ::-1].argmax(axis=1)
         self.windows = [(job.arrival, int(t)) for job, t in zip(inst.jobs, last, strict=True)]
 

@@ -26,10 +26,6 @@ from optsched.families.oasis.optimum.configuration_lp.pricing import PackedSlot,
 from optsched.numbers.arrays import Floats, Ints
 
 MARGIN = 0.008  # of a job's work
-DEAR = 3.0  # times the value of a job: the penalty for lacking all of its work
-WHOLE = 0.99  # of a packing: then the slot is settled
-AT_ONCE = 5  # slots are settled in this many steps, as a rule fewer and fewer
-DUAL, PRIMAL = 1, 4  # strategies of the simplex of HiGHS
 OPTIONS: Mapping[str, str | int | float] = {
     # rows are shares of work and of slots, which need no scaling; runs begin where one ended
     "presolve": "off",
@@ -38,7 +34,6 @@ OPTIONS: Mapping[str, str | int | float] = {
     "primal_simplex_bound_perturbation_multiplier": 0.0,
 }
 USED = 1e-9  # of a packing: less is none
-STEADY = 0.5  # of the prices at which slots are packed: the part of those before
 
 
 class LpPoint(NamedTuple):
@@ -103,7 +98,8 @@ class ConfigurationLp:
                 self.h.addCol(-float(utility[i, c[k]]), 0.0, 1.0, rows.size, rows, amounts)
                 assert self.h.getNumCol() == row + 1
         for i in self.options:
-            dear = DEAR * float(utility[i].max())
+            # times what a job earns: what it costs to lack all of its work
+            dear = 3.0 * float(utility[i].max())
             for row in self.row[i].tolist():  # work that is missing
                 index = np.array([row], np.int32)
                 self.h.addCol(dear, 0.0, np.inf, 1, index, np.array([-1.0]))
@@ -145,8 +141,9 @@ class ConfigurationLp:
 
     def solve(self) -> tuple[LpPoint, Floats]:
         """Return a solution, and the price of work of every job and slot, shape (J, T)."""
-        # a solution is invalid after decisions, and stays valid when columns are added
-        self.h.setOptionValue("simplex_strategy", DUAL if self.moved else PRIMAL)
+        # what was a solution is none after decisions, and stays one when columns come
+        # strategies of the simplex of HiGHS
+        self.h.setOptionValue("simplex_strategy", 1 if self.moved else 4)
         self.moved = False
         solvers.rerun(self.h)
         duals = np.maximum(-solvers.row_duals(self.h), 0.0)
@@ -161,7 +158,8 @@ class ConfigurationLp:
             point, price = self.solve()
             if self.steady is not None:
                 goes_on = (self.steady > 0) & (price > 0)  # else the job was not open, or is not
-                price = np.where(goes_on, STEADY * self.steady + (1 - STEADY) * price, price)
+                # of the prices at which slots are packed: the part of those before
+                price = np.where(goes_on, 0.5 * self.steady + (1 - 0.5) * price, price)
             self.steady = price
             self.add(self.slots.price_some(self.every, price, self.last, self.used(point)))
         return self.solve()[0]
@@ -185,7 +183,9 @@ class ConfigurationLp:
             if open_slots.size == 0:
                 break
             ranked = open_slots[np.argsort(-share[open_slots], kind="stable")]
-            number = max(int((share[ranked] > WHOLE).sum()), -(-ranked.size // AT_ONCE))
+            # slots are settled in this many steps, as a rule fewer and fewer
+            # of a packing: then the slot is settled
+            number = max(int((share[ranked] > 0.99).sum()), -(-ranked.size // 5))
             for t in ranked[:number].tolist():
                 here = np.flatnonzero(of == t)
                 k = int(here[point.z[here].argmax()])

@@ -26,7 +26,6 @@ FOLLOWS = 0.7  # of its part, for a worker whose PS may follow, and for a PS
 NEVER = 1e-3  # the same where no machine is left that could host them
 NOISE = 0.1  # of the greatest payment
 NODES = 60  # of the search for a machine's best pattern
-EQUAL = 1e-12  # payments, relatively: sums in other orders
 
 
 class PackingSide(NamedTuple):
@@ -297,7 +296,8 @@ def refill(
                 follows = FOLLOWS if left_workers > 0 else NEVER
                 _fill_servers(jobs, machines[1], emptied.machine[k], follows, workspace, rng, state)
         paid = _paid(jobs, state)
-        if paid >= best * (1.0 - EQUAL):
+        # payments, relatively: sums in other orders
+        if paid >= best * (1.0 - 1e-12):
             best = paid
         else:
             _restore(emptied, workers + servers, state)

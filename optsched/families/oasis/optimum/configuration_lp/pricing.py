@@ -26,10 +26,7 @@ from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDeco
 from optsched.numbers.arrays import Floats, Ints, Small
 from optsched.process import work_units
 
-PACKING = 25_000  # elementary steps of packing a job into a slot
 MOVES = 40  # of improving a packing
-SPARE = 1e-4  # of the highest price: value of capacity to jobs that pay nothing
-LEVEL = 1e-3  # the same: weight of resources where the prices of both sides are 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +76,13 @@ class SlotPricing:
         ]
         self.price: Floats = worker + ps  # of a worker with its PS, (J, T)
         highest = max(float(self.price.max(initial=0.0)), 1e-9)
-        level = [LEVEL * highest * size[:, None] for size in sizes]
+        # the same: what resources count for where the prices of both sides are 0
+        level = [1e-3 * highest * size[:, None] for size in sizes]
         level[1] *= ratio[:, None]
         whole_price = self.price + level[0] + level[1] + 1e-12
         self.part = np.array([(worker + level[0]) / whole_price, (ps + level[1]) / whole_price])
-        self.spare: Floats = SPARE * highest * sizes[0]  # (J,)
+        # of the highest price: value of capacity to jobs that pay nothing
+        self.spare: Floats = 1e-4 * highest * sizes[0]  # (J,)
 
     def price_some(
         self, slots: Ints, price: Floats, last: Ints, known: Mapping[int, PackedSlot]
@@ -101,7 +100,8 @@ class SlotPricing:
             self.part,
             np.array([t in known for t in slots.tolist()], bool),
         )
-        work_units.steps(PACKING * float(pricing.may.sum()))
+        # elementary steps of packing a job into a slot
+        work_units.steps(25_000 * float(pricing.may.sum()))
         counts = [np.zeros((slots.size, *shape), np.int16) for shape in self.shapes]
         hosted = Hosted(counts[0], counts[1], np.zeros(value.shape, np.int64))
         for s, t in enumerate(slots.tolist()):

@@ -23,8 +23,6 @@ from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDeco
 from optsched.numbers.arrays import Floats, Ints
 from optsched.scheduling.board import JobPlan
 
-EQUAL = 1e-9  # values, relatively: sums in other orders
-
 
 @dataclass(frozen=True)
 class DiveParams:
@@ -183,7 +181,8 @@ class SlotSearch:
                 program.open(i)
                 self.decided.discard(i)
             point = self._dive(best.value, left)
-            if point is None or point.value < best.value * (1 - EQUAL):
+            # values, relatively: sums in other orders
+            if point is None or point.value < best.value * (1 - 1e-9):
                 self._back(*before)
             else:
                 best = point
@@ -266,7 +265,7 @@ class SlotSearch:
     def _recover(self, point: LpPoint, least: float, left: Callable[[], float]) -> LpPoint:
         """Add packings for the decisions, while they may soon reach ``least``."""
         while (
-            least * (1 - self.params.loss) < point.value < least * (1 - EQUAL)
+            least * (1 - self.params.loss) < point.value < least * (1 - 1e-9)
             and left() > self.ending
         ):
             before, point = point.value, self.program.improve(1)

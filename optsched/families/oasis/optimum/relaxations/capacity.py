@@ -18,8 +18,7 @@ from optsched.scheduling.board import over_slots
 from optsched.scheduling.oracle.schedule import Oracle, PricedMachines, Request
 
 SIDES = (0, 1)  # workers, PS
-JOB_STEPS = 15_000  # of the oracle for a job, in addition to those for its slots
-SLOT_STEPS, WORK_STEPS = 5, 0.5  # of the oracle in a slot: by class and resource, by unit of work
+SLOT_STEPS = 5  # of the oracle in a slot, by class and resource
 NEGLIGIBLE = 1e-9  # utilities below this share of the best do not count in searches and programs
 
 
@@ -116,5 +115,7 @@ class CapacityRelaxation:
         """Return about how many elementary steps the oracle takes."""
         slots = self.slots - request.arrival
         amounts = sum(int(resources * classes) for _, resources, classes in self.shapes)
-        each = SLOT_STEPS * amounts + WORK_STEPS * request.work
-        return JOB_STEPS + slots * each
+        # of the oracle in a slot: by class and resource, by unit of work
+        each = SLOT_STEPS * amounts + 0.5 * request.work
+        # of the oracle for a job, in addition to those for its slots
+        return 15_000 + slots * each

@@ -20,8 +20,6 @@ from optsched.families.oasis.optimum.relaxations.convexified_kernels import (
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
 
-SLOT_STEPS = 24  # of a slot of a job, in addition to those for each price
-
 
 class RelaxedBlocks:
     """The jobs as blocks of `engine.ascent`; rows are capacities by side, class, resource, slot.
@@ -94,7 +92,8 @@ class RelaxedBlocks:
             self.scratch_of(exact),
         )
         amounts = sum(c * r for c, r, _ in self.shapes)
-        each = SLOT_STEPS + amounts / 2 + (int(self.jobs.most.mean()) * 8 if exact else 0)
+        # of a slot of a job, in addition to those for each price
+        each = 24 + amounts / 2 + (int(self.jobs.most.mean()) * 8 if exact else 0)
         work_units.steps(each * float(self.window[chosen].sum()))
         return total, usage
 

@@ -34,8 +34,6 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.workload import hull
 
-ENOUGH = 1e-6  # worker-slots that may be missing: roundings of sums
-
 
 class SweepJobs(NamedTuple):
     """I jobs, T slots."""
@@ -318,7 +316,8 @@ def sweep(
                         paid -= heap[0, 0] * heap[1, 0]
                         pop(scratch, size)
                         size -= 1
-                if again == 0 and held >= work - ENOUGH:
+                # worker-slots that may be missing: roundings of sums
+                if again == 0 and held >= work - 1e-6:
                     spent = paid - heap[0, 0] * max(0.0, held - work)
                     if gain - spent > best:
                         best, completion, cost = gain - spent, s, spent

@@ -23,9 +23,7 @@ from optsched.engine.budget import Limits, Span
 from optsched.families.oasis.optimum.relaxations.capacity import SIDES, CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.knapsack_cuts import packing_cut
 from optsched.families.oasis.optimum.relaxations.relaxation import (
-    ACCURACY,
     LEAST_UTILITY,
-    JobColumns,
     _Matrix,
     solve_program,
 )
@@ -35,23 +33,50 @@ from optsched.families.oasis.optimum.relaxations.windows import (
     window_steps,
     windowed_costs,
 )
-from optsched.families.oasis.optimum.tree.nodes import Node
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.process import work_units
 from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 
-VIOLATED = 1e-3  # a packing inequality counts if it is violated by this, relatively
-TOO_FAST = 1e-2  # the same for speed, relative to the job's work
-SHARE = 1e-3  # fewer workers, or a smaller share of a job, do not count
-LEAST_WEIGHT = 2e-3  # smaller weights are left out: they are noise, and valid without
-ACTIVE = 1e-6  # an inequality of smaller dual is dropped
-REACH = 0.15  # a job takes part if it lacks at most this share of its utility to earn something
-SHARED = 2  # packing inequalities of other slots, at most, that a slot and class has in a round
-CLEARLY = 5e-3  # such a one is violated by that, relatively
-ALIKE = 0.98  # cosine of the weights of two inequalities: one of them is enough
-ROUGH = 3e-4  # accuracy of the interior point, while inequalities come: it costs a fifth less
-CUTTING = 10_000  # steps of `packing_cut` for a job
-ROUNDS, NODES = 300, 2000  # limits of `packing_cut`, and of the search for a best pattern
+
+@dataclass(frozen=True)
+class CutParams:
+    """Parameters of the cutting planes.
+
+    Attributes
+    ----------
+    violated : float
+        A packing inequality counts if it is violated by this, relatively.
+    too_fast : float
+        The same for speed, relative to the job's work.
+    share : float
+        Fewer workers, or a smaller share of a job, do not count.
+    least_weight : float
+        Smaller weights are left out: they are noise, and valid without.
+    reach : float
+        A job takes part if it lacks at most this share of its utility to earn something.
+    shared : int
+        Packing inequalities of other slots, at most, that a slot and class has in a round.
+    clearly : float
+        Such a one is violated by that, relatively.
+    alike : float
+        Cosine of the weights of two inequalities: one of them is enough.
+    accuracy : float
+        Accuracy of the interior point, while inequalities come: it costs a fifth less.
+    rounds, nodes : int
+        Limits of `packing_cut`, and of the search for a best pattern.
+    """
+
+    violated: float = 1e-3
+    too_fast: float = 1e-2
+    share: float = 1e-3
+    least_weight: float = 2e-3
+    reach: float = 0.15
+    shared: int = 2
+    clearly: float = 5e-3
+    alike: float = 0.98
+    accuracy: float = 3e-4
+    rounds: int = 300
+    nodes: int = 2000
 
 
 Prices = tuple[Floats, Floats]  # of a worker, of a PS: (I, T) each
@@ -109,6 +134,7 @@ class CutLoop:
     threads : int
     stop : callable
         Whether to look for no more inequalities.
+    params : CutParams
 
     Attributes
     ----------
@@ -130,10 +156,10 @@ class CutLoop:
         *,
         threads: int,
         stop: Callable[[], bool] = lambda: False,
+        params: CutParams = CutParams(),
     ) -> None:
-        self.problem, self.threads, self.stop = problem, threads, stop
+        self.problem, self.threads, self.stop, self.params = problem, threads, stop, params
         self.blocks = UnitPriceDecomposition(problem.inst)
-        self.whole = self.blocks.root()
         self.jobs: set[int] | None = None
         self.packings: list[_Packing] = []
         self.speeds: list[_Speed] = []
@@ -141,7 +167,6 @@ class CutLoop:
         self.most = (self.blocks.most, np.array(most_ps, np.int64))
         self.bound = np.inf
         self.guide: LpGuidance | None = None
-        self.completed = np.zeros((problem.jobs, problem.slots))
         self.capacity_prices: Floats | None = None
         self.done = False
         self.level = 0  # of `LEAST_UTILITY`
@@ -149,7 +174,7 @@ class CutLoop:
     def round(self, span: Span) -> None:
         """Solve, evaluate the bound, look for violated inequalities; sets ``done`` if none."""
         while True:
-            found = self.relax(self.whole, span.limits(), self.jobs)
+            found = self.relax(span.limits(), self.jobs)
             if found is None:
                 self.done = True
                 return
@@ -163,15 +188,15 @@ class CutLoop:
         former = self.guide
         best = found.prices if former is None or found.bound < self.bound else former.prices
         self.bound = min(self.bound, found.bound)
-        self.completed = found.completed
         value = (found.completed * self.blocks.arrays.utility).sum(axis=1)
-        close = found.payoffs > -REACH * program.earned
+        close = found.payoffs > -self.params.reach * program.earned
         self.guide = LpGuidance(best, found.completed.sum(axis=1), value, found.completed, close)
         near = set(np.flatnonzero(close).tolist())
         known = set(program.where)
         self.jobs = near if self.jobs is None else known | near
+        # an inequality of smaller dual is dropped
         self.packings = [
-            p for p, row in zip(self.packings, found.rows, strict=True) if found.duals[row] > ACTIVE
+            p for p, row in zip(self.packings, found.rows, strict=True) if found.duals[row] > 1e-6
         ]
         packings = self._packings(program, x)
         speeds = self._speeds(program, x)
@@ -179,60 +204,34 @@ class CutLoop:
         self.speeds += speeds
         self.done = not packings and not speeds and near <= known
 
-    def relax(
-        self, node: Node, limits: Limits, jobs: set[int] | None = None
-    ) -> RelaxationState | None:
-        """Solve the program with all inequalities for the completions that ``node`` allows.
+    def relax(self, limits: Limits, jobs: set[int] | None = None) -> RelaxationState | None:
+        """Solve the program with all inequalities.
 
         ``jobs`` are those that take part, by default all that can earn something; None if none is
         left, or if it is to stop.
         """
-        if jobs is not None:
-            jobs = {i for i in jobs if node.first[i] < self.problem.slots}
         program = _Matrix(self.problem, jobs, least=LEAST_UTILITY[self.level])
         if not program.columns:
             return None
         rows = self._add(program)
-        for i, there in program.where.items():
-            self._restrict(program, there, int(node.first[i]), int(node.last[i]))
-        accuracy = ROUGH if node is self.whole else ACCURACY
         duals, x, sound = solve_program(
-            program, threads=self.threads, limits=limits, stop=self.stop, accuracy=accuracy
+            program,
+            threads=self.threads,
+            limits=limits,
+            stop=self.stop,
+            accuracy=self.params.accuracy,
         )
         if self.stop():  # the next part takes a second or two
             return None
-        prices = self.within(self._prices(program, duals, rows), node)
-        bound, payoffs = self.evaluate(prices, node)
+        prices = self._prices(program, duals, rows)
+        bound, payoffs = self._evaluate(prices)
         completed = self._completed(program, x)
         return RelaxationState(program, rows, duals, completed, x, sound, prices, payoffs, bound)
 
-    @staticmethod
-    def _restrict(program: _Matrix, there: JobColumns, first: int, last: int) -> None:
-        """Add a node's limits of a job: `open` is the share that completes in a slot or later."""
-        slots, is_open = there.slots, there.is_open
-        if first > slots[0]:  # nothing completes before
-            later = is_open[slots >= first]
-            row = program.new_rows(np.zeros(1))
-            program.put(row, is_open[:1], 1.0)
-            program.put(row, later[:1], -1.0)
-        if last < program.problem.slots:  # all of it completes by then
-            later = is_open[slots > last]
-            row = program.new_rows(-np.ones(1))
-            program.put(row, is_open[:1], -1.0)
-            program.put(row, later[:1], 1.0)
-
-    def within(self, prices: Prices, node: Node) -> Prices:
-        """Return prices of which no machine earns where the job cannot run, or for nothing."""
-        slots = np.arange(self.problem.slots)[None, :]
-        runs = (slots <= node.last[:, None]) & (node.first < self.problem.slots)[:, None]
-        runs &= self.blocks.row[0] >= 0
-        return np.where(runs, prices[0], 0.0), np.where(runs, prices[1], 0.0)
-
-    def evaluate(self, prices: Prices, node: Node) -> tuple[float, Floats]:
-        """Return the bound of prices for the completions that ``node`` allows, and the payoffs."""
-        payoffs = self._payoffs(prices, node)
-        must = node.last < self.problem.slots
-        earned = float(np.where(must, payoffs, np.maximum(payoffs, 0.0)).sum())
+    def _evaluate(self, prices: Prices) -> tuple[float, Floats]:
+        """Return the bound of prices, and the payoffs."""
+        payoffs = self._payoffs(prices)
+        earned = float(np.maximum(payoffs, 0.0).sum())
         return earned + sum(self._machines(side, prices[side]) for side in SIDES), payoffs
 
     def _add(self, program: _Matrix) -> Ints:
@@ -282,16 +281,17 @@ class CutLoop:
             fits = np.all(demand[:, None, :] <= capacity[None, :, :], axis=2)  # (I, C)
             cheapest = np.where(np.expand_dims(fits, 1), cost, np.inf).min(axis=2)
             out.append(np.where(np.isfinite(cheapest), cheapest, 0.0))
-        return out[0], out[1]
+        runs = self.blocks.row[0] >= 0  # no machine earns where the job cannot run
+        return np.where(runs, out[0], 0.0), np.where(runs, out[1], 0.0)
 
-    def _payoffs(self, prices: Prices, node: Node) -> Floats:
-        """Return an upper bound on the value of every job, which may be less than nothing."""
+    def _payoffs(self, prices: Prices) -> Floats:
+        """Return what every job earns at most, which may be less than nothing."""
         blocks, out = self.blocks, np.full(self.problem.jobs, -np.inf)
         for i, job in enumerate(self.problem.inst.jobs):
             upper = blocks.node.upper[i]
-            useful = np.flatnonzero(upper[: node.last[i] + 1])
-            a, first = job.arrival, int(node.first[i])
-            if useful.size == 0 or first > useful[-1]:
+            useful = np.flatnonzero(upper)
+            a = job.arrival
+            if useful.size == 0 or a > useful[-1]:
                 continue
             last = int(useful[-1])
             work, lower = self.problem.inst.work[i], blocks.node.lower[i]
@@ -299,8 +299,8 @@ class CutLoop:
             window = ConstantRun(worker, ps, blocks.needed[i], lower, upper, work)
             windowed_costs(window, a, last, blocks.table, blocks.ending)
             work_units.steps(window_steps(a, last, work))
-            utility = blocks.arrays.utility[i, first : last + 1]
-            out[i] = (utility - blocks.ending[first : last + 1]).max()
+            utility = blocks.arrays.utility[i, a : last + 1]
+            out[i] = (utility - blocks.ending[a : last + 1]).max()
         return out
 
     def _machines(self, side: int, prices: Floats) -> float:
@@ -313,7 +313,7 @@ class CutLoop:
         upper = np.repeat(np.ascontiguousarray(most.T), classes, axis=0)
         best, out = np.empty(len(value)), np.zeros(upper.shape, np.int64)
         knapsacks = Knapsacks(value, blocks.demand[side], capacity, np.zeros_like(upper), upper)
-        best_patterns(knapsacks, best, out, NODES, STEPS)
+        best_patterns(knapsacks, best, out, self.params.nodes, STEPS)
         work_units.steps(pattern_steps(upper))
         return float(np.tile(problem.count[side], slots) @ best)
 
@@ -331,49 +331,50 @@ class CutLoop:
             hosted = np.zeros((self.problem.slots, count.size, self.problem.jobs))
             for i, there in program.where.items():
                 hosted[there.slots, :, i] = x[there.hosted[side]]
-            hosted[hosted < SHARE] = 0.0
+            hosted[hosted < self.params.share] = 0.0
             for t, c in np.ndindex(*hosted.shape[:2]):
                 if self.stop():
                     return found
                 weight = np.zeros(self.problem.jobs)
-                work_units.steps(CUTTING * int(np.count_nonzero(hosted[t, c])))
+                # steps of `packing_cut` for a job
+                work_units.steps(10_000 * int(np.count_nonzero(hosted[t, c])))
                 packing_cut(
                     hosted[t, c],
                     self.blocks.demand[side],
                     self.blocks.capacity[side][c],
                     self.most[side],
                     int(count[c]),
-                    ROUNDS,
-                    NODES,
+                    self.params.rounds,
+                    self.params.nodes,
                     weight,
                 )
-                weight[weight < LEAST_WEIGHT] = 0.0
-                if weight @ hosted[t, c] > count[c] * (1 + VIOLATED):
+                weight[weight < self.params.least_weight] = 0.0
+                if weight @ hosted[t, c] > count[c] * (1 + self.params.violated):
                     found.append(_Packing(side, t, c, weight))
             for c, n in enumerate(count.tolist()):
                 known = [p for p in self.packings + found if (p.side, p.group) == (side, c)]
                 if known:
-                    found += self._shared(known, hosted[:, c] / n)
+                    found += self._shared(known, hosted[:, c] / n, self.params)
         return found
 
     @staticmethod
-    def _shared(known: list[_Packing], hosted: Floats) -> list[_Packing]:
+    def _shared(known: list[_Packing], hosted: Floats, params: CutParams) -> list[_Packing]:
         """Return inequalities of one slot that others violate: machines do not change.
 
         ``hosted`` (T, I) on a machine, on average.
         """
         weights, place = np.unique([p.weight for p in known], axis=0, return_inverse=True)
         direction = weights / np.linalg.norm(weights, axis=1, keepdims=True)  # (P, I)
-        alike = direction @ direction.T > ALIKE
+        alike = direction @ direction.T > params.alike
         new = np.ones((len(hosted), len(weights)), bool)
         for p, k in zip(known, place.ravel().tolist(), strict=True):
             new[p.slot] &= ~alike[k]
         excess = hosted @ weights.T - 1.0  # (T, P)
         found = []
         for t in range(len(hosted)):
-            for _ in range(SHARED):
+            for _ in range(params.shared):
                 k = int(np.where(new[t], excess[t], 0.0).argmax())
-                if not new[t, k] or excess[t, k] < CLEARLY:
+                if not new[t, k] or excess[t, k] < params.clearly:
                     break
                 found.append(_Packing(known[0].side, t, known[0].group, weights[k]))
                 new[t] &= ~alike[k]
@@ -388,10 +389,10 @@ class CutLoop:
             still = np.append(x[there.is_open], 0.0)
             workers = x[there.hosted[0]].sum(axis=1)
             work, most = self.problem.inst.work[i], self.blocks.most[i]
-            for k in np.flatnonzero(still[:-1] - still[1:] > SHARE).tolist():
+            for k in np.flatnonzero(still[:-1] - still[1:] > self.params.share).tolist():
                 fastest = most * (still[: k + 1] - still[k + 1])
                 done = np.minimum(workers[: k + 1], fastest).sum()
-                if work * (still[0] - still[k + 1]) > done + TOO_FAST * work:
+                if work * (still[0] - still[k + 1]) > done + self.params.too_fast * work:
                     inside = there.slots[: k + 1][workers[: k + 1] < fastest]
                     found.append(_Speed(i, int(there.slots[k]), inside))
         return found

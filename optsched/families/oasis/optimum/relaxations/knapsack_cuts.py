@@ -15,9 +15,6 @@ from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns
 from optsched.scheduling.oracle.slots import plain_int
 
-TINY = 1e-9
-ENOUGH = 1e-6  # a packing that needs this little more than there is, relatively, is not cut off
-
 
 @kernel(nogil=True)
 def packing_cut(
@@ -85,14 +82,15 @@ def packing_cut(
     steps = plain_int(STEPS)
     least = 0.0
     for _ in range(rounds):
-        if cost @ x <= count * (1.0 + ENOUGH):
+        # a packing that needs this little more than there is, relatively, is not cut off
+        if cost @ x <= count * (1.0 + 1e-6):
             break
         dual = cost @ inverse
         worst = 0
         for k in range(1, m):
             if dual[k] < dual[worst]:
                 worst = k
-        if dual[worst] < -TINY:  # more than the number may be hosted
+        if dual[worst] < -1e-9:  # more than the number may be hosted
             for k in range(m):
                 column[k] = 0.0
             column[worst] = -1.0
@@ -108,12 +106,12 @@ def packing_cut(
                 column[k] = pattern[0, k]
             least = max(least, needed)
             price = 1.0
-            if value[0] @ column <= 1.0 + ENOUGH:
+            if value[0] @ column <= 1.0 + 1e-6:
                 break
         direction = inverse @ column
         leave, step = -1, np.inf
         for k in range(m):
-            if direction[k] > TINY and x[k] / direction[k] < step:
+            if direction[k] > 1e-9 and x[k] / direction[k] < step:
                 leave, step = k, x[k] / direction[k]
         if leave < 0:
             break

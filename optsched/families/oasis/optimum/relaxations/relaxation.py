@@ -23,10 +23,7 @@ from optsched.families.oasis.optimum.relaxations.capacity import (
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
 
-WRITING = 10  # numbers that are handled for a nonzero of the program, until HiGHS has it
 ACCURACY = 1e-4  # of the interior point: more costs time, and its prices are a start only
-GAVE_UP = 0.05  # relative distance of primal and dual value from which on it has given up
-LEAST_JOB = 1e-4  # of the total value of all jobs, below which a job is left out
 LEAST_UTILITY = (0.02, 1e-3, 0.0)
 """Shares of the value of a job below which a completion is left out: the first makes the smallest
 program, the others are for programs that the interior point gives up on."""
@@ -73,11 +70,13 @@ def solve_program(
     h.setOptionValue("ipm_optimality_tolerance", accuracy)
     matrices = program.matrices()
     solvers.load(h, *matrices)
-    work_units.spend(work_units.HANDLED * WRITING * matrices[1].nnz)
+    # numbers that are handled for a nonzero of the program, until HiGHS has it
+    work_units.spend(work_units.HANDLED * 10 * matrices[1].nnz)
     solvers.run(h, stop=stop, effort=limits["effort"])
     duals = np.maximum(-solvers.row_duals(h), 0.0)
     value = -float(h.getInfo().objective_function_value)
-    sound = abs(duals @ matrices[3] - value) <= GAVE_UP * abs(value)
+    # relative distance of primal and dual value from which on it has given up
+    sound = abs(duals @ matrices[3] - value) <= 0.05 * abs(value)
     return duals, np.array(h.getSolution().col_value), bool(sound)
 
 
@@ -125,7 +124,8 @@ class _Matrix:
         self.columns = 0
         self.rows = problem.rhs.size
         self.upper: list[Floats] = [np.where(problem.rhs > 0, 1.0, 0.0)]
-        relevant = self.earned > LEAST_JOB * self.earned.sum()
+        # of what all jobs can earn, below which a job is left out
+        relevant = self.earned > 1e-4 * self.earned.sum()
         for i in np.flatnonzero(relevant).tolist() if jobs is None else sorted(jobs):
             self.job(i)
 

@@ -30,7 +30,6 @@ from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns,
 from optsched.scheduling.oracle.schedule import new_table
 
 NODES = 5_000_000  # of the search for a best pattern; beyond it, a bound takes its place
-PENALTY = 100.0  # times the value of all jobs: the price of not running a job that must
 
 
 class UnitPriceDecomposition:
@@ -59,7 +58,8 @@ class UnitPriceDecomposition:
         self.separated: set[tuple[int, int]] = set()  # (side, slot) whose machines are separate
         self.hosts = self._hosts()
         # far more than the value of all jobs, so that small infeasibilities cut a node off as well
-        self.penalty = 1.0 + PENALTY * float(arrays.utility.max(axis=1, initial=0.0).sum())
+        # times the value of all jobs: the price of not running a job that must
+        self.penalty = 1.0 + 100.0 * float(arrays.utility.max(axis=1, initial=0.0).sum())
         size = max((w for i, w in enumerate(inst.work) if self._can_finish(i)), default=1)
         self.table = new_table(self.slots + 1, size + 1)  # inf
         self.ending = np.full(self.slots, np.inf)

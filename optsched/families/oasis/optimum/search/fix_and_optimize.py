@@ -19,7 +19,6 @@ from optsched.families.oasis.optimum.search.slot_repair import SlotRepair
 from optsched.families.oasis.optimum.tree.branching import UnitPriceBranching
 from optsched.numbers.streams import Streams
 
-WAIT = 0.2  # seconds between two looks at the time, where there is nothing to do
 TURN = 1.0  # seconds of one search in a thread of its own, until the best of them is looked for
 
 
@@ -105,7 +104,8 @@ class FixAndOptimize:
         while not self._ended():
             self.changed.clear()
             if not self._step(self.progress.span(TURN)) and not self.ended.is_set():
-                self.changed.wait(WAIT)
+                # seconds between two looks at the time, where there is nothing to do
+                self.changed.wait(0.2)
 
     def _step(self, span: Span) -> bool:
         """Continue with the most valuable one; return whether there was any."""

@@ -30,9 +30,6 @@ from optsched.numbers.kernels import kernel
 from optsched.process import work_units
 from optsched.scheduling.board import JobPlan, PlanBoard
 
-INSERT_STEPS = 30_000  # of an insertion, in addition to those for machines
-MACHINE_STEPS = 10  # of a machine that is looked at in a slot
-MOVE = 0.2  # units of effort to choose the jobs of a move
 OUT, TRIES = (1, 8), (2, 10)  # jobs that go out in a move, and others that are tried: from, below
 EAGER = 0.1  # of all jobs: one that ranks lower by this share is tried e times less often
 NOISE = 0.1  # of ranks, in the order in which jobs are tried
@@ -290,7 +287,9 @@ class GreedySchedule(PlanBoard):
             self.slot,
         )
         looked = sum(m.member.size for m in self.machines)
-        work_units.steps(INSERT_STEPS + MACHINE_STEPS * looked * float(blocks.window[i]))
+        # of an insertion, in addition to those for machines
+        # of a machine that is looked at in a slot
+        work_units.steps(30_000 + 10 * looked * float(blocks.window[i]))
         if completion < 0:
             return False
         self.plans[i] = JobPlan(value, completion, entries)
@@ -322,7 +321,8 @@ class LocalSearch:
 
     def move(self, heat: float) -> bool:
         """Change the board; a loss of about ``heat`` is accepted. Return whether it changed."""
-        work_units.spend(MOVE)
+        # units of effort to choose the jobs of a move
+        work_units.spend(0.2)
         board, rng = self.board, self.rng
         runs = self.order[self.runs[self.order]]
         waits = self.order[~self.runs[self.order]]

@@ -42,11 +42,8 @@ OTHERS = 6  # that of jobs that may only use the remaining capacity
 BUILDERS = ((FULL,), (6, 7, 8))  # factors by which schedules are built without and with a guide
 BUILDING = 0.2  # share of the time for building schedules
 REPORT_SECONDS = 2.0  # checking a schedule takes a while: not every step is reported at once
-NEAR = 1e-3  # a job is in the way where it can still earn this share of its best
-LEAST = 1e-6  # a job that earns less than this share of the total value of all jobs is not tried
 LEAST_SHARE = 0.05  # share of a job in the relaxation from which on slots are packed anew for it
-HOPE = 0.03  # added to the share of a job in the relaxation: how often it is tried
-EQUAL = 1e-12  # values are equal, relatively: sums in other orders
+HOPE = 0.03  # what is added to the share of a job in the relaxation: how often it is tried
 NOISE = (0.15, 0.3)  # standard deviation of a share, and of the logarithm of a key
 
 
@@ -91,14 +88,16 @@ class Neighborhood:
             FACTORS,
         )
         best = arrays.utility.max(axis=1, initial=0.0)
-        useful = arrays.utility > NEAR * best[:, None]
+        # a job is in the way where it can still earn this share of its best
+        useful = arrays.utility > 1e-3 * best[:, None]
         last = inst.horizon - 1 - useful[:, ::-1].argmax(axis=1)
         self.windows = [(job.arrival, int(t)) for job, t in zip(inst.jobs, last, strict=True)]
         shortest = self._shortest()
         first = np.minimum(arrays.arrival + shortest - 1, inst.horizon - 1)
         earned = np.take_along_axis(arrays.utility, first[:, None], axis=1)[:, 0]
         earned[(shortest == 0) | (arrays.arrival + shortest > inst.horizon)] = 0.0
-        self.payoff = np.where(earned > LEAST * earned.sum(), earned, 0.0)
+        # a job that earns less than this share of what all can earn is not tried
+        self.payoff = np.where(earned > 1e-6 * earned.sum(), earned, 0.0)
         # jobs that fill their time leave no choice
         self.rigid = shortest / np.maximum(last - arrays.arrival + 1, 1)
         self.share = np.ones(len(inst.jobs)) if guide is None else guide.share
@@ -135,7 +134,8 @@ class Neighborhood:
                 self.board.remove(i)
             order = self._jobs(np.lexsort((-key, -share)))
             construct(self.board, order, factor, lambda: done() >= 1.0)
-            if self.board.value > best * (1 + EQUAL):
+            # values are equal, relatively: sums in other orders
+            if self.board.value > best * (1 + 1e-12):
                 best, keep = self.board.value, self.board.keep()
                 found()
         keep()
@@ -186,7 +186,7 @@ class Neighborhood:
             if progress.schedule is known:
                 return False
             known = progress.schedule
-            if known is None or progress.value is None or progress.value <= value * (1 + EQUAL):
+            if known is None or progress.value is None or progress.value <= value * (1 + 1e-12):
                 return False
             self.adopt(known)  # type: ignore[arg-type]
             best, value = self.plans(), board.value

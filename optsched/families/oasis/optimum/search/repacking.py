@@ -17,8 +17,6 @@ from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.patterns import Knapsacks, best_patterns
 from optsched.scheduling.oracle.slots import plain_int, units_that_fit
 
-NODES = 30  # of the search for a machine's best pattern
-
 
 class RepackingSide(NamedTuple):
     """Workers or PS of I jobs on H machines in T slots, and the capacity for the next job."""
@@ -125,7 +123,8 @@ def repack(t: int, i: int, want: int, side: RepackingSide, tries: int) -> int:
         for r in range(resources):
             need[k, r] = demand[item[k], r]
     wanted[n] = want
-    best, nodes = -1, plain_int(NODES)
+    # of the search for a machine's best pattern
+    best, nodes = -1, plain_int(30)
     for attempt in range(tries):
         fill_machines(wanted, value, need, capacity, attempt % 2 == 1, nodes, hosted, left)
         all_placed = True

@@ -33,14 +33,6 @@ from optsched.scheduling.oracle.schedule import (
     new_scratch,
 )
 
-USEFUL = 1e-3  # a completion that earns less than this share of the best is not sought
-CONTENT = 0.995  # share of the most it can earn with which a job is content without repacking
-TRIES = 2  # to pack a slot
-INSERTION = 0.03  # units of effort, in addition to the steps of kernels
-SLOT_STEPS = 4  # of an insertion in a slot, by machine and resource
-REPACKING = 20  # times as many where slots are packed anew
-LITTLE = 0.02  # of the highest price: bonus of the largest worker on top of its price
-
 
 class PackedBoard:
     """The state of a neighborhood search.
@@ -96,7 +88,8 @@ class PackedBoard:
         self._last = [_last_useful(r) for r in requests]
         self._one, self._count = np.ones(1), np.ones(1, np.int64)
         compile_kernels()
-        self._steps = sum(capacity[side].size for side in (0, 1)) * SLOT_STEPS
+        # of an insertion in a slot, by machine and resource
+        self._steps = sum(capacity[side].size for side in (0, 1)) * 4
         work = max((r.work for r in requests), default=1)
         self._scratch = new_scratch(slots, 1, int(most[:, 0].max(initial=1)), work)
 
@@ -123,7 +116,8 @@ class PackedBoard:
     def insert(self, i: int, factor: int) -> bool:
         """Insert job i by its best schedule at the prices times a factor, if it pays."""
         request, last = self.requests[i], self._last[i]
-        work_units.spend(INSERTION)
+        # units of effort, in addition to the steps of kernels
+        work_units.spend(0.03)
         work_units.steps(self._steps * (last - request.arrival + 1))
         for side in self.sides:
             count_slots(i, request.arrival, last, side)
@@ -131,9 +125,11 @@ class PackedBoard:
         if self.factors[factor][1] and self.candidate[i] and not self._content(i, completion):
             until = last if completion < 0 else completion
             if completion >= 0 or self._hope(i, until):
-                work_units.steps(REPACKING * self._steps * (until - request.arrival + 1))
+                # times as many where slots are packed anew
+                work_units.steps(20 * self._steps * (until - request.arrival + 1))
                 for side in self.sides:
-                    repack_slots(i, request.arrival, until, side, TRIES)
+                    # to pack a slot
+                    repack_slots(i, request.arrival, until, side, 2)
                 completion = self._best(i, factor)
         if completion < 0:
             return False
@@ -156,8 +152,9 @@ class PackedBoard:
         first = min(
             request.arrival - (-request.work // int(self.sides[0].most[i])) - 1, self._last[i]
         )
+        # share of the most it can earn with which a job is content without repacking
         return completion >= 0 and bool(
-            request.utility[completion] >= CONTENT * request.utility[max(first, request.arrival)]
+            request.utility[completion] >= 0.995 * request.utility[max(first, request.arrival)]
         )
 
     def _hope(self, i: int, last: int) -> bool:
@@ -192,7 +189,7 @@ class PackedBoard:
 
     def remove(self, i: int) -> JobPlan:
         """Take job i out and return its plan."""
-        work_units.spend(INSERTION)
+        work_units.spend(0.03)
         plan = self.plan(i)
         del self.plans[i]
         self._book(i, plan, 1)
@@ -235,13 +232,15 @@ def _unit_value(prices: Floats, demand: Floats, capacity: Floats) -> Floats:
     Shapes (I, T), (I, R), (H, R).
     """
     size = (demand / np.maximum(capacity.max(axis=0), 1.0)).sum(axis=1)
+    # of the highest price: what the largest worker counts for on top of its price
     little = (
-        LITTLE * max(float(prices.max(initial=0.0)), 1e-9) / max(float(size.max(initial=0.0)), 1e-9)
+        0.02 * max(float(prices.max(initial=0.0)), 1e-9) / max(float(size.max(initial=0.0)), 1e-9)
     )
     unit_value: Floats = np.ascontiguousarray(prices + little * size[:, None])
     return unit_value
 
 
 def _last_useful(request: Request) -> int:
-    useful: Ints = np.flatnonzero(request.utility > USEFUL * request.utility.max())
+    # a completion that earns less than this share of the best is not sought
+    useful: Ints = np.flatnonzero(request.utility > 1e-3 * request.utility.max())
     return int(useful[-1]) if useful.size else request.arrival

@@ -35,16 +35,41 @@ from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDeco
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
 
-PROGRAM_SECONDS, LEAST_SECONDS = 2.0, 0.1  # for one program, at most and at least
-PROGRAM = 3.0  # units of effort of writing one down
-FEWEST, MOST = 2, 5  # slots that one program re-plans
-WIDER = 4  # programs without success after which they re-plan one slot more
-PATIENCE = 20  # programs without success until the search counts as stuck
-HEAVIER = 1.15  # a worker that is still missing after a program without success counts
+
+@dataclass(frozen=True)
+class SlotRepairParams:
+    """Parameters of the repair of slots by programs.
+
+    Attributes
+    ----------
+    program_seconds, least_seconds : float
+        Of one program, at most and at least.
+    fewest, most : int
+        Slots that one program re-plans.
+    wider : int
+        Programs without success after which they re-plan one slot more.
+    patience : int
+        Programs without success until the search counts as stuck.
+    heavier : float
+        Factor of the weight of a worker that is still missing after a program without success.
+    lightest : float
+        Least weight, relative to the greatest: solvers cannot compare 1 and 1e18.
+    dearer : float
+        Weights of missing work are drawn from 1 to this, so that equal plans take turns.
+    """
+
+    program_seconds: float = 2.0
+    least_seconds: float = 0.1
+    fewest: int = 2
+    most: int = 5
+    wider: int = 4
+    patience: int = 20
+    heavier: float = 1.15
+    lightest: float = 1e-3
+    dearer: float = 1.5
+
+
 LEAST_WEIGHT = 0.1  # of a missing worker, relative to the greatest
-LIGHTEST = 1e-3  # the same once others have become heavier: solvers cannot compare 1 and 1e18
-EQUAL = 1e-9  # equal missing work, relatively
-DEARER = 1.5  # weights of missing work are drawn from 1 to this, so that equal plans take turns
 
 
 @dataclass(frozen=True)
@@ -65,12 +90,17 @@ class SlotRepair:
     completions : mapping
         Job -> the slot by which it completes; other jobs stay out.
     rng : Generator
+    params : SlotRepairParams
     """
 
     def __init__(
-        self, problem: UnitPriceDecomposition, completions: Mapping[int, int], rng: Generator
+        self,
+        problem: UnitPriceDecomposition,
+        completions: Mapping[int, int],
+        rng: Generator,
+        params: SlotRepairParams = SlotRepairParams(),
     ) -> None:
-        self.problem, self.rng = problem, rng
+        self.problem, self.rng, self.params = problem, rng, params
         inst = problem.inst
         self.size = _weights(problem)
         self.weight = self.size.copy()
@@ -96,7 +126,7 @@ class SlotRepair:
     @property
     def stuck(self) -> bool:
         """Whether the last programs have changed nothing."""
-        return self.idle >= PATIENCE
+        return self.idle >= self.params.patience
 
     def postponed(self) -> dict[int, int]:
         """Return the completions with one job a slot later, or out, which costs the least.
@@ -121,7 +151,7 @@ class SlotRepair:
 
     def follow(self, completions: Mapping[int, int]) -> SlotRepair:
         """Return a search with other completions that begins where this one is."""
-        other = SlotRepair(self.problem, completions, self.rng)
+        other = SlotRepair(self.problem, completions, self.rng, self.params)
         for t in set(self.slots) & set(other.slots):
             for k, i in enumerate(other.active[t]):
                 if i in self.active[t]:
@@ -157,12 +187,13 @@ class SlotRepair:
         """Count the missing workers, and raise the weight of jobs without progress."""
         short = np.maximum(self.missing(), 0)
         lacking = float(self.size @ short)
-        if lacking < self.least * (1 - EQUAL):
+        # what is missing is as much, relatively
+        if lacking < self.least * (1 - 1e-9):
             self.least, self.idle = lacking, 0
         else:
             self.idle += 1
-            self.weight[short > 0] *= HEAVIER
-            self.weight = np.maximum(self.weight / self.weight.max(), LIGHTEST)
+            self.weight[short > 0] *= self.params.heavier
+            self.weight = np.maximum(self.weight / self.weight.max(), self.params.lightest)
 
     def _begin(self, span: Span, ended: Callable[[], bool]) -> bool:
         """Plan each slot with its share of the missing workers; return whether all are planned."""
@@ -183,8 +214,8 @@ class SlotRepair:
         i = int(self.rng.choice(np.flatnonzero(short)))
         first = int(self.rng.choice([t for t in self.slots if i in self.active[t]]))
         others = [t for t in self.slots if t != first]
-        most = min(MOST, FEWEST + 1 + self.idle // WIDER)
-        more = min(len(others), int(self.rng.integers(FEWEST, most + 1)) - 1)
+        most = min(self.params.most, self.params.fewest + 1 + self.idle // self.params.wider)
+        more = min(len(others), int(self.rng.integers(self.params.fewest, most + 1)) - 1)
         return sorted([first, *map(int, self.rng.choice(others, size=more, replace=False))])
 
     def _plan(
@@ -208,11 +239,14 @@ class SlotRepair:
                 hstack([-done, -eye_array(len(jobs))]),
             ]
         )
-        work_units.spend(PROGRAM + work_units.HANDLED * matrix.nnz)
+        # units of effort of writing one down
+        work_units.spend(3.0 + work_units.HANDLED * matrix.nnz)
         start = np.concatenate([self._point(t) for t in slots])
         lacking = np.maximum(wanted - done @ start, 0)
         result = solvers.solve_mip(
-            np.concatenate([np.zeros(width), weight * self.rng.uniform(1.0, DEARER, len(jobs))]),
+            np.concatenate(
+                [np.zeros(width), weight * self.rng.uniform(1.0, self.params.dearer, len(jobs))]
+            ),
             matrix.tocsc(),
             np.full(matrix.shape[0], -np.inf),
             np.concatenate([*(block.limit for block in blocks), -wanted.astype(float)]),
@@ -221,12 +255,14 @@ class SlotRepair:
             np.concatenate([np.ones(width, bool), np.zeros(len(jobs), bool)]),
             start=np.concatenate([start, lacking]),
             stop=ended,
-            **span.budget.limits(min(PROGRAM_SECONDS, max(LEAST_SECONDS, span.left()))),
+            **span.budget.limits(
+                min(self.params.program_seconds, max(self.params.least_seconds, span.left()))
+            ),
         )
         if result.x is None:
             return
         if weight @ np.maximum(wanted - done @ result.x[:width], 0) > (weight @ lacking) * (
-            1 + EQUAL
+            1 + 1e-9
         ):
             return
         ends = np.cumsum([block.upper.size for block in blocks])
