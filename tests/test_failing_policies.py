@@ -8,7 +8,9 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import numba
 import pytest
+from numba.core import event
 from sweeps import sweep
 from terminal import piped
 
@@ -16,6 +18,7 @@ import optsched
 from optsched.core import simulate
 from optsched.files.format import load_instance, save_instance
 from optsched.problem import InputError, PolicyError, get_family
+from optsched.process import interrupts
 
 MINE = '''
 from optsched.families.oasis.policies import Fifo
@@ -184,6 +187,8 @@ def test_where_all_fail_nothing_is_solved(folder):
 
 ENDLESS = """
 import time
+import numba
+import numpy as np
 from optsched.families.oasis.policies import Fifo
 
 
@@ -234,6 +239,20 @@ class Imports(Fifo):
 
         assert slow_module.DONE
         return super().step(event)
+
+
+class Compiles(Fifo):
+    name = "compiles"
+
+    def step(self, event):
+        if event.slot == 0:
+            made = kernel()
+            assert made(np.arange(9.0)) == 8.0
+        return super().step(event)
+
+
+def kernel():
+    return numba.njit(lambda a: np.sort(a)[-1])
 """
 
 
@@ -275,6 +294,33 @@ def test_an_import_is_not_broken_off(call):
     assert status == 1
     assert "policy imports: event 0: has not answered within 0.2 s" in err
     assert sys.modules["slow_module"].DONE
+
+
+@pytest.mark.usefixtures("endless")
+def test_a_limit_leaves_out_the_time_of_a_compilation():
+    inst = load_instance("small.json")
+    value = simulate(inst, "fifo").value
+    assert simulate(inst, "endless:Compiles", decision_limit=0.1).value == value
+
+
+def test_no_handler_raises_in_a_compilation():
+    seen = []
+
+    class Presses(event.Listener):
+        def on_start(self, _event):
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            seen.append(interrupts.may_raise(sys._getframe()))
+
+        def on_end(self, _event):
+            pass
+
+    with interrupts.remembered(), event.install_listener("numba:compiler_lock", Presses()):
+        assert numba.njit(lambda x: x + 1)(1) == 2
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert set(seen) == {False}
+    assert interrupts.may_raise(sys._getframe())
 
 
 @pytest.mark.slow

@@ -181,8 +181,8 @@ def simulate(
     decision_limit : float, optional
         Seconds for each decision, and for the start. By default 600 in a sandbox, else none. In
         this process the limit works in the main thread only, and only where the policy runs Python;
-        a policy that catches every exception in a loop outlives it. Import and constructor have no
-        limit there. What the policy prints goes to stderr.
+        a policy that catches every exception in a loop outlives it. Import, constructor and the
+        compilation of kernels have no limit there. What the policy prints goes to stderr.
     progress : callable, optional
         Called with the number of events done.
 
