@@ -84,6 +84,11 @@ class Masked(Fifo):
     def name(self):
         self.asked += 1
         return "mine" if self.asked < 3 else "oasis"
+
+
+class Asks(Fifo):
+    name = "asks"
+    knows = ("future",)
 '''
 FAILURES = {
     "mine:Bug": [
@@ -138,7 +143,7 @@ def test_a_policy_that_fails_is_told_by_its_own_lines(call, policy):
 def test_a_name_is_read_once(call):
     """Who states another name when it is read again is not taken for a policy of the family."""
     status, out, err = call("run", "small.json", "-p", "mine:Masked", "-q", "--json")
-    assert (status, out) == (2, "")
+    assert (status, out) == (1, "")
     assert "its name 'oasis' is that of a policy of family oasis" in err
     policy = get_family("oasis").policies["fifo"]
     names = iter([*["mine"] * 3, *["oasis"] * 9])
@@ -175,6 +180,19 @@ def test_the_rows_of_the_others_stand(call):
     content = json.loads(call(*args, *mixed, "--json")[1])
     assert [row["name"] for row in content["policies"]] == ["fifo", "drf"]
     assert [failed["name"] for failed in content["failed"]] == ["mine:Bug", "mine:Greedy"]
+
+
+@pytest.mark.parametrize("sandbox", [False, True])
+@pytest.mark.usefixtures("folder")
+def test_what_a_policy_states_of_itself_costs_its_own_row_alone(sandbox):
+    wrong = ["mine:Masked", "mine:Asks"]
+    inst = load_instance("small.json")
+    optimum = optsched.solve(inst, work_limit=1)
+    report = optsched.compare(inst, [*wrong, "fifo"], optimum=optimum, sandbox=sandbox)
+    assert [row.name for row in report.policies] == ["fifo"]
+    assert [failed.name for failed in report.failed] == wrong
+    assert "its name 'oasis' is that of a policy" in report.failed[0].why
+    assert "policy asks requests 'future', but family oasis publishes" in report.failed[1].why
 
 
 def test_where_all_fail_nothing_is_solved(folder):
