@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -246,6 +247,24 @@ def test_a_worker_that_crashes_is_one_line(call, folder):
     assert "result.json holds the best so far" in last
     assert hidden(folder) == []
     assert call("verify", folder / "result.json")[0] == 0
+
+
+def test_certify_keeps_its_proof_after_ctrl_c(call, folder):
+    draw = random.Random(1)
+    names = [f"x{j}" for j in range(60)]
+
+    def terms():
+        return " + ".join(f"{draw.randint(10, 99)} {name}" for name in names)
+
+    rows = "".join(f" r{i}: {terms()} <= 1200\n" for i in range(12))
+    model = f"max\n obj: {terms()}\nst\n{rows}binary\n {' '.join(names)}\nend\n"
+    (folder / "hard.lp").write_text(model)
+    process = start(folder, "certify", "hard.lp", "-o", "proof.json", "--time-limit", 600)
+    until(lambda: "incumbent" in process.stderr.readline(), 0)
+    process.send_signal(signal.SIGINT)
+    out, _ = ends(process, 130)
+    assert "found, bound" in out
+    assert call("verify", folder / "proof.json")[0] == 0
 
 
 @linux
