@@ -262,7 +262,7 @@ def blamed(*, own: bool) -> Iterator[None]:
     Raises
     ------
     PolicyError
-        In the place of an InputError.
+        Instead of an InputError.
     """
     try:
         yield
