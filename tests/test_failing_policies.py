@@ -8,7 +8,9 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import numba
 import pytest
+from numba.core import event
 from sweeps import sweep
 from terminal import piped
 
@@ -16,6 +18,7 @@ import optsched
 from optsched.core import simulate
 from optsched.files.format import load_instance, save_instance
 from optsched.problem import InputError, PolicyError, get_family
+from optsched.process import interrupts
 
 MINE = '''
 from optsched.families.oasis.policies import Fifo
@@ -81,6 +84,11 @@ class Masked(Fifo):
     def name(self):
         self.asked += 1
         return "mine" if self.asked < 3 else "oasis"
+
+
+class Asks(Fifo):
+    name = "asks"
+    knows = ("future",)
 '''
 FAILURES = {
     "mine:Bug": [
@@ -135,7 +143,7 @@ def test_a_policy_that_fails_is_told_by_its_own_lines(call, policy):
 def test_a_name_is_read_once(call):
     """Who states another name when it is read again is not taken for a policy of the family."""
     status, out, err = call("run", "small.json", "-p", "mine:Masked", "-q", "--json")
-    assert (status, out) == (2, "")
+    assert (status, out) == (1, "")
     assert "its name 'oasis' is that of a policy of family oasis" in err
     policy = get_family("oasis").policies["fifo"]
     names = iter([*["mine"] * 3, *["oasis"] * 9])
@@ -174,6 +182,19 @@ def test_the_rows_of_the_others_stand(call):
     assert [failed["name"] for failed in content["failed"]] == ["mine:Bug", "mine:Greedy"]
 
 
+@pytest.mark.parametrize("sandbox", [False, True])
+@pytest.mark.usefixtures("folder")
+def test_what_a_policy_states_of_itself_costs_its_own_row_alone(sandbox):
+    wrong = ["mine:Masked", "mine:Asks"]
+    inst = load_instance("small.json")
+    optimum = optsched.solve(inst, work_limit=1)
+    report = optsched.compare(inst, [*wrong, "fifo"], optimum=optimum, sandbox=sandbox)
+    assert [row.name for row in report.policies] == ["fifo"]
+    assert [failed.name for failed in report.failed] == wrong
+    assert "its name 'oasis' is that of a policy" in report.failed[0].why
+    assert "policy asks requests 'future', but family oasis publishes" in report.failed[1].why
+
+
 def test_where_all_fail_nothing_is_solved(folder):
     found = piped("ratio", "small.json", "-p", "mine:Bug", "--time-limit", 10**6, folder=folder)
     assert (found.status, found.out) == (1, "")
@@ -184,6 +205,8 @@ def test_where_all_fail_nothing_is_solved(folder):
 
 ENDLESS = """
 import time
+import numba
+import numpy as np
 from optsched.families.oasis.policies import Fifo
 
 
@@ -234,6 +257,20 @@ class Imports(Fifo):
 
         assert slow_module.DONE
         return super().step(event)
+
+
+class Compiles(Fifo):
+    name = "compiles"
+
+    def step(self, event):
+        if event.slot == 0:
+            made = kernel()
+            assert made(np.arange(9.0)) == 8.0
+        return super().step(event)
+
+
+def kernel():
+    return numba.njit(lambda a: np.sort(a)[-1])
 """
 
 
@@ -277,6 +314,33 @@ def test_an_import_is_not_broken_off(call):
     assert status == 1
     assert "policy imports: event 0: has not answered within 0.2 s" in err
     assert sys.modules["slow_module"].DONE
+
+
+@pytest.mark.usefixtures("endless")
+def test_a_limit_leaves_out_the_time_of_a_compilation():
+    inst = load_instance("small.json")
+    value = simulate(inst, "fifo").value
+    assert simulate(inst, "endless:Compiles", decision_limit=0.1).value == value
+
+
+def test_no_handler_raises_in_a_compilation():
+    seen = []
+
+    class Presses(event.Listener):
+        def on_start(self, _event):
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            seen.append(interrupts.may_raise(sys._getframe()))
+
+        def on_end(self, _event):
+            pass
+
+    with interrupts.remembered(), event.install_listener("numba:compiler_lock", Presses()):
+        assert numba.njit(lambda x: x + 1)(1) == 2
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert set(seen) == {False}
+    assert interrupts.may_raise(sys._getframe())
 
 
 @pytest.mark.slow

@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from independent.oasis import FILES, load, schedule
 from pydantic import ValidationError
+from rich.console import Console
 
+from optsched.cli.console import show_ratios
 from optsched.core import Ratio, RatioReport, compare, mean_ratio, quotient
 from optsched.experiments.ratios_by_policy import COLUMNS
 from optsched.families.oasis import FAMILY
@@ -25,6 +27,21 @@ POLICIES = ["fifo", "drf"]
 @pytest.fixture(scope="module")
 def small():
     return get_family("oasis").generate("small", seed=1)
+
+
+@pytest.mark.parametrize(
+    ("bound", "where"), [(9e-9, "from 0 to 9e-09"), (-9e-9, "from -9e-09 to 0"), (0.0, "0")]
+)
+def test_ratios_to_an_optimum_of_0_refer_to_the_values(small, bound, where):
+    report = compare(small, ["fifo"], work_limit=1)
+    assert "compare the values" not in str(report)
+    nil = report.optimum.model_copy(update={"value": 0.0, "bound": bound})
+    told = f"the optimum is {where}, where ratios mean little: compare the values"
+    report = report.model_copy(update={"optimum": nil})
+    assert told in str(report).splitlines()
+    console = Console(record=True, width=200)
+    show_ratios(console, report)
+    assert told in console.export_text().splitlines()
 
 
 def test_interval_worked_by_hand():

@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -28,7 +29,7 @@ PATIENCE = 60  # seconds; a busy machine is slow
 EARLY, LATE = (list(itertools.product(families(), [s])) for s in (1.0, 2.0))
 MOMENTS = EARLY[:2] + LATE[2:] + LATE[:2] + EARLY[2:]
 POLICIES = '''
-import os, sys, time
+import multiprocessing, os, sys, threading, time
 
 
 class Idle:
@@ -64,6 +65,20 @@ class Slow(Idle):
         print(os.getpid(), file=sys.stderr, flush=True)
         time.sleep(0.1)
         return super().step(event)
+
+
+class Leaves(Idle):
+    """Leaves a thread and two processes that do not end."""
+
+    name = "leaves"
+
+    def start(self, public, prior, streams):
+        threading.Thread(target=time.sleep, args=(3600,), daemon=False).start()
+        multiprocessing.get_context("fork").Process(target=time.sleep, args=(3600,)).start()
+        child = os.fork()
+        if child == 0:
+            time.sleep(3600)
+        print(child, file=sys.stderr, flush=True)
 
 
 class Crash(Idle):
@@ -232,6 +247,33 @@ def test_a_worker_that_crashes_is_one_line(call, folder):
     assert "result.json holds the best so far" in last
     assert hidden(folder) == []
     assert call("verify", folder / "result.json")[0] == 0
+
+
+def test_certify_keeps_its_proof_after_ctrl_c(call, folder):
+    draw = random.Random(1)
+    names = [f"x{j}" for j in range(60)]
+
+    def terms():
+        return " + ".join(f"{draw.randint(10, 99)} {name}" for name in names)
+
+    rows = "".join(f" r{i}: {terms()} <= 1200\n" for i in range(12))
+    model = f"max\n obj: {terms()}\nst\n{rows}binary\n {' '.join(names)}\nend\n"
+    (folder / "hard.lp").write_text(model)
+    process = start(folder, "certify", "hard.lp", "-o", "proof.json", "--time-limit", 600)
+    until(lambda: "incumbent" in process.stderr.readline(), 0)
+    process.send_signal(signal.SIGINT)
+    out, _ = ends(process, 130)
+    assert "found, bound" in out
+    assert call("verify", folder / "proof.json")[0] == 0
+
+
+@linux
+def test_what_a_policy_leaves_running_ends_with_the_command(folder):
+    process = start(folder, "run", "small.json", "-p", "bad:Leaves", "-q", "--json")
+    child = announced(process)
+    out, _ = ends(process, 0)
+    assert json.loads(out)["policy"] == "leaves"
+    until(lambda: not is_running(child))
 
 
 @linux

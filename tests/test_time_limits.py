@@ -44,6 +44,21 @@ os._exit(0)  # what is being compiled is not waited for
 """
 
 
+LEFT = """
+import time
+from optsched.process.background import supervised
+from optsched.solvers import highs
+
+def solve_again_and_again(_stopped):
+    solver, end = highs(), time.monotonic() + 2
+    while time.monotonic() < end:
+        solver.run()
+
+supervised(solve_again_and_again, lambda: True, patience=0.2)
+print("left")
+"""
+
+
 def training(family, jobs, slots, machines, **more):
     """Return an instance of jobs that are all alike but for their arrivals."""
     job = {
@@ -121,6 +136,12 @@ def test_a_signal_ends_a_solve_while_kernels_are_compiled(tmp_path):
         check=True,
     )
     assert float(done.stdout) < SLACK
+
+
+def test_the_interpreter_waits_for_a_solver_that_was_left_alone():
+    """A thread that returns from C++ after the end of the interpreter aborts the process."""
+    done = subprocess.run([sys.executable, "-c", LEFT], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "left\n", "")
 
 
 @pytest.mark.parametrize(("rows", "status"), [(2, "optimal"), (60, "unknown")])

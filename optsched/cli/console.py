@@ -87,7 +87,9 @@ def show_ratios(console: Console, report: RatioReport) -> None:
         why = failed.why.splitlines()[0]
         console.print(messages.printable(f"{failed.name} has no row: {why}"), markup=False)
     console.print(_legend(report), style="dim")
-    if not report.facts.telling:
+    if report.nil_optimum:
+        console.print(report.nil_optimum, style="bold")
+    elif not report.facts.telling:
         console.print(
             f"cannot tell policies apart: even {report.facts.trivial_policy} is within 2 %",
             style="bold",

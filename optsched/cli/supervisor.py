@@ -20,7 +20,7 @@ from optsched.process.crash_state import CrashState, prefix, publish, remove, wa
 TYPE_CHECKING = False  # `typing` takes longer to import than all of this
 if TYPE_CHECKING:
     from types import FrameType
-    from typing import Any
+    from typing import Any, NoReturn
 
 GRACE = 1.2  # seconds in which a worker may end by itself
 
@@ -34,10 +34,30 @@ def main() -> None:
 
     messages.for_good = True
 
+    status: Any = None
     try:
         work()
+    except SystemExit as end:
+        status = end.code
     finally:
         publish(over=True)
+    _leave(status or 0)
+
+
+def _leave(status: int) -> NoReturn:
+    """End this process, and wait for no thread: neither a solver's, nor one that a policy began."""
+    import atexit
+    from threading import Thread
+
+    from optsched.process import messages
+
+    ending = Thread(target=atexit._run_exitfuncs, daemon=True)
+    ending.start()
+    ending.join(GRACE)
+    for stream in (messages.stdout(), sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status)
 
 
 def _divide() -> None:
@@ -121,9 +141,9 @@ class _Watch:
         signal.setitimer(signal.ITIMER_REAL, 0)
         code = os.waitstatus_to_exitcode(ended)
         word = self.board.get()
+        self.kill()  # processes that it may have left running
         if code >= 0 and self.signal is None and "over" in word:
             return code
-        self.kill()  # processes that it may have left running
         if sys.stderr.isatty():
             sys.stderr.write("\r\x1b[K\x1b[?25h")  # a live line may have hidden the cursor
         kept = _kept(word)

@@ -320,9 +320,20 @@ class RatioReport(Frozen):
             lines.append(f"integrality gap: {self.gap_in_words}")
         lines += [f"  {row}" for row in self.policies]
         lines += [f"  failed: {failure}" for failure in self.failed]
-        if not self.facts.telling:
+        if self.nil_optimum:
+            lines.append(self.nil_optimum)
+        elif not self.facts.telling:
             lines.append(f"cannot tell policies apart: {self.facts.trivial_policy} is within 2 %")
         return "\n".join(lines)
+
+    @property
+    def nil_optimum(self) -> str:
+        """That the optimum may be 0, where a ratio is 1 or infinite; "" if it is not."""
+        value, bound = self.optimum.value, self.optimum.bound
+        if value != 0 or bound is None:
+            return ""
+        where = "0" if bound == 0 else f"from {min(0.0, bound):.3g} to {max(0.0, bound):.3g}"
+        return f"the optimum is {where}, where ratios mean little: compare the values"
 
     @property
     def gap_in_words(self) -> str:

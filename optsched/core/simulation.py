@@ -18,7 +18,7 @@ from optsched.base import renamed_arguments
 from optsched.numbers.json_float import Signed
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import checked_prior, compute, own
-from optsched.policies.loader import get_policy, introduced, is_own, no_name
+from optsched.policies.loader import blamed, get_policy, introduced, is_own, no_name
 from optsched.problem import (
     Family,
     Frozen,
@@ -181,8 +181,8 @@ def simulate(
     decision_limit : float, optional
         Seconds for each decision, and for the start. By default 600 in a sandbox, else none. In
         this process the limit works in the main thread only, and only where the policy runs Python;
-        a policy that catches every exception in a loop outlives it. Import and constructor have no
-        limit there. Output of the policy goes to stderr.
+        a policy that catches every exception in a loop outlives it. Import, constructor and the
+        compilation of kernels have no limit there. Output of the policy goes to stderr.
     progress : callable, optional
         Called with the number of events done.
 
@@ -195,9 +195,9 @@ def simulate(
     Raises
     ------
     InputError
-        The instance cannot be played, or the policy requests an unknown statistic.
+        The instance cannot be played, or there is no such policy.
     PolicyError
-        The policy fails, breaks the model or changes the instance.
+        The policy fails, requests an unknown statistic, breaks the model or changes the instance.
     KeyboardInterrupt
         After Ctrl-C, between two events.
     """
@@ -256,11 +256,12 @@ def _run(
     limit = None if sealed else decision_limit  # the other end of a pipe keeps it itself
     with Explained(f"policy {kind_of(policy)}", InputError, limit=limit), limited(limit):
         called = str(getattr(policy, "name", kind_of(policy)))
-        name, information, knows = introduced(family, policy, called, own=ours)
+        with blamed(own=ours):
+            name, information, knows = introduced(family, policy, called, own=ours)
     if prior is not None:
         known = checked_prior(prior, knows, name)
     else:
-        with Explained(f"policy {name}: what it knows", InputError):
+        with Explained(f"policy {name}: what it knows", InputError), blamed(own=ours):
             known = compute(family, knows, original.copy, name)
     shown, evaluated = original.copy(), original.copy()
     passed = InputError if sealed or ours else PolicyError  # what is a message already

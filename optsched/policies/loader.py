@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import partial
 from importlib.metadata import entry_points
@@ -17,6 +18,7 @@ from optsched.problem import (
     Information,
     InputError,
     Policy,
+    PolicyError,
 )
 from optsched.process import messages
 from optsched.process.loading import import_from_folder, is_named_in_file, load_from_file, loading
@@ -252,6 +254,23 @@ def introduced(family: Family, policy: Any, called: str, *, own: bool) -> Introd
             f"1 to {LONGEST_KNOWN} ASCII characters that can be printed"
         )
     return Introduction(name, cast(Information, information), names)
+
+
+@contextmanager
+def blamed(*, own: bool) -> Iterator[None]:
+    """Take wrong declarations of a policy for its failure, unless it is one of the family's own.
+
+    Raises
+    ------
+    PolicyError
+        Instead of an InputError.
+    """
+    try:
+        yield
+    except InputError as err:
+        if own or isinstance(err, PolicyError):
+            raise
+        raise PolicyError(str(err)) from err
 
 
 def no_name(family: Family, name: Any, *, own: bool) -> str | None:

@@ -1,7 +1,9 @@
 """Long work that can be stopped, or left alone: it runs parallel to the thread that listens.
 
 No exception is ever raised in a thread from outside: it may be importing a module, of which half
-would stay. A thread that is left alone ends by itself, when it next looks whether it should.
+would stay. A thread that is left alone ends by itself, when it next looks whether it should. The
+interpreter waits for that before it ends: a daemon thread that returns from C++ (a solver) to an
+interpreter that has ended aborts the process.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ def supervised(
         finally:
             done.set()
 
-    Thread(target=body, daemon=True).start()
+    Thread(target=body, daemon=False).start()
     try:
         while not done.wait(POLL):
             if stop():

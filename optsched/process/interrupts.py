@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+UNBROKEN = ("_frozen_importlib", "importlib.", "numba.")  # modules in which no handler raises
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP")  # as far as the system has them
 
 _received: int | None = None  # the number of the signal that came
@@ -127,10 +128,24 @@ def _remember(number: int, _frame: FrameType | None) -> None:
     _received = number
 
 
-def _remember_once(number: int, _frame: FrameType | None) -> None:
-    if _received is not None:
+def _remember_once(number: int, frame: FrameType | None) -> None:
+    if _received is not None and may_raise(frame):
         raise KeyboardInterrupt
     _remember(number, None)
+
+
+def may_raise(frame: FrameType | None) -> bool:
+    """Return whether a handler may raise where it was called.
+
+    Not in an import, nor where numba compiles a kernel or reads one: what is half done there breaks
+    what comes later.
+    """
+    while frame is not None:
+        name = frame.f_globals.get("__name__")
+        if type(name) is str and name.startswith(UNBROKEN):
+            return False
+        frame = frame.f_back
+    return True
 
 
 def die_with(parent: int) -> None:

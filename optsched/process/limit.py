@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 from optsched.base import InputError
+from optsched.process import interrupts, timing
 
 AGAIN = 0.1  # seconds after which a policy that goes on is stopped again
 LONGEST = 1e6  # seconds
@@ -44,28 +44,25 @@ def checked_limit(seconds: float | None, *, sandbox: bool) -> None:
 
 @contextmanager
 def limited(seconds: float | None) -> Iterator[None]:
-    """Raise `LateError` in what takes longer; an import is finished first."""
+    """Raise `LateError` in what takes longer, compiling of kernels left out."""
     if seconds is None:
         yield
         return
-    before, until = signal.signal(signal.SIGALRM, _stop), time.monotonic() + seconds
+    until = timing.now() + seconds
+
+    def stop(_number: int, frame: FrameType | None) -> None:
+        if timing.now() > until and interrupts.may_raise(frame):
+            raise LateError
+
+    before = signal.signal(signal.SIGALRM, stop)
     try:
         signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
         try:
             yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-        if time.monotonic() > until:
+        if timing.now() > until:
             raise LateError
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def _stop(_number: int, frame: FrameType | None) -> None:
-    """Raise, but not in an import: a module that is half imported breaks what comes later."""
-    while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
-            return
-        frame = frame.f_back
-    raise LateError

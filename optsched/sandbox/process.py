@@ -35,7 +35,7 @@ from typing import Any, Self
 from pydantic_core import from_json, to_json
 
 from optsched.numbers.streams import Streams
-from optsched.policies.loader import introduced
+from optsched.policies.loader import blamed, introduced
 from optsched.problem import (
     Family,
     Information,
@@ -196,9 +196,10 @@ class SealedPolicy:
         answer = {"information": "after", "knows": (), "start": None, "step": None} | answer
         if not isinstance(answer["knows"], list | tuple):
             raise self._wrong(f"knows is {answer['knows']!r:.80}, expected a list of names")
-        self.name, self.information, self.knows = introduced(
-            self.family, SimpleNamespace(**answer), self.called, own=self.own
-        )
+        with blamed(own=self.own):
+            self.name, self.information, self.knows = introduced(
+                self.family, SimpleNamespace(**answer), self.called, own=self.own
+            )
 
     def _wrong(self, what: str) -> PolicyError:
         return PolicyError(f"policy {self.name}: {self._place}: {what}")

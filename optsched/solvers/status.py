@@ -47,7 +47,7 @@ def interruptible(
         else:
             reports.put(("done", None))
 
-    thread = Thread(target=body, daemon=True)
+    thread = Thread(target=body, daemon=False)  # see `process.background`
     thread.start()
     try:
         while True:
