@@ -17,6 +17,7 @@ readings.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -51,43 +52,84 @@ from optsched.problem import RELAXATION, InputError, Method, Schedule
 from optsched.scheduling.board import JobPlan
 from optsched.scheduling.units import original
 
-SMALL = 400  # jobs times slots up to which the branching tree pays
-PROGRAM = 5000  # jobs times slots times machines up to which a whole program is soon written down
-ALONE = 4.0  # seconds of the tree before CP-SAT, at most a quarter of the remaining time
+
+@dataclass(frozen=True)
+class AutoParams:
+    """Parameters of `auto`.
+
+    Attributes
+    ----------
+    small : int
+        Jobs times slots up to which the branching tree pays.
+    program : int
+        Jobs times slots times machines up to which a whole program is soon written down.
+    first_search : float
+        Seconds per job and slot of a short search for schedules.
+    restart : float
+        Seconds of one annealing run of the search.
+    eased : float
+        Factor of the best prices, at which many jobs earn next to nothing.
+    price_share : float
+        Share of the time that is left, for prices first, if the tree is too large.
+    steps : tuple[float, float, float, float]
+        Lengths of a first step from prices 0, as shares of Polyak's.
+    most_kept : float
+        Share of the time that is kept for feasibility check and checker, at most.
+    sample : int
+        Jobs whose check states how long that of all takes.
+    first_sample : float
+        Seconds from the start when that is measured first.
+    sampled : float
+        Share of the time for that, at most.
+    """
+
+    small: int = 400
+    program: int = 5000
+    first_search: float = 0.002
+    restart: float = 60.0
+    eased: float = 0.8
+    price_share: float = 0.7
+    steps: tuple[float, float, float, float] = (1e-3, 3e-3, 1e-2, 3e-2)
+    most_kept: float = 0.5
+    sample: int = 40
+    first_sample: float = 1.0
+    sampled: float = 0.03
+
+
+ALONE = 4.0  # seconds in which a tree grows, at most a quarter of what is left, before CP-SAT looks
 EARLY = 2.0  # seconds of CP-SAT before the tree goes on
-FIRST_SEARCH = 0.002  # seconds per job and slot of a short search for schedules
-RESTART_SECONDS = 60.0  # one annealing run of the search
 SMOOTHING = 0.9
-EASED = 0.8  # of the best prices: at them, many jobs earn next to nothing
-SHARE = 0.7  # of the time that is left goes into prices first, if the tree is too large
 LARGE = (
     50_000  # jobs times slots from which on a first schedule takes long, and a bound comes first
 )
-STEPS = (1e-3, 3e-3, 1e-2, 3e-2)  # lengths of a first step from prices 0, as shares of Polyak's
-MOST_KEPT = 0.5  # of the time, at most, is kept for them
-SAMPLE, FIRST_SAMPLE = 40, 1.0  # jobs whose check states how long all take; seconds from which on
-SAMPLED = 0.03  # of the time, at most, goes into that
 DEARER = 2.5  # times that, at most: few jobs take most of it, and better prices take longer
 
 
 class _Portfolio:
     """The best prices and schedules so far, and the allocation of time."""
 
-    def __init__(self, inst: DmlrsInstance, progress: Progress, threads: int, seed: int) -> None:
-        self.inst, self.progress = inst, progress
+    def __init__(
+        self,
+        inst: DmlrsInstance,
+        progress: Progress,
+        threads: int,
+        seed: int,
+        params: AutoParams = AutoParams(),
+    ) -> None:
+        self.inst, self.progress, self.params = inst, progress, params
         self.threads, self.seed = threads, seed
         self.capacity = CapacityRelaxation(inst)
-        self.reserve = Reserve(progress, MOST_KEPT)
+        self.reserve = Reserve(progress, params.most_kept)
         self.board: SharedBoard | None = None  # of the search that is under way
         # seconds per job: of feasibility check, checker; and class
         self.checking = 2e-4 * len(inst.jobs) * len(self.capacity.count)
-        self.sampling = FIRST_SAMPLE  # seconds from the start when that is looked at
+        self.sampling = params.first_sample  # seconds from the start when that is looked at
         self.proving = 0.0  # the same, once a bound has been found
         self.stepped: Floats | None = None  # prices from which to generate columns
         self.prices: Floats | None = None
         self.bound = np.inf  # at these prices
         self.starts = 0
-        self.short = short_search(len(inst.jobs), inst.horizon, rate=FIRST_SEARCH, most=2.0)
+        self.short = short_search(len(inst.jobs), inst.horizon, rate=params.first_search, most=2.0)
         self.columns: list[Column] = []  # of plans that a search met
         self.master: InteriorMaster | None = None
         self.known: Schedule | None = None  # incumbent of `progress` at the last look
@@ -110,14 +152,16 @@ class _Portfolio:
         self.progress.proved(bound, lambda: certify_capacity(self.capacity, prices))
         began = self.progress.seconds()
         if self.reserve.counts and began > self.sampling:
-            self.checking = DEARER * check_seconds(self.capacity, prices, SAMPLE)
+            self.checking = DEARER * check_seconds(self.capacity, prices, self.params.sample)
             now = self.progress.seconds()
-            self.sampling = now + (now - began) / SAMPLED
+            self.sampling = now + (now - began) / self.params.sampled
         self.proving = self.checking
 
     def checkable(self) -> bool:
         """Whether there is time to check a bound at other prices than 0."""
-        return not self.reserve.counts or self.checking <= MOST_KEPT * self.progress.left()
+        return (
+            not self.reserve.counts or self.checking <= self.params.most_kept * self.progress.left()
+        )
 
     def step(self) -> None:
         """Prove a bound at prices one step from 0, along the overload of all jobs there.
@@ -135,7 +179,7 @@ class _Portfolio:
         over = np.where(capacities > 0, used.reshape(capacity.shape).sum(axis=2) / there - 1.0, 0.0)
         over = np.maximum(over, 0.0)
         best = float(found.best.sum())
-        for length in STEPS:
+        for length in self.params.steps:
             if not over.any() or self.stop():
                 return
             paid = length * best / float((over * over).sum()) * over / there
@@ -231,7 +275,7 @@ class _Portfolio:
         if prices is None:
             first = [members[0] for members in self.capacity.classes]
             prices = flat_prices(self.inst)[:, :, first].ravel()
-        prices = EASED * prices
+        prices = self.params.eased * prices
         gain = np.zeros(self.capacity.jobs)
         for _, column in self.capacity.answers(prices, np.zeros(self.capacity.jobs)):
             if column is not None:
@@ -257,7 +301,7 @@ def neighborhood(inst: DmlrsInstance, progress: Progress, *, threads: int, seed:
     """Search for schedules until the time is up, restarting every minute; proves nothing."""
     search = _Portfolio(inst, progress, threads, seed)
     while not search.stop():
-        search.improve(RESTART_SECONDS)
+        search.improve(search.params.restart)
 
 
 def column_generation(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:
@@ -285,8 +329,8 @@ def branch_and_price(inst: DmlrsInstance, progress: Progress, *, threads: int, s
 def auto(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Combine the methods by size and reading; go on while there is time."""
     search = _Portfolio(inst, progress, threads, seed)
-    small = len(inst.jobs) * inst.horizon <= SMALL
-    programs = len(inst.jobs) * inst.horizon * len(inst.capacity) <= PROGRAM
+    small = len(inst.jobs) * inst.horizon <= search.params.small
+    programs = len(inst.jobs) * inst.horizon * len(inst.capacity) <= search.params.program
 
     def early() -> None:
         seconds = min(EARLY, progress.left() / 8)
@@ -307,7 +351,7 @@ def auto(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) ->
     if len(inst.jobs) * inst.horizon > LARGE and search.checkable():
         search.step()
     search.improve(min(search.short, progress.left() / 8))
-    search.generate(SHARE * progress.left())
+    search.generate(search.params.price_share * progress.left())
     search.confirm()
     while not search.stop():
         search.improve(progress.left())

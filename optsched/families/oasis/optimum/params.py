@@ -32,6 +32,16 @@ class AutoParams:
         Share of the time without a better bound, from which on it counts as stuck.
     tighten_share : float
         Of the time, for cutting planes.
+    first_rounds : int
+        Rounds of cutting planes at least, while jobs come in.
+    second_round : float
+        Seconds of the second round, over those of the first: fewer jobs take part.
+    least_gain : float
+        Share of the bound, by which one of two rounds must lower it.
+    late_gain : float
+        The same for the last round, where time is short.
+    ample : int
+        Rounds for which there is time where it is not short.
     slow : float
         Seconds that the first linear program takes, over (job-slots times classes) to 1.5.
     soon : float
@@ -57,6 +67,11 @@ class AutoParams:
     stuck_share: float = 0.8
     stuck: float = 0.3
     tighten_share: float = 0.5
+    first_rounds: int = 3
+    second_round: float = 0.5
+    least_gain: float = 5e-4
+    late_gain: float = 1.5e-3
+    ample: int = 32
     slow: float = 1.3e-6
     soon: float = 0.25
     filling: float = 0.1

@@ -34,10 +34,6 @@ from optsched.numbers.streams import Streams
 from optsched.problem import Schedule
 from optsched.scheduling.board import JobPlan
 
-SECOND_ROUND = 0.5  # of the seconds of the first: fewer jobs take part
-FIRST_ROUNDS = 3  # of tightening at least, while jobs come in
-LEAST_GAIN = 5e-4  # of the bound, by which one of two rounds of tightening must lower it
-
 Done = Callable[[], float]
 """Returns the share of its time that has passed."""
 Task = Callable[[int, Progress, Done], None]
@@ -89,7 +85,7 @@ class Portfolio:
         proved, stop = self.progress.proved, self.progress.stop
         span = self.progress.span(seconds)
         cut_loop = CutLoop(self.capacity, threads=1, stop=stop)
-        rounds = _Rounds()
+        rounds = _Rounds(self.params)
         while not cut_loop.done and rounds.pay(span.left()) and not stop():
             began = span.passed()
             cut_loop.round(self.progress.span())
@@ -206,18 +202,21 @@ class Portfolio:
 class _Rounds:
     """Whether another round of cuts pays."""
 
-    def __init__(self) -> None:
+    def __init__(self, params: AutoParams) -> None:
+        self.params = params
         self.bounds: list[float] = []
         self.seconds = 0.0  # of the last round
 
     def add(self, bound: float, seconds: float) -> None:
         """Note a round."""
-        self.seconds = seconds * (1.0 if self.bounds else SECOND_ROUND)
+        self.seconds = seconds * (1.0 if self.bounds else self.params.second_round)
         self.bounds.append(bound)
 
     def pay(self, left: float) -> bool:
         """Return whether the next round is expected to gain enough, and ends in time."""
-        if len(self.bounds) < FIRST_ROUNDS:
+        if len(self.bounds) < self.params.first_rounds:
             return self.seconds <= left
         gains = -np.diff(self.bounds[-3:]) / self.bounds[-1]
-        return float(gains.max()) >= LEAST_GAIN and self.seconds <= left
+        if left > self.params.ample * self.seconds:
+            return float(gains.max()) >= self.params.least_gain
+        return float(gains[-1]) >= self.params.late_gain and self.seconds <= left
