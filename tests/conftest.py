@@ -123,6 +123,16 @@ def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, st
     return run
 
 
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Work in a folder of its own; afterwards, forget the modules that come from there."""
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    for name in [name for name in sys.modules if str(tmp_path) in name]:
+        del sys.modules[name]
+    sys.path[:] = [place for place in sys.path if place != str(tmp_path)]
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Start Chromium, where it and Playwright are there."""

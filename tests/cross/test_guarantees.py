@@ -7,14 +7,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from independent import dmlrs, oasis
 from independent.oasis import optimum, random_instance
 from sweeps import sweep
 
 from optsched.core import simulate
-from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob
+from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.policies.paper import PdOrs, PdOrsRandomized
 from optsched.families.dmlrs.policies.prior import theorem_gain
-from optsched.families.oasis.instance import OasisInstance, OasisJob
+from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.policies.paper import Oasis, guarantee
 from optsched.numbers.resources import MachineClass
 from optsched.scheduling.online.competitive import PostedPrice, proved_ratio
@@ -26,14 +27,9 @@ both = pytest.mark.parametrize("family", POLICY)
 
 def job(family, value, demand, slots=1):
     """Return a job of one worker in all of its slots; its PS requests nothing."""
-    common = {
-        **{"arrival": 0, "epochs": slots, "chunks": 1, "batches_per_chunk": 1, "batch_time": 1},
-        **{"gradient_mb": 0, "ps_bandwidth": 1, "worker_demand": (demand,), "ps_demand": (0,)},
-        "utility": {"kind": "constant", "value": value},
-    }
-    if family == "oasis":
-        return OasisJob(**common, worker_bandwidth=1)
-    return DmlrsJob(**common, inner_bandwidth=1, outer_bandwidth=1)
+    simple_job = {"oasis": oasis.simple_job, "dmlrs": dmlrs.simple_job}[family]
+    utility = {"kind": "constant", "value": value}
+    return simple_job(epochs=slots, worker_demand=(demand,), ps_demand=(0,), utility=utility)
 
 
 def one_machine(family, capacity, *jobs, horizon=1):

@@ -40,14 +40,10 @@ name = "knapsack.py:threshold"
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "knapsack.py").write_text(FILE)
-    (tmp_path / "plan.toml").write_text(PLAN)
-    yield tmp_path
-    for name in [name for name in sys.modules if str(tmp_path) in name]:
-        del sys.modules[name]
-    sys.path[:] = [place for place in sys.path if place != str(tmp_path)]
+def folder(folder):
+    (folder / "knapsack.py").write_text(FILE)
+    (folder / "plan.toml").write_text(PLAN)
+    return folder
 
 
 def run(*words):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -61,14 +60,10 @@ def test_a_gallery_problem(name):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    shutil.copy(GALLERY / "paging.py", tmp_path)
-    (tmp_path / "plan.toml").write_text(PLAN)
-    yield tmp_path
-    for name in [name for name in sys.modules if str(tmp_path) in name]:
-        del sys.modules[name]
-    sys.path[:] = [place for place in sys.path if place != str(tmp_path)]
+def folder(folder):
+    shutil.copy(GALLERY / "paging.py", folder)
+    (folder / "plan.toml").write_text(PLAN)
+    return folder
 
 
 def run(*words, code=0):

@@ -7,10 +7,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from independent.completion import simple_job
 
 from optsched.families.completion.instance import (
     CompletionInstance,
-    CompletionJob,
     CompletionSchedule,
     Piece,
     PsType,
@@ -23,16 +23,6 @@ from optsched.numbers.resources import MachineClass
 
 def instance(*, ring=False, servers=((3, 0),), gradient_mb=0, **job) -> CompletionInstance:
     """One job whose mini-batches take a slot, and as much again for gradients of one MB."""
-    data = {
-        "arrival": 0,
-        "weight": 1,
-        "epochs": 1,
-        "chunks": 2,
-        "batches_per_chunk": 1,
-        "batch_time": (1,),
-        "update_time": (0,),
-        "gradient_mb": gradient_mb,
-    }
     return CompletionInstance(
         architecture="ring" if ring else "ps",
         slot_seconds=0.016,
@@ -41,7 +31,7 @@ def instance(*, ring=False, servers=((3, 0),), gradient_mb=0, **job) -> Completi
         servers=tuple(MachineClass(capacity=c) for c in servers),
         worker_types=(WorkerType(demand=(1, 0), bandwidth=1),),
         ps_types=() if ring else (PsType(demand=(0, 1), bandwidth=1),),
-        jobs=(CompletionJob(**(data | job)),),
+        jobs=(simple_job(**({"chunks": 2, "gradient_mb": gradient_mb} | job)),),
     )
 
 

@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from independent.dmlrs import simple_job
 
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, DmlrsSchedule, JobSchedule
 from optsched.families.dmlrs.policies.prior import (
@@ -25,20 +26,15 @@ from optsched.numbers.resources import MachineClass
 def job(**changes) -> DmlrsJob:
     """A mini-batch of one slot next to the PS and of two slots apart from it."""
     data = {
-        "arrival": 0,
-        "epochs": 1,
-        "chunks": 1,
-        "batches_per_chunk": 1,
         "batch_time": 0.5,
         "gradient_mb": 0.5,  # 0.008 slots at 0.5 Gbit/s
         "inner_bandwidth": 2,
         "outer_bandwidth": 2 / 3,
         "ps_bandwidth": 2,
-        "worker_demand": (1,),
         "ps_demand": (1,),
         "utility": {"kind": "inverse", "scale": 1},
     }
-    return DmlrsJob(**(data | changes))
+    return simple_job(**(data | changes))
 
 
 def cluster(*jobs, machines=2, capacity=20, horizon=4, locality="job") -> DmlrsInstance:

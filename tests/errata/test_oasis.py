@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from independent.oasis import simple_job
 
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisJob, OasisSchedule
 from optsched.families.oasis.policies.paper import guarantee, ratio_parameter
@@ -18,20 +19,8 @@ from optsched.scheduling.online.separated import Prospect, ln_bounds
 
 def job(utility, demand=(1,), **changes) -> OasisJob:
     """A job of one worker-slot, with a PS as large as its worker."""
-    data = {
-        "arrival": 0,
-        "epochs": 1,
-        "chunks": 1,
-        "batches_per_chunk": 1,
-        "batch_time": 1,
-        "gradient_mb": 0,
-        "worker_bandwidth": 1,
-        "ps_bandwidth": 1,
-        "worker_demand": demand,
-        "ps_demand": demand,
-        "utility": utility,
-    }
-    return OasisJob(**(data | changes))
+    data = {"worker_demand": demand, "ps_demand": demand, "utility": utility}
+    return simple_job(**(data | changes))
 
 
 def constant(value):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -240,13 +239,9 @@ def test_what_is_wrong_is_refused_in_one_line(battery):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "battery.py").write_text((GALLERY / "battery.py").read_text())
-    yield tmp_path
-    for name in [name for name in sys.modules if str(tmp_path) in name]:
-        del sys.modules[name]
-    sys.path[:] = [place for place in sys.path if place != str(tmp_path)]
+def folder(folder):
+    (folder / "battery.py").write_text((GALLERY / "battery.py").read_text())
+    return folder
 
 
 def test_the_command_writes_a_curve_and_its_page(folder, call):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -31,14 +30,10 @@ number = 3
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "ski.py").write_text(FILE)
-    (tmp_path / "leaky.py").write_text(LEAKY)
-    yield tmp_path
-    for name in [name for name in sys.modules if str(tmp_path) in name]:
-        del sys.modules[name]
-    sys.path[:] = [place for place in sys.path if place != str(tmp_path)]
+def folder(folder):
+    (folder / "ski.py").write_text(FILE)
+    (folder / "leaky.py").write_text(LEAKY)
+    return folder
 
 
 @pytest.mark.slow

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from independent.cases import FIELDS, case, scaled
-from independent.dmlrs import optimum, tiny
+from independent.dmlrs import optimum, simple_job, tiny
 
 from optsched.core import solve
 from optsched.families.dmlrs.certificate.format import DmlrsCertificate, check
-from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, DmlrsSchedule, JobSchedule
+from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
 from optsched.families.dmlrs.verify import verify
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.utility import Constant
@@ -17,19 +17,11 @@ from optsched.problem import Status
 
 def test_workers_that_send_next_to_nothing_have_a_server_all_the_same():
     """No PS at all would leave a lone worker on one machine, where this job finds no room."""
-    job = DmlrsJob(
-        arrival=0,
-        epochs=1,
-        chunks=1,
-        batches_per_chunk=1,
-        batch_time=1.0,
-        gradient_mb=0.0,
+    job = simple_job(
         inner_bandwidth=0.01,
         outer_bandwidth=1e-10,
-        ps_bandwidth=1.0,
         worker_demand=(1.0, 0.0),
         ps_demand=(0.0, 1.0),
-        utility=Constant(value=1.0),
     )
     machines = [MachineClass(capacity=(1.0, 0.0)), MachineClass(capacity=(0.0, 1.0))]
     inst = DmlrsInstance(horizon=3, resources=("a", "b"), machines=machines, jobs=(job,))
@@ -62,18 +54,15 @@ def test_link_by_link_a_rich_job_that_finds_no_place_sets_no_scale(seed):
 
 def test_a_claim_of_highs_allows_for_what_it_does_not_look_at():
     """Apart, two workers and a PS have room; they do not fit on machines, so 3 is all there is."""
-    some = {"arrival": 0, "epochs": 1, "batch_time": 1.0, "gradient_mb": 0.0, "chunks": 2}
-    rates = {"inner_bandwidth": 1.0, "outer_bandwidth": 1.0, "ps_bandwidth": 2.0}
-    rich = {"worker_demand": (2.0,), "ps_demand": (1.0,), "batches_per_chunk": 1}
-    poor = {"worker_demand": (1.0,), "ps_demand": (1.0,), "batches_per_chunk": 1}
+    some = {"chunks": 2, "ps_bandwidth": 2.0, "ps_demand": (1.0,)}
     inst = DmlrsInstance(
         slot_seconds=0.008,
         horizon=1,
         resources=("gpu",),
         machines=(MachineClass(capacity=(2.0,)), MachineClass(capacity=(2.0,))),
         jobs=(
-            DmlrsJob(**some, **rates, **rich, utility=Constant(value=1e13)),
-            DmlrsJob(**some, **rates, **poor, utility=Constant(value=3.0)),
+            simple_job(**some, worker_demand=(2.0,), utility=Constant(value=1e13)),
+            simple_job(**some, worker_demand=(1.0,), utility=Constant(value=3.0)),
         ),
     )
     found = solve(inst, method="compact", time_limit=60)

@@ -6,11 +6,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from independent.oasis import FILES, load
+from independent.oasis import FILES, load, simple_job
 
 from optsched.core import simulate
 from optsched.families.oasis import FAMILY
-from optsched.families.oasis.instance import OasisInstance, OasisJob, ps_table
+from optsched.families.oasis.instance import OasisInstance, ps_table
 from optsched.families.oasis.policies import BASELINES, Dorm, Drf, Fifo, Rrh
 from optsched.families.oasis.sources.traces import generate
 from optsched.numbers.resources import MachineClass
@@ -18,15 +18,11 @@ from optsched.numbers.resources import MachineClass
 
 def job(arrival=0, workers=1, work=1, worker=(1,), ps=(1,), share=1.0, **utility):
     """Return a job of ``work`` worker-slots; its n workers need n ``share`` PS, rounded up."""
-    return OasisJob(
+    return simple_job(
         arrival=arrival,
-        epochs=1,
         chunks=workers,
-        batches_per_chunk=1,
         batch_time=work / workers,
-        gradient_mb=0,
         worker_bandwidth=share,
-        ps_bandwidth=1,
         worker_demand=worker,
         ps_demand=ps,
         utility=utility or {"kind": "constant", "value": 1},

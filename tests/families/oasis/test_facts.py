@@ -1,6 +1,7 @@
 """Loads, fastest runs and warnings, worked by hand."""
 
 import pytest
+from independent.oasis import simple_job
 
 from optsched.families.oasis.facts import (
     describe,
@@ -14,19 +15,15 @@ from optsched.families.oasis.sources.presets import generate
 
 def job(**changed):
     """Return a job of 8 worker-slots, at most 4 workers, one PS for two workers."""
-    return {
-        "arrival": 0,
+    data = {
         "epochs": 2,
         "chunks": 4,
-        "batches_per_chunk": 1,
-        "batch_time": 1.0,
-        "gradient_mb": 0,
-        "worker_bandwidth": 1,
         "ps_bandwidth": 2,
         "worker_demand": (1, 2),
         "ps_demand": (0, 3),
         "utility": {"kind": "sigmoid", "scale": 10, "decay": 5, "target": 3},
-    } | changed
+    }
+    return simple_job(**(data | changed))
 
 
 def instance(*jobs):

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from independent.oasis import simple_job
 from independent.oasis_certificate import Twin, tiny_instance
 from pydantic import ValidationError
 from sweeps import sweep
@@ -28,7 +29,6 @@ from optsched.families.oasis.instance import (
     MOST_MACHINES,
     MOST_PLACES,
     OasisInstance,
-    OasisJob,
 )
 from optsched.numbers.resources import MachineClass
 from optsched.proofs.grid import LARGEST_PRICE
@@ -39,15 +39,7 @@ from optsched.proofs.grid import LARGEST_PRICE
 def one_of_many(resources: int, capacity: float = 1.0) -> OasisInstance:
     """Return a job worth 7 that requests one of many resources."""
     rest = (0.0,) * (resources - 1)
-    job = OasisJob(
-        arrival=0,
-        epochs=1,
-        chunks=1,
-        batches_per_chunk=1,
-        batch_time=1,
-        gradient_mb=0,
-        worker_bandwidth=1,
-        ps_bandwidth=1,
+    job = simple_job(
         worker_demand=(1.0, *rest),
         ps_demand=(0.0, *rest),
         utility={"kind": "constant", "value": 7},

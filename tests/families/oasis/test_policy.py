@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import pytest
-from independent.oasis import FILES, load, schedule
+from independent.oasis import FILES, load, schedule, simple_job
 from knowing import prior_of
 
 from optsched.core import simulate
-from optsched.families.oasis.instance import OasisInstance, OasisJob
+from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.policies.paper import Oasis
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Streams
@@ -21,15 +21,11 @@ by_file = pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 
 def job(arrival=0, epochs=1, chunks=1, time=1.0, worker=1.0, ps=1.0, **utility):
     """Return a job of ceil(epochs chunks time) worker-slots; every worker has its own PS."""
-    return OasisJob(
+    return simple_job(
         arrival=arrival,
         epochs=epochs,
         chunks=chunks,
-        batches_per_chunk=1,
         batch_time=time,
-        gradient_mb=0,
-        worker_bandwidth=1,
-        ps_bandwidth=1,
         worker_demand=(worker,),
         ps_demand=(ps,),
         utility=utility or {"kind": "constant", "value": 8},

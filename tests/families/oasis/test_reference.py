@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from independent.oasis import FILES, load
+from independent.oasis import FILES, load, simple_job
 from patience import LONG
 
 from optsched.core import solve
@@ -13,7 +13,7 @@ from optsched.families.oasis.certificate.format import (
     OasisCertificate,
     check,
 )
-from optsched.families.oasis.instance import OasisInstance, OasisJob
+from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.build_certificate import certify_capacity
 from optsched.families.oasis.optimum.methods import METHODS
 from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
@@ -68,15 +68,9 @@ def test_the_search_finds_good_schedules(path):
 
 def job(arrival=0, demand=1.0, work=1, **utility):
     """Return a job of one worker, which needs no PS capacity."""
-    return OasisJob(
+    return simple_job(
         arrival=arrival,
         epochs=work,
-        chunks=1,
-        batches_per_chunk=1,
-        batch_time=1,
-        gradient_mb=0,
-        worker_bandwidth=1,
-        ps_bandwidth=1,
         worker_demand=(demand,),
         ps_demand=(0.0,),
         utility=utility or {"kind": "constant", "value": 8},

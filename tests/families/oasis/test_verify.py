@@ -3,7 +3,7 @@ from __future__ import annotations
 from importlib import import_module
 
 import pytest
-from independent.oasis import FILES, load, schedule
+from independent.oasis import FILES, load, schedule, simple_job
 from pydantic import ValidationError
 
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisJob, OasisSchedule
@@ -18,16 +18,13 @@ def job(**changes) -> OasisJob:
         "arrival": 1,
         "epochs": 2,
         "chunks": 2,
-        "batches_per_chunk": 1,
         "batch_time": 0.5,
-        "gradient_mb": 0,
-        "worker_bandwidth": 1,
         "ps_bandwidth": 2,
         "worker_demand": (1, 0.1),
         "ps_demand": (0, 1.5),
         "utility": {"kind": "inverse", "scale": 12},
     }
-    return OasisJob(**(data | changes))
+    return simple_job(**(data | changes))
 
 
 @pytest.fixture
