@@ -149,7 +149,7 @@ def test_helios_and_acme(write):
     assert str(jobs.attrs["start"]) == "2023-03-01 00:00:00"
 
 
-def test_slurm(write, remarks):
+def test_slurm(write, remarks, tmp_path):
     jobs = read_jobs(write(SACCT, "sacct.txt"))
     assert jobs["name"].tolist() == ["1", "2"]
     assert jobs["run_seconds"].tolist() == [90000, 150]
@@ -158,7 +158,8 @@ def test_slurm(write, remarks):
     assert jobs["cpu"].tolist() == [1, 4]
     assert jobs["memory_gb"].tolist() == [2, 8]
     assert jobs["start_seconds"].tolist() == [300, 600]
-    assert "columns that are not used: State" in remarks[0]
+    counts = "1 PENDING before start, 1 CANCELLED before start, 1 RUNNING"
+    assert remarks == [f"{tmp_path / 'sacct.txt'}: 3 of 5 jobs are left out: {counts}"]
     for gres, gpus in (("gres/gpu:a100=4,gres/gpu=4", 4), ("gres/gpu:a=1,gres/gpu:b=3", 4)):
         jobs = read_jobs(write(SACCT.replace("gres/gpu=4", gres).replace("2Gc", "0n")))
         assert jobs["tasks"].tolist() == [4, gpus]

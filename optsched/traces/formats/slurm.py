@@ -34,6 +34,8 @@ def _details(columns: Columns) -> Table:
         table["memory_gb"] = memory / tasks
     if "Timelimit" in columns:
         table["request_seconds"] = _durations(columns, "Timelimit", UNLIMITED)
+    if "State" in columns:  # `CANCELLED by 1001`
+        table["state"] = [text.partition(" ")[0] for text in columns.text("State")]
     return table | {"run_seconds": _elapsed(columns)}
 
 
@@ -101,6 +103,6 @@ FORMAT = TraceFormat(
         "partition": "Partition",
     },
     skip=("JobID", "."),
-    implied=("End", "ReqTRES"),
+    implied=("End", "ReqTRES", "JobName", "ExitCode"),
     more=_details,
 )

@@ -31,6 +31,7 @@ NAMES = {"gpu": "GPU", "cpu": "core", "memory_gb": "GB"}
 
 
 def _window(source: Path, window: Window) -> tuple[Tables, pd.DataFrame]:
+    """Return the tables, and the jobs of the window; for nodes, a task is a job's share of one."""
     chosen = window.settle(
         "rigid",
         **{"machines": None, "jobs": None, "start": "0", "min_tasks": 1, "as_is": True},
@@ -109,6 +110,7 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         source=(
             f"{tables.jobs.attrs.get('format', 'table')}: {len(jobs)} jobs from "
             f"{taken['name'].iloc[0]} on, as recorded"
+            + (f"; left out of the log: {why}" if why else "")
         ),
     )
 
