@@ -17,7 +17,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from pydantic import Field, model_validator
 
-from optsched.core import RatioReport, compare, open_input, recorded
+from optsched.core import RatioReport, compare, open_input, recorded, turns
 from optsched.core.inputs import REAL, is_instance, meant
 from optsched.core.intervals import FEWEST, UNSURE, student, warning
 from optsched.families.rigid.changes import Changes, altered, units_of
@@ -25,7 +25,15 @@ from optsched.families.rigid.instance import RigidInstance, RigidSchedule
 from optsched.families.rigid.verify import verify
 from optsched.files.format import checked, load_instance, read_json, write_json
 from optsched.numbers.json_float import Signed
-from optsched.problem import Frozen, InputError, Instance, Policy, Window, get_family
+from optsched.problem import (
+    Frozen,
+    InputError,
+    Instance,
+    Policy,
+    Window,
+    get_family,
+    is_named_in_file,
+)
 from optsched.process import interrupts, messages
 
 HOUR = 3600
@@ -342,6 +350,7 @@ def whatif(
     lists = ([x] if isinstance(x, str) else list(x) for x in (add, remove, without))
     added, removed, gone = lists
     changes = Changes.of(added, removed, scale_load, gone)
+    turns(get_family("rigid"), policies)  # an unknown policy is refused before the log is read
     given = {f.name: options.pop(f.name) for f in fields(Window) if f.name in options}
     opened, listed = _opened(source, Window(**given), windows)
     changes.must_be_found([inst for inst, *_ in opened])
@@ -391,6 +400,8 @@ def _opened(
     source: Path | str | Instance, window: Window, windows: int | None
 ) -> tuple[list[tuple[RigidInstance, Mapping[str, Any], int | None]], list[str]]:
     """Return instances, each with what was recorded and its second of the day; and remarks."""
+    if is_named_in_file(str(source)):
+        raise InputError(f"{source}: is a declared problem, expected a log or family rigid")
     if isinstance(source, Instance) or is_instance(Path(source)):
         inst = source if isinstance(source, Instance) else load_instance(Path(source))
         if not isinstance(inst, RigidInstance):

@@ -122,6 +122,13 @@ def _read_jobs(path: Path) -> pd.DataFrame:
     return _finished(path, form.name, table, start)
 
 
+def is_scheduler_log(path: Path) -> bool:
+    """Whether ``path`` is a log of a batch scheduler: SWF, Batsim or Slurm."""
+    if swf.is_swf(path) or batsim.is_workload(path):
+        return True
+    return slurm.FORMAT.fits(first_row(path).fields)
+
+
 def recommended_family(jobs: pd.DataFrame) -> tuple[str, str]:
     """Return the family that takes a list of jobs as it is, and why in a few words."""
     if jobs["run_seconds"].notna().any():

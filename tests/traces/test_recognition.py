@@ -9,7 +9,10 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from optsched.cli.app import app
+from optsched.core.inputs import usual_family
 from optsched.problem import InputError
 from optsched.process import messages
 from optsched.traces import read_jobs, read_machines
@@ -322,3 +325,17 @@ def test_lone_carriage_returns_end_lines(write):
     mixed = OWN.replace("\n", "\r\n", 1).replace("\n6", "\r6", 1)
     assert read_jobs(write(mixed)).equals(read_jobs(write(OWN)))
     assert math.isnan(read_jobs(write(OWN))["memory_gb"].iloc[1])
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "family"),
+    [(SACCT, "sacct.txt", "rigid"), (SWF_PARTS, "log.swf", "rigid"), (HELIOS, "h.csv", "oasis")],
+)
+def test_logs_of_batch_schedulers_are_of_rigid_jobs(write, remarks, text, name, family):
+    path = write(text, name)
+    chosen, note = usual_family(path)
+    assert chosen == family
+    assert note.startswith(f"family {family}, the default")
+    done = CliRunner().invoke(app, ["show", str(path), "--jobs", "1", "--json"])
+    assert json.loads(done.stdout)["family"] == family
+    assert note in remarks
