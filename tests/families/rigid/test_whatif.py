@@ -149,7 +149,7 @@ def test_shadow_prices_are_what_the_bound_loses_with_one_more_unit():
         ({}, "nothing is changed, expected --add, --remove, --scale-load or --without"),
         ({"add": "10gpu"}, "add '10gpu': expected a number from 1 and a type, such as 10xgpu"),
         ({"remove": "0xfat"}, "remove '0xfat': expected a number from 1"),
-        ({"add": "1xgpu"}, "add 1xgpu: is no type, expected one of: thin, fat"),
+        ({"add": "1xgpu"}, "no type of node, expected one of: thin (2 cpu), fat (4 cpu)"),
         ({"remove": "3xthin"}, "remove 3xthin: there are 2, expected at most that"),
         ({"remove": ["2xthin", "1xfat"]}, "no machine is left after the change"),
         ({"scale_load": 0}, "scale-load 0: expected a factor > 0 other than 1"),
@@ -211,6 +211,7 @@ def test_what_was_recorded_is_a_row_of_a_campaign(tmp_path):
     flow = np.reshape([r[2] + r[3] - r[1] for r in jobs(20)], (2, 10)).mean(axis=1)
     assert [*rows.sort_values("instance_seed")["value"]] == pytest.approx([*flow])
     assert len(rows) == 2
+    assert any("begins with an empty cluster" in line for line in made.status().remarks())
     assert (rows["ratio_low"] > 1).all()
     assert len(table) == 4
     without = make_plan(plan | {"instances": [block | {"recorded": False}]}, tmp_path)

@@ -26,6 +26,10 @@ from optsched.traces.opening import Tables, read_tables
 from optsched.traces.windows import take_window
 
 PARTS = {"gpu": 100, "cpu": 100, "memory_gb": 1024}  # units of one, where amounts are not whole
+EMPTY = (
+    "warning: the window begins with an empty cluster: jobs that still waited or ran then are left "
+    "out, so that waiting times are shorter"
+)
 USUAL = 1000  # jobs of a log, as far as it has them
 NAMES = {"gpu": "GPU", "cpu": "core", "memory_gb": "GB"}
 
@@ -102,6 +106,9 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
                 f"the {nodes} nodes are one pool: a job may use any free units; limits of single "
                 "nodes are not modeled, so waiting times on them may be longer"
             )
+    if _carried(tables.jobs, taken):
+        messages.remark(EMPTY)
+    why = tables.jobs.attrs.get("why")
     return RigidInstance(
         resources=tuple(names),
         units=tuple(NAMES[n] if units[n] == 1 else f"{NAMES[n]} / {units[n]}" for n in names),
