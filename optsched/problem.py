@@ -245,6 +245,7 @@ class Window:
     shapes: Path | None = None
     draw_seed: int | None = None
     as_is: bool | None = None
+    packed: bool | None = None
 
     @property
     def unscaled(self) -> bool:

@@ -190,6 +190,14 @@ WINDOW = {
             "Do not scale: the times of the trace, exactly the listed machines.", "--no-scaling"
         ),
     ],
+    "packed": Annotated[
+        bool | None,
+        _window(
+            "rigid: place tasks on the listed nodes, an equal share of a job on each of its nodes; "
+            "otherwise all nodes are one pool.",
+            "--packed",
+        ),
+    ],
 }
 """Without them the family's own settings: most take 100 jobs, 100 slots and load 2."""
 

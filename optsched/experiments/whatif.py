@@ -379,7 +379,10 @@ def whatif(
     scenarios: list[tuple[Scenario, Scenario]] = []
     for k, (pair, (_, real, clock)) in enumerate(zip(pairs, opened, strict=True)):
         at = f"window {k + 1} of {len(pairs)}, " if len(pairs) > 1 else ""
-        outside = {n: RigidSchedule(start=[s.start[i] for i in pair.kept]) for n, s in real.items()}
+        outside = {
+            n: RigidSchedule(**{f: [x[i] for i in pair.kept] for f, x in s if x})
+            for n, s in real.items()
+        }
         try:
             callback(f"{at}before the change")
             first = compare(pair.before, policies, schedule=outside, **options)

@@ -52,7 +52,7 @@ from optsched.traces.lines import begins, first_row
 COLUMNS = (
     *("name", "submit_seconds", "start_seconds", "run_seconds", "tasks"),
     *("gpu", "cpu", "memory_gb", "user", "model", "steps", "request_seconds"),
-    *("partition", "weight"),
+    *("partition", "weight", "nodes"),
 )
 MISSING = {"user": "", "model": "", "partition": ""}
 
@@ -66,6 +66,7 @@ RULES = {
     "memory_gb": DEMAND,
     "steps": Number("mini-batches", low=1, high=1e15, whole=True),
     "weight": Number("relative importance", above_low=True, may_be_empty=True),
+    "nodes": Number("nodes", low=1, high=TASKS.high, whole=True, may_be_empty=True),
 }
 OWN = TraceFormat(
     "own jobs",

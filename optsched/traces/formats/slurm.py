@@ -29,6 +29,9 @@ def _details(columns: Columns) -> Table:
     gpus = np.array([_gpus(text) for text in resources], float)
     tasks = np.where(gpus > 0, gpus, np.where(cores > 0, cores, np.nan))
     table: Table = {"tasks": tasks, "gpu": (gpus > 0) * 1.0, "cpu": cores / tasks}
+    if "NNodes" in columns:
+        nodes = columns.numbers("NNodes", ALLOCATED)
+        table["nodes"] = np.where(nodes > 0, nodes, np.nan)
     memory = _memory(columns, cores)
     if memory is not None:
         table["memory_gb"] = memory / tasks
