@@ -27,8 +27,8 @@ HOURS = 720
 LOGS = {"philly": ["--start", "2017-11-23"], "hpc2n": []}
 """Which part of a log is taken; else from its beginning."""
 METHODS = {
-    "month": f"`optsched ratio LOG --machines LIST --no-scaling --slot-length 1h --horizon {HOURS} "
-    "--time-limit S --plot FOLDER`; Philly with `--start 2017-11-23`",
+    "month": "`optsched ratio LOG --family oasis --machines LIST --no-scaling --slot-length 1h "
+    f"--horizon {HOURS} --time-limit S --plot FOLDER`; Philly with `--start 2017-11-23`",
     "high / low": "the certified bound over the value of the best schedule that is known",
 }
 
@@ -53,6 +53,8 @@ def measure(options: Namespace, cell: Row) -> Row:
             machines.write_text(MACHINES)
         result, pictures = folder / "made.json", folder / "pictures"
         how = [
+            "--family",
+            "oasis",
             "--machines",
             machines,
             "--no-scaling",

@@ -30,7 +30,7 @@ from optsched.numbers.json_float import Signed
 from optsched.numbers.parameter_space import ParameterSpace
 from optsched.numbers.streams import Streams
 from optsched.process.loading import is_named_in_file as is_named_in_file
-from optsched.process.loading import load_from_file
+from optsched.process.loading import load_from_file, run_file
 
 Sense: TypeAlias = Literal["max", "min"]
 Information: TypeAlias = Literal["after", "before", "local"]
@@ -247,6 +247,7 @@ class Window:
     shapes: Path | None = None
     draw_seed: int | None = None
     as_is: bool | None = None
+    packed: bool | None = None
 
     @property
     def unscaled(self) -> bool:
@@ -273,7 +274,7 @@ class Window:
         for name, value in given.items():
             if value not in (None, False) and name not in defaults:
                 known = ", ".join(map(option_name, defaults))
-                scaled = " with --no-scaling" if "as_is" in defaults else ""
+                scaled = " with --no-scaling" if self.unscaled else ""
                 raise InputError(
                     f"option {option_name(name)} is not supported by family {family}{scaled}, "
                     f"expected one of: {known}"
@@ -353,6 +354,7 @@ class Family:
     mps_and_times: Callable[[Any], tuple[str, str]] | None = None
     trivial: tuple[str, ...] = ("fifo",)  # policies that need no thought, as far as there are such
     slow: tuple[str, ...] = ()  # policies that take long, and run when the others are done
+    without: Mapping[str, str] = field(default_factory=dict)  # policies of others -> why not here
     on_request: tuple[str, ...] = ()  # policies that run only where they are named
     # (instance, completion, policy name or None, what it knew) -> further columns of its row
     columns: Callable[..., Mapping[str, float | str]] | None = None
@@ -472,6 +474,27 @@ def problem_in(name: str) -> str | None:
     kind, _, place = name.partition(" ")
     named = place if kind in DECLARED else name
     return named if is_named_in_file(named) else None
+
+
+def problem_named(name: str) -> str:
+    """Return ``FILE.py:NAME`` of a file with one problem, which is run; other names as they are.
+
+    Raises
+    ------
+    InputError
+        The file has none, or several.
+    PolicyError
+        Its own code fails.
+    """
+    if not name.endswith(".py"):
+        return name
+    there = vars(run_file(name, f"problem {name!r}"))
+    found = {id(x): n for n, x in there.items() if isinstance(getattr(x, "family", None), Family)}
+    if len(found) != 1:
+        names = ", ".join(f"{name}:{n}" for n in found.values())
+        several = f"has several problems, expected one of: {names}"
+        raise InputError(f"{name}: {several if found else 'has no optsched.problem, expected one'}")
+    return f"{name}:{next(iter(found.values()))}"
 
 
 def family_or_problem(name: str) -> Family:

@@ -384,7 +384,7 @@ def test_wrong_input_is_one_line(call, folder, tmp_path, case):
     write(folder, tmp_path / name)
     before = sorted(tmp_path.iterdir())
     target = tmp_path / "out.json"
-    window = () if name.endswith(".json") else ("--jobs", 4, "--horizon", 8)
+    window = ("--jobs", 4, "--horizon", 8) if ".csv" in name else ()
     refused(call("solve", tmp_path / name, *window, "-o", target), name, *words)
     assert sorted(tmp_path.iterdir()) == before  # no partial output
 
@@ -418,12 +418,22 @@ def test_machine_list_without_machines(call, folder, tmp_path):
         (["trace", "{jobs}", *WINDOW, "--load", "-1", "-o", "x.json"], ["load", "-1"]),
         (["trace", "{small}", "-o", "x.json"], ["instance file already"]),
         (["ratio", "{small}", "--schedule", "{jobs}"], ["jobs.csv", "is no JSON"]),
+        (["ratio", "{small}", "--method", "magic"], ["unknown method 'magic'", "auto"]),
+        (["ratio", "{bad}", "-p", "nobody"], ["unknown policy 'nobody'", "fifo"]),
+        (["ratio", "{bad}", "--machines", "none.csv"], ["none.csv: cannot be read"]),
+        (["ratio", "{bad}", "--start", "soon"], ["start is 'soon'", "#500"]),
+        (["ratio", "{bad}", "--slot-length", "long"], ["slot 'long'"]),
+        (["whatif", "{bad}", "--add", "1xgpu", "-p", "nobody"], ["unknown policy 'nobody'"]),
+        (["whatif", "{bad}", "--add", "gpu"], ["add 'gpu'"]),
+        (["whatif", "{bad}", "--add", "1xgpu", "--family", "bot"], ["--family bot"]),
         (["reproduce", "fig0"], ["unknown experiment 'fig0'", "oasis-fig5"]),
     ],
 )
 def test_wrong_option_is_one_line(call, folder, tmp_path, monkeypatch, args, words):
     monkeypatch.chdir(tmp_path)
     names = {"small": folder / "small.json", "jobs": folder / "jobs.csv"}
+    names["bad"] = tmp_path.with_suffix(".csv")  # which is not read
+    names["bad"].write_text("submit_seconds,run_seconds,tasks\n0,soon,1\n")
     refused(call(*(a.format(**names) for a in args)), *words)
     assert not list(tmp_path.iterdir())
 
@@ -626,7 +636,7 @@ def test_a_trace_in_json_is_no_instance_file(call, tmp_path, content, name):
     path, target = tmp_path / name, tmp_path / "made.json"
     data = b"\xef\xbb\xbf" + json.dumps(content, indent=2).encode()
     path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
-    options = ("--jobs", 1, "--horizon", 10)
+    options = ("--family", "oasis", "--jobs", 1, "--horizon", 10)
     assert call("trace", path, *options, "-o", target)[0] == 0
     assert call("show", path, *options)[0] == 0
     assert call("show", target)[0] == 0

@@ -167,11 +167,12 @@ def _legend(report: RatioReport) -> str:
 def _cells(row: EvaluatedPolicy, report: RatioReport) -> dict[str, str]:
     """Return the cells of a row by the name of their column."""
     promised = row.ratio.guarantee
-    cells = {"policy": row.name + ("" if row.obeys else " *"), "value": f"{row.value:.6g}"}
+    cells = {"policy": row.name + ("" if row.obeys else " *")}
+    cells |= {n: x if isinstance(x, str) else f"{x:.4g}" for n, x in row.columns.items()}
+    cells["value"] = f"{row.value:.6g}"
     if report.facts.jobs is not None:
         done = "-" if row.completed is None else f"{row.completed} of {report.facts.jobs}"
         cells["completed"] = done
-    cells |= {n: x if isinstance(x, str) else f"{x:.4g}" for n, x in row.columns.items()}
     cells["ratio"] = row.ratio.ends
     if RELAXATION in report.references:
         to = row.to_relaxation

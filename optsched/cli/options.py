@@ -8,8 +8,19 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from optsched.files.atomic_io import writable
-from optsched.problem import InputError, Window, family_names, family_or_problem, option_name
+from optsched.files.atomic_io import open_file, writable
+from optsched.problem import (
+    Family,
+    InputError,
+    Window,
+    family_names,
+    family_of,
+    family_or_problem,
+    get_family,
+    is_named_in_file,
+    option_name,
+    problem_named,
+)
 from optsched.process import messages
 
 
@@ -114,9 +125,6 @@ def _window(text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=text, rich_help_panel="If INPUT is a trace", **more)
 
 
-FAMILY = {"whatif": "rigid"}  # by command; of the others `oasis`
-
-
 WINDOW = {
     "machines": Annotated[
         Path | None,
@@ -180,8 +188,19 @@ WINDOW = {
         bool | None,
         _window("Keep the times of the trace and exactly the listed machines.", "--no-scaling"),
     ],
+    "packed": Annotated[
+        bool | None,
+        _window(
+            "rigid: place tasks on the listed nodes, an equal share of a job on each of its nodes; "
+            "otherwise all nodes are one pool.",
+            "--packed",
+        ),
+    ],
 }
 """Without them the family's own settings: most take 100 jobs, 100 slots and load 2."""
+
+
+FAMILY = {"whatif": "rigid"}  # by command; of the others that of the log
 
 
 def with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
@@ -212,15 +231,15 @@ def _with_options(
     return command
 
 
-OWN = ("source", "window", "instance", "preset")  # type of INPUT
+OWN = ("source", "window", "instance", "preset", "family")  # type of INPUT
 
 
 def takes_input(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command INPUT, the options of a trace, and those of :func:`with_verbosity`.
 
-    The seed of a problem is the command's own, if it has one. The command is called with
-    ``instance``, and if it requests them with the path as ``source``, the ``preset``, and
-    the options of a trace as ``window``.
+    The seed of a problem is the command's own, if it has one. The command is called with what it
+    requests: the ``instance``, the path as ``source``, the ``preset``, the ``family``, and the
+    options of a trace as ``window``.
     """
     parameters = inspect.signature(command).parameters
     keyword = inspect.Parameter.KEYWORD_ONLY
@@ -229,8 +248,14 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
     family = inspect.Parameter(
         "family",
         keyword,
-        annotation=Annotated[str, _window(f"{FAMILY_HELP} of the instance.")],
-        default=FAMILY.get(command.__name__, "oasis"),
+        annotation=Annotated[
+            str | None,
+            _window(
+                f"{FAMILY_HELP} of the instance.",
+                show_default="rigid for logs of Slurm, SWF and Batsim, else oasis",
+            ),
+        ],
+        default=None,
     )
     preset = inspect.Parameter(
         "preset",
@@ -254,11 +279,13 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
     ]
 
     @functools.wraps(command)
-    def wrapper(*, source: Path, family: str, preset: str | None, **given: Any) -> None:
-        from optsched.core import open_input  # traces need a library of tables
+    def wrapper(*, source: Path, family: str | None, preset: str | None, **given: Any) -> None:
+        from optsched.core import is_instance, open_input  # traces need a library of tables
+        from optsched.core.inputs import usual_family
 
         if given.get("output") is not None:
             writable(given["output"])  # refused early
+        source = Path(problem_named(str(source)))
         text = {name: given.pop(name) for name in WINDOW}
         if given.get("windows") is not None:  # facts are those of the first one
             for name in ("start", "draw_seed"):
@@ -272,11 +299,53 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         for name, value in (("source", source), ("window", window), ("preset", preset)):
             if name in parameters:
                 given[name] = value
-        with messages.long_step(f"reading {source}"):
-            instance = open_input(source, family, window, preset, given.get("seed", 0))
-        command(instance=instance, **given)
+        _readable(window.machines, window.shapes, *window.profiles or ())
+        _readable(*(given.get(name) for name in ("schedule", "optimum", "start_from")))
+        family, note = family or FAMILY.get(command.__name__), ""
+        if not is_named_in_file(str(source)) and not is_instance(source):
+            family, note = (family, "") if family else usual_family(source)
+            _refuse_early(get_family(family), window, given)
+        if "family" in parameters:
+            given["family"] = family
+        if "instance" in parameters:
+            with messages.long_step(f"reading {source}"):
+                seed = given.get("seed", 0)
+                instance = open_input(source, family or "oasis", window, preset, seed)
+            _refuse_early(family_of(instance), window, given)
+            given["instance"] = instance
+        if note:
+            messages.remark(note)
+        command(**given)
 
     return with_verbosity(_with_options(wrapper, [source, *own, *options]))
+
+
+def _readable(*paths: Path | None) -> None:
+    """Refuse files that cannot be opened, before what takes long."""
+    for path in paths:
+        if path is not None:
+            with open_file(path):
+                pass
+
+
+def _refuse_early(family: Family, window: Window, given: dict[str, Any]) -> None:
+    """Refuse what can be known to be wrong without the log; replace a deprecated method."""
+    from optsched.core.optimum import method_of
+    from optsched.policies.loader import known_or_refused
+
+    policies = given.get("policy") or ()
+    for policy in [policies] if isinstance(policies, str) else policies:
+        known_or_refused(family, policy)
+    if "method" in given:
+        given["method"] = method_of(family, given["method"])
+    if window.slot is not None:
+        from optsched.traces.opening import seconds
+
+        seconds(window.slot)
+    if window.start is not None:
+        from optsched.traces.windows import must_be_start
+
+        must_be_start(window.start)
 
 
 def load_statistics(modules: Sequence[str] | None) -> None:

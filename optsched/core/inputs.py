@@ -67,6 +67,32 @@ def open_input(
         return made.open_trace(source, window)
 
 
+def usual_family(source: Path) -> tuple[str, str]:
+    """Return the family of a log's instance where none is requested, and a remark that states it.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read.
+    """
+    if str(source) == SAMPLE and not source.exists():
+        return "oasis", ""
+    from optsched.traces import reading
+    from optsched.traces.jobs import is_scheduler_log
+
+    with reading(source):
+        recorded_by_scheduler = is_scheduler_log(source)
+    if recorded_by_scheduler:
+        return "rigid", (
+            "family rigid, the default for logs of Slurm, SWF and Batsim: jobs as recorded, in "
+            "seconds (--family oasis: training jobs, in slots, with drawn utilities)"
+        )
+    return "oasis", (
+        "family oasis, the default: training jobs, in slots, with drawn utilities (--family rigid: "
+        "jobs as recorded, in seconds)"
+    )
+
+
 def load_trace(
     log: Path | str | DataFrame,
     *,

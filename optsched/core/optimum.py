@@ -22,6 +22,7 @@ from optsched.numbers.json_float import Extended
 from optsched.problem import (
     OLD_METHODS,
     RELAXATION,
+    Family,
     Frozen,
     Implementation,
     InputError,
@@ -179,6 +180,22 @@ class SolveOptions(TypedDict, total=False):
 __getattr__ = renamed_names(__name__, Search="SolveOptions")
 
 
+def method_of(family: Family, method: str) -> str:
+    """Return the method of a family that a name, maybe a deprecated one, means.
+
+    Raises
+    ------
+    InputError
+        No such method.
+    """
+    if method in OLD_METHODS:
+        notify(f"warning: method {method} is deprecated, use {OLD_METHODS[method]}")
+        method = OLD_METHODS[method]
+    if method not in family.methods:
+        raise InputError(f"unknown method {method!r}, expected one of: {', '.join(family.methods)}")
+    return method
+
+
 @renamed_arguments(effort="work_limit")
 @interrupts.remembered()
 def solve(  # noqa: PLR0913 - one option each
@@ -247,11 +264,7 @@ def solve(  # noqa: PLR0913 - one option each
         A schedule beats a certified bound: a defect of this package.
     """
     family = family_of(instance)
-    if method in OLD_METHODS:
-        notify(f"warning: method {method} is deprecated, use {OLD_METHODS[method]}")
-        method = OLD_METHODS[method]
-    if method not in family.methods:
-        raise InputError(f"unknown method {method!r}, expected one of: {', '.join(family.methods)}")
+    method = method_of(family, method)
     try:
         level = Level(check)
     except ValueError as err:

@@ -237,7 +237,7 @@ class Facts(Frozen):
             of = f" of {self.scarcest}" if self.scarcest else ""
             parts.append(f"offered load {self.offered_load:.3g}{of}")
         if self.trivial_ratio is not None:
-            parts.append(f"best baseline {self.trivial_policy} with ratio {self.trivial_ratio:.4g}")
+            parts.append(f"baseline {self.trivial_policy} with ratio {self.trivial_ratio:.4g}")
         return ", ".join(parts)
 
 

@@ -337,6 +337,12 @@ class View:
         self.variables = [state.variables[name] for name in event.decide]
         self.revealed = [state.variables[c.name] for c in event.columns if not c.auxiliary]
 
+    def __getattr__(self, name: str) -> Any:
+        there = [n for n in (*vars(self), *vars(type(self))) if not n.startswith("_")]
+        raise AttributeError(
+            f"an event has no {name!r}, expected one of: {', '.join(sorted(there))}"
+        )
+
     @property
     def sense(self) -> Sense:
         """Whether the objective is to be large ("max") or small ("min")."""

@@ -121,6 +121,7 @@ def _family(sense: Sense) -> Family:
         wire=WIRE,
         assemble=assemble,
         policies=POLICIES | ({"posted": Posted} if sense == "max" else {}),
+        without={} if sense == "max" else {"posted": "it sells capacities, and only maximizes"},
         methods={name: _checked(function) for name, function in methods.items()},
         knowledge={"future": future, "rates": rates},
         program=_program,

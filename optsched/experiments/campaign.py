@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optsched.base import renamed_arguments
-from optsched.experiments.cell_keys import Reference, contender_of, source_of
+from optsched.experiments.cell_keys import WINDOWS, Reference, contender_of, source_of
 from optsched.experiments.plan import Plan, difference, make_plan, read_plan, stored_plan
 from optsched.experiments.ratios_by_policy import COLUMNS, Cells, RatioSample, cells, samples
 from optsched.experiments.run import CampaignProgress, agree, duration, run
@@ -170,6 +170,7 @@ class CampaignStatus:
     messages: Mapping[str, int]  # of errors, the most frequent ones
     versions: int  # sets of versions that rows were computed with
     claimed: int  # optima that count as closed by the word of solvers
+    windows: bool  # whether instances are windows of a trace
 
     def count(self, *states: CellState) -> int:
         """Return how many cells have one of the states."""
@@ -200,6 +201,11 @@ class CampaignStatus:
             found.append("open optima were ended by the clock: a repetition may find others")
         if self.versions > 1:
             found.append(f"cells were computed with {self.versions} different sets of versions")
+        if self.windows:
+            found.append(
+                "every window begins with an empty cluster: jobs that still waited or ran then are "
+                "left out"
+            )
         return found + [f"{n} times: {text}" for text, n in self.messages.items()]
 
     def summary(self) -> dict[str, Any]:
@@ -230,7 +236,9 @@ def status(path: Path) -> CampaignStatus:
     """
     with Store.open(path) as store:
         by_source: dict[str, dict[CellState, int]] = {}
+        windows = False
         for content, state, n in store.counts():
+            windows |= WINDOWS in (json.loads(content).get("window") or {})
             by_source.setdefault(source_of(content)[1], {})[CellState(state)] = n
         references = store.rows(
             f"SELECT DISTINCT w.text FROM {COMPARED} JOIN word w ON w.id = reference"
@@ -254,6 +262,7 @@ def status(path: Path) -> CampaignStatus:
             messages=dict(messages),
             versions=len(versions),
             claimed=claimed[0][0],
+            windows=windows,
         )
 
 

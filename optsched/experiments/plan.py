@@ -228,6 +228,13 @@ class Policies(Frozen):
         default=None, gt=0, description="seconds for each decision; in a sandbox by default 600"
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        if isinstance(given, dict) and "name" not in given:
+            raise ValueError('has no name, expected one, such as name = "greedy"')
+        return given
+
     @model_validator(mode="after")
     def _made_here(self) -> Self:
         sealed = self.sealed or self.name.startswith("exec:")
@@ -268,6 +275,14 @@ class Plan(Frozen):
     limits: CellLimits = CellLimits()
     folder: str = Field(default=".", description="where files are looked for")
     digests: dict[str, str] = Field(default={}, description="SHA-256 of files, by name")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lists(cls, given: Any) -> Any:
+        for name in ("instances", "policies"):
+            if isinstance(given, dict) and isinstance(given.get(name), dict):
+                raise ValueError(f"[{name}] is one table, expected [[{name}]]")
+        return given
 
     @model_validator(mode="after")
     def _few_enough(self) -> Self:

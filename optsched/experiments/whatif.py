@@ -17,23 +17,38 @@ from typing import Any, Literal, cast
 import numpy as np
 from pydantic import Field, model_validator
 
-from optsched.core import RatioReport, compare, open_input, recorded
+from optsched.core import RatioReport, compare, open_input, recorded, turns
 from optsched.core.inputs import is_instance, meant
 from optsched.core.intervals import FEWEST, UNSURE, student, warning
 from optsched.families.rigid.certificate.format import RigidCertificate
-from optsched.families.rigid.changes import Changes, altered, units_of
+from optsched.families.rigid.changes import NODE, Changes, altered, units_of
 from optsched.families.rigid.facts import saved
 from optsched.families.rigid.instance import RigidInstance, RigidSchedule
 from optsched.families.rigid.verify import verify
 from optsched.files.format import checked, load_instance, read_json, write_json
 from optsched.numbers.json_float import Signed
-from optsched.problem import REAL, Frozen, InputError, Instance, Policy, Window, get_family
+from optsched.problem import (
+    REAL,
+    Frozen,
+    InputError,
+    Instance,
+    Policy,
+    Window,
+    get_family,
+    is_named_in_file,
+)
 from optsched.process import interrupts, messages
 
 HOUR = 3600
 BEST = "optimum"
 SAME = 1e-9  # relative: values that differ by less are one
 SIDES = ("before", "after")
+EXACT = "exact"
+ORACLES = "policies that know exact run times cannot be deployed: only the finished job has one"
+TIED = (
+    "Resources that jobs request together are scarce together: how a price is divided among them "
+    "is arbitrary, only that of a bundle, such as a node, is not."
+)
 Ends = tuple[Signed, Signed]
 
 
@@ -46,6 +61,10 @@ class Row(Frozen):
     )
     slowdown: float = Field(description="weighted mean bounded slowdown, threshold 10 s")
     same: float = Field(description="mean waiting time of the jobs that both scenarios have, h")
+    knows: str = Field(
+        default="-",
+        description="run times that a policy knew: none, requested or exact",
+    )
 
 
 class Scenario(Frozen):
@@ -71,6 +90,7 @@ class Compared:
     above: Ends  # the optimum, before
     slowdown: tuple[float, float | None]
     same: float  # before, of the jobs that both scenarios have
+    knows: str  # run times: none, requested, exact; -: no policy
 
 
 class WhatIf(Frozen):
@@ -131,6 +151,7 @@ class WhatIf(Frozen):
             above=_less(before, _mean([s.rows[BEST] for s in self.before])),
             slowdown=(_slow(rows), _slow(later) if after else None),
             same=float(np.mean([r.same for r in rows])),
+            knows=rows[0].knows,
         )
 
     @property
@@ -164,24 +185,31 @@ class WhatIf(Frozen):
             inside = hours(best.interval, "+")
             lines.append(f"95 % interval of that change over {len(self.before)} windows: {inside}.")
         known = [r for n, r in self.rows.items() if n != BEST and r.after is not None]
-        if known:
-            first = min(known, key=lambda r: r.before)
-            last = min(known, key=lambda r: r.after or r.before)
-            lines.append(f"Under {first.name}, the best policy before, it {moved(first)}.")
+        usable = [r for r in known if r.knows != EXACT]
+        which = "policy" if len(usable) == len(known) else "policy that can be deployed"
+        if usable:
+            first = min(usable, key=lambda r: r.before)
+            last = min(usable, key=lambda r: r.after or r.before)
+            lines.append(f"Under {first.name}, the best {which} before, it {moved(first)}.")
             if last is not first:
-                lines.append(f"The best policy after is {last.name}: it {moved(last)}.")
+                lines.append(f"The best {which} after is {last.name}: it {moved(last)}.")
         if REAL in self.rows:
             real = self.rows[REAL]
             over = f"{hours(real.above)} more than the optimum before the change"
             lines.append(f"As recorded, jobs waited {hours(real.before)} on average, {over}.")
-        prices = self.prices(after=False)
-        if any(map(any, prices.values())):
-            top = int(np.argmax(next(row for row in prices.values() if any(row))))
-            units = ", ".join(f"{sum(row):.3g} h for a {unit}" for unit, row in prices.items())
+        prices = {n: row for n, row in self.prices(after=False).items() if any(row)}
+        if prices:
+            nodes = {n: row for n, row in prices.items() if n.startswith(NODE)}
+            shown = nodes or prices
+            top = int(np.argmax(next(iter(shown.values()))))
+            units = ", ".join(f"{sum(row):.3g} h for a {unit}" for unit, row in shown.items())
             lines.append(
-                f"Shadow prices of one more unit before the change: {units}, of waiting time of "
-                f"all jobs together; the most in hour {top} of {self.day}."
+                f"Shadow prices of one more {'node' if nodes else 'unit'} before the change: "
+                f"{units}, of waiting time of all jobs together; the most in hour {top} of "
+                f"{self.day}."
             )
+            if len(shown) > 1 and not nodes:
+                lines.append(TIED)
         return lines
 
     @property
@@ -194,7 +222,8 @@ class WhatIf(Frozen):
         fewer = any(abs(r.same - r.before[1]) > 1e-9 * r.same for r in self.rows.values())
         found = []
         for row in self.rows.values():
-            cells = {"policy": row.name, "before": hours(row.before), "after": hours(row.after)}
+            cells = {"policy": row.name, "run times known": row.knows}
+            cells |= {"before": hours(row.before), "after": hours(row.after)}
             cells |= {"before, same jobs": hours((row.same, row.same))} if fewer else {}
             cells |= {"change": hours(row.change, "+"), "change, %": percent(row.share)}
             cells |= {"95 % interval": hours(row.interval, "+")} if len(self.before) > 1 else {}
@@ -209,7 +238,8 @@ class WhatIf(Frozen):
         """Notes on the table."""
         doubt = warning(*self._apart(BEST).T).replace("ratios", "changes")
         doubts = [f"{UNSURE} change: {doubt}"] if doubt and len(self.before) > 1 else []
-        return [*self.listed, *([self.replay] if self.replay else []), *doubts]
+        oracle = [ORACLES] if any(r.knows == EXACT for r in self.rows.values()) else []
+        return [*oracle, *self.listed, *([self.replay] if self.replay else []), *doubts]
 
     def __str__(self) -> str:
         return "\n".join([*self.answer, *self.remarks])
@@ -344,6 +374,7 @@ def whatif(
     lists = ([x] if isinstance(x, str) else list(x) for x in (add, remove, without))
     added, removed, gone = lists
     changes = Changes.of(added, removed, scale_load, gone)
+    turns(get_family("rigid"), policies)  # an unknown policy is refused before the log is read
     given = {f.name: options.pop(f.name) for f in fields(Window) if f.name in options}
     opened, listed = _opened(source, Window(**given), windows)
     changes.must_be_found([inst for inst, *_ in opened])
@@ -351,7 +382,10 @@ def whatif(
     scenarios: list[tuple[Scenario, Scenario]] = []
     for k, (pair, (_, real, clock)) in enumerate(zip(pairs, opened, strict=True)):
         at = f"window {k + 1} of {len(pairs)}, " if len(pairs) > 1 else ""
-        outside = {n: RigidSchedule(start=[s.start[i] for i in pair.kept]) for n, s in real.items()}
+        outside = {
+            n: RigidSchedule(**{f: [x[i] for i in pair.kept] for f, x in s if x})
+            for n, s in real.items()
+        }
         try:
             callback(f"{at}before the change")
             first = compare(pair.before, policies, schedule=outside, **options)
@@ -393,6 +427,8 @@ def _opened(
     source: Path | str | Instance, window: Window, windows: int | None
 ) -> tuple[list[tuple[RigidInstance, Mapping[str, Any], int | None]], list[str]]:
     """Return instances, each with its recorded schedule and second of the day; and remarks."""
+    if is_named_in_file(str(source)):
+        raise InputError(f"{source}: is a declared problem, expected a log or family rigid")
     if isinstance(source, Instance) or is_instance(Path(source)):
         inst = source if isinstance(source, Instance) else load_instance(Path(source))
         if not isinstance(inst, RigidInstance):
@@ -429,6 +465,7 @@ def _scenario(
     weights = [inst.jobs[i].weight for i in same]
     rows = {}
     schedules = {BEST: best.schedule} | report.schedules()
+    knows = {row.name: str(row.columns["run times known"]) for row in report.policies}
     for name, schedule in cast(dict[str, RigidSchedule], schedules).items():
         wait, slowdown = (verify(one, schedule).value or 0.0 for one in (inst, slow))
         waits = [(schedule.start[i] or 0) - inst.jobs[i].arrival for i in same]
@@ -437,6 +474,7 @@ def _scenario(
             wait=(low / HOUR, wait / HOUR),
             slowdown=slowdown,
             same=float(np.average(waits, weights=weights)) / HOUR,
+            knows=knows.get(name, "-"),
         )
     return Scenario(
         size=get_family("rigid").headline(inst),

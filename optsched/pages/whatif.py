@@ -37,7 +37,9 @@ METHOD = (
     "A shadow price belongs to a unit and an hour of the day: with one more unit during that hour "
     "of every day, the certified bound on the waiting time of all jobs together falls by that "
     "much, at the prices that prove the bound. So the optimum falls by at most the shadow price "
-    "and the gap between its two ends.",
+    "and the gap between its two ends. Resources that jobs request together, such as a GPU and its "
+    "cores, are scarce together: how a price is divided among them is arbitrary, and only that of "
+    "a bundle, such as a node, is not.",
 )
 
 
@@ -86,7 +88,7 @@ def page_of_whatif(
 
 
 def _cell(text: str, column: str) -> TableCell:
-    words = column == "policy" or text == "-"
+    words = column in ("policy", "run times known") or text == "-"
     return TableCell(text, () if words else (float(text.split()[0]),))
 
 

@@ -121,9 +121,10 @@ def known_or_refused(family: Family, policy: Policy | str) -> None:
         plugged = [e.name for e in entry_points(group="optsched.policies")]
         if policy not in plugged:
             known = ", ".join([*family.policies, *plugged])
-            raise InputError(
-                f"unknown policy {policy!r}, expected one of: {known}, MODULE:CLASS or FILE.py:NAME"
-            )
+            what = f"unknown policy {policy!r}"
+            if policy in family.without:
+                what = f"policy {policy!r} is none of {family.name}: {family.without[policy]}"
+            raise InputError(f"{what}, expected one of: {known}, MODULE:CLASS or FILE.py:NAME")
 
 
 def turns(

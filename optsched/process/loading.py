@@ -7,6 +7,7 @@ import importlib.util
 import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from optsched.base import InputError, PolicyError
@@ -58,6 +59,22 @@ def load_from_file(name: str, what: str) -> Any:
         Its own code fails.
     """
     file, _, attribute = name.rpartition(":")
+    found = getattr(run_file(file, what), attribute, None)
+    if found is None:
+        raise InputError(f"{what} cannot be loaded: {file} has no {attribute!r}")
+    return found
+
+
+def run_file(file: str, what: str) -> ModuleType:
+    """Return a file of Python as a module. It is run once.
+
+    Raises
+    ------
+    InputError
+        There is no such file; the message begins with ``what``.
+    PolicyError
+        Its own code fails.
+    """
     path = Path(file).resolve()
     module = f"optsched file {path}"
     if module not in sys.modules:
@@ -76,10 +93,7 @@ def load_from_file(name: str, what: str) -> Any:
         except BaseException:
             del sys.modules[module]
             raise
-    found = getattr(sys.modules[module], attribute, None)
-    if found is None:
-        raise InputError(f"{what} cannot be loaded: {file} has no {attribute!r}")
-    return found
+    return sys.modules[module]
 
 
 def loading(what: str) -> Explained:

@@ -16,18 +16,22 @@ The table has one row per job, in the order of submission (equal times: the orde
     request_seconds  requested time, s; NaN: not in the list
     partition        queue to which it was submitted, or ""
     weight           relative importance, > 0; NaN: not in the list
+    nodes            machines that the job uses at once, whole, >= 1; NaN: not in the list
 
 ``attrs["format"]`` names the format, ``attrs["dropped"]`` counts rows that name no running time
-(or no processors), ``attrs["start"]`` is the date of the first submission, or None.
+(or no processors), ``attrs["why"]`` states their number by reason, ``attrs["start"]`` is the
+date of the first submission, or None.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from optsched.numbers.arrays import Flags
 from optsched.problem import InputError
 from optsched.process import messages
 from optsched.traces.columns import (
@@ -48,7 +52,7 @@ from optsched.traces.lines import begins, first_row
 COLUMNS = (
     *("name", "submit_seconds", "start_seconds", "run_seconds", "tasks"),
     *("gpu", "cpu", "memory_gb", "user", "model", "steps", "request_seconds"),
-    *("partition", "weight"),
+    *("partition", "weight", "nodes"),
 )
 MISSING = {"user": "", "model": "", "partition": ""}
 
@@ -62,6 +66,7 @@ RULES = {
     "memory_gb": DEMAND,
     "steps": Number("mini-batches", low=1, high=1e15, whole=True),
     "weight": Number("relative importance", above_low=True, may_be_empty=True),
+    "nodes": Number("nodes", low=1, high=TASKS.high, whole=True, may_be_empty=True),
 }
 OWN = TraceFormat(
     "own jobs",
@@ -116,6 +121,13 @@ def _read_jobs(path: Path) -> pd.DataFrame:
     table, start = _listed(form, columns)
     columns.warn_unread(form.name, form.implied)
     return _finished(path, form.name, table, start)
+
+
+def is_scheduler_log(path: Path) -> bool:
+    """Whether ``path`` is a log of a batch scheduler: SWF, Batsim or Slurm."""
+    if swf.is_swf(path) or batsim.is_workload(path):
+        return True
+    return slurm.FORMAT.fits(first_row(path).fields)
 
 
 def recommended_family(jobs: pd.DataFrame) -> tuple[str, str]:
@@ -177,21 +189,39 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
         known &= jobs["submit_seconds"].notna()
         known &= jobs["run_seconds"].notna() | ("run_seconds" not in table)
     dropped = int((~known).sum())
+    why = _reasons(jobs[~known], table, ~known.to_numpy())
     jobs = jobs[known].sort_values("submit_seconds", kind="stable", ignore_index=True)
     if jobs.empty:
         raise InputError(
-            f"{path}: none of {dropped} jobs has a known running time and number of tasks, "
-            "expected at least one"
+            f"{path}: none of {dropped} jobs has a known running time and number of tasks "
+            f"({why}), expected at least one"
         )
     if dropped:
-        messages.remark(
-            f"{path}: {dropped} of {len(known)} jobs are left out, since their time of "
-            "submission, running time or number of tasks is not known"
-        )
+        messages.remark(f"{path}: {dropped} of {len(known)} jobs are left out: {why}")
     first = jobs["submit_seconds"].iloc[0]
     if start is not None:
         start += pd.Timedelta(seconds=float(first))
     jobs[["submit_seconds", "start_seconds"]] -= first
     jobs = jobs.astype({"tasks": np.int64})
-    jobs.attrs = {"format": kind, "dropped": dropped, "start": start}
+    jobs.attrs = {"format": kind, "dropped": dropped, "why": why, "start": start}
     return jobs
+
+
+def _reasons(dropped: pd.DataFrame, table: Table, rows: Flags) -> str:
+    """Return why rows are left out, by their state as far as the list names it, the most first."""
+    starts, runs = dropped["start_seconds"].isna(), dropped["run_seconds"].isna()
+    states = np.asarray(table.get("state", [""] * len(rows)))[rows]
+    whole = "submit_seconds" in table
+    counts: Counter[str] = Counter()
+    for state, waits, endless, early in zip(
+        states, starts, runs, dropped["submit_seconds"].isna() & whole, strict=True
+    ):
+        if early:
+            counts["without a time of submission"] += 1
+        elif state and waits:
+            counts[f"{state} before start"] += 1
+        elif endless and whole:
+            counts[state or "without a run time"] += 1
+        else:
+            counts["without a number of tasks"] += 1
+    return ", ".join(f"{n} {why}" for why, n in counts.most_common())

@@ -94,9 +94,7 @@ def read_tables(
         A file cannot be read; ``whole``, and the machines' cores or memory are not known. The
         message names it.
     """
-    with reading(jobs):
-        table = read_jobs(jobs)
-    listed = drawn_from = None
+    listed = drawn_from = None  # short lists first: what is wrong with them shows early
     if machines is not None:
         with reading(machines):
             listed = read_machines(machines)
@@ -105,6 +103,8 @@ def read_tables(
     if shapes is not None:
         with reading(shapes):
             drawn_from = read_jobs(shapes)
+    with reading(jobs):
+        table = read_jobs(jobs)
     return Tables(table, listed, drawn_from)
 
 

@@ -115,13 +115,32 @@ def from_start(
             return taken, int(text[1:]), None
         when = _seconds(text, date)
     except (ValueError, TypeError):  # TypeError: a date with a time zone
-        raise InputError(
-            f"start is {text!r}, expected seconds from the start of the trace, a time such as 30d "
-            f"or 12h, {'a date such as 2017-10-09 07:00, ' if date is not None else ''}"
-            "a number of jobs such as #500, or a part such as 3/20"
-        ) from None
+        raise _no_start(text, dated=date is not None) from None
     submit = taken["submit_seconds"].to_numpy()
     return taken, int(np.searchsorted(submit, when, side="left")), when
+
+
+def must_be_start(text: str) -> None:
+    """Refuse what cannot be the start of a window of any trace.
+
+    Raises
+    ------
+    InputError
+        It is no time, date, number of a job or part.
+    """
+    if not re.fullmatch(rf"#\d+|{PART.pattern}", text.strip()):
+        try:
+            _seconds(text.strip(), pd.Timestamp(0))
+        except (ValueError, TypeError):
+            raise _no_start(text, dated=True) from None
+
+
+def _no_start(text: str, *, dated: bool) -> InputError:
+    return InputError(
+        f"start is {text!r}, expected seconds from the start of the trace, a time such as 30d "
+        f"or 12h, {'a date such as 2017-10-09 07:00, ' if dated else ''}"
+        "a number of jobs such as #500, or a part such as 3/20"
+    )
 
 
 def _part(taken: pd.DataFrame, k: int, n: int, min_tasks: int) -> pd.DataFrame:

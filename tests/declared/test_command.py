@@ -203,6 +203,35 @@ def test_a_policy_that_cannot_be_loaded_ends_a_campaign_first(folder, monkeypatc
         campaign("plan.toml", "cells.sqlite", trust=True)
 
 
+def test_the_only_problem_of_a_file_needs_no_name(folder):
+    words = ["--preset", "small", "--seed", "1", "--json"]
+    named = json.loads(run("ratio", "knapsack.py:knapsack", "-p", "greedy", *words).stdout)
+    alone = json.loads(run("ratio", "knapsack.py", "-p", "greedy", *words).stdout)
+    assert alone["reference"]["value"] == named["reference"]["value"]
+    assert "no leak" in run("check-problem", "knapsack.py", "--pairs", "2").stdout
+    assert run("generate", "knapsack.py", "-o", "a.json").exit_code == 0
+    second = FILE.replace("def knapsack", "def sack").replace("@knapsack", "@sack")
+    (folder / "two.py").write_text(FILE + second)
+    with pytest.raises(InputError, match=r"expected one of: two\.py:knapsack, two\.py:sack"):
+        run("ratio", "two.py")
+    (folder / "none.py").write_text("x = 1\n")
+    with pytest.raises(InputError, match=r"none\.py: has no optsched\.problem, expected one"):
+        run("generate", "none.py", "-o", "b.json")
+
+
+def test_the_results_of_several_instances_are_no_json(folder):
+    with pytest.raises(InputError, match=r"many\.json: .* expected a name such as many\.sqlite"):
+        run("ratio", "knapsack.py", "--seeds", "2", "-p", "greedy", "-o", "many.json")
+    assert not (folder / "many.json").exists()
+
+
+def test_what_is_not_verified_says_what_checks_it(folder):
+    for name, said in (("s.vipr", "viprchk"), ("m.mps", "certify"), ("m.lp", "certify")):
+        (folder / name).write_text("")
+        with pytest.raises(InputError, match=said):
+            run("verify", name)
+
+
 def test_an_infeasible_instance_is_not_the_fault_of_policies(folder):
     (folder / "orders.py").write_text(ORDERS.replace("bounds=(0, 9)", "bounds=(0, 1)"))
     done = run("ratio", "orders.py:orders", "-p", "re-solve", "-o", "none.json", "--json")

@@ -196,6 +196,12 @@ def test_rows_that_are_not_revealed_cannot_be_asked_for():
         played(lambda event: {"x[0]": event.value(("x", 1))})
 
 
+def test_a_misspelt_attribute_of_an_event_is_told_the_right_ones():
+    message = "an event has no 'residul', expected one of: best, .*, residual, .*, variables"
+    with pytest.raises(PolicyError, match=message):
+        played(lambda event: {"x[0]": event.residul("room")})
+
+
 def test_a_variable_that_cannot_be_0_must_be_decided():
     inst = Minimization.model_validate({"columns": [column("n", 0, lower=1, cost=1)], "rows": []})
     with pytest.raises(PolicyError, match="variable n is not decided, and cannot be 0"):
@@ -273,6 +279,8 @@ def test_posted_prices_keep_room_for_later():
     assert simulate(inst, "posted").value > 20
     with pytest.raises(InputError, match="expected 0 < low <= high"):
         Posted(3, 1)
+    with pytest.raises(InputError, match="only maximizes, expected one of: greedy, "):
+        simulate(Minimization.model_validate({"columns": [], "rows": []}), "posted")
 
 
 def test_a_trivial_policy_that_fails_does_not_end_a_comparison():

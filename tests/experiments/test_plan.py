@@ -332,6 +332,24 @@ def test_files_that_no_plan_is_are_refused_in_a_line(tmp_path, value):
         read_plan(path)
 
 
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        (
+            '[[policies]]\npolicy = "fifo"\n',
+            "policies.0: has no name, expected one, such as",
+        ),
+        ('[policies]\nname = "fifo"\n', "[policies] is one table, expected [[policies]]"),
+    ],
+)
+def test_blocks_of_policies_are_lists_of_names(tmp_path, block, said):
+    path = tmp_path / "plan.toml"
+    path.write_text(f'[[instances]]\nfamily = "oasis"\nseeds = 2\n{block}')
+    with pytest.raises(InputError) as caught:
+        read_plan(path)
+    assert said in str(caught.value)
+
+
 def test_a_difference_is_named_by_its_key():
     there, here = plan().content(), plan(reference={"time_limit": 3}).content()
     assert difference(there, here) == "reference.time_limit is 3.0, but null in the store"

@@ -9,7 +9,10 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from optsched.cli.app import app
+from optsched.core.inputs import usual_family
 from optsched.problem import InputError
 from optsched.process import messages
 from optsched.traces import read_jobs, read_machines
@@ -149,7 +152,7 @@ def test_helios_and_acme(write):
     assert str(jobs.attrs["start"]) == "2023-03-01 00:00:00"
 
 
-def test_slurm(write, remarks):
+def test_slurm(write, remarks, tmp_path):
     jobs = read_jobs(write(SACCT, "sacct.txt"))
     assert jobs["name"].tolist() == ["1", "2"]
     assert jobs["run_seconds"].tolist() == [90000, 150]
@@ -158,7 +161,8 @@ def test_slurm(write, remarks):
     assert jobs["cpu"].tolist() == [1, 4]
     assert jobs["memory_gb"].tolist() == [2, 8]
     assert jobs["start_seconds"].tolist() == [300, 600]
-    assert "columns that are not used: State" in remarks[0]
+    counts = "1 PENDING before start, 1 CANCELLED before start, 1 RUNNING"
+    assert remarks == [f"{tmp_path / 'sacct.txt'}: 3 of 5 jobs are left out: {counts}"]
     for gres, gpus in (("gres/gpu:a100=4,gres/gpu=4", 4), ("gres/gpu:a=1,gres/gpu:b=3", 4)):
         jobs = read_jobs(write(SACCT.replace("gres/gpu=4", gres).replace("2Gc", "0n")))
         assert jobs["tasks"].tolist() == [4, gpus]
@@ -321,3 +325,17 @@ def test_lone_carriage_returns_end_lines(write):
     mixed = OWN.replace("\n", "\r\n", 1).replace("\n6", "\r6", 1)
     assert read_jobs(write(mixed)).equals(read_jobs(write(OWN)))
     assert math.isnan(read_jobs(write(OWN))["memory_gb"].iloc[1])
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "family"),
+    [(SACCT, "sacct.txt", "rigid"), (SWF_PARTS, "log.swf", "rigid"), (HELIOS, "h.csv", "oasis")],
+)
+def test_logs_of_batch_schedulers_are_of_rigid_jobs(write, remarks, text, name, family):
+    path = write(text, name)
+    chosen, note = usual_family(path)
+    assert chosen == family
+    assert note.startswith(f"family {family}, the default")
+    done = CliRunner().invoke(app, ["show", str(path), "--jobs", "1", "--json"])
+    assert json.loads(done.stdout)["family"] == family
+    assert note in remarks

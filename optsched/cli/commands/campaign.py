@@ -339,6 +339,11 @@ def ratio_over_seeds(plan: dict[str, Any], output: Path | None, as_json: bool) -
     """Run a campaign that has no file: its store is ``output``, or gone when it is shown."""
     from optsched.experiments.plan import make_plan
 
+    if output is not None and output.suffix == ".json":
+        raise InputError(
+            f"{output}: results of several instances are a store (SQLite), expected a name such as "
+            f"{output.with_suffix('.sqlite')}"
+        )
     with tempfile.TemporaryDirectory(prefix="optsched-") as folder:
         store = output or Path(folder) / "ratio.sqlite"
         _run(make_plan(plan, Path.cwd()), store, {}, as_json=as_json, kept=output is not None)

@@ -9,6 +9,7 @@ from optsched.cli.options import MOST, Json, Seed, with_verbosity
 from optsched.problem import (
     InputError,
     is_named_in_file,
+    problem_named,
 )
 from optsched.process import messages
 
@@ -40,6 +41,7 @@ def check_problem(
     from optsched.declared.problem import Problem
     from optsched.process.loading import load_from_file
 
+    problem = problem_named(problem)
     what = f"problem {problem!r}"
     if not is_named_in_file(problem):
         raise InputError(f"{what}: expected FILE.py:NAME")

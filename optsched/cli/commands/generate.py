@@ -16,7 +16,7 @@ from optsched.cli.options import (
     with_verbosity,
 )
 from optsched.files.atomic_io import is_stdout, writable
-from optsched.problem import family_of, family_or_problem
+from optsched.problem import family_of, family_or_problem, problem_named
 from optsched.process import messages
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def generate(
 
     Example:  optsched generate dmlrs --preset contended --jobs 1000 --load 1 -o large.json
     """
+    family = problem_named(family)
     made = family_or_problem(family)
     sizes: dict[str, float | None] = {"jobs": jobs, "slots": slots, "machines": machines}
     sizes |= {"ports": ports, "nodes": nodes, "applications": applications, "load": load}

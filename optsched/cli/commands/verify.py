@@ -17,6 +17,13 @@ from optsched.process import messages
 if TYPE_CHECKING:
     pass
 
+MODEL = "is a model, expected an instance or a result; `optsched certify` proves its optimum"
+NOT_VERIFIED = {
+    ".vipr": "is a VIPR proof, which other checkers read (viprchk); expected the result file that "
+    "`optsched certify MODEL -o result.json` writes",
+    **dict.fromkeys((".mps", ".lp"), MODEL),
+}
+
 
 @with_verbosity
 def verify(
@@ -52,6 +59,9 @@ def verify(
 
     if output is not None:
         writable(output)  # refused early
+    for path in files:
+        if (hint := NOT_VERIFIED.get(path.suffix)) is not None:
+            raise InputError(f"{path}: {hint}")
     known = "instance", "schedule", "run", "result", "minimax"
     with no_garbage():
         contents = [read_json(f, *known) for f in files]

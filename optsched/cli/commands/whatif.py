@@ -1,7 +1,7 @@
 """`optsched whatif`: waiting times before and after a change of machines, load or jobs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -19,17 +19,14 @@ from optsched.cli.options import (
     takes_input,
 )
 from optsched.engine.interval import CLOSED
-from optsched.problem import Window
+from optsched.problem import InputError, Window
 from optsched.process import crash_state, messages
-
-if TYPE_CHECKING:
-    from optsched.problem import Instance
 
 
 @takes_input
 def whatif(
-    instance: "Instance",
     source: Path,
+    family: str,
     window: Window,
     add: Annotated[
         list[str] | None,
@@ -88,18 +85,18 @@ def whatif(
     """
     from optsched.cli.console import out, tables
     from optsched.cli.progress_display import Ticker
-    from optsched.core import is_instance
     from optsched.experiments.whatif import whatif as measure
 
     options: dict[str, Any] = {n: x for n, x in vars(window).items() if x is not None}
     if windows is not None:
         del options["start"]
     options |= {"time_limit": time_limit, "work_limit": work_limit, "gap": gap, "seed": seed}
-    log = not is_instance(source) and instance.family == "rigid"
+    if family != "rigid":
+        raise InputError(f"--family {family}: expected rigid, whose waiting times are compared")
     with ending_well(), Ticker("reading") as ticker:
         crash_state.finish_what_is_begun()
         found = measure(
-            source if log else instance,
+            source,
             add=add or (),
             remove=remove or (),
             scale_load=scale_load,

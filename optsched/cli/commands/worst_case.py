@@ -24,7 +24,7 @@ from optsched.cli.options import (
     with_verbosity,
 )
 from optsched.files.atomic_io import writable, writable_folder
-from optsched.problem import family_or_problem
+from optsched.problem import family_or_problem, problem_named
 from optsched.process import crash_state, messages
 
 
@@ -126,6 +126,7 @@ def worst_case(
     from optsched.cli.progress_display import Ticker
     from optsched.files.format import Validating
 
+    family = problem_named(family)
     sizes = {"jobs": jobs, "slots": slots, "machines": machines, "ports": ports}
     sizes |= {"nodes": nodes, "applications": applications}
     with Validating("hunt"):

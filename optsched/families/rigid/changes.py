@@ -169,8 +169,9 @@ class Changes:
         for verb, n, kind in self.machines:
             name = "cpu" if pool and kind in ("processor", "processors") else kind
             if name not in names and kind not in names:
-                known = ", ".join(names)
-                raise InputError(f"{verb} {n}x{kind}: is no type, expected one of: {known}")
+                known = ", ".join(names if pool else [_type(inst, m) for m in inst.machines])
+                what = "resource of the pool" if pool else "type of node"
+                raise InputError(f"{verb} {n}x{kind}: is no {what}, expected one of: {known}")
             k = names.index(kind if kind in names else name)
             if verb == "remove" and n > counts[k]:
                 raise InputError(f"{verb} {n}x{kind}: there are {counts[k]}, expected at most that")
@@ -199,6 +200,13 @@ def _size(inst: RigidInstance, i: int) -> str:
     job = inst.jobs[i]
     need = ", ".join(f"{d} {n}" for d, n in zip(job.need, inst.resources, strict=True) if d)
     return f"{job.tasks} x {need}"
+
+
+def _type(inst: RigidInstance, machine: Machine) -> str:
+    """Return the name of a type of node, and what one has."""
+    amounts = enumerate(machine.capacity)
+    has = ", ".join(f"{c // word_of(inst, k)[1]} {inst.resources[k]}" for k, c in amounts if c)
+    return f"{machine.name} ({has})"
 
 
 def word_of(inst: RigidInstance, k: int) -> tuple[str, int]:

@@ -27,7 +27,8 @@ def headline(inst: RigidInstance) -> str:
     amounts = zip(inst.total, inst.resources, strict=True)
     goal = OBJECTIVES[inst.objective]
     capacity = ", ".join(f"{c} {name}" for c, name in amounts)
-    return f"{len(inst.jobs)} jobs, {goal}, {there} of {capacity}"
+    left = inst.source.partition("; ")[2]  # what of a log is left out
+    return f"{len(inst.jobs)} jobs, {goal}, {there} of {capacity}" + (f" ({left})" if left else "")
 
 
 def columns(

@@ -29,11 +29,16 @@ def _details(columns: Columns) -> Table:
     gpus = np.array([_gpus(text) for text in resources], float)
     tasks = np.where(gpus > 0, gpus, np.where(cores > 0, cores, np.nan))
     table: Table = {"tasks": tasks, "gpu": (gpus > 0) * 1.0, "cpu": cores / tasks}
+    if "NNodes" in columns:
+        nodes = columns.numbers("NNodes", ALLOCATED)
+        table["nodes"] = np.where(nodes > 0, nodes, np.nan)
     memory = _memory(columns, cores)
     if memory is not None:
         table["memory_gb"] = memory / tasks
     if "Timelimit" in columns:
         table["request_seconds"] = _durations(columns, "Timelimit", UNLIMITED)
+    if "State" in columns:  # `CANCELLED by 1001`
+        table["state"] = [text.partition(" ")[0] for text in columns.text("State")]
     return table | {"run_seconds": _elapsed(columns)}
 
 
@@ -101,6 +106,6 @@ FORMAT = TraceFormat(
         "partition": "Partition",
     },
     skip=("JobID", "."),
-    implied=("End", "ReqTRES"),
+    implied=("End", "ReqTRES", "JobName", "ExitCode"),
     more=_details,
 )

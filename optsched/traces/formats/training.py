@@ -53,8 +53,9 @@ def _by_job(columns: Columns) -> Table:
     Of a job without GPUs, its share of a machine is.
     """
     gpus, cores = columns.numbers("gpu_num", GPUS), columns.numbers("cpu_num", LARGE)
-    tasks = np.where(gpus > 0, gpus, np.maximum(columns.numbers("node_num", GPUS), 1.0))
-    return {"tasks": tasks, "gpu": (gpus > 0) * 1.0, "cpu": cores / tasks}
+    nodes = np.maximum(columns.numbers("node_num", GPUS), 1.0)
+    tasks = np.where(gpus > 0, gpus, nodes)
+    return {"tasks": tasks, "gpu": (gpus > 0) * 1.0, "cpu": cores / tasks, "nodes": nodes}
 
 
 NUMBER = r"-?\d+(\.\d+)?"

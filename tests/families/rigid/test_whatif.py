@@ -28,6 +28,7 @@ from optsched.families.rigid.certificate.format import (
 from optsched.families.rigid.changes import altered
 from optsched.families.rigid.facts import shadow_prices
 from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob
+from optsched.families.rigid.verify import verify
 from optsched.problem import REAL, InputError, Window, get_family
 
 FAMILY = get_family("rigid")
@@ -173,7 +174,7 @@ def test_the_shadow_price_of_a_node_counts_jobs_that_one_processor_cannot_take()
         ({}, "nothing is changed, expected --add, --remove, --scale-load or --without"),
         ({"add": "10gpu"}, "add '10gpu': expected a number from 1 and a type, such as 10xgpu"),
         ({"remove": "0xfat"}, "remove '0xfat': expected a number from 1"),
-        ({"add": "1xgpu"}, "add 1xgpu: is no type, expected one of: thin, fat"),
+        ({"add": "1xgpu"}, "no type of node, expected one of: thin (2 cpu), fat (4 cpu)"),
         ({"remove": "3xthin"}, "remove 3xthin: there are 2, expected at most that"),
         ({"remove": ["2xthin", "1xfat"]}, "no machine is left after the change"),
         ({"scale_load": 0}, "scale-load 0: expected a factor > 0 other than 1"),
@@ -224,6 +225,78 @@ def test_windows_the_command_and_the_page(tmp_path, monkeypatch):
     assert said["rows"][0]["change"] == pytest.approx([*found.rows["optimum"].change])
 
 
+def test_policies_that_know_run_times_are_marked_and_not_recommended(tmp_path):
+    files = write(tmp_path, jobs())
+    found = measured(*files, add="1xfat", policies=["fcfs", "easy", "sjf-exact"])
+    known = {row["policy"]: row["run times known"] for row in found.table()}
+    assert known == {
+        "optimum": "-", "sjf-exact": "exact", "easy": "requested", "fcfs": "none", REAL: "-"
+    }  # fmt: skip
+    assert "easy, the best policy that can be deployed before, " in str(found)
+    assert "policies that know exact run times cannot be deployed" in found.remarks[0]
+    usual = measured(*files, add="1xfat", policies=["fcfs"])
+    assert "the best policy before, " in str(usual)
+    assert "deployed" not in str(usual)
+
+
+def test_shadow_prices_are_those_of_nodes_where_there_are_any(tmp_path):
+    log, nodes = write(tmp_path, jobs(20))  # too many for a tree, whose bound has no prices
+    there = str(measured(log, nodes, 20, add="1xfat"))
+    assert "one more node before the change: " in there
+    assert " h for a node fat, " in there
+    assert "for a core" not in there
+    pool = nodes.with_name("pool.csv")
+    pool.write_text("name,count,gpu,cpu,memory_gb\npool,1,0,8,24\n")
+    alone = str(measured(log, pool, 20, add="1xcpu"))
+    assert "one more unit before the change: " in alone
+    assert " h for a core, " in alone
+
+
+def test_a_window_within_the_log_begins_with_an_empty_cluster(tmp_path):
+    log, nodes = write(tmp_path, jobs(20))
+    warned = "warning: the window begins with an empty cluster: "
+    within = measured(log, nodes, 5, add="1xfat", start="#5", policies=["fcfs"])
+    assert any(line.startswith(warned) for line in within.remarks)
+    first = measured(log, nodes, 5, add="1xfat", policies=["fcfs"])
+    assert not any(line.startswith(warned) for line in first.remarks)
+    many = measured(log, nodes, 5, add="1xfat", windows=3, policies=["fcfs"])
+    assert sum(line.startswith(warned) for line in many.remarks) == 1
+
+
+PACKED = """submit_seconds,start_seconds,run_seconds,tasks,nodes,cpu,gpu
+0,0,100,6,2,1,0
+0,0,100,2,,1,1
+10,{start},100,4,1,1,0
+"""
+
+
+@pytest.mark.parametrize(("start", "fits"), [(100, True), (10, False)])
+def test_shares_of_jobs_are_packed_onto_nodes(tmp_path, start, fits):
+    log, nodes = tmp_path / "log.csv", tmp_path / "nodes.csv"
+    log.write_text(PACKED.format(start=start))
+    nodes.write_text("name,count,gpu,cpu,memory_gb\nfat,1,2,4,8\nthin,2,0,4,8\n")
+    window = Window(machines=nodes, packed=True)
+    inst = open_input(log, "rigid", window)
+    assert inst.packed
+    assert inst.resources == ("gpu", "cpu")
+    assert [(job.tasks, job.need) for job in inst.jobs] == [(2, (0, 3)), (2, (1, 1)), (1, (0, 4))]
+    schedule, (line,) = FAMILY.recorded(log, window, inst)
+    if fits:
+        assert verify(inst, schedule).feasible
+        # nodes without GPUs first; the job that needs some has the fat one
+        assert schedule.nodes == (((1, 1), (2, 1)), ((0, 2),), ((1, 1),))
+    else:
+        assert schedule is None
+        assert "job 2 finds no nodes at its recorded start" in line
+    with pytest.raises(InputError, match=r"--packed: .* expected a list of them, --machines"):
+        open_input(log, "rigid", Window(packed=True))
+    found = optsched.whatif(
+        log, machines=nodes, packed=True, add="1xthin", policies=["fcfs"], work_limit=300
+    )
+    assert (REAL in found.rows) == fits
+    assert any(line.startswith("tasks are placed on 3 nodes: 2 of 3 ") for line in found.remarks)
+
+
 @pytest.mark.slow
 def test_what_was_recorded_is_a_row_of_a_campaign(tmp_path):
     write(tmp_path, jobs(20))
@@ -236,6 +309,7 @@ def test_what_was_recorded_is_a_row_of_a_campaign(tmp_path):
     flow = np.reshape([r[2] + r[3] - r[1] for r in jobs(20)], (2, 10)).mean(axis=1)
     assert [*rows.sort_values("instance_seed")["value"]] == pytest.approx([*flow])
     assert len(rows) == 2
+    assert any("begins with an empty cluster" in line for line in made.status().remarks())
     assert (rows["ratio_low"] > 1).all()
     assert len(table) == 4
     without = make_plan(plan | {"instances": [block | {"recorded": False}]}, tmp_path)

@@ -20,25 +20,39 @@ from optsched.families.rigid.instance import (
     RigidJob,
     RigidSchedule,
 )
+from optsched.numbers.arrays import Ints
 from optsched.problem import InputError, Window
 from optsched.process import messages
 from optsched.traces.tables import Tables, read_tables
 from optsched.traces.windows import take_window
 
 PARTS = {"gpu": 100, "cpu": 100, "memory_gb": 1024}  # units of one, where amounts are not whole
+EMPTY = (
+    "warning: the window begins with an empty cluster: jobs that still waited or ran then are left "
+    "out, so that waiting times are shorter"
+)
 USUAL = 1000  # jobs of a log, as far as it has them
 NAMES = {"gpu": "GPU", "cpu": "core", "memory_gb": "GB"}
 
 
 def _window(source: Path, window: Window) -> tuple[Tables, pd.DataFrame]:
+    """Return the tables, and the jobs of the window; for nodes, a task is a job's share of one."""
     chosen = window.settle(
         "rigid",
         **{"machines": None, "jobs": None, "start": "0", "min_tasks": 1, "as_is": True},
+        packed=False,
         draw_seed=0,  # of a campaign; nothing is drawn
     )
+    if chosen["packed"] and chosen["machines"] is None:
+        raise InputError("--packed: tasks are placed on nodes, expected a list of them, --machines")
     tables = read_tables(source, chosen["machines"], whole=False)
     where = chosen["start"], chosen["min_tasks"]
-    return tables, take_window(tables.jobs, chosen["jobs"], *where, usual=USUAL)
+    taken = take_window(tables.jobs, chosen["jobs"], *where, usual=USUAL)
+    if chosen["packed"]:
+        tasks = taken["nodes"].fillna(taken["tasks"])
+        share = {n: taken[n] * taken["tasks"] / tasks for n in PARTS}
+        taken = taken.assign(tasks=tasks, **share)
+    return tables, taken
 
 
 def open_trace(source: Path, window: Window) -> RigidInstance:
@@ -96,19 +110,31 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
     else:
         machines = _machines(listed, names, units)
         nodes = sum(machine.count for machine in machines)
-        if nodes > 1:
+        if window.packed:
+            known = int(taken["nodes"].notna().sum())
+            messages.remark(
+                f"tasks are placed on {nodes} nodes: {known} of {len(jobs)} jobs have equal shares "
+                "on as many nodes as the log states, rounded up to whole units; tasks of the "
+                "others are those of the log"
+            )
+        elif nodes > 1:
             messages.remark(
                 f"the {nodes} nodes are one pool: a job may use any free units; limits of single "
-                "nodes are not modeled, so waiting times on them may be longer"
+                "nodes are not modeled, so waiting times on them may be longer (--packed)"
             )
+    if _carried(tables.jobs, taken):
+        messages.remark(EMPTY)
+    why = tables.jobs.attrs.get("why")
     return RigidInstance(
         resources=tuple(names),
         units=tuple(NAMES[n] if units[n] == 1 else f"{NAMES[n]} / {units[n]}" for n in names),
         machines=machines,
+        packed=bool(window.packed),
         jobs=tuple(jobs),
         source=(
             f"{tables.jobs.attrs.get('format', 'table')}: {len(jobs)} jobs from "
             f"{taken['name'].iloc[0]} on, as recorded"
+            + (f"; left out of the log: {why}" if why else "")
         ),
     )
 
@@ -128,8 +154,57 @@ def recorded(
             f"what your cluster did is left out: it used {used} at once, more than the list of "
             f"machines has ({', '.join(map(str, inst.total))}); expected the machines it ran on"
         ]
+    nodes = _placed(inst, starts) if inst.packed else ()
+    if isinstance(nodes, int):
+        return None, [
+            f"what your cluster did is left out: job {nodes} finds no nodes at its recorded start, "
+            "where each job takes the first ones with space (which it really had is not read)"
+        ]
     lines = [f"what your cluster did: {len(starts)} of {len(starts)} jobs run as recorded"]
-    return RigidSchedule(start=tuple(starts)), lines
+    return RigidSchedule(start=tuple(starts), nodes=nodes), lines
+
+
+def _placed(
+    inst: RigidInstance, starts: Sequence[int]
+) -> tuple[tuple[tuple[int, int], ...], ...] | int:
+    """Return nodes of every job at its recorded start, or the first job that finds none.
+
+    A job takes the first nodes with space, those first that have least of what it does not need.
+    """
+    free = inst.bins.copy()
+    order: dict[tuple[bool, ...], Ints] = {}
+    placed: dict[int, tuple[tuple[int, int], ...]] = {}
+    changes = [(s, 1, i) for i, s in enumerate(starts)]
+    changes += [
+        (s + job.run, 0, i) for i, (s, job) in enumerate(zip(starts, inst.jobs, strict=True))
+    ]
+    for _, begins, i in sorted(changes):
+        job = inst.jobs[i]
+        need = np.array(job.need)
+        if not begins:
+            for h, n in placed[i]:
+                free[h] += n * need
+            continue
+        used = tuple((need > 0).tolist())
+        if used not in order:
+            order[used] = np.argsort(inst.bins[:, need == 0].sum(axis=1), kind="stable")
+        hold = (free[:, need > 0] // need[need > 0]).min(axis=1, initial=job.tasks)[order[used]]
+        before = np.minimum(np.cumsum(hold), job.tasks)
+        if before[-1] < job.tasks:
+            return i
+        count = np.diff(before, prepend=0)
+        there = zip(order[used].tolist(), count.tolist(), strict=True)
+        placed[i] = tuple(sorted((h, n) for h, n in there if n))
+        for h, n in placed[i]:
+            free[h] -= n * need
+    return tuple(placed[i] for i in range(len(inst.jobs)))
+
+
+def _carried(jobs: pd.DataFrame, taken: pd.DataFrame) -> bool:
+    """Whether jobs submitted before the window still waited or ran when it began."""
+    earlier = jobs.loc[: taken.index[0]].iloc[:-1]
+    start = earlier["start_seconds"].fillna(earlier["submit_seconds"])
+    return bool((start + earlier["run_seconds"] > taken["submit_seconds"].iloc[0]).any())
 
 
 def _weights(taken: pd.DataFrame) -> list[int]:
