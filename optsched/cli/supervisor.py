@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 GRACE = 1.2  # seconds in which a worker may end by itself
+LAST = 10.0  # seconds for the functions that code has registered for the end, unless a signal comes
 
 
 def main() -> None:
@@ -53,7 +54,7 @@ def _leave(status: int) -> NoReturn:
 
     ending = Thread(target=atexit._run_exitfuncs, daemon=True)
     ending.start()
-    ending.join(GRACE)
+    ending.join(LAST)
     for stream in (messages.stdout(), sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()

@@ -33,6 +33,7 @@ LARGEST = 1 << 28  # bytes of a file that is read
 REPEATED = 4096  # whole numbers of a file, of which each is one object in memory
 NUMBERS = frozenset((int, float, type(None)))
 NESTED = frozenset((dict, list))
+DEEPEST = 400  # lists and objects around a value; the checker in JavaScript has the same limit
 
 
 def plain(value: Any) -> Any:
@@ -89,6 +90,7 @@ def parse_json(data: bytes, path: Path, *kinds: str) -> dict[str, Any]:
             parse_constant=_no_constant,
             object_pairs_hook=_unique,
         )
+        _must_be_shallow(content)
         if not data.isascii() or b"\\" in data or b"\x7f" in data:  # most files have neither
             must_be_printable(content)
     except (UnicodeDecodeError, RecursionError) as err:
@@ -108,6 +110,17 @@ def parse_json(data: bytes, path: Path, *kinds: str) -> dict[str, Any]:
             f"{path}: holds {short(content['kind'])}, expected {' or '.join(map(repr, kinds))}"
         )
     return content
+
+
+def _must_be_shallow(content: Any) -> None:
+    level = [content] if type(content) in NESTED else []
+    for _ in range(DEEPEST):
+        inner = (x.values() if type(x) is dict else x for x in level)
+        level = [x for values in inner for x in values if type(x) in NESTED]
+        if not level:
+            return
+    if any(level):
+        raise ValueError(f"is nested too deeply, expected at most {DEEPEST} levels")
 
 
 def _no_constant(name: str) -> float:

@@ -31,6 +31,19 @@ def results(request, tmp_path_factory):
     return solved(request.param, tmp_path_factory.mktemp(request.param))
 
 
+def test_the_same_nesting_is_refused(tmp_path):
+    path = solved("oasis", tmp_path)[0]
+    files, text = [], path.read_text().rstrip().removesuffix("}")
+    for inner in ("", "1"):
+        for depth in range(398, 403):
+            files.append(tmp_path / f"nested{depth}{inner}.json")
+            files[-1].write_text(f'{text}, "note": {"[" * depth}{inner}{"]" * depth}}}')
+    assert differences(files, answers(files, tmp_path)) == []
+    assert all(part.accepted for part in recheck(files[0]))
+    with pytest.raises(InputError, match="nested too deeply, expected at most 400 levels"):
+        recheck(files[-1])
+
+
 def test_whole_and_damaged_results(results, tmp_path):
     files = [
         *results,
