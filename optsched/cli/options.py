@@ -339,7 +339,7 @@ def _refuse_early(family: Family, window: Window, given: dict[str, Any]) -> None
     if "method" in given:
         given["method"] = method_of(family, given["method"])
     if window.slot is not None:
-        from optsched.traces.opening import seconds
+        from optsched.traces.tables import seconds
 
         seconds(window.slot)
     if window.start is not None:

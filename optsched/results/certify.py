@@ -209,7 +209,7 @@ def _claim(inst: Declared, claimed: Claim, check: Verdict | None) -> SolverClaim
     return SolverClaim(
         solver=claimed.solver,
         status=claimed.status,
-        value=own(claimed.value),
+        value=None if claimed.status == "Infeasible" else own(claimed.value),
         bound=own(claimed.bound),
         check=check,
     )

@@ -265,3 +265,10 @@ def refused_or_true(which, part):
         assert part.bound is None or part.bound >= 3.5
     if part.accepted and which == "none":
         assert part.value is None
+
+
+def test_a_point_that_highs_leaves_behind_is_no_claim(tmp_path):
+    path = tmp_path / "empty.lp"
+    path.write_text("max\n obj: x\nst\n c: 0 x >= 3\nbounds\n x <= 2\nend\n")
+    found = optsched.certify(path)
+    assert (found.claim.status, found.claim.value, found.contradictions) == ("Infeasible", None, ())

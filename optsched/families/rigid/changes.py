@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from optsched.families.rigid.instance import Machine, RigidInstance
+from optsched.families.rigid.instance import LATEST, Machine, RigidInstance
 from optsched.files.format import checked
 from optsched.problem import InputError
 
@@ -146,6 +146,12 @@ class Changes:
             for i, job in zip(kept, jobs, strict=True)
             if stays[i]
         ]
+        last = max((job.arrival for job in moved), default=0)
+        if last > LATEST:
+            raise InputError(
+                f"scale-load {float(self.load):g}: the last job would arrive in second {last}, "
+                f"expected at most {LATEST}"
+            )
         before = altered(inst, objective="wait", jobs=jobs)
         return Changed(
             before=before,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numba import typeof
 from rigid_twin import instance_of, optimum, random_log, reference
+from scipy.optimize import linprog
 from second_checker import NODE, answers
 from sweeps import sweep
 
@@ -21,7 +22,7 @@ from optsched.families.rigid.certificate.format import (
     Surcharges,
     check,
 )
-from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob
+from optsched.families.rigid.instance import Cost, Machine, RigidInstance, RigidJob
 from optsched.families.rigid.optimum.prices import adapt, steps_from
 from optsched.families.rigid.optimum.problem import RigidProblem, grid_bits, written
 from optsched.problem import Level
@@ -269,11 +270,36 @@ def test_a_deadline_that_can_be_met_is_not_excluded():
             check(inst, found.model_copy(update={"deadline": deadline}))
 
 
-def test_the_relaxation_is_a_bound_on_the_optimum():
-    inst = FAMILY.generate("small", seed=2)
-    relaxed, best = optsched.relax(inst), optsched.solve(inst, work_limit=20000)
+@pytest.mark.parametrize("objective", ["flow", "wait", "slowdown"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_relaxation_has_the_value_of_the_program_over_seconds(seed, objective):
+    inst = random_log(seed, jobs=5, kinds=1).model_copy(update={"objective": objective})
+    jobs, weight = inst.jobs, inst.weight
+    end = max(job.arrival for job in jobs) + sum(job.run for job in jobs)
+    starts = [(i, s) for i, j in enumerate(jobs) for s in range(j.arrival, end - j.run + 1)]
+    cost = [float(Cost(objective, jobs[i]).at(s)) / weight for i, s in starts]
+    use = np.zeros((end, len(starts)))
+    for v, (i, s) in enumerate(starts):
+        use[s : s + jobs[i].run, v] = jobs[i].need[0] * jobs[i].tasks
+    once = np.array([[float(i == k) for i, _ in starts] for k in range(len(jobs))])
+    capacity = np.full(end, inst.total[0])
+    program = linprog(cost, A_ub=use, b_ub=capacity, A_eq=once, b_eq=np.ones(len(jobs)))
+    relaxed = optsched.relax(inst)
     assert relaxed.bound_level is Level.CERTIFIED
-    assert 0 < relaxed.bound <= best.value
+    assert relaxed.bound == pytest.approx(program.fun, rel=1e-6, abs=1e-9)
+
+
+def test_a_relaxed_certificate_has_nothing_that_bounds_schedules_only():
+    relaxed = {"relaxed": True}
+    with pytest.raises(ValueError, match="relaxed: there are surcharges, expected none"):
+        check(PAIR, RigidCertificate.root(PAIR, sized(), 0).model_copy(update=relaxed))
+    plain = RigidCertificate.root(PAIR, Prices(times=(0, 10), price=((1,),)), 0)
+    tree = (Split(job=0, at=0, left=1, right=2), Leaf(prices=0), Leaf(prices=0))
+    with pytest.raises(ValueError, match="relaxed: there is a tree, expected one leaf"):
+        check(PAIR, plain.model_copy(update=relaxed | {"nodes": tree}))
+    late = PAIR.model_copy(update={"objective": "makespan"})
+    with pytest.raises(ValueError, match="relaxed: expected an objective other than makespan"):
+        check(late, RigidCertificate.root(late, plain.prices[0], 0, relaxed=True))
 
 
 def test_no_jobs():

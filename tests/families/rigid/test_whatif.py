@@ -179,6 +179,7 @@ def test_the_shadow_price_of_a_node_counts_jobs_that_one_processor_cannot_take()
         ({"remove": ["2xthin", "1xfat"]}, "no machine is left after the change"),
         ({"scale_load": 0}, "scale-load 0: expected a factor > 0 other than 1"),
         ({"scale_load": 1.0}, "scale-load 1.0: expected a factor > 0 other than 1"),
+        ({"scale_load": 1e-12}, "scale-load 1e-12: the last job would arrive in second "),
         ({"without": "bob"}, "without 'bob': expected user=NAME or partition=NAME"),
         ({"without": "user=joe"}, "without user=joe: no job has it, expected one of: alice, bob"),
         ({"without": "partition=x"}, "no job has it, the log names no partition"),

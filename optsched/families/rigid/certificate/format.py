@@ -97,15 +97,21 @@ class RigidCertificate(Frozen):
     deadline: Second | None = Field(
         default=None, description="makespan only: no schedule ends by this second"
     )
+    relaxed: bool = Field(
+        default=False, description="true: the prices are duals of the linear relaxation"
+    )
 
     @classmethod
-    def root(cls, inst: RigidInstance, prices: Prices, grid_bits: int) -> Self:
+    def root(
+        cls, inst: RigidInstance, prices: Prices, grid_bits: int, *, relaxed: bool = False
+    ) -> Self:
         """Certify by one set of prices, without a tree."""
         return cls(
             instance_sha256=inst.digest(),
             grid_bits=grid_bits,
             prices=(prices,),
             nodes=(Leaf(prices=0),),
+            relaxed=relaxed,
         )
 
 
@@ -115,7 +121,8 @@ def check(inst: RigidInstance, certificate: RigidCertificate) -> float:
     Returns
     -------
     float
-        A bound that no schedule goes below, rounded downwards.
+        A bound that no schedule goes below, rounded downwards; that of a relaxed certificate also
+        holds for the linear relaxation, whose sum is no whole number.
 
     Raises
     ------
@@ -124,6 +131,8 @@ def check(inst: RigidInstance, certificate: RigidCertificate) -> float:
         does not exclude its deadline; the message states where.
     """
     check_size(certificate)
+    if certificate.relaxed:
+        _check_relaxed(inst, certificate)
     bounds = [bound for bound in leaf_bounds(inst, certificate) if bound is not None]
     if inst.objective == "makespan":
         least = max((job.arrival + job.run for job in inst.jobs), default=0)
@@ -138,7 +147,7 @@ def check(inst: RigidInstance, certificate: RigidCertificate) -> float:
     if certificate.deadline is not None:
         raise ValueError(f"a deadline, expected none with objective {inst.objective}")
     least_sum = min(bounds, default=Fraction(0))
-    if inst.objective != "slowdown":
+    if inst.objective != "slowdown" and not certificate.relaxed:
         least_sum = Fraction(math.ceil(least_sum))  # a sum of weights times seconds
     return max(0.0, float_below(least_sum / inst.weight))
 
@@ -203,6 +212,16 @@ def _check_prices(inst: RigidInstance, k: int, prices: Prices) -> int:
         )
     units = inst.total[more.resource] // math.gcd(*more.needs) if more.needs else 0
     return expected[1] * len(more.needs) * units
+
+
+def _check_relaxed(inst: RigidInstance, certificate: RigidCertificate) -> None:
+    """Refuse what bounds schedules only."""
+    if inst.objective == "makespan":
+        raise ValueError("relaxed: expected an objective other than makespan")
+    if len(certificate.nodes) > 1:
+        raise ValueError("relaxed: there is a tree, expected one leaf")
+    if any(prices.surcharges is not None for prices in certificate.prices):
+        raise ValueError("relaxed: there are surcharges, expected none")
 
 
 def _check_node(inst: RigidInstance, lists: int, k: int, node: Leaf | Split) -> None:

@@ -90,4 +90,5 @@ def relaxation(inst: RigidInstance, progress: Progress, *, threads: int, seed: i
         return
     price = blocks.prices(found.prices)
     bits = grid_bits(problem, blocks.times, price)
-    progress.prove(RigidCertificate.root(inst, written(blocks.times, price, bits), bits))
+    prices = written(blocks.times, price, bits)
+    progress.prove(RigidCertificate.root(inst, prices, bits, relaxed=True))

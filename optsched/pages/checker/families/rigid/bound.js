@@ -73,8 +73,13 @@ FAMILIES.rigid = (() => {
   }
 
   function check(inst, cert) {
-    const { nodes, prices, deadline, grid_bits: bits } = cert;
+    const { nodes, prices, deadline, grid_bits: bits, relaxed } = cert;
     const isMakespan = inst.objective === "makespan";
+    if (relaxed) {
+      need(!isMakespan, "relaxed: the objective is the makespan");
+      need(nodes.length === 1, "relaxed: there is a tree");
+      need(prices.every((p) => p.surcharges === null), "relaxed: there are surcharges");
+    }
     need(isMakespan || deadline === null, "a deadline, expected none");
     let steps = 0n;
     prices.forEach(({ times: at, price, surcharges: more }, k) => {
@@ -118,7 +123,7 @@ FAMILIES.rigid = (() => {
     }
     let least = bounds.length ? bounds.reduce(smaller) : 0n;
     let scale = 1n << big(bits);
-    if (inst.objective !== "slowdown") [least, scale] = [ceilDiv(least, scale), 1n];
+    if (inst.objective !== "slowdown" && !relaxed) [least, scale] = [ceilDiv(least, scale), 1n];
     return least <= 0n ? 0 : toFloat({ n: least, d: scale * inst.weight }, -1);
   }
 

@@ -44,6 +44,7 @@ const rigidData = (() => {
     prices: list(prices),
     nodes: list(node, { least: 1 }),
     deadline: [orNull(second), null],
+    relaxed: [flag, false],
   });
 
   function settle(inst) {
