@@ -261,13 +261,13 @@ class Prover:
             self.ran += busy()
             if self._over():
                 return False
-            if timeline.pool.size[0] > self.params.contested:
-                self._contest(self.progress.seconds() - began)
-            if not whole and width == MOST_STATES:
-                return False
-            # conflicts after which states are looked for anew
-            learned = len(self.runs) + 16
             try:
+                if timeline.pool.size[0] > self.params.contested:
+                    self._contest(self.progress.seconds() - began)
+                if not whole and width == MOST_STATES:
+                    return False
+                # conflicts after which states are looked for anew
+                learned = len(self.runs) + 16
                 done = self._paths(aim, whole, learned)
             except UnfinishedError:
                 return False
