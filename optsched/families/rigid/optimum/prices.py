@@ -22,14 +22,6 @@ import numpy as np
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
-FIRST, SECOND = 0.9, 0.99  # adaptive steps: how much of the averages is kept
-SLACK = 0.05  # jobs: subgradients as small as that make shorter steps
-WINDOW = 5  # intervals, of the mean price
-SHARE = 4.0  # jobs that take all of a resource
-PATIENCE = 50  # steps without a better bound, after which they get shorter
-SHRINK = 0.8
-AVERAGE = 0.1  # weight of the newest starts in their average
-
 
 class PricedJobs(NamedTuple):
     """Jobs as the kernel takes them: cost is rate * max(floor, s - arrival + shift)."""
@@ -231,10 +223,10 @@ def ascend(
             state[2] += 1
         if bound >= target:
             break
-        for i in range(n):
+        for i in range(n):  # the newest starts weigh a tenth
             apart = starts[i] - mean[i]
-            mean[i] += AVERAGE * apart
-            spread[i] += AVERAGE * (abs(apart) - spread[i])
+            mean[i] += 0.1 * apart
+            spread[i] += 0.1 * (abs(apart) - spread[i])
         square = 0.0
         for k in range(kinds):
             for j in range(last):
@@ -244,8 +236,8 @@ def ascend(
         if square == 0:
             break
         step = state[1] * (target - bound) / square
-        if state[2] >= PATIENCE:
-            state[1] *= SHRINK
+        if state[2] >= 50:
+            state[1] *= 0.8
             state[2] = 0
             now[:] = price
             continue
@@ -266,14 +258,14 @@ class Steps(NamedTuple):
 
 
 def steps_from(price: Floats) -> Steps:
-    """Return steps as long as prices are, or their mean over ``WINDOW`` intervals.
+    """Return steps as long as prices are, or their mean over five intervals.
 
     Parameters
     ----------
     price : shape (K + S, B + 1)
         As in `evaluate`.
     """
-    mean = np.array([np.convolve(row, np.full(WINDOW, 1 / WINDOW), "same") for row in price])
+    mean = np.array([np.convolve(row, np.full(5, 0.2), "same") for row in price])
     unit = np.maximum(np.maximum(price, mean), 0.02 * price.max(axis=1, keepdims=True))
     return Steps(unit, np.zeros(unit.shape), np.zeros(unit.shape), np.zeros(1, np.int64))
 
@@ -314,13 +306,14 @@ def adapt(
             best = bound
             best_price[:] = price
         number[0] += 1
-        one, two = 1 - FIRST ** number[0], 1 - SECOND ** number[0]
+        one, two = 1 - 0.9 ** number[0], 1 - 0.99 ** number[0]
         for k in range(price.shape[0]):
-            scale = SHARE / max(1.0, room.capacity[k]) if k < kinds else 1.0
+            # in jobs, four of which take all of a resource; a twentieth makes shorter steps
+            scale = 4 / max(1.0, room.capacity[k]) if k < kinds else 1.0
             for j in range(last):
                 slope = over[k, j] * scale
-                first[k, j] += (1 - FIRST) * (slope - first[k, j])
-                second[k, j] += (1 - SECOND) * (slope * slope - second[k, j])
-                step = first[k, j] / one / (np.sqrt(second[k, j] / two) + SLACK)
+                first[k, j] += 0.1 * (slope - first[k, j])
+                second[k, j] += 0.01 * (slope * slope - second[k, j])
+                step = first[k, j] / one / (np.sqrt(second[k, j] / two) + 0.05)
                 price[k, j] = max(0.0, price[k, j] + rate * unit[k, j] * step)
     return best
