@@ -25,7 +25,7 @@ from optsched.families.rigid.certificate.format import (
 from optsched.families.rigid.instance import Cost, Machine, RigidInstance, RigidJob
 from optsched.families.rigid.optimum.prices import adapt, steps_from
 from optsched.families.rigid.optimum.problem import RigidProblem, grid_bits, written
-from optsched.problem import Level
+from optsched.problem import Level, Status
 from optsched.results.result import save_result
 
 KNOWN = {name: data for name, data in reference().items() if "optimum" in data}
@@ -178,8 +178,10 @@ def test_steps_and_checker_agree_on_the_bound_of_sizes():
     price = np.zeros((1 + found.needs.size, len(times)))
     price[1:, :-1] = 0.02 * found.needs[:, None] * (1 + np.arange(len(times) - 1) % 3)
     steps, now = steps_from(price), price.copy()
-    first = adapt(found.jobs, times, now.copy(), found.room, 0.0, 1, steps, -np.inf, price.copy())
-    best = adapt(found.jobs, times, now, found.room, 0.05, 50, steps, first, price)
+    first, _ = adapt(
+        found.jobs, times, now.copy(), found.room, 0.0, 1, steps, -np.inf, price.copy()
+    )
+    best, _ = adapt(found.jobs, times, now, found.room, 0.05, 50, steps, first, price)
     assert best > first
     bits = grid_bits(problem, times, price)
     made = RigidCertificate.root(inst, written(times, price, bits, found), bits)
@@ -326,3 +328,18 @@ def test_more_jobs_times_nodes_than_a_schedule_can_hold_are_refused():
         optsched.InputError, match="4096 jobs are packed onto 65536 nodes, expected at most"
     ):
         optsched.solve(inst, work_limit=10)
+
+
+def test_jobs_of_several_tasks_are_packed_onto_a_single_node():
+    wide = RigidJob(arrival=0, run=1, request=1, tasks=2, need=(2,))
+    other = RigidJob(arrival=0, run=4, request=4, tasks=1, need=(2,))
+    node = (Machine(capacity=(5,)),)
+    inst = RigidInstance(resources=("p",), machines=node, packed=True, jobs=(wide, other, wide))
+    found = optsched.solve(inst, work_limit=2000)
+    assert (found.status, found.value) == (Status.OPTIMAL, 3.0)
+
+
+def test_cpsat_takes_slowdowns_that_are_below_the_threshold():
+    job = RigidJob(arrival=0, run=1, request=1, need=(1,))
+    short = PAIR.model_copy(update={"jobs": (job,) * 2, "objective": "slowdown"})
+    assert optsched.solve(short, method="cpsat", work_limit=500).value == 1.0

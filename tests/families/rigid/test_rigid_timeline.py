@@ -59,7 +59,7 @@ def test_the_walk_keeps_its_best_schedule(seed):
     search.list(p.jobs.arrival)
     first = search.cost
     draws = np.random.default_rng(seed).random((2000, DRAWS))
-    shake(p.jobs, p.load, p.late, walk, draws, 0.3 * first / p.n)
+    shake(p.jobs, p.load, p.late, walk, 240, draws, 0.3 * first / p.n)
     assert search.cost == total(p.jobs, p.late, walk.best_start) <= first
     assert walk.cost[0] == total(p.jobs, p.late, walk.start) >= search.cost
     for start, allocation in (

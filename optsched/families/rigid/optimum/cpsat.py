@@ -86,7 +86,7 @@ class _CpSatProgram:
         for s, job, cost in zip(self.start, inst.jobs, costs, strict=True):
             late: Any = s - job.arrival + cost.shift
             if inst.objective == "slowdown":
-                late = m.new_int_var(cost.floor, latest + cost.shift, "")
+                late = m.new_int_var(cost.floor, max(cost.floor, latest + cost.shift), "")
                 m.add(late >= s - job.arrival + cost.shift)
             terms.append(cost.weight * self.unit // cost.unit * late)
         if inst.objective == "makespan":

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from optsched.families.rigid.facts import RUN_TIMES, run_times
 from optsched.families.rigid.instance import RigidInstance
 from optsched.families.rigid.online import assemble, events
 from optsched.families.rigid.optimum.cpsat import cpsat
+from optsched.families.rigid.optimum.params import DEFAULT, AutoParams
 from optsched.families.rigid.optimum.prices import Steps, adapt, ascend, steps_from
 from optsched.families.rigid.optimum.problem import SLICE, RigidProblem, grid_bits, written
 from optsched.families.rigid.optimum.relaxation import relaxation
@@ -33,18 +35,10 @@ from optsched.problem import Method, Policy
 from optsched.process import work_units
 
 PLAYED = 0.06  # units of effort of an event
-FEW = 14  # jobs that a tree may close
-COARSE, FINE = 256, 2**16  # intervals of prices at first, and at most
-MOST_PRICES = 2**18  # of all resources and sizes
-TURNS = 10  # of the search for a few jobs
-STEPS = 400  # adaptive ones, before intervals are halved
-RATES = (0.1, 0.002)  # of adaptive steps, relative to prices: first and last
+LOOKED = 8  # elementary steps of a start that pricing looks at
 PASSED = 6  # elementary steps of an event that is passed
-MOST_ROUNDS = 2000  # of the search, in a turn
-HEAT, COOL = 1.0, 1e-2  # of a job's mean cost: how much worse a schedule may be, first and last
-SHORTEST_STEP = 0.02  # of Polyak's length; below it the ascent has stalled
-EARLIER = (0.0, 0.25, 0.5, 0.75, 1.0)  # alpha points
 CLOSED = 1e-7  # relative: a slowdown is no whole number
+TASK = 0.1  # seconds of the ascent until it hands over its prices, in a thread of its own
 
 
 class Portfolio:
@@ -55,9 +49,20 @@ class Portfolio:
     inst : RigidInstance
     progress : Progress
     seed : int
+    threads : int, optional
+        Above 1, the ascent has a thread of its own.
+    params : AutoParams, optional
     """
 
-    def __init__(self, inst: RigidInstance, progress: Progress, seed: int) -> None:
+    def __init__(
+        self,
+        inst: RigidInstance,
+        progress: Progress,
+        seed: int,
+        threads: int = 1,
+        params: AutoParams = DEFAULT,
+    ) -> None:
+        self.threads, self.params = threads, params
         self.inst, self.progress = inst, progress
         self.problem = problem = RigidProblem(inst)
         self.rng = Streams(seed)("search")
@@ -66,11 +71,12 @@ class Portfolio:
             np.zeros((problem.n, len(problem.bins)), np.int64),
         )
         self.walk = Walk(starts, allocation, starts.copy(), allocation.copy(), np.full(2, math.inf))
-        self.round = 40 * problem.n + 1  # events that a round of the search passes, on all nodes
+        self.passed = 40 * problem.n + 1  # events that a round of the search passes, on all nodes
         self.checked_cost = math.inf
         self.checking = 0.0  # seconds that the last check took
         self.proved = -math.inf
         self.bound = -math.inf
+        self.looked = 7.0 * problem.n  # starts that pricing looked at in the last step
 
     # --- schedules ---
 
@@ -88,7 +94,7 @@ class Portfolio:
 
     def list(self, key: Floats | Ints) -> None:
         """Keep the list schedule of an order of priority, if it is the best."""
-        made = self.problem.listed(key, self.progress.stop)
+        made = self.problem.listed(key, self.progress.stop, self.params.depth)
         if made is not None:
             self.keep(*made)
 
@@ -116,14 +122,20 @@ class Portfolio:
                     allocation[i, h] = tasks
         self.keep(start, allocation)
 
+    def cool(self, share: float) -> None:
+        """Go on with the large neighborhood search for a turn, at a share of the time."""
+        hot, cold = self.params.hot, self.params.cold
+        self.shake(hot * (cold / hot) ** share if share < self.params.frozen else 0.0)
+
     def shake(self, heat: float) -> None:
         """Go on with the large neighborhood search for a turn."""
         p = self.problem
-        rounds = max(1, min(MOST_ROUNDS, SLICE // (PASSED * self.round)))
+        rounds = max(1, min(self.params.rounds, SLICE // (PASSED * self.passed)))
         draws = self.rng.random((rounds, DRAWS))
-        passed = shake(p.jobs, p.load, p.late, self.walk, draws, heat * self.cost / p.n)
-        self.round = 1 + passed * len(p.bins) // rounds
-        work_units.steps(rounds * (PASSED * self.round + DRAWS))
+        heat *= self.cost / p.n
+        passed = shake(p.jobs, p.load, p.late, self.walk, self.params.behind, draws, heat)
+        self.passed = 1 + passed * len(p.bins) // rounds
+        work_units.steps(rounds * (PASSED * self.passed + DRAWS))
 
     def report(self) -> None:
         """Report the best schedule, if it is new."""
@@ -139,45 +151,65 @@ class Portfolio:
         """Begin with coarse prices of nothing."""
         p = self.problem
         end = int((self.walk.best_start + p.jobs.run).max(initial=1))
-        self.times = p.grid(end, COARSE)
+        self.times = p.grid(end, self.params.coarse)
         self.price = np.zeros((len(p.capacity), len(self.times)))
         self.mean, self.spread = self.walk.best_start.astype(float), np.zeros(p.n)
         self.state = np.array([-math.inf, 1.0, 0.0])
         self.steps: Steps | None = None  # after the coarse prices
         self.sized = p.sized()
-        self.rest = False
+        self.rest = self.rounded = False
 
     def ascend(self) -> None:
         """Improve the prices for a turn; refine them where that stalls."""
         p = self.problem
-        each = 60 * p.n + 12 * self.price.size
+        each = 12 * self.price.size
         if self.steps is not None:
             self.adapt(each)
             return
-        steps = max(5, SLICE // each)
-        self.bound = ascend(
+        steps = self.fitting(each)
+        self.bound, looked = ascend(
             p.jobs, self.times, self.price, p.room, self.cost, steps, self.state,
             self.mean, self.spread,
         )  # fmt: skip
-        work_units.steps(steps * each)
-        if self.state[1] < SHORTEST_STEP:
-            for share in EARLIER:
-                self.list(self.mean + share * p.jobs.run)
+        self.count(steps, each, looked)
+        if self.state[1] < self.params.shortest_step:
             self.refine()
 
+    def fitting(self, each: int) -> int:
+        """Return the number of steps of a turn, each of this much work besides pricing."""
+        return max(1, int(SLICE / (each + LOOKED * self.looked)))
+
+    def count(self, steps: int, each: int, looked: int) -> None:
+        """Count the work of steps that looked at this many starts."""
+        self.looked = looked / steps
+        work_units.steps(steps * each + LOOKED * looked)
+
+    def ascend_alone(self) -> None:
+        """Improve the prices for some turns, while another thread searches for schedules."""
+        end = self.progress.seconds() + TASK
+        while not self.rest and self.progress.seconds() < end:
+            self.ascend()
+
+    def round(self) -> None:
+        """Keep the list schedules of alpha points of the average starts, if they are the best."""
+        self.rounded = True
+        for share in self.params.alphas:
+            self.list(self.mean + share * self.problem.jobs.run)
+
     def adapt(self, each: int) -> None:
-        """Improve the prices by adaptive steps for a turn; pricing is ``each`` work in one."""
+        """Improve the prices by adaptive steps, each of this much work besides pricing."""
         assert self.steps is not None
         jobs, room = self.problem.jobs, self.problem.room
         if self.sized:
             jobs, room = self.sized.jobs, self.sized.room
         each += len(self.times) * room.sizes.size * room.units
-        steps, share = max(1, SLICE // each), int(self.steps.number[0]) / STEPS
-        rate = RATES[0] * (RATES[1] / RATES[0]) ** min(share, 1.0)
-        self.bound = adapt(
+        steps, share = self.fitting(each), int(self.steps.number[0]) / self.params.steps
+        first, last = self.params.first_rate, self.params.last_rate
+        rate = first * (last / first) ** min(share, 1.0)
+        self.bound, looked = adapt(
             jobs, self.times, self.now, room, rate, steps, self.steps, self.bound, self.price
         )
-        work_units.steps(steps * each)
+        self.count(steps, each, looked)
         if share >= 1:
             self.refine()
 
@@ -191,9 +223,9 @@ class Portfolio:
         room = sized.room if sized else p.room
         rows = room.capacity.size + room.sizes.size
         self.rest = (
-            len(times) > FINE
+            len(times) > self.params.fine
             or len(times) * room.sizes.size * room.units > MOST_FILLED
-            or len(times) * rows > MOST_PRICES
+            or len(times) * rows > self.params.most_prices
             or len(times) == len(self.times)
         )
         if self.rest:
@@ -231,13 +263,13 @@ class Portfolio:
             self.report()
             if progress.stop():
                 return
-        if p.n > FEW:
+        if p.n > self.params.few:
             for policy in (Ordered("sjf", exact=True), Easy(exact=True)):
                 self.play(policy)
                 self.report()
         else:
-            for k in range(TURNS):
-                self.shake(HEAT * (COOL / HEAT) ** (k / TURNS))
+            for k in range(self.params.turns):
+                self.cool(k / self.params.turns)
             self.report()
             if self.close():
                 return
@@ -245,18 +277,25 @@ class Portfolio:
             self.deadlines()
             return
         self.begin()
-        span, reported = progress.span(), 0.0
-        while not progress.stop():
-            if not self.rest:
-                self.ascend()
-            share = span.share()
-            self.shake(HEAT * (COOL / HEAT) ** share if share < 0.95 else 0.0)
-            if progress.seconds() - reported > 1.0 or self.ending():
-                self.report()
-                self.certify()
-                reported = progress.seconds()
-                if self.ending():
-                    self.rest = True
+        span, reported, task = progress.span(), 0.0, None
+        with ThreadPoolExecutor(1) as pool:
+            while not progress.stop():
+                if task is None or task.done():
+                    if task is not None:
+                        task.result()
+                    if self.steps is not None and not self.rounded:
+                        self.round()
+                    if progress.seconds() - reported > 1.0 or self.ending():
+                        self.report()
+                        self.certify()
+                        reported = progress.seconds()
+                        self.rest |= self.ending()
+                    if not self.rest:
+                        if self.threads > 1:
+                            task = pool.submit(self.ascend_alone)
+                        else:
+                            self.ascend()
+                self.cool(span.share())
         self.report()
 
     def ending(self) -> bool:
@@ -309,25 +348,25 @@ class Portfolio:
         """Return prices at which jobs pay more than the capacity until a deadline, if any."""
         p = self.problem
         jobs = p.windows(p.jobs.low, deadline - p.jobs.run)
-        times = p.grid(deadline, 8 * COARSE)
+        times = p.grid(deadline, 8 * self.params.coarse)
         price = np.zeros((len(p.capacity), len(times)))
         state = np.array([-math.inf, 1.0, 0.0])
         mean, spread = self.walk.best_start.astype(float), np.zeros(p.n)
         price[:, :-1] = 1e-3 / p.capacity[:, None].clip(1.0)
-        each = 60 * p.n + 12 * price.size
-        steps = min(50, max(5, SLICE // each))
-        while state[1] > SHORTEST_STEP and not self.progress.stop():
-            found = ascend(jobs, times, price, p.room, 1.0, steps, state, mean, spread)
-            work_units.steps(steps * each)
+        each = 12 * price.size
+        while state[1] > self.params.shortest_step and not self.progress.stop():
+            steps = min(50, self.fitting(each))
+            found, looked = ascend(jobs, times, price, p.room, 1.0, steps, state, mean, spread)
+            self.count(steps, each, looked)
             if found > 1e-6:
                 bits = grid_bits(p, times, price)
                 return written(times, price, bits), bits
         return None
 
 
-def auto(inst: RigidInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+def auto(inst: RigidInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Improve prices and schedules until stopped; close a few jobs."""
-    Portfolio(inst, progress, seed).run()
+    Portfolio(inst, progress, seed, threads).run()
 
 
 METHODS: Mapping[str, Method] = {"auto": auto, "cpsat": cpsat, "relaxation": relaxation}

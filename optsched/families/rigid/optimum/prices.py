@@ -22,14 +22,6 @@ import numpy as np
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
-FIRST, SECOND = 0.9, 0.99  # adaptive steps: how much of the averages is kept
-SLACK = 0.05  # jobs: subgradients as small as that make shorter steps
-WINDOW = 5  # intervals, of the mean price
-SHARE = 4.0  # jobs that take all of a resource
-PATIENCE = 50  # steps without a better bound, after which they get shorter
-SHRINK = 0.8
-AVERAGE = 0.1  # weight of the newest starts in their average
-
 
 class PricedJobs(NamedTuple):
     """Jobs as the kernel takes them: cost is rate * max(floor, s - arrival + shift)."""
@@ -56,8 +48,10 @@ class Room(NamedTuple):
 @kernel
 def cheapest(
     jobs: PricedJobs, i: int, times: Ints, price: Floats, cumulative: Floats
-) -> tuple[float, int, int, int]:
+) -> tuple[float, int, int, int, int]:
     """Return the least cost with charge of job ``i``, the start, and where start and end are.
+
+    The last number is that of the starts that were looked at.
 
     Parameters
     ----------
@@ -78,8 +72,9 @@ def cheapest(
     # rows in which start and end are; -1: before the first breakpoint
     x = np.searchsorted(times, s, side="right") - 1
     y = np.searchsorted(times, s + p, side="right") - 1
-    best, where, at, to = np.inf, s, x, y
+    best, where, at, to, looked = np.inf, s, x, y, 0
     while True:
+        looked += 1
         cost = rate[i] * max(floor[i], s - arrival[i] + shift[i])
         if cost >= best:
             break
@@ -107,14 +102,14 @@ def cheapest(
             x += 1
         while y < last and times[y + 1] <= s + p:
             y += 1
-    return best, where, at, to
+    return best, where, at, to, looked
 
 
 @kernel
 def evaluate(
     jobs: PricedJobs, times: Ints, price: Floats, room: Room, starts: Ints, over: Floats
-) -> float:
-    """Return the Lagrangian bound at some prices.
+) -> tuple[float, int]:
+    """Return the Lagrangian bound at some prices, and how many starts were looked at.
 
     ``starts`` (n,) receives the cheapest starts, and ``over`` (K + S, B + 1) by how much their mean
     use between the breakpoints exceeds capacity, or the number of jobs in the best knapsack.
@@ -128,7 +123,7 @@ def evaluate(
     """
     n, last, kinds = starts.size, times.size - 1, room.capacity.size
     cumulative = np.zeros(price.shape)
-    total = 0.0
+    total, looked = 0.0, 0
     for k in range(price.shape[0]):
         for j in range(last):
             cumulative[k, j + 1] = cumulative[k, j] + price[k, j] * (times[j + 1] - times[j])
@@ -137,8 +132,9 @@ def evaluate(
     level = np.zeros(price.shape)
     over[:] = 0.0
     for i in range(n):
-        cost, s, x, y = cheapest(jobs, i, times, price, cumulative)
+        cost, s, x, y, steps = cheapest(jobs, i, times, price, cumulative)
         total += cost
+        looked += steps
         starts[i] = s
         end = s + jobs.run[i]
         for k in range(kinds + (jobs.size[i] >= 0)):
@@ -159,7 +155,7 @@ def evaluate(
     if room.sizes.size:
         for j in range(last):
             total -= fill(room, price[kinds:, j], over[kinds:, j]) * (times[j + 1] - times[j])
-    return total
+    return total, looked
 
 
 @kernel
@@ -200,8 +196,10 @@ def ascend(
     state: Floats,
     mean: Floats,
     spread: Floats,
-) -> float:
+) -> tuple[float, int]:
     """Improve prices by this many steps; return the best bound, ``price`` receives its prices.
+
+    The second number is that of the starts that were looked at.
 
     Parameters
     ----------
@@ -219,9 +217,10 @@ def ascend(
     n, last, kinds = mean.size, times.size - 1, price.shape[0]
     starts = np.empty(n, np.int64)
     over = np.empty(price.shape)
-    now = price.copy()
+    now, passed = price.copy(), 0
     for _ in range(steps):
-        bound = evaluate(jobs, times, now, room, starts, over)
+        bound, looked = evaluate(jobs, times, now, room, starts, over)
+        passed += looked
         if bound > state[0]:
             if bound > state[0] + 1e-4 * abs(target - state[0]):
                 state[2] = 0
@@ -231,10 +230,10 @@ def ascend(
             state[2] += 1
         if bound >= target:
             break
-        for i in range(n):
+        for i in range(n):  # the newest starts weigh a tenth
             apart = starts[i] - mean[i]
-            mean[i] += AVERAGE * apart
-            spread[i] += AVERAGE * (abs(apart) - spread[i])
+            mean[i] += 0.1 * apart
+            spread[i] += 0.1 * (abs(apart) - spread[i])
         square = 0.0
         for k in range(kinds):
             for j in range(last):
@@ -244,8 +243,8 @@ def ascend(
         if square == 0:
             break
         step = state[1] * (target - bound) / square
-        if state[2] >= PATIENCE:
-            state[1] *= SHRINK
+        if state[2] >= 50:
+            state[1] *= 0.8
             state[2] = 0
             now[:] = price
             continue
@@ -253,7 +252,7 @@ def ascend(
             for j in range(last):
                 now[k, j] = max(0.0, now[k, j] + step * over[k, j])
     best: float = state[0]
-    return best
+    return best, passed
 
 
 class Steps(NamedTuple):
@@ -266,14 +265,14 @@ class Steps(NamedTuple):
 
 
 def steps_from(price: Floats) -> Steps:
-    """Return steps as long as prices are, or their mean over ``WINDOW`` intervals.
+    """Return steps as long as prices are, or their mean over five intervals.
 
     Parameters
     ----------
     price : shape (K + S, B + 1)
         As in `evaluate`.
     """
-    mean = np.array([np.convolve(row, np.full(WINDOW, 1 / WINDOW), "same") for row in price])
+    mean = np.array([np.convolve(row, np.full(5, 0.2), "same") for row in price])
     unit = np.maximum(np.maximum(price, mean), 0.02 * price.max(axis=1, keepdims=True))
     return Steps(unit, np.zeros(unit.shape), np.zeros(unit.shape), np.zeros(1, np.int64))
 
@@ -289,8 +288,10 @@ def adapt(
     steps: Steps,
     best: float,
     best_price: Floats,
-) -> float:
+) -> tuple[float, int]:
     """Change prices and surcharges by adaptive steps; return the best bound.
+
+    The second number is that of the starts that were looked at.
 
     Parameters
     ----------
@@ -308,19 +309,22 @@ def adapt(
     kinds, last = room.capacity.size, times.size - 1
     starts, over = np.empty(jobs.low.size, np.int64), np.empty(price.shape)
     unit, first, second, number = steps
+    passed = 0
     for _ in range(most):
-        bound = evaluate(jobs, times, price, room, starts, over)
+        bound, looked = evaluate(jobs, times, price, room, starts, over)
+        passed += looked
         if bound > best:
             best = bound
             best_price[:] = price
         number[0] += 1
-        one, two = 1 - FIRST ** number[0], 1 - SECOND ** number[0]
+        one, two = 1 - 0.9 ** number[0], 1 - 0.99 ** number[0]
         for k in range(price.shape[0]):
-            scale = SHARE / max(1.0, room.capacity[k]) if k < kinds else 1.0
+            # in jobs, four of which take all of a resource; a twentieth makes shorter steps
+            scale = 4 / max(1.0, room.capacity[k]) if k < kinds else 1.0
             for j in range(last):
                 slope = over[k, j] * scale
-                first[k, j] += (1 - FIRST) * (slope - first[k, j])
-                second[k, j] += (1 - SECOND) * (slope * slope - second[k, j])
-                step = first[k, j] / one / (np.sqrt(second[k, j] / two) + SLACK)
+                first[k, j] += 0.1 * (slope - first[k, j])
+                second[k, j] += 0.01 * (slope * slope - second[k, j])
+                step = first[k, j] / one / (np.sqrt(second[k, j] / two) + 0.05)
                 price[k, j] = max(0.0, price[k, j] + rate * unit[k, j] * step)
-    return best
+    return best, passed

@@ -13,6 +13,7 @@ import numpy as np
 
 from optsched.families.rigid.certificate.format import MOST_FILLED, Prices, Surcharges
 from optsched.families.rigid.instance import Cost, RigidInstance, RigidSchedule
+from optsched.families.rigid.optimum.params import DEFAULT
 from optsched.families.rigid.optimum.prices import PricedJobs, Room
 from optsched.families.rigid.optimum.search import Load, listed, queue
 from optsched.numbers.arrays import Floats, Ints
@@ -68,7 +69,9 @@ class RigidProblem:
         rate = np.ones(self.n) if self.late else self.jobs.rate
         self.key = self.area / rate
 
-    def listed(self, key: Floats | Ints, stop: Callable[[], bool]) -> tuple[Ints, Ints] | None:
+    def listed(
+        self, key: Floats | Ints, stop: Callable[[], bool], depth: int = DEFAULT.depth
+    ) -> tuple[Ints, Ints] | None:
         """Return the list schedule of an order of priority: starts, and tasks on nodes.
 
         None if ``stop`` returns true before it is complete.
@@ -76,7 +79,7 @@ class RigidProblem:
         start, allocation = np.zeros(self.n, np.int64), np.zeros((self.n, len(self.bins)), np.int64)
         line = queue(np.argsort(key, kind="stable"), self.jobs, self.load)
         while True:
-            steps = listed(line, self.jobs, self.load, SLICE, start, allocation)
+            steps = listed(line, self.jobs, self.load, depth, SLICE, start, allocation)
             work_units.steps(steps)
             if steps < SLICE:
                 return start, allocation

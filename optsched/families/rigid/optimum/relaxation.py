@@ -44,7 +44,7 @@ class _Starts:
         cumulative = np.hstack([np.zeros((self.kinds, 1)), price[:, :-1].cumsum(axis=1)])
         best, columns = np.zeros(self.problem.n), []
         for i in range(self.problem.n):
-            cost, start, _, _ = cheapest(jobs, i, self.times, price, cumulative)
+            cost, start, *_ = cheapest(jobs, i, self.times, price, cumulative)
             work_units.steps(8 * self.seconds)
             best[i] = -cost
             if best[i] > duals[i]:

@@ -16,16 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from optsched.families.rigid.optimum.prices import PricedJobs
-from optsched.families.rigid.optimum.timeline import earliest, insert, opened, remove
+from optsched.families.rigid.optimum.timeline import BEFORE, earliest, insert, opened, remove
 from optsched.families.rigid.profile import holds
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
-MOST_AFTER = 240  # jobs behind its old place, and as many behind its new one, that move as well
-MOST_OUT = 2 * MOST_AFTER + 1
-TRIES = 8  # to find a job that waits
-DEPTH = 500  # jobs of the queue that list scheduling tries
-DRAWS = TRIES + 4  # random numbers of a round
+DRAWS = 12  # random numbers of a round; all but four look for a job that waits
 
 
 class Load(NamedTuple):
@@ -61,11 +57,15 @@ def queue(order: Ints, jobs: PricedJobs, load: Load) -> ListQueue:
 
 @kernel
 def listed(
-    line: ListQueue, jobs: PricedJobs, load: Load, most: int, start: Ints, allocation: Ints
+    line: ListQueue,
+    jobs: PricedJobs,
+    load: Load,
+    depth: int,
+    most: int,
+    start: Ints,
+    allocation: Ints,
 ) -> int:
     """Start jobs by priority whenever something ends or arrives: list scheduling.
-
-    Of a long queue, the first DEPTH jobs are tried, as batch systems limit backfilling.
 
     Parameters
     ----------
@@ -73,6 +73,8 @@ def listed(
         Is taken on, until all jobs have ended or some steps have been made.
     jobs : PricedJobs
     load : Load
+    depth : int
+        Jobs of the queue that are tried.
     most : int
         About this many elementary steps.
     start : shape (n,)
@@ -122,7 +124,7 @@ def listed(
             steps += 1 + m - at
             m += 1
             come += 1
-        left, tried = 0, min(m, DEPTH)
+        left, tried = 0, min(m, depth)
         for k in range(tried):
             i = waiting[k]
             if holds(free, tasks[i], need[i], allocation[i]) == tasks[i]:
@@ -172,7 +174,15 @@ class Walk(NamedTuple):
 
 
 @kernel
-def shake(jobs: PricedJobs, load: Load, late: float, walk: Walk, draws: Floats, heat: float) -> int:
+def shake(
+    jobs: PricedJobs,
+    load: Load,
+    late: float,
+    walk: Walk,
+    most_behind: int,
+    draws: Floats,
+    heat: float,
+) -> int:
     """Go on with the large neighborhood search for some rounds.
 
     Parameters
@@ -183,6 +193,8 @@ def shake(jobs: PricedJobs, load: Load, late: float, walk: Walk, draws: Floats, 
         Cost of a second of makespan.
     walk : Walk
         Receives the schedules.
+    most_behind : int
+        Jobs behind the old place, and as many behind the new one, that move as well, at most.
     draws : shape (rounds, DRAWS)
         Random numbers of [0, 1).
     heat : float
@@ -203,21 +215,21 @@ def shake(jobs: PricedJobs, load: Load, late: float, walk: Walk, draws: Floats, 
         passed += insert(line, i, start[i], jobs.run[i], need[i], allocation[i], near)
         near = 2 + 3 * i
     cost, best = total(jobs, late, start), costs[1]
-    out = np.empty(MOST_OUT, np.int64)
-    old_start, old_allocation = np.empty(MOST_OUT, np.int64), np.empty((MOST_OUT, nodes), np.int64)
-    before = np.empty(MOST_OUT, np.int64)
+    most, tries = min(n, 2 * most_behind + 1), DRAWS - 4
+    out, old_start, before = np.empty((3, most), np.int64)
+    old_allocation = np.empty((most, nodes), np.int64)
     for number in range(draws.shape[0]):
         draw = draws[number]
         # a job, which waits if it is to be earlier, and another place in the order of the starts
-        earlier = draw[TRIES + 2] < 0.5
+        earlier = draw[tries + 2] < 0.5
         at = int(draw[0] * n)
-        for k in range(1, TRIES):
+        for k in range(1, tries):
             if not earlier or start[order[at]] > jobs.low[order[at]]:
                 break
             at = int(draw[k] * n)
         chosen = order[at]
-        apart = int(n ** draw[TRIES])
-        behind = 1 + int(MOST_AFTER * draw[TRIES + 1] ** 3)
+        apart = int(n ** draw[tries])
+        behind = 1 + int(most_behind * draw[tries + 1] ** 3)
         low = high = at
         m = 0
         if earlier:
@@ -242,7 +254,7 @@ def shake(jobs: PricedJobs, load: Load, late: float, walk: Walk, draws: Floats, 
             i = out[k]
             old_start[k], old_allocation[k] = start[i], allocation[i]
             passed += remove(line, i, need[i], allocation[i])
-            before[k] = line.before[2 + 3 * i]
+            before[k] = line[2 + 3 * i, BEFORE]
         now = cost
         for k in range(m):
             i = out[k]

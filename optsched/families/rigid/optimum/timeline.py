@@ -2,14 +2,14 @@
 
 Such profiles are those of backfilling schedulers (Mualem and Feitelson, 2001). Events are the
 list's nodes: 0 is the beginning of time, ``1 + 3 i`` the earliest start of job i, ``2 + 3 i`` its
-start, ``3 + 3 i`` its end. A node holds the free capacity until the next node. A job goes
+start, ``3 + 3 i`` its end. A node holds the free capacity until the next node, in one row of the
+list, an array of shape (1 + 3 n, FREE + H K): nodes that follow
+each other in time are far apart in memory, and a row takes one access to it. A job goes
 in and out in the number of events while it waits and runs, at any position in a long schedule;
 the arrays of `optsched.families.rigid.profile` move all later rows.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,19 +19,13 @@ from optsched.numbers.kernels import kernel
 
 END = -1  # after the last node
 
-
-class NodeTimeline(NamedTuple):
-    """Nodes in order of time; those of jobs that are out are not linked."""
-
-    when: Ints  # (1 + 3 n,) seconds
-    after: Ints  # (1 + 3 n,) the next node, or END
-    before: Ints  # (1 + 3 n,) the one before
-    free: Ints  # (1 + 3 n, H, K) units of each resource on each node until the next
+WHEN, AFTER, BEFORE = 0, 1, 2  # columns: seconds, the next node or END, the one before
+FREE = 3  # from this one on: units of each resource on each node, until the next
 
 
 @kernel
-def opened(low: Ints, bins: Ints) -> NodeTimeline:
-    """Return the timeline of no jobs.
+def opened(low: Ints, bins: Ints) -> Ints:
+    """Return the timeline of no jobs: nodes by number, of shape (1 + 3 n, FREE + H K).
 
     Parameters
     ----------
@@ -40,52 +34,44 @@ def opened(low: Ints, bins: Ints) -> NodeTimeline:
     bins : shape (H, K)
         Units of each resource on each node.
     """
-    size = 1 + 3 * low.size
-    line = NodeTimeline(
-        np.zeros(size, np.int64),
-        np.full(size, END, np.int64),
-        np.full(size, END, np.int64),
-        np.empty((size, bins.shape[0], bins.shape[1]), np.int64),
-    )
-    line.free[0] = bins
+    line = np.empty((1 + 3 * low.size, FREE + bins.size), np.int64)
+    line[0, WHEN], line[0, AFTER], line[0, BEFORE] = 0, END, END
+    line[0, FREE:] = bins.ravel()
     last = 0
     for i in np.argsort(low, kind="mergesort"):
         last = link(line, 1 + 3 * i, low[i], last)
     return line
 
 
-@kernel
-def link(line: NodeTimeline, node: int, when: int, near: int) -> int:
+@kernel(counted=False)
+def link(line: Ints, node: int, when: int, near: int) -> int:
     """Put a node into the list behind all others of its time; search from ``near`` on."""
     at = near
-    while line.when[at] > when:
-        at = line.before[at]
-    while line.after[at] != END and line.when[line.after[at]] <= when:
-        at = line.after[at]
-    later = line.after[at]
-    line.when[node], line.before[node], line.after[node] = when, at, later
-    line.after[at] = node
+    while line[at, WHEN] > when:
+        at = line[at, BEFORE]
+    later = line[at, AFTER]
+    while later != END and line[later, WHEN] <= when:
+        at, later = later, line[later, AFTER]
+    line[node, WHEN], line[node, BEFORE], line[node, AFTER] = when, at, later
+    line[at, AFTER] = node
     if later != END:
-        line.before[later] = node
-    for h in range(line.free.shape[1]):
-        for k in range(line.free.shape[2]):
-            line.free[node, h, k] = line.free[at, h, k]
+        line[later, BEFORE] = node
+    for c in range(FREE, line.shape[1]):
+        line[node, c] = line[at, c]
     return node
 
 
-@kernel
-def unlink(line: NodeTimeline, node: int) -> None:
+@kernel(counted=False)
+def unlink(line: Ints, node: int) -> None:
     """Take a node out of the list."""
-    at, later = line.before[node], line.after[node]
-    line.after[at] = later
+    at, later = line[node, BEFORE], line[node, AFTER]
+    line[at, AFTER] = later
     if later != END:
-        line.before[later] = at
+        line[later, BEFORE] = at
 
 
-@kernel
-def insert(
-    line: NodeTimeline, i: int, start: int, run: int, need: Ints, tasks_on: Ints, near: int
-) -> int:
+@kernel(counted=False)
+def insert(line: Ints, i: int, start: int, run: int, need: Ints, tasks_on: Ints, near: int) -> int:
     """Start job ``i``; return the number of nodes that changed.
 
     ``need`` has shape (K,), units of a task; ``tasks_on`` has shape (H,), its tasks on each node.
@@ -96,11 +82,11 @@ def insert(
     return add(line, first, last, need, tasks_on, -1)
 
 
-@kernel
-def remove(line: NodeTimeline, i: int, need: Ints, tasks_on: Ints) -> int:
+@kernel(counted=False)
+def remove(line: Ints, i: int, need: Ints, tasks_on: Ints) -> int:
     """Take job ``i`` out; arguments and result as in `insert`.
 
-    The node before its start stays in ``line.before``.
+    The node before its start stays in column BEFORE.
     """
     first, last = 2 + 3 * i, 3 + 3 * i
     passed = add(line, first, last, need, tasks_on, 1)
@@ -109,26 +95,28 @@ def remove(line: NodeTimeline, i: int, need: Ints, tasks_on: Ints) -> int:
     return passed
 
 
-@kernel
-def add(line: NodeTimeline, first: int, last: int, need: Ints, tasks_on: Ints, sign: int) -> int:
+@kernel(counted=False)
+def add(line: Ints, first: int, last: int, need: Ints, tasks_on: Ints, sign: int) -> int:
     """Add the use of a job, ``sign`` 1, or subtract it, from one node until another.
 
     ``need`` has shape (K,), units of a task; ``tasks_on`` has shape (H,), its tasks on each node.
     """
-    node, passed = first, 2
-    while node != last:
-        for h in range(tasks_on.size):
-            if tasks_on[h]:
-                for k in range(need.size):
-                    line.free[node, h, k] += sign * tasks_on[h] * need[k]
-        node = line.after[node]
-        passed += 1
+    passed = 2
+    for h in range(tasks_on.size):
+        for k in range(need.size):
+            units, c = sign * tasks_on[h] * need[k], FREE + h * need.size + k
+            if units:
+                node = first
+                while node != last:
+                    line[node, c] += units
+                    node = line[node, AFTER]
+                    passed += 1
     return passed
 
 
 @kernel
 def earliest(
-    line: NodeTimeline, i: int, run: int, tasks: int, need: Ints, tasks_on: Ints
+    line: Ints, i: int, run: int, tasks: int, need: Ints, tasks_on: Ints
 ) -> tuple[int, int, int]:
     """Return the earliest start at which job ``i`` fits all the time that it runs.
 
@@ -144,32 +132,41 @@ def earliest(
     passed : int
         The number of nodes that were looked at.
     """
-    nodes = line.free.shape[1]
-    least = np.empty(line.free.shape[1:], np.int64)
+    nodes = tasks_on.size
     at, passed = 1 + 3 * i, 1
+    if nodes == 1:
+        tasks_on[0] = tasks
+        while True:
+            start = line[at, WHEN]
+            node, fits = at, True
+            while node != END and line[node, WHEN] < start + run:
+                later = line[node, AFTER]
+                passed += 1
+                fits = True
+                for k in range(need.size):
+                    fits &= line[node, FREE + k] >= tasks * need[k]
+                if not fits and (later == END or line[later, WHEN] > line[node, WHEN]):
+                    break
+                fits, node = True, later
+            if fits:
+                return start, at, passed
+            # the job cannot start before a node at which it does not fit has passed
+            at = line[node, AFTER]
+    least = np.empty((nodes, need.size), np.int64)
     while True:
-        start = line.when[at]
+        start = line[at, WHEN]
         node, fits = at, True
         least[:] = 2**62
-        while node != END and line.when[node] < start + run:
-            later = line.after[node]
+        while fits and node != END and line[node, WHEN] < start + run:
+            later = line[node, AFTER]
             passed += 1
-            if later == END or line.when[later] > line.when[node]:
-                if nodes == 1:
+            if later == END or line[later, WHEN] > line[node, WHEN]:
+                for h in range(nodes):
                     for k in range(need.size):
-                        if line.free[node, 0, k] < need[k]:
-                            fits = False
-                else:
-                    for h in range(nodes):
-                        for k in range(need.size):
-                            least[h, k] = min(least[h, k], line.free[node, h, k])
-                    fits = holds(least, tasks, need, tasks_on) == tasks
-                if not fits:
-                    break
+                        free = line[node, FREE + h * need.size + k]
+                        least[h, k] = min(least[h, k], free)
+                fits = holds(least, tasks, need, tasks_on) == tasks
             node = later
         if fits:
-            if nodes == 1:
-                tasks_on[0] = tasks
             return start, at, passed
-        # a pooled job cannot start before a node at which it does not fit has passed
-        at = line.after[node] if nodes == 1 else line.after[at]
+        at = line[at, AFTER]

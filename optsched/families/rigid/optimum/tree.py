@@ -118,7 +118,7 @@ class StartTree:
         state = np.array([-math.inf, 1.0, 0.0])
         node.mean, node.spread = node.low.astype(float), np.zeros(problem.n)
         for _ in range(4):
-            node.bound = ascend(
+            node.bound, _ = ascend(
                 jobs, node.times, node.price, problem.room, self.aim, STEPS // 4, state,
                 node.mean, node.spread,
             )  # fmt: skip
