@@ -473,10 +473,13 @@ def contender_of(content: str) -> str:
     return f"{label} in a sandbox" if data.get("sealed") else label
 
 
+AHEAD = "knows the future"  # message of a cell
+
+
 def knows_future(family: Family, content: str) -> bool:
     """Whether a policy of the family, as it is stored, has foresight.
 
-    One from outside is not looked at: that would run it.
+    One from outside is not looked at: that would run it. Its cells have the message `AHEAD`.
     """
     data = json.loads(content)
     if data["policy"] not in family.policies:

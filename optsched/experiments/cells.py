@@ -16,9 +16,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from optsched.core import Ratio, measure_of
+from optsched.core.simulation import FUTURE
 from optsched.engine.interval import CLOSED, Interval
 from optsched.engine.known import check_schedule
-from optsched.experiments.cell_keys import KEY, Contender, Reference, Source
+from optsched.experiments.cell_keys import AHEAD, KEY, Contender, Reference, Source
 from optsched.experiments.store import CellRow, CellState, StoredOptimum
 from optsched.files.format import first_error
 from optsched.problem import (
@@ -205,6 +206,7 @@ def _row(task: CellTask, instance: Instance) -> CellRow:
         high=high,
         seconds=run.seconds,
         schedule=fingerprint(run.schedule),
+        message=AHEAD if FUTURE in run.prior else None,
     )
 
 

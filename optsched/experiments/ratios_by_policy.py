@@ -17,6 +17,7 @@ import numpy as np
 from optsched.base import renamed_names
 from optsched.core import quotient
 from optsched.experiments.cell_keys import (
+    AHEAD,
     WINDOWS,
     Reference,
     contender_of,
@@ -54,6 +55,7 @@ class Cells:
     policies: list[str]  # as they are stored
     cases: list[tuple[Any, str, str]]  # instance, source and reference, as they are stored
     instances: dict[Any, tuple[int, str]]  # seed and digest
+    foresight: frozenset[str] = frozenset()  # policies from outside that knew the future
 
     @classmethod
     def read(cls, store: Store) -> Self:
@@ -95,6 +97,13 @@ class Cells:
             [words[number] for number in policies.tolist()],
             [(i, words[known[i][1]], words[r]) for i, r in pairs],
             {i: (row[2], "" if row[3] is None else row[3].hex()) for i, row in known.items()},
+            frozenset(
+                text
+                for (text,) in store.rows(
+                    "SELECT DISTINCT p.text FROM cell JOIN word p ON p.id = policy "
+                    f"JOIN word m ON m.id = message WHERE m.text = '{AHEAD}'"
+                )
+            ),
         )
 
     def groups(self) -> list[tuple[Family, str]]:
@@ -233,7 +242,8 @@ def samples(cells: Cells) -> list[RatioSample]:
             of_cases[cells.case[inside[0]]][0],
             cells.policies[cells.policy[inside[0]]],
         )
-        made.append(replace(sample, foresight=knows_future(family, content)))
+        ahead = content in cells.foresight or knows_future(family, content)
+        made.append(replace(sample, foresight=ahead))
     return sorted(made, key=lambda s: (s.group, s.policy))
 
 
