@@ -22,8 +22,8 @@ from optsched.families.completion.sources.presets import generate
 SIZES = {10: (20, (4, 6, 8)), 15: (30, (6, 7, 8))}  # jobs: slots, servers
 LIMITS = {10: 30.0, 15: 90.0}
 METHODS = {
-    "auto": "column generation by class of servers, neighborhood search, branch and price, "
-    "program over time; one thread",
+    "auto": "column generation by class of servers, neighborhood search, dynamic program over "
+    "time; one thread",
     "cpsat": "CP-SAT alone: optional modes, one interval per job, cumulative servers; one thread",
     "compact": "HiGHS alone: the time-indexed program (2), its making counts; one thread",
 }

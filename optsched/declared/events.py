@@ -456,7 +456,18 @@ class FunctionPolicy(Online):
                 f"{self.name} returned {made!r:.60}, expected a mapping from variables to values "
                 "(an empty one if all are 0)"
             )
-        return {_name(key): value for key, value in made.items()}
+        values: dict[Any, float] = {}
+        for key, value in made.items():
+            name = _name(key)
+            if name in values:
+                raise ValueError(f"variable {name} is decided twice, expected one value")
+            try:
+                values[name] = float(value)
+            except (TypeError, ValueError):
+                raise TypeError(
+                    f"variable {name}: value {value!r:.40}, expected a number"
+                ) from None
+        return values
 
 
 def policy(function: Callable[[View], Any]) -> FunctionPolicy:

@@ -155,7 +155,15 @@ def refuse_changed(inst: Declared) -> None:
     again = "expected the model as it was declared: call optsched.online again"
     whole = (now.sense, now.offset + 0.0, len(now.columns), len(now.rows), len(now.cones))
     if whole != (inst.sense, inst.offset, len(inst.columns), len(inst.rows), len(inst.cones)):
-        raise InputError(f"the model has other variables, constraints or objective now, {again}")
+        for kind, was, names in (
+            ("variable", inst.columns, now.columns),
+            ("constraint", inst.rows, now.rows),
+        ):
+            old, new = [x.name for x in was], [x["name"] for x in names]
+            for name in (*(n for n in old if n not in new), *(n for n in new if n not in old)):
+                how = "is gone" if name in old else "is new"
+                raise InputError(f"{kind} {name} {how}, {again}")
+        raise InputError(f"the model has another objective, or other cones now, {again}")
     pairs: list[tuple[str, Any, Any]] = [
         *zip(repeat("variable"), inst.columns, now.columns, strict=False),
         *zip(repeat("constraint"), inst.rows, now.rows, strict=False),
@@ -313,9 +321,9 @@ def _pairs(given: Whens, what: str) -> list[tuple[Any, When]]:
     try:
         pairs = given.items() if hasattr(given, "items") else given
         return [(key, when) for key, when in pairs]
-    except TypeError:
+    except (TypeError, ValueError):
         raise InputError(
-            f"`{what}` is {given!r:.60}, expected a mapping from variables to times"
+            f"`{what}` is {given!r:.60}, expected a mapping from variables to times, or pairs"
         ) from None
 
 

@@ -173,6 +173,8 @@ def test_indices_and_memory_and_random_numbers():
         ({"x[0]": math.nan}, "variable x[0]: value nan, expected a number"),
         ([1], "expected a mapping from variables"),
         (None, "returned None, expected a mapping from variables"),
+        ({"x[0]": 1, ("x", 0): 0}, "variable x[0] is decided twice, expected one value"),
+        ({"x[0]": "one"}, "variable x[0]: value 'one', expected a number"),
         ({("x", 7): 1}, "time 0: variable 'x[7]' is unknown"),
     ],
 )

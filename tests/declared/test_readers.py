@@ -163,11 +163,11 @@ def test_a_decision_before_the_variable_is_revealed_is_refused():
         (lambda m: setattr(m.gain, "expr", 2 * m.x[0]), "expected the model as it was declared"),
         (
             lambda m: setattr(m, "more", pyo.Constraint(expr=m.y <= 3)),
-            "other variables, constraints or objective now",
+            "constraint more is new, expected the model as it was declared",
         ),
         (lambda m: m.switch[1].set_value(m.x[1] <= 2 * m.y), "switch[1]: had other coefficients"),
         (lambda m: m.switch[2].set_value(m.x[2] <= m.y + 1), "switch[2]: upper was 0.0 and is 1.0"),
-        (lambda m: m.x[3].fix(1), "other variables"),
+        (lambda m: m.x[3].fix(1), "variable x[3] is gone"),
     ],
 )
 def test_a_model_that_is_changed_after_it_was_declared_is_refused(change, complaint):

@@ -54,8 +54,8 @@ class AutoParams:
     first_rate: float = 0.1
     last_rate: float = 0.002
     rounds: int = 2000
-    hot: float = 1.0
-    cold: float = 1e-2
+    hot: float = 0.6
+    cold: float = 0.05
     frozen: float = 0.95
     behind: int = 240
     depth: int = 500
