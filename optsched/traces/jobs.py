@@ -197,7 +197,8 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
             f"({why}), expected at least one"
         )
     if dropped:
-        messages.remark(f"{path}: {dropped} of {len(known)} jobs are left out: {why}")
+        waits = "; their waiting is not counted" if "before start" in why else ""
+        messages.remark(f"{path}: {dropped} of {len(known)} jobs are left out: {why}{waits}")
     first = jobs["submit_seconds"].iloc[0]
     if start is not None:
         start += pd.Timedelta(seconds=float(first))

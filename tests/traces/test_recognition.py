@@ -161,8 +161,9 @@ def test_slurm(write, remarks, tmp_path):
     assert jobs["cpu"].tolist() == [1, 4]
     assert jobs["memory_gb"].tolist() == [2, 8]
     assert jobs["start_seconds"].tolist() == [300, 600]
+    waits = "their waiting is not counted"
     counts = "1 PENDING before start, 1 CANCELLED before start, 1 RUNNING"
-    assert remarks == [f"{tmp_path / 'sacct.txt'}: 3 of 5 jobs are left out: {counts}"]
+    assert remarks == [f"{tmp_path / 'sacct.txt'}: 3 of 5 jobs are left out: {counts}; {waits}"]
     for gres, gpus in (("gres/gpu:a100=4,gres/gpu=4", 4), ("gres/gpu:a=1,gres/gpu:b=3", 4)):
         jobs = read_jobs(write(SACCT.replace("gres/gpu=4", gres).replace("2Gc", "0n")))
         assert jobs["tasks"].tolist() == [4, gpus]
@@ -176,6 +177,11 @@ def test_slurm(write, remarks, tmp_path):
     assert jobs["request_seconds"].iloc[0] == 172800
     assert math.isnan(jobs["request_seconds"].iloc[1])
     assert jobs["partition"].tolist() == ["gpu", "cpu"]
+    raw = text.replace("Timelimit", "TimelimitRaw").replace("2-00:00:00", "2880")
+    found = read_jobs(write(raw, "raw.txt"))["request_seconds"]
+    assert found.tolist() == pytest.approx([172800, math.nan], nan_ok=True)
+    with pytest.raises(InputError, match=r"TimelimitRaw: is '2 d', expected a number of minutes"):
+        read_jobs(write(raw.replace("2880", "2 d"), "raw.txt"))
     with pytest.raises(InputError, match=r"line 2, Timelimit: is '2 d', expected a time such as"):
         read_jobs(write(text.replace("2-00:00:00", "2 d")))
     for old, new in (("|1-01:00:00|4|1|8", "|long|4|1|8"), ("00:02:30", "2 h")):

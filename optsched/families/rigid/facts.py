@@ -42,7 +42,8 @@ def columns(
     weight = sum(job.weight for job, _ in flow) or 1
     wait = sum(job.weight * (time - job.run) for job, time in flow) / weight
     slow = sum(job.weight * max(1, time / max(job.run, SHORTEST)) for job, time in flow) / weight
-    known = "exact" if RUN_TIMES in knows else "none" if policy == "fcfs" else "requested"
+    exact = RUN_TIMES in knows or all(job.request == job.run for job in inst.jobs)
+    known = "none" if policy == "fcfs" else "exact" if exact else "requested"
     return {
         "mean wait, h": wait / 3600,
         "mean slowdown": slow,

@@ -37,6 +37,8 @@ def _details(columns: Columns) -> Table:
         table["memory_gb"] = memory / tasks
     if "Timelimit" in columns:
         table["request_seconds"] = _durations(columns, "Timelimit", UNLIMITED)
+    elif "TimelimitRaw" in columns:
+        table["request_seconds"] = _minutes(columns, "TimelimitRaw")
     if "State" in columns:  # `CANCELLED by 1001`
         table["state"] = [text.partition(" ")[0] for text in columns.text("State")]
     return table | {"run_seconds": _elapsed(columns)}
@@ -70,6 +72,14 @@ def _durations(columns: Columns, name: str, unknown: Sequence[str] = ()) -> Floa
         ],
         float,
     )
+
+
+def _minutes(columns: Columns, name: str) -> Floats:
+    """Return a column of whole minutes in seconds, NaN where there is no limit."""
+    texts = columns.text(name)
+    bad = [not text.isdecimal() and text not in UNLIMITED for text in texts]
+    columns.refuse(name, np.array(bad, bool), "a number of minutes")
+    return np.array([60.0 * int(x) if x.isdecimal() else np.nan for x in texts], float)
 
 
 def _memory(columns: Columns, cores: Floats) -> Floats | None:

@@ -227,7 +227,12 @@ def test_windows_the_command_and_the_page(tmp_path, monkeypatch):
 
 
 def test_policies_that_know_run_times_are_marked_and_not_recommended(tmp_path):
-    files = write(tmp_path, jobs())
+    log, _ = files = write(tmp_path, jobs())
+    found = measured(*files, add="1xfat", policies=["fcfs", "easy"])
+    known = {row["policy"]: row["run times known"] for row in found.table()}
+    assert (known["easy"], known["fcfs"]) == ("exact", "none")  # nothing was requested
+    head, *rows = log.read_text().splitlines()
+    log.write_text("\n".join([f"{head},request_seconds", *(f"{row},3600" for row in rows)]))
     found = measured(*files, add="1xfat", policies=["fcfs", "easy", "sjf-exact"])
     known = {row["policy"]: row["run times known"] for row in found.table()}
     assert known == {

@@ -70,6 +70,16 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
     if not (need > 0).any(axis=None):
         need = need.assign(cpu=1.0)  # a task is a processor
     listed = tables.machines
+    if taken["request_seconds"].isna().all():
+        messages.remark(
+            "the list has no requested times: policies that plan with them know exact run times"
+        )
+    partitions = taken["partition"].nunique()
+    if partitions > 1 and listed is not None:
+        messages.remark(
+            f"the {partitions} partitions are not modeled: a job may use any node, so optimum and "
+            "policies may wait less than partitions allow; give the jobs and nodes of one partition"
+        )
     units = {}
     for name in names:
         amounts = need[name].to_numpy(dtype=np.float64)
