@@ -79,7 +79,7 @@ def auto(inst: CompletionInstance, progress: Progress, *, threads: int, seed: in
             prover = Prover(search)
             prover.everything()
             kept = prover.reserve.seconds()
-        if known:
+        if known or progress.infeasible:
             return
     else:
         _prices(search, whole)

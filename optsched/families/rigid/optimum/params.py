@@ -54,7 +54,7 @@ class AutoParams:
     first_rate: float = 0.1
     last_rate: float = 0.002
     rounds: int = 2000
-    hot: float = 0.6
+    hot: float = 0.8
     cold: float = 0.05
     frozen: float = 0.95
     behind: int = 240
