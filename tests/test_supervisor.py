@@ -263,7 +263,7 @@ def test_certify_keeps_its_proof_after_ctrl_c(call, folder):
     until(lambda: "incumbent" in process.stderr.readline(), 0)
     process.send_signal(signal.SIGINT)
     out, _ = ends(process, 130)
-    assert "found, bound" in out
+    assert "found, bound" in out or "the certified bound is" in out  # with a claim of HiGHS
     assert call("verify", folder / "proof.json")[0] == 0
 
 

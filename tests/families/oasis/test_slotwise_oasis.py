@@ -15,8 +15,8 @@ from optsched.core import solve
 from optsched.engine.budget import Budget
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
+from optsched.families.oasis.optimum.configuration_lp import pricing
 from optsched.families.oasis.optimum.configuration_lp import search as configuration_lp
-from optsched.families.oasis.optimum.configuration_lp import slots as whole_slots
 from optsched.families.oasis.optimum.configuration_lp.master import MARGIN, ConfigurationLp
 from optsched.families.oasis.optimum.configuration_lp.packing import (
     PackingSide,
@@ -161,7 +161,7 @@ def numbers(packing, jobs):
 
 
 def test_a_known_packing_is_where_the_next_one_begins(tightened, monkeypatch):
-    monkeypatch.setattr(whole_slots, "MOVES", 0)
+    monkeypatch.setattr(pricing, "MOVES", 0)
     tightening, schedule = tightened
     slots = SlotPricing(tightening.blocks, tightening.guide.prices, np.random.default_rng(0))
     jobs = tightening.problem.jobs
