@@ -45,7 +45,10 @@ def opened(low: Ints, bins: Ints) -> Ints:
 
 @kernel(counted=False)
 def link(line: Ints, node: int, when: int, near: int) -> int:
-    """Put a node into the list behind all others of its time; search from ``near`` on."""
+    """Put a node into the list behind all others of its time; search from ``near`` on.
+
+    ``line`` is that of `opened`, of shape (1 + 3 n, FREE + H K).
+    """
     at = near
     while line[at, WHEN] > when:
         at = line[at, BEFORE]
@@ -63,7 +66,7 @@ def link(line: Ints, node: int, when: int, near: int) -> int:
 
 @kernel(counted=False)
 def unlink(line: Ints, node: int) -> None:
-    """Take a node out of the list."""
+    """Take a node out of the list; ``line`` (1 + 3 n, FREE + H K) is that of `opened`."""
     at, later = line[node, BEFORE], line[node, AFTER]
     line[at, AFTER] = later
     if later != END:
@@ -74,6 +77,7 @@ def unlink(line: Ints, node: int) -> None:
 def insert(line: Ints, i: int, start: int, run: int, need: Ints, tasks_on: Ints, near: int) -> int:
     """Start job ``i``; return the number of nodes that changed.
 
+    ``line`` is that of `opened`, of shape (1 + 3 n, FREE + H K).
     ``need`` has shape (K,), units of a task; ``tasks_on`` has shape (H,), its tasks on each node.
     Its place is searched from the node ``near`` on.
     """
@@ -99,6 +103,7 @@ def remove(line: Ints, i: int, need: Ints, tasks_on: Ints) -> int:
 def add(line: Ints, first: int, last: int, need: Ints, tasks_on: Ints, sign: int) -> int:
     """Add the use of a job, ``sign`` 1, or subtract it, from one node until another.
 
+    ``line`` is that of `opened`, of shape (1 + 3 n, FREE + H K).
     ``need`` has shape (K,), units of a task; ``tasks_on`` has shape (H,), its tasks on each node.
     """
     passed = 2
@@ -120,6 +125,7 @@ def earliest(
 ) -> tuple[int, int, int]:
     """Return the earliest start at which job ``i`` fits all the time that it runs.
 
+    ``line`` is that of `opened`, of shape (1 + 3 n, FREE + H K).
     At the end of time it must fit. ``need`` has shape (K,), units of a task; ``tasks_on`` has shape
     (H,) and receives its tasks on each node, first nodes first.
 
