@@ -240,7 +240,7 @@ def gantt(
         )
         bar.set_label(shade)
         legend = ["bar: arrival", "dot: completion"]
-        # points from row to row, from which on labels fit
+        # least row height for labels, in points
         if pitch >= 7:
             legend.append(f"number: {number}")
         if any(_unfinished(panel).any() for panel in panels):

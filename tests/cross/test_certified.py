@@ -90,3 +90,9 @@ def test_a_certified_optimum_is_right_and_a_value_one_step_worse_is_refused(name
         if math.isfinite(known) and gap > CLOSED:
             forged = found.model_copy(update={"schedule": other, "value": known})
             assert any("status is optimal" in c for c in complaints(inst, forged)), k
+
+
+def test_a_search_ends_where_nothing_is_feasible():
+    found = solve(drawn("completion", 40).instance, work_limit=20_000)
+    assert (found.status, found.bound_level) == (Status.INFEASIBLE, Level.CERTIFIED)
+    assert found.effort < 2000

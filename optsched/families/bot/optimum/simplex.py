@@ -112,7 +112,7 @@ def _solved(
         while status in LIMITED:
             if progress.stop():
                 return None
-            # seconds between two looks at what is left
+            # seconds between two checks of the remaining time
             limits = progress.limits(0.2)
             until += limits["time_limit"]
             h.setOptionValue("time_limit", until)

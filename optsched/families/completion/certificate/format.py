@@ -95,7 +95,7 @@ def check(inst: CompletionInstance, certificate: CompletionCertificate) -> float
     Raises
     ------
     ValueError
-        The certificate belongs to another instance, or holds what is not allowed; the message
+        The certificate belongs to another instance, or its content is invalid; the message
         states where.
     """
     check_size(certificate)

@@ -99,7 +99,7 @@ def proved(evaluation: BoundEvaluator, program: TimelineProof) -> Fraction:
     Raises
     ------
     ValueError
-        It does not prove it, or holds what is not allowed; the message states where.
+        It does not prove it, or its content is invalid; the message states where.
     """
     inst = evaluation.inst
     if not 1 <= len(inst.jobs) <= MOST_JOBS:

@@ -47,7 +47,7 @@ def compact(inst: CompletionInstance, progress: Progress, *, threads: int, seed:
         return
 
     def watch() -> None:
-        # numbers that take as long as Pyomo between two looks at what is left
+        # numbers that Pyomo handles between two checks of the remaining time
         work_units.spend(work_units.HANDLED * 1500)
         if progress.left() <= 0:
             raise _OutOfTimeError

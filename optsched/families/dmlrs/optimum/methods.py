@@ -68,7 +68,7 @@ class AutoParams:
     restart : float
         Seconds of one annealing run of the search.
     eased : float
-        Factor of the best prices, at which many jobs earn next to nothing.
+        Factor of the best prices, at which the payoff of many jobs is close to 0.
     price_share : float
         Share of the time that is left, for prices first, if the tree is too large.
     steps : tuple[float, float, float, float]

@@ -35,7 +35,7 @@ class AutoParams:
     hot, cold : float
         How much worse a schedule may be, in mean costs of a job, first and last.
     frozen : float
-        Share of the time from which on no worse schedule is accepted.
+        Share of the time after which no worse schedule is accepted.
     behind : int
         Jobs behind the old place of a job that moves, and as many behind its new one, that move as
         well, at most.

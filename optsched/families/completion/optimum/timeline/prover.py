@@ -71,7 +71,7 @@ class ProverParams:
     repricing : tuple[float, float]
         Seconds for new prices, and factor of the time of the last run that is added, at most.
     contested : int
-        States of a run from which on concurrent runs are examined.
+        States of a run above which concurrent runs are examined.
     contest : tuple[float, float]
         Seconds for that in addition to the time of the run, and at most.
     few_slots : int

@@ -75,7 +75,7 @@ def solve_program(
     solvers.run(h, stop=stop, effort=limits["effort"])
     duals = np.maximum(-solvers.row_duals(h), 0.0)
     value = -float(h.getInfo().objective_function_value)
-    # relative distance of primal and dual value from which on it has given up
+    # relative gap of primal and dual value at which the solver counts as failed
     sound = abs(duals @ matrices[3] - value) <= 0.05 * abs(value)
     return duals, np.array(h.getSolution().col_value), bool(sound)
 
