@@ -258,21 +258,20 @@ def summarize(rows: list[Row]) -> Summary:
     for row in by["gallery"]:
         policy, _, known = PROBLEMS[row["problem"]]
         found = row["ratios"][policy]
-        lines.append([row["problem"], row["lines"], policy, known, mean(found), max(found)])
+        figures = [f"{mean(found):.3f}", f"{max(found):.3f}"]
+        lines.append([row["problem"], row["lines"], policy, known, *figures])
     for family in OWN:
         mine = [row for row in by["own"] if row["family"] == family]
         closed = [row for row in mine if (row["certified gap"] or 0 if row["nodes"] else 1) <= 1e-5]
         if mine:
             slowest = max(row["seconds"] for row in mine)
             lines.append(
-                [f"{family} small, own model", None, f"{len(closed)} of {len(mine)} certified"]
+                [f"{family} small, own model", "", f"{len(closed)} of {len(mine)} certified"]
             )
-            lines[-1] += [f"slowest {slowest:.1f} s", None, None]
+            lines[-1] += [f"slowest {slowest:.1f} s", "", ""]
     for row in by["size"]:
         figures = [f"{key} {row[key]:.2f} s" for key in ("build", "solve", "check", "HiGHS")]
-        lines.append(
-            [f"{row['columns']} variables", None, *figures[:2], ", ".join(figures[2:]), None]
-        )
+        lines.append([f"{row['columns']} variables", "", *figures[:2], ", ".join(figures[2:]), ""])
 
     def worst(kind: str, figure: Any) -> float | None:
         return max((float(figure(row)) for row in by[kind]), default=None)
