@@ -143,7 +143,7 @@ def _machines(capacity: Any, count: Any, slots: int, total: float) -> Any:
 def _separated(instance: Any, *, distinct: bool) -> Task:
     schedule, arrays = module("optsched.scheduling.oracle.schedule"), instance.arrays
     blocks = relaxation(module(f"{FAMILIES}.oasis.{CAPACITY}"))(instance)
-    total = 0.3 * float(arrays.utility.max(axis=1).sum())
+    total = 0.3 * sum(job.utility(0) for job in instance.jobs)
     sides = []
     for side, whole in enumerate((arrays.worker_capacity, arrays.ps_capacity)):
         capacity, count = (
@@ -170,7 +170,7 @@ def _shared(instance: Any, *, distinct: bool) -> Task:
     capacity, count = (
         (whole, np.ones(len(whole), np.int64)) if distinct else (blocks.capacity, blocks.count)
     )
-    total = 0.3 * float(instance.arrays.utility.max(axis=1).sum())
+    total = 0.3 * sum(job.utility(0) for job in instance.jobs)
     machines = _machines(capacity, count, instance.horizon, total)
     if hasattr(linked, "oracle_for"):
         search = linked.oracle_for(instance, len(count))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from optsched.problem import InputError
@@ -17,10 +17,15 @@ LP_SECTIONS = re.compile(
     r"(?P<binary>bin|binary|binaries)|end|gen|generals?|integers?|bounds?|semi\S*|sos\d?",
     re.IGNORECASE,
 )
+LP_REST = re.compile(rf"^[ \t]*(?:{LP_SECTIONS.pattern})\b", re.IGNORECASE | re.MULTILINE)
 
 
-def refuse_misread(path: Path, bounds: Mapping[str, tuple[float, float]]) -> None:
-    """Refuse a file that HiGHS reads as another model than is written, as the bounds it has show.
+def refuse_misread(
+    path: Path, bounds: Mapping[str, tuple[float, float]], unused: Collection[str]
+) -> None:
+    """Refuse a file that HiGHS reads as another model than is written.
+
+    ``bounds`` are those that HiGHS reads, ``unused`` the variables without coefficients.
 
     Raises
     ------
@@ -33,7 +38,16 @@ def refuse_misread(path: Path, bounds: Mapping[str, tuple[float, float]]) -> Non
             for number, complaint in _mps(file):
                 raise InputError(f"{path}, line {number}: {complaint}")
         else:
-            for name in _binaries(file):
+            text = re.sub(r"\\.*", "", file.read())
+            rest = LP_REST.search(text)
+            head = text[: rest.start()] if rest else text
+            for name in unused:
+                if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", head):
+                    raise InputError(
+                        f"{path}: {name} occurs neither in the objective nor in a constraint, "
+                        "expected a variable of the model; names are separated by blanks"
+                    )
+            for name in _binaries(text.splitlines()):
                 low, high = bounds.get(name, (0.0, 1.0))
                 if low < 0 or high > 1:
                     raise InputError(
@@ -45,6 +59,7 @@ def refuse_misread(path: Path, bounds: Mapping[str, tuple[float, float]]) -> Non
 def _mps(file: Iterator[str]) -> Iterator[tuple[int, str]]:
     """Yield the lines of an MPS file that are doubtful, and why."""
     section, objective, free, columns = "", "", set[str](), set[str]()
+    latest = -1
     for number, line in enumerate(file, start=1):
         words = line.partition("$")[0].split()
         if not words or line.startswith("*"):
@@ -53,6 +68,12 @@ def _mps(file: Iterator[str]) -> Iterator[tuple[int, str]]:
             section = words[0].upper()
             if section not in SECTIONS:
                 yield number, f"section {words[0]}, expected one of: {', '.join(SECTIONS)}"
+            elif section != "OBJSENSE":
+                place = SECTIONS.index(section)
+                if place <= latest:
+                    after = f"section {section} after {SECTIONS[latest]}"
+                    yield number, f"{after}, expected in this order: {', '.join(SECTIONS)}"
+                latest = place
             if section == "OBJSENSE" and words[1:] and words[1].upper() not in SENSES[:2]:
                 yield number, f"OBJSENSE {words[1]}, expected MAX or MIN"
         elif section == "OBJSENSE" and words[0].upper() not in SENSES:
@@ -80,7 +101,10 @@ def _pairs(number: int, rest: list[str], what: str) -> Iterator[tuple[int, str]]
 
 def _bound(number: int, words: list[str], columns: set[str]) -> Iterator[tuple[int, str]]:
     kind, rest = words[0].upper(), words[1:]
-    if kind in VALUELESS:
+    first = rest[0] if rest else ""
+    if first in columns and (len(rest) == 3 or columns.intersection(rest[1:])):
+        yield number, f"the bound set {first} has the name of a column, expected another name"
+    elif kind in VALUELESS:
         names = rest[-2:] if len(rest) > 1 and NUMBER.fullmatch(rest[-1]) else rest[-1:]
         if not columns.intersection(names):
             yield number, f"{' '.join(rest)[:60]!r} names no column, expected one of COLUMNS"
@@ -90,11 +114,11 @@ def _bound(number: int, words: list[str], columns: set[str]) -> Iterator[tuple[i
         yield number, f"{rest[-2]} is no column, expected one of COLUMNS"
 
 
-def _binaries(file: Iterator[str]) -> Iterator[str]:
+def _binaries(lines: Iterable[str]) -> Iterator[str]:
     """Yield the variables in the binary section of an LP file."""
     on = False
-    for line in file:
-        words = line.partition("\\")[0].split()
+    for line in lines:
+        words = line.split()
         if words and (found := LP_SECTIONS.fullmatch(words[0])):
             on = found["binary"] is not None
             del words[0]

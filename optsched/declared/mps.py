@@ -16,7 +16,7 @@ from optsched.declared.files import SECTIONS, SENSES
 from optsched.declared.model import Declared, ProgramVariable, Row
 
 LONGEST = 200  # characters of a name
-TAKEN = {*SECTIONS, *SENSES, "OBJECTIVE", "MARKER"}  # and the name of the objective
+TAKEN = {*SECTIONS, *SENSES, "OBJECTIVE", "MARKER", "RANGE", "BOUND"}  # names of other things
 
 
 def mps_and_times(inst: Declared) -> tuple[str, str]:

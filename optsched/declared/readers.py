@@ -371,7 +371,12 @@ def _of_file(path: Path) -> Draft:
         found = read_program(path)
     except ValueError as err:
         raise InputError(f"{path}: {err}") from err
-    refuse_misread(path, {name: (low, high) for name, _, low, high, _ in found.columns})
+    used = {k for _, _, _, entries in found.rows for k, _ in entries}
+    refuse_misread(
+        path,
+        {name: (low, high) for name, _, low, high, _ in found.columns},
+        [c[0] for k, c in enumerate(found.columns) if k not in used and not c[1]],
+    )
     draft = Draft("max" if found.maximize else "min", found.offset)
     for name, cost, lower, upper, integer in found.columns:
         draft.columns.append(

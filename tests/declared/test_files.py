@@ -185,6 +185,9 @@ def drawn(draw):
         (("COLUMNS\n", "LAZYCONS\n L z\nCOLUMNS\n"), "section LAZYCONS, expected one of"),
         (("ENDATA", "BOUNDS\n UP B z 3\nENDATA"), "z is no column, expected one of COLUMNS"),
         (("ENDATA", "BOUNDS\n FR B z\nENDATA"), "'B z' names no column"),
+        (("ENDATA", "BOUNDS\n UP y x 4\nENDATA"), "the bound set y has the name of a column"),
+        (("ENDATA", "BOUNDS\n FR y x\nENDATA"), "the bound set y has the name of a column"),
+        (("RHS\n", "RANGES\n R at_most 3\nRHS\n"), "section RHS after RANGES, expected in this"),
         (("ENDATA", "BOUNDS\n UP B x much\nENDATA"), "'UP B x much', expected a type, a column"),
         (("ENDATA", "BOUNDS\n UP B x -3\nENDATA"), "variable x: lower bound 0 and upper bound -3"),
         (("ENDATA", "BOUNDS\n SC B x 3\nENDATA"), "variable x is semicontinuous"),
@@ -256,6 +259,10 @@ def test_bounds_and_kinds_in_lp_files(tmp_path, tail, y):
         ("", "binary\n x\n", "variable x is binary and its bounds are 0 and 4"),
         ("", " y <= 5\nsemi-continuous\n y\n", "variable y is semicontinuous"),
         ("", "sos\n s1: S1:: x:1 y:2\n", "HiGHS cannot read it"),
+        ("", "generals\n x, y\n", "x, occurs neither in the objective nor in a constraint"),
+        ("", "binary\n Y\n", "Y occurs neither in the objective nor in a constraint"),
+        ("", "general\n x binary y\n", "binary occurs neither in the objective nor"),
+        ("", " 1 <= z <= 3\n", "z occurs neither in the objective nor in a constraint"),
     ],
 )
 def test_what_is_doubtful_in_lp_files_is_refused_in_one_line(tmp_path, rows, tail, complaint):

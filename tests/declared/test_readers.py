@@ -221,7 +221,7 @@ def test_files_are_read_with_a_table_of_times(tmp_path):
 
 
 ODD = ("x+y", "x_y", "x[1,2]", "x(1,2)", "2x", "1e5", "0", "-", "<=", "inf", "é", "x" * 150)
-RENAMED = ("a b", "a_b", "RHS", "rows", "max", "objective", "*x", "$x", "'MARKER'", "\xa0")
+RENAMED = ("a b", "a_b", "RHS", "BOUND", "rows", "max", "objective", "*x", "$x", "'MARKER'", "\xa0")
 RENAMED += ("x" * 300, "x" * 301)
 
 
