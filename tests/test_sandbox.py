@@ -34,7 +34,7 @@ if not sys.platform.startswith("linux"):
 
 PROGRAM = """
 import ctypes, fcntl, json, os, socket, struct, sys, time
-NAME, KNOWS = "p", []
+NAME, KNOWS, DECISION = "p", [], {}
 BEFORE
 for line in sys.stdin:
     kind = next(iter(json.loads(line)))
@@ -44,7 +44,7 @@ for line in sys.stdin:
         START
         print(json.dumps({"ready": True}), flush=True)
     else:
-        print(json.dumps({"decision": {}}), flush=True)
+        print(json.dumps({"decision": DECISION}), flush=True)
 """
 NO_NAMESPACES = "echo 0 > /proc/sys/user/max_pid_namespaces; exec "  # of the user namespace
 
@@ -442,6 +442,13 @@ def test_what_it_knows_can_be_shown(inst, program, knows):
         simulate(inst, program(before=f"KNOWS = {knows!r}"))
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 400
+
+
+def test_a_long_decision_is_cut_off_in_the_message(program):
+    command = program("DECISION = ['a' * 100_000]")
+    with pytest.raises(PolicyError, match="could not convert") as refused:
+        simulate(get_family("bipartite").generate("small", seed=1), command)
+    assert len(str(refused.value)) < 500
 
 
 def test_a_long_or_odd_stderr_is_cut_off(inst, program, capsys):

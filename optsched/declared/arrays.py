@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from optsched.declared.model import Declared
 from optsched.numbers.arrays import Floats
@@ -74,6 +74,31 @@ def polish(a: Arrays, x: Floats) -> Floats | None:
         return None
     exact: Floats = np.clip(np.array(h.getSolution().col_value, dtype=float), lower, upper)
     return exact
+
+
+def nearest_feasible(a: Arrays, x: Floats) -> Floats | None:
+    """Return a solution of the rows with the least sum of distances from ``x``, of shape (n,).
+
+    An interior-point method breaks rows by a little more than the feasibility check permits. Costs
+    and integrality are ignored. None: there is none.
+    """
+    n = x.size
+    apart = hstack([eye_array(n), -eye_array(n), eye_array(n)])
+    rows = vstack([hstack([a.rows, csr_array((a.low.size, 2 * n))]), apart])
+    none, far = np.zeros(2 * n), np.full(2 * n, math.inf)
+    found = polish(
+        Arrays(
+            np.concatenate([np.zeros(n), np.ones(2 * n)]),
+            csr_array(rows),
+            np.concatenate([a.low, x]),
+            np.concatenate([a.high, x]),
+            np.concatenate([a.lower, none]),
+            np.concatenate([a.upper, far]),
+            np.zeros(3 * n, dtype=bool),
+        ),
+        np.concatenate([x, none]),
+    )
+    return None if found is None else found[:n]
 
 
 def duals(a: Arrays) -> Floats | None:

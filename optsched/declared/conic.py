@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 
 from optsched.declared.arrays import Arrays, arrays
 from optsched.declared.certificate import Leaf, Tree, evaluate, from_below, implied
+from optsched.declared.feasibility import verify
 from optsched.declared.model import Declared, Solution, neat
 from optsched.engine.progress import Progress
 from optsched.numbers.arrays import Floats
@@ -124,8 +125,11 @@ def _fraction(x: float) -> Fraction:
     return Fraction(round(Fraction(x) * 2**80), 2**80) if math.isfinite(x) else Fraction(0)
 
 
-def complete(inst: Declared, values: Sequence[float]) -> tuple[float, ...]:
-    """Return the values with the best ones of the auxiliary variables, 0 where there are none."""
+def complete(inst: Declared, values: Sequence[float]) -> Solution:
+    """Return the values with the best ones of the auxiliary variables, 0 where there are none.
+
+    Where the solver is off by more than the tolerance, heads of cones keep a distance from it.
+    """
     whole, cones = arrays(inst), cones_of(inst)
     missing = np.array([c.auxiliary for c in inst.columns])
     known = np.where(missing, 0.0, values)
@@ -133,13 +137,27 @@ def complete(inst: Declared, values: Sequence[float]) -> tuple[float, ...]:
     rows = whole.rows[:, missing]
     mine = np.diff(rows.indptr) > 0
     lower, upper = whole.lower[missing], whole.upper[missing]
-    found = solve_cones(
-        whole.cost[missing],
-        rows[mine],
-        ((whole.low - used)[mine], (whole.high - used)[mine]),
-        (lower, upper),
-        [(kind, matrix[:, missing], f + matrix @ known) for kind, matrix, f in cones],
-    )
-    if found.x is not None:
-        known[missing] = np.clip(found.x, lower, upper)
-    return tuple(known.tolist())
+    heads = [cone.head for cone in inst.cones]
+    size = np.zeros(len(cones))
+    made = Solution(values=tuple(known.tolist()))
+    for tightening in TIGHTENING:
+        for (_, _, f), head, unit in zip(cones, heads, size, strict=True):
+            f[head] -= tightening * unit
+        found = solve_cones(
+            whole.cost[missing],
+            rows[mine],
+            ((whole.low - used)[mine], (whole.high - used)[mine]),
+            (lower, upper),
+            [(kind, matrix[:, missing], f + matrix @ known) for kind, matrix, f in cones],
+        )
+        if found.x is None:
+            break
+        x = known.copy()
+        x[missing] = np.clip(found.x, lower, upper)
+        made = Solution(values=tuple(x.tolist()))
+        if not verify(inst, made).violations:
+            break
+        for k, ((_, matrix, f), head) in enumerate(zip(cones, heads, strict=True)):
+            if matrix[:, missing].nnz:  # what is decided cannot be tightened
+                size[k] = max(1.0, abs((f + matrix @ x)[head]))
+    return made

@@ -217,7 +217,7 @@ class Recorder:
         if any(c.auxiliary for c in self._inst.columns):
             from optsched.declared.conic import complete
 
-            values = complete(self._inst, values)
+            return complete(self._inst, values)
         return Solution(values=values)
 
     def finish(self) -> tuple[Solution, Verdict]:

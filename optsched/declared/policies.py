@@ -388,7 +388,7 @@ def solve_open(
     """
     from scipy.sparse import csc_array, csr_array
 
-    from optsched.declared.arrays import Arrays, polish, unbounded_column
+    from optsched.declared.arrays import Arrays, nearest_feasible, polish, unbounded_column
     from optsched.solvers import solve_cones, solve_mip
 
     names = list(dict.fromkeys(row for x in chosen for row in x.coefficients))
@@ -417,6 +417,8 @@ def solve_open(
         np.array([fixed.get(x.name, getattr(x, side)) for x in chosen])
         for side in ("lower", "upper")
     )
+    whole = np.array([x.integer for x in chosen], dtype=bool)
+    program = Arrays(cost, matrix, low, high, lower, upper, whole & (not relaxed))
     cones = []
     settled = {n: x.value for n, x in state.variables.items() if x.value} if state.cones else {}
     settled |= resting
@@ -436,21 +438,21 @@ def solve_open(
             raise _unbounded(place)
         if convex.status not in ("optimal", "feasible") or convex.x is None:
             return None
-        return _tidy(chosen, convex.x)
-    whole = np.array([x.integer for x in chosen], dtype=bool)
-    program = Arrays(cost, matrix, low, high, lower, upper, whole & (not relaxed))
-    linear = solve_mip(*program)
-    if linear.x is None or linear.status == "unbounded":
-        true = program._replace(integer=whole)
-        j = None if linear.status == "infeasible" else unbounded_column(true)
-        if j is not None:
-            raise _unbounded(place, f": variable {chosen[j].name} has no limit")
-        if broken is not None:
-            broken += _broken(program, names)
-        return None
-    made = _tidy(chosen, linear.x)
+        found, repair = convex.x, nearest_feasible
+    else:
+        linear = solve_mip(*program)
+        if linear.x is None or linear.status == "unbounded":
+            true = program._replace(integer=whole)
+            j = None if linear.status == "infeasible" else unbounded_column(true)
+            if j is not None:
+                raise _unbounded(place, f": variable {chosen[j].name} has no limit")
+            if broken is not None:
+                broken += _broken(program, names)
+            return None
+        found, repair = linear.x, polish
+    made = _tidy(chosen, found)
     if not _surely(matrix, np.array([*made.values()]), left) and not kept(made, known):
-        exact_values = polish(program, linear.x)
+        exact_values = repair(program, found)
         if exact_values is not None:  # as they are: rounded once more, they can break a row
             pairs = zip(chosen, exact_values.tolist(), strict=True)
             made = {x.name: min(max(v, x.lower), x.upper) for x, v in pairs}

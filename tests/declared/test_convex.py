@@ -11,6 +11,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+import optsched
 from optsched.core import relax, simulate, solve
 from optsched.declared.certificate import Tree, check, in_dual_cone
 from optsched.declared.events import FunctionPolicy
@@ -199,3 +200,35 @@ def test_models_that_cannot_be_declared_are_refused():
     nothing = online(cp.Problem(cp.Minimize(x[0]), [cp.norm(x) <= 1, x[0] >= 3]), {x: 0})
     assert solve(nothing).status is Status.INFEASIBLE
     assert math.isinf(solve(nothing).bound or math.inf)
+
+
+@optsched.policy
+def constant(event):
+    return dict.fromkeys(event.variables, 6)
+
+
+def test_values_of_atoms_keep_the_tolerance_of_the_feasibility_check():
+    x = cp.Variable(12, nonneg=True, name="x")
+    goal = cp.Minimize(sum(cp.square(x[t]) for t in range(12)))
+    inst = online(cp.Problem(goal, [x >= 1]), {x: lambda t: t})
+    assert simulate(inst, constant).value == pytest.approx(12 * 36, rel=1e-7)
+
+
+@pytest.mark.parametrize("policy", ["greedy", "re-solve", "lookahead"])
+@pytest.mark.parametrize("seed", [4, 5, 7])
+def test_decisions_of_an_interior_point_method_keep_equations(seed, policy):
+    random = np.random.default_rng(seed)
+    inflow, price = random.integers(0, 10, 12), random.uniform(1, 3, 12)
+    names = ("pump", "spill", "level")
+    pump, spill, level = (cp.Variable(12, nonneg=True, name=name) for name in names)
+    rows = [level <= 12, level[0] == 4 + int(inflow[0]) - pump[0] - spill[0]]
+    rows += [level[t] == level[t - 1] + int(inflow[t]) - pump[t] - spill[t] for t in range(1, 12)]
+    cost = (
+        8 * cp.sum(spill)
+        + 20 * level[11]
+        + sum(p * cp.square(pump[t]) for t, p in enumerate(price))
+    )
+    inst = online(
+        cp.Problem(cp.Minimize(cost), rows), dict.fromkeys((pump, spill, level), lambda t: t)
+    )
+    assert simulate(inst, policy).value >= solve(inst).certified_bound * (1 - 1e-6)
