@@ -109,6 +109,20 @@ def duals(a: Arrays) -> Floats | None:
     return row_duals(h) * scale if lp_status(h) == "optimal" else None
 
 
+def free_column(a: Arrays) -> int | None:
+    """Return a column that improves the objective and that neither bound nor row limits, if any.
+
+    However small its cost is: a solver takes it for 0 next to one that is 1e12 times as large.
+    """
+    way = -np.sign(a.cost)
+    free = np.isinf(np.where(way > 0, a.upper, a.lower)) & (way != 0)
+    entries = a.rows.tocoo()
+    rises = entries.data * way[entries.col]
+    limits = np.where(rises > 0, a.high[entries.row], a.low[entries.row])
+    free[entries.col[(rises != 0) & np.isfinite(limits)]] = False
+    return int(free.argmax()) if free.any() else None
+
+
 def unbounded_column(a: Arrays) -> int | None:
     """Return a column that grows or falls without limit while the objective falls.
 

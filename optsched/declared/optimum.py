@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.declared.arrays import arrays, polish
+from optsched.declared.arrays import arrays, free_column, polish
 from optsched.declared.certificate import (
     Bounds,
     Branch,
@@ -279,10 +279,13 @@ class _Linear:
 
     def unbounded(self) -> InputError:
         """Return the message on an unbounded program."""
-        direction = ray(self.h, primal=True)
+        direction, j = -self.arrays.cost, free_column(self.arrays)
+        if j is None:
+            found = ray(self.h, primal=True)
+            if found is not None and found.size:
+                direction, j = found, int(np.abs(found).argmax())
         which = ""
-        if direction is not None and direction.size:
-            j = int(np.abs(direction).argmax())
+        if j is not None:
             way = "grow" if direction[j] > 0 else "fall"
             which = f": variable {self.inst.columns[j].name} can {way} without limit"
         return InputError(f"the model is unbounded{which}, expected bounds that keep it finite")
@@ -368,7 +371,7 @@ class _Tree:
             if node.ray:
                 self.progress.proved(self.sign * math.inf, self.certificate())
             return False
-        if status == "unbounded":
+        if status == "unbounded" or free_column(self.linear.arrays) is not None:
             self._unbounded()
             return False
         if x is None:

@@ -123,8 +123,15 @@ def test_an_infeasible_model_is_certified(model):
     assert run("verify", model.with_name("result.json")).exit_code == 0
 
 
-def test_an_unbounded_model_is_refused_in_one_line(model):
-    model.write_text("max\n obj: x\nst\n c: x >= 1\nend\n")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "max\n obj: x\nst\n c: x >= 1\nend\n",
+        "max\n 1e-6 x + 1e6 y\nst\n c: y - z <= 3\n d: z <= 2\nend\n",  # 0 next to 1e6
+    ],
+)
+def test_an_unbounded_model_is_refused_in_one_line(model, text):
+    model.write_text(text)
     with pytest.raises(InputError, match="the model is unbounded: variable x can grow"):
         run("certify", model)
 
