@@ -42,6 +42,7 @@ from optsched.engine.reserve import Reserve, busy
 from optsched.numbers.arrays import Floats
 from optsched.numbers.resources import slack
 from optsched.problem import RELAXATION, Implementation, InputError
+from optsched.process import work_units
 from optsched.proofs.grid import nearest
 from optsched.solvers import (
     claim_of,
@@ -199,6 +200,7 @@ class _Linear:
 
     def _run(self) -> None:
         """Solve it once; a large one ends when the search is called off."""
+        work_units.spend(work_units.LINEAR_PROGRAM)
         if self.h.getNumNz() < QUICK:
             rerun(self.h)
         elif not self.called_off():
@@ -698,6 +700,8 @@ class _Tree:
         low, high = self._box(node)
         for multipliers in candidates:
             bound = evaluate(self.program, low, high, multipliers)
+            handled = len(low) + sum(len(self.program.rows[i]) for i, _ in multipliers)
+            work_units.spend(work_units.EXACT * handled)
             if bound is not None and (node.bound is None or bound > node.bound):
                 node.bound, node.multipliers = bound, multipliers
                 if self._enough(bound):

@@ -26,6 +26,8 @@ HANDLED = 1e-4  # of a number that Python and numpy put into a program or an arr
 # Solvers count what they do themselves, in units of their own.
 SIMPLEX_ITERATION = 0.01, 4e-6  # of HiGHS: for each, and for each nonzero of the matrix
 INTERIOR_ITERATION = 0.05, 3e-4  # of HiGHS and Clarabel, the same
+LINEAR_PROGRAM = 0.3  # of a small one in HiGHS, besides its iterations
+EXACT = 2e-3  # of a number in the exact evaluation of a bound: 2 us
 MIP_LOOK = 0.1, 4e-4  # of HiGHS between two questions whether to stop, several at a node; the same
 DETERMINISTIC_SECOND = 1000.0  # of CP-SAT, whose unit of work is about a second
 

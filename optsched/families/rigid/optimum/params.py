@@ -50,12 +50,12 @@ class AutoParams:
     most_prices: int = 2**18
     shortest_step: float = 0.02
     alphas: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
-    steps: int = 400
+    steps: int = 1000
     first_rate: float = 0.1
-    last_rate: float = 0.002
+    last_rate: float = 0.0005
     rounds: int = 2000
-    hot: float = 0.8
-    cold: float = 0.05
+    hot: float = 8.0
+    cold: float = 0.02
     frozen: float = 0.95
     behind: int = 240
     depth: int = 500

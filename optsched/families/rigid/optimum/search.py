@@ -231,7 +231,7 @@ def shake(
         apart = int(n ** draw[tries])
         behind = 1 + int(most_behind * draw[tries + 1] ** 3)
         low = high = at
-        m = 0
+        m = ahead = 0
         if earlier:
             while low > 0 and at - low < apart and start[order[low - 1]] >= jobs.low[chosen]:
                 low -= 1
@@ -245,6 +245,7 @@ def shake(
             for k in range(at + 1, min(high, at + behind) + 1):
                 out[m] = order[k]
                 m += 1
+            ahead = m
             out[m] = chosen
             m += 1
         for k in range(high + 1, min(n, high + 1 + behind)):
@@ -255,20 +256,23 @@ def shake(
             old_start[k], old_allocation[k] = start[i], allocation[i]
             passed += remove(line, i, need[i], allocation[i])
             before[k] = line[2 + 3 * i, BEFORE]
-        now = cost
-        for k in range(m):
-            i = out[k]
+        now, moved, back = cost, False, 0
+        first = 1 if earlier else ahead  # where these return to their old starts, so do all others
+        while back < m and (moved or back < first):
+            i = out[back]
             start[i], near, looked = earliest(
                 line, i, jobs.run[i], tasks[i], need[i], allocation[i]
             )
             passed += looked + insert(line, i, start[i], jobs.run[i], need[i], allocation[i], near)
-            arrived = jobs.arrival[i] - jobs.shift[i]
+            arrived, old = jobs.arrival[i] - jobs.shift[i], old_start[back]
             now += jobs.rate[i] * (
-                max(jobs.floor[i], start[i] - arrived) - max(jobs.floor[i], old_start[k] - arrived)
+                max(jobs.floor[i], start[i] - arrived) - max(jobs.floor[i], old - arrived)
             )
-        if late > 0:
+            moved |= start[i] != old
+            back += 1
+        if back == m and late > 0:
             now = total(jobs, late, start)
-        if now <= cost - heat * np.log(1.0 - draw[DRAWS - 1]):
+        if back == m and now <= cost - heat * np.log(1.0 - draw[DRAWS - 1]):
             cost = now
             if earlier:
                 for k in range(high, low, -1):
@@ -284,7 +288,7 @@ def shake(
                 best = now
                 best_start[:], best_allocation[:] = start, allocation
         else:
-            for k in range(m):
+            for k in range(back):
                 i = out[k]
                 passed += remove(line, i, need[i], allocation[i])
             for k in range(m - 1, -1, -1):
