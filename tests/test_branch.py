@@ -9,7 +9,7 @@ from independent.oasis import optimum, random_instance, simple_job
 
 from optsched.core import solve
 from optsched.engine.branch import BranchAndPrice
-from optsched.families.oasis.certificate.format import check
+from optsched.families.oasis.certificate.check import check
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.build_certificate import certify_tree
 from optsched.families.oasis.optimum.tree.branching import UnitPriceBranching

@@ -17,7 +17,7 @@ from optsched.core.optimum import settle
 from optsched.engine.interval import Interval
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
-from optsched.families.oasis.certificate.format import OasisCertificate
+from optsched.families.oasis.certificate.check import OasisCertificate
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.problem import RELAXATION, Implementation, Level, Status
 

@@ -9,7 +9,7 @@ from forging import forged, made, second_look
 from pydantic import ValidationError
 
 from optsched import solve
-from optsched.families.bot.certificate.format import BotCertificate, Prices, check
+from optsched.families.bot.certificate.check import BotCertificate, Prices, check
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
 from optsched.families.bot.verify import verify
 

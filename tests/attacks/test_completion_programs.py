@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from completion_programs import changed, forced, job, proof, ring_or_ps, tight
 
-from optsched.families.completion.certificate.format import CompletionCertificate, check
+from optsched.families.completion.certificate.check import CompletionCertificate, check
 from optsched.families.completion.certificate.program import TimelineProof
 
 SEEDS = (1, 4)  # a ring, and PS

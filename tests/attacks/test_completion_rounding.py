@@ -9,7 +9,7 @@ import pytest
 from forging import proved_rightly, solved_rightly
 from independent.completion import simple_job
 
-from optsched.families.completion.certificate.format import CompletionCertificate, Leaf
+from optsched.families.completion.certificate.check import CompletionCertificate, Leaf
 from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionSchedule,

@@ -11,7 +11,7 @@ from independent.completion import simple_job
 from numpy.random import default_rng
 from sweeps import sweep
 
-from optsched.families.completion.certificate.format import CompletionCertificate, Leaf
+from optsched.families.completion.certificate.check import CompletionCertificate, Leaf
 from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionSchedule,

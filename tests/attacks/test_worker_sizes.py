@@ -18,9 +18,9 @@ from independent import dmlrs, oasis
 from numpy.random import default_rng
 from sweeps import sweep
 
-from optsched.families.dmlrs.certificate import format as dmlrs_format
+from optsched.families.dmlrs.certificate import check as dmlrs_format
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
-from optsched.families.oasis.certificate import format as oasis_format
+from optsched.families.oasis.certificate import check as oasis_format
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.numbers.resources import MachineClass, exact, usable
 

@@ -12,7 +12,7 @@ from independent.completion import simple_job
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
 from optsched.families.completion.certificate.bound import value_step
-from optsched.families.completion.certificate.format import CompletionCertificate, check
+from optsched.families.completion.certificate.check import CompletionCertificate, check
 from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionJob,

@@ -25,9 +25,9 @@ from optsched.families.bipartite.instance import BipartiteInstance
 from optsched.families.bipartite.instance_utilities import KINDS
 from optsched.families.bot.fairness import log_mean_rate
 from optsched.families.bot.instance import Application, BotInstance, Link
-from optsched.families.completion.certificate.format import CompletionCertificate
+from optsched.families.completion.certificate.check import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance
-from optsched.families.dmlrs.certificate import format as proof
+from optsched.families.dmlrs.certificate import check as proof
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.oasis.instance import OasisInstance
 from optsched.problem import Instance, family_of

@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 
-from optsched.families.oasis.certificate.format import (
+from optsched.families.oasis.certificate.check import (
     CapacityPrices,
     CompletionSplit,
     Leaf,

@@ -26,7 +26,7 @@ from optsched.problem import (
 from optsched.process import messages
 
 if TYPE_CHECKING:
-    from optsched.engine.known import Known
+    from optsched.engine.warm_start import Known
     from optsched.problem import Instance
 
 

@@ -9,7 +9,7 @@ import pytest
 from independent.completion import FILES, load, optimum, tiny
 
 from optsched.core import solve
-from optsched.families.completion.certificate.format import (
+from optsched.families.completion.certificate.check import (
     CompletionCertificate,
     Leaf,
     check,

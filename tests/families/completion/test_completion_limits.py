@@ -11,7 +11,7 @@ from independent.completion import exclusive, in_order, least, optimum, tiny
 from pydantic import ValidationError
 
 from optsched.families.completion.certificate.bound import MOST_CELLS, BoundEvaluator
-from optsched.families.completion.certificate.format import (
+from optsched.families.completion.certificate.check import (
     CompletionCertificate,
     Leaf,
     check,

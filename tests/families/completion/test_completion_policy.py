@@ -9,7 +9,7 @@ from knowing import prior_of
 
 from optsched.core import simulate
 from optsched.families.completion import FAMILY
-from optsched.families.completion.certificate.format import CompletionCertificate, check
+from optsched.families.completion.certificate.check import CompletionCertificate, check
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.online import assemble, events

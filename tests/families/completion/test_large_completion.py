@@ -13,7 +13,7 @@ from independent.completion import optimum, runs, tiny, unit
 from optsched import solve
 from optsched.core.optimum import Level
 from optsched.families.completion.certificate.bound import BoundEvaluator
-from optsched.families.completion.certificate.format import CompletionCertificate, check
+from optsched.families.completion.certificate.check import CompletionCertificate, check
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.optimum import cpsat, large

@@ -7,7 +7,7 @@ import pytest
 
 from optsched.families.dmlrs import FAMILY
 from optsched.families.dmlrs.certificate import bound
-from optsched.families.dmlrs.certificate.format import check
+from optsched.families.dmlrs.certificate.check import check
 from optsched.families.dmlrs.optimum.build_certificate import certify_capacity
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from independent.oasis import FILES, load
 from independent.oasis_certificate import Twin, tiny_instance
 
-from optsched.families.oasis.certificate.format import (
+from optsched.families.oasis.certificate.check import (
     CapacityPrices,
     CompletionSplit,
     Leaf,

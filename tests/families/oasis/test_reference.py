@@ -8,7 +8,7 @@ from independent.oasis import FILES, load, simple_job
 from patience import LONG
 
 from optsched.core import solve
-from optsched.families.oasis.certificate.format import (
+from optsched.families.oasis.certificate.check import (
     CapacityPrices,
     OasisCertificate,
     check,

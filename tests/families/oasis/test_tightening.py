@@ -7,7 +7,7 @@ import pytest
 from independent.oasis import optimum, random_instance
 
 from optsched.engine.budget import Budget
-from optsched.families.oasis.certificate.format import check
+from optsched.families.oasis.certificate.check import check
 from optsched.families.oasis.optimum.build_certificate import certify_slots
 from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.cutting_planes import (

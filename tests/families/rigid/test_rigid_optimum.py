@@ -14,7 +14,7 @@ from sweeps import sweep
 
 import optsched
 from optsched.families.rigid import FAMILY
-from optsched.families.rigid.certificate.format import (
+from optsched.families.rigid.certificate.check import (
     Leaf,
     Prices,
     RigidCertificate,

@@ -19,7 +19,7 @@ from optsched.core import open_input
 from optsched.experiments.campaign import campaign
 from optsched.experiments.plan import make_plan
 from optsched.experiments.whatif import HOUR, WhatIf, hourly
-from optsched.families.rigid.certificate.format import (
+from optsched.families.rigid.certificate.check import (
     Prices,
     RigidCertificate,
     Surcharges,
