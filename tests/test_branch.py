@@ -1,7 +1,5 @@
 """Branch and price: closes to brute force, splits machines where it must, holds when stopped."""
 
-from __future__ import annotations
-
 from itertools import combinations, count
 
 import pytest

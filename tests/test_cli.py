@@ -1,7 +1,5 @@
 """The command line: every command, wrong input, Ctrl-C."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Imports point downwards only: a module knows what lies below it, never what lies above."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from functools import cache

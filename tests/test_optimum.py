@@ -1,7 +1,5 @@
 """The front door: both sides, their levels, and what is left when it ends early."""
 
-from __future__ import annotations
-
 import math
 import re
 import threading

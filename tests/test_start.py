@@ -1,7 +1,5 @@
 """A search goes on from what is known: schedules and certificates, judged again."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

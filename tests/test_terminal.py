@@ -1,7 +1,5 @@
 """The main command in a terminal of 80 columns and through a pipe: no name or number is cut."""
 
-from __future__ import annotations
-
 import json
 import re
 

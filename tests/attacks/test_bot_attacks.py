@@ -1,7 +1,5 @@
 """Family `bot`: levels of max-min, sums at the ends of floats, powers that overflow."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Damaged programs over time: they are refused, or prove no more than is true."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

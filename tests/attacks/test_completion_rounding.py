@@ -1,7 +1,5 @@
 """Family `completion`: durations where a whole number of slots is almost reached."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Family `completion`: whatever is large, no certificate proves what is false."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Families `oasis` and `dmlrs`: all agree where a whole number is almost reached."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

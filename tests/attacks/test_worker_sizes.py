@@ -1,7 +1,5 @@
 """Families `oasis` and `dmlrs`: whatever is large, no certificate proves what is false."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

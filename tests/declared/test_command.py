@@ -1,7 +1,5 @@
 """Declared problems in a plain file: commands, campaigns, the sandbox, and code that is not run."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

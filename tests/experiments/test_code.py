@@ -1,7 +1,5 @@
 """A plan or a store names code: it runs only if the user names it, and if it is a policy."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """Certificates of family `completion` by the program over time, also where prices would do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

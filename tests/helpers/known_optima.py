@@ -4,8 +4,6 @@ Each has certificates that are true, at magnitudes where 64 bits wrap or floats 
 damages them: a seed fixes it.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random

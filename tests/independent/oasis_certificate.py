@@ -3,8 +3,6 @@
 For instances with a handful of slots, jobs and workers; in fractions.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Prices that nobody would write: the checker refuses, or proves a bound that is true."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from independent.bot import wild

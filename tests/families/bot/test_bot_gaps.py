@@ -1,7 +1,5 @@
 """The distance between schedules and bounds: free of units, and for max-min of all levels."""
 
-from __future__ import annotations
-
 import json
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Certificates: known bounds, and what a checker must refuse."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

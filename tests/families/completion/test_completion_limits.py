@@ -1,7 +1,5 @@
 """The largest numbers: what is at a limit is answered right, what is beyond it is refused."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """A_online against the known replays, its guarantee, and what all policies must keep to."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from independent.completion import FILES, load, schedule

@@ -1,7 +1,5 @@
 """The program over time: it proves every optimum, and never one step more."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from functools import cache

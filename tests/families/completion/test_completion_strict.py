@@ -1,7 +1,5 @@
 """Strict judging, and numbers that do not depend on units: `solve` on small instances."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from itertools import pairwise

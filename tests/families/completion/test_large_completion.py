@@ -1,7 +1,5 @@
 """Large instances: relaxed costs are never above exact ones, and dispatched schedules are valid."""
 
-from __future__ import annotations
-
 import math
 import time
 from fractions import Fraction

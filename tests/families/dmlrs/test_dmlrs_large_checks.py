@@ -1,7 +1,5 @@
 """What the checker leaves out where there are thousands of jobs changes no bound."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Extreme instances of family `dmlrs`, against what is right."""
 
-from __future__ import annotations
-
 import pytest
 from independent.cases import FIELDS, case, scaled
 from independent.dmlrs import optimum, simple_job, tiny

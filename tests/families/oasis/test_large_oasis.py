@@ -1,7 +1,5 @@
 """Large instances: relaxed bounds are never below exact ones, and limits of time are kept."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """At the limits of the checker's whole numbers, and one above them."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 

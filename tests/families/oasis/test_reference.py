@@ -1,7 +1,5 @@
 """Every way to the optimum on the reference files, and what shadow prices mean."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from independent.oasis import FILES, load, simple_job

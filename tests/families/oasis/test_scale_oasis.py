@@ -1,7 +1,5 @@
 """No unit matters: utilities, capacities with demands, and times may be in any."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

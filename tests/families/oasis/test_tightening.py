@@ -1,7 +1,5 @@
 """The tightened relaxation: every bound is valid, certified, and not above the plain one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from independent.oasis import optimum, random_instance

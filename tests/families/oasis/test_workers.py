@@ -1,7 +1,5 @@
 """The two decompositions of family `oasis` against the programs that they stand for."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

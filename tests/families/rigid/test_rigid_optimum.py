@@ -1,7 +1,5 @@
 """The optimum of family `rigid`: known values, brute force, and certificates that are checked."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What if: both scenarios against hand-edited inputs and brute force, prices, refusals, pages."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
