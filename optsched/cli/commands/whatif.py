@@ -54,11 +54,14 @@ def whatif(
         ),
     ] = None,
     skip_unfit: Annotated[
-        bool, typer.Option(help="Ignore jobs that no longer fit, in both scenarios.")
+        bool,
+        typer.Option("--skip-unfit", help="Ignore jobs that no longer fit, in both scenarios."),
     ] = False,
     policy: Annotated[
         list[str] | None,
-        typer.Option("--policy", "-p", help=f"{POLICY_HELP} May be repeated. Default: all."),
+        typer.Option(
+            "--policy", "-p", metavar="POLICY", help=f"{POLICY_HELP} May be repeated. Default: all."
+        ),
     ] = None,
     windows: Annotated[
         int | None,
