@@ -42,7 +42,7 @@ def solve(
     check: Annotated[
         Level,
         typer.Option(
-            help="Level required of the bound. certified: optsched recomputes it from a "
+            help="Required verification of the bound. certified: optsched recomputes it from a "
             "certificate in exact arithmetic; cross-checked: two independent methods agree; "
             "claimed: one solver reports it."
         ),

@@ -80,9 +80,8 @@ def whatif(
     """Compare waiting times before and after a change.
 
     The change concerns machines, load or jobs. The comparison covers policies, the recorded
-    schedule and the certified optimum, whose change is an interval. Shadow prices show when
-    capacity is scarce.
-    Limits apply to each of the two searches. `optsched report` turns the output file into a page.
+    schedule and the certified optimum; the change of the optimum is an interval. Shadow prices show
+    when capacity is scarce. Limits apply to each of the two searches. `optsched report` turns the output file into a page.
 
     Example:  optsched whatif log.swf --machines nodes.csv --add 10xgpu -o whatif.json
     """
