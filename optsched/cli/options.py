@@ -159,7 +159,7 @@ WINDOW = {
         Path | None,
         _window(
             "Machine list (CSV). oasis, dmlrs, rigid: the cluster has exactly these machines, and "
-            "times are those of the trace; other families, and all with --load, take only the "
+            "times are those of the trace; other families, and all with --load, use only the "
             "proportions of machine types."
         ),
     ],
@@ -239,7 +239,7 @@ def with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that state how much it prints."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     own = [p.replace(kind=keyword) for p in inspect.signature(command).parameters.values()]
-    text = MORE.get(command.__module__.rpartition(".")[2], "Print the traceback of a defect.")
+    text = MORE.get(command.__module__.rpartition(".")[2], "Print the traceback of an internal error.")
     verbose = Annotated[bool, typer.Option("-v", "--verbose", help=text)]
     more = [
         inspect.Parameter(name, keyword, annotation=kind, default=False)
