@@ -239,7 +239,9 @@ def with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that state how much it prints."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     own = [p.replace(kind=keyword) for p in inspect.signature(command).parameters.values()]
-    text = MORE.get(command.__module__.rpartition(".")[2], "Print the traceback of an internal error.")
+    text = MORE.get(
+        command.__module__.rpartition(".")[2], "Print the traceback of an internal error."
+    )
     verbose = Annotated[bool, typer.Option("-v", "--verbose", help=text)]
     more = [
         inspect.Parameter(name, keyword, annotation=kind, default=False)
