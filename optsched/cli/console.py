@@ -151,17 +151,20 @@ def _legend(report: RatioReport) -> str:
     from optsched.core import meaning
 
     family = get_family(report.optimum.family)
-    parts = [f"ratio: {meaning(family)}; 1 is the best with hindsight."]
+    parts = [f"ratio: {meaning(family)}; 1 is optimal in hindsight."]
     if RELAXATION in report.references:
         parts.append(
-            "ratio to LP: the same, to the relaxation. integrality gap: that of the optimum."
+            "ratio to LP: ratio to the linear relaxation. integrality gap: the optimum's ratio to "
+            "LP."
         )
     if any(name != RELAXATION for name in report.references):
         parts.append("regret: how much more a reference reaches.")
-    parts.append("information: known to the policy when it decided.")
+    parts.append(
+        "information: whether a policy decides before or after it sees the arrivals of a slot."
+    )
     if any(row.own for row in report.policies):
         parts.append("own:...: it also knew a statistic from outside.")
-    parts.append("sandbox: run in a process that received events and nothing else.")
+    parts.append("sandbox: run in an isolated process that received only events.")
     if not all(row.obeys for row in report.policies):
         parts.append("*: leaves the model, so its ratio may be below 1.")
     return " ".join(parts)
