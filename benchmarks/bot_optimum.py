@@ -17,7 +17,7 @@ import cvxpy as cp
 from bench import Benchmark, Row, Summary, Target, median, parse, parser
 from render import number
 
-from optsched.families.bot.certificate.format import BotCertificate, Prices, check
+from optsched.families.bot.certificate.check import BotCertificate, Prices, check
 from optsched.families.bot.instance import BotSchedule
 from optsched.families.bot.loads import filled
 from optsched.families.bot.optimum.interior.method import solve_tree

@@ -6,8 +6,6 @@ the family's tests. The rules about the whole code always run. This is a fast se
 one: ``make test`` and ``.ci/run`` run the rest.
 """
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

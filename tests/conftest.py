@@ -1,7 +1,5 @@
 """Limits of time and memory for tests; Hypothesis draws the same examples in every run."""
 
-from __future__ import annotations
-
 import gc
 import os
 import re

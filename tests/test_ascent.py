@@ -1,7 +1,5 @@
 """Prices by small steps: bounds of either sign."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import linprog

@@ -1,7 +1,5 @@
 """Branch and price: closes to brute force, splits machines where it must, holds when stopped."""
 
-from __future__ import annotations
-
 from itertools import combinations, count
 
 import pytest
@@ -9,7 +7,7 @@ from independent.oasis import optimum, random_instance, simple_job
 
 from optsched.core import solve
 from optsched.engine.branch import BranchAndPrice
-from optsched.families.oasis.certificate.format import check
+from optsched.families.oasis.certificate.check import check
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.build_certificate import certify_tree
 from optsched.families.oasis.optimum.tree.branching import UnitPriceBranching

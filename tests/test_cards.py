@@ -1,7 +1,5 @@
 """What `optsched info` states of a family is what the family states."""
 
-from __future__ import annotations
-
 import json
 from importlib.resources import files
 

@@ -1,7 +1,5 @@
 """CBF files: read back by the format's definition, they have the same optimum."""
 
-from __future__ import annotations
-
 import cvxpy as cp
 import pytest
 from independent.conic import optimum

@@ -1,7 +1,5 @@
 """Modules that find or prove an optimum cite the technique they implement, and the works exist."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

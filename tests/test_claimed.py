@@ -1,7 +1,5 @@
 """No output calls optimal what no certificate proves, without the word "claimed" next to it."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """The command line: every command, wrong input, Ctrl-C."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import json
@@ -83,6 +81,8 @@ def test_old_names_of_commands_and_options_still_work(folder, call, tmp_path):
         status, _, err = call(old, "--help")
         assert (status, err) == (0, f"optsched: warning: {old} is deprecated, use {new}\n")
     assert call("run", "--policy", "hunt", "x.json")[2].startswith("optsched: x.json")  # a value
+    status, _, err = call("campaign", "run", "--policy=a:B", "--help")
+    assert (status, err) == (0, "optsched: warning: --policy is deprecated, use --allow\n")
 
 
 def test_help_of_every_command(call):
@@ -580,6 +580,13 @@ TAKE_A_FAMILY = ("generate", "trace", "show", "solve", "run", "ratio", "export")
 def test_help_names_every_family(command):
     told = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
     assert all(name in told for name in families())
+
+
+@pytest.mark.parametrize("words", [(), ("campaign",), ("campaign", "run"), ("whatif",)])
+def test_help_shows_flags_without_a_value(words):
+    told = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"}).output
+    assert "bool" not in told.lower()
+    assert "{" not in told
 
 
 def test_help_fits_on_one_screen():

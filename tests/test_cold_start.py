@@ -1,7 +1,5 @@
 """The first command on a machine: nothing is compiled, five seconds, and yet an answer."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Column generation against the same program solved whole, and bounds that hold at any time."""
 
-from __future__ import annotations
-
 from itertools import count
 
 import numpy as np

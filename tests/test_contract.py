@@ -3,8 +3,6 @@
 It sees nothing of what is still to come, it never beats the bound, and a seed fixes its run.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A certificate that fails does not lose the search: the next best bound counts, with a report."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Colours, names and legends of all pictures; and that unreadable words are noticed."""
 
-from __future__ import annotations
-
 import warnings
 from itertools import combinations
 

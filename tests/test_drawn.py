@@ -1,7 +1,5 @@
 """Instances that are drawn stay what they are, bit by bit; and loads that are held."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Limits of effort: what they end repeats on any machine, under any load, in any process."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """The family of docs/examples, through the real command line, and the page that shows it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What a family may declare next to the usual: references, a measure, a recorder, absolute gaps."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The interior master solves the program of the simplex master, with fewer rows and columns."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from listed_columns import Listed

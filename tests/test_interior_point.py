@@ -1,7 +1,5 @@
 """The interior point for linear programs of column generation, next to HiGHS's simplex."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.sparse import csc_array

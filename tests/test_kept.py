@@ -1,7 +1,5 @@
 """Optima that are kept: taken again where they hold, and only there."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -4,8 +4,6 @@ The unit is requested of amounts of resources, of prices and of times, which cou
 arrays are numbers of something, as their names or sentences state.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Compiling: which clock stands still, what is printed, and what happens without a cache."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The layout that docs/design.md describes: folders, their modules, what an import loads."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Whole numbers of kernels: what fits, and what is refused, at each limit and one above it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

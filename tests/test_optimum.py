@@ -1,7 +1,5 @@
 """The front door: both sides, their levels, and what is left when it ends early."""
 
-from __future__ import annotations
-
 import math
 import re
 import threading
@@ -17,7 +15,7 @@ from optsched.core.optimum import settle
 from optsched.engine.interval import Interval
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
-from optsched.families.oasis.certificate.format import OasisCertificate
+from optsched.families.oasis.certificate.check import OasisCertificate
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.problem import RELAXATION, Implementation, Level, Status
 

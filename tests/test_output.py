@@ -1,7 +1,5 @@
 """What commands print: one JSON object on stdout, files, versions, how much is reported."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

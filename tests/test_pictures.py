@@ -1,7 +1,5 @@
 """What the families draw of schedules: every word can be read, and shades mean what they state."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Pictures: the numbers in them by hand, and that they are drawn."""
 
-from __future__ import annotations
-
 import re
 
 import matplotlib.image

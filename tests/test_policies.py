@@ -1,7 +1,5 @@
 """What a policy can see, keep and change: nothing that is to come, and nothing that is judged."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from knowing import prior_of

@@ -1,7 +1,5 @@
 """Prices on a grid, sparse lists, directed rounding: exact, whatever the magnitude."""
 
-from __future__ import annotations
-
 import math
 import sys
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The integer knapsack of all judges: against trying all loads, and at the limits of 64 bits."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Trees of restrictions: what is no tree is refused, and a walk sees the limits of every leaf."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Docs, help, messages and docstrings are plain English: none of these words and phrases."""
 
-from __future__ import annotations
-
 import ast
 import io
 import re

@@ -1,7 +1,5 @@
 """Ratios: by hand, as intervals, against schedules from elsewhere, over several instances."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from html import escape

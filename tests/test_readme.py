@@ -1,7 +1,5 @@
 """README: its commands come first and exist, its Python runs."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Experiments: stored, taken up again, the same on any number of processes; verdicts by hand."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from dataclasses import replace

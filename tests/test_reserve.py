@@ -1,7 +1,5 @@
 """What is kept of a time limit for judge and checker."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

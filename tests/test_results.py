@@ -1,7 +1,5 @@
 """What `verify` derives from a file, and what it does not believe."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A stored result serves again: as the optimum next to other policies, and as a table of ratios."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

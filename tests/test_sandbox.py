@@ -1,7 +1,5 @@
 """What a sealed policy can leave behind, hold or pass on: no process, no message, no odd name."""
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import json

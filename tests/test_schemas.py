@@ -1,7 +1,5 @@
 """JSON schemas: made of the models that read the files, so that both request the same."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

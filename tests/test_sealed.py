@@ -1,7 +1,5 @@
 """Sealed policies: what they gain by cheating, what they answer, and in which language."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Neighborhood search on a knapsack, whose optimum is known, and on a cluster."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

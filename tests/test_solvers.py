@@ -1,7 +1,5 @@
 """Solvers do what they are configured for; what they are known to do wrong does not get through."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

@@ -1,7 +1,5 @@
 """A search goes on from what is known: schedules and certificates, judged again."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -12,8 +10,8 @@ from terminal import refused
 
 from optsched import InputError, compare, save_instance, simulate, solve
 from optsched.core.optimum import known
-from optsched.engine.known import Known, begin
 from optsched.engine.progress import Progress
+from optsched.engine.warm_start import Known, begin
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.optimum.priced_search import Portfolio
 from optsched.families.oasis.verify import verify

@@ -1,7 +1,5 @@
 """Random streams: the first draws of many jobs are those of every job's own stream."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

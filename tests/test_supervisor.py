@@ -1,7 +1,5 @@
 """Signals, kills and crashes: what is known is on file, with one line and the right exit status."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

@@ -1,7 +1,5 @@
 """The main command in a terminal of 80 columns and through a pipe: no name or number is cut."""
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -55,3 +53,7 @@ def test_a_pipe_has_one_table_on_stdout_and_rows_on_stderr(compared, call, monke
     for run in json.loads(result.read_text())["runs"]:
         assert f"{float(run['value']):.6g}" in out
         assert f"{float(run['value']):.6g}" in err
+    monkeypatch.setenv("COLUMNS", "70")
+    lines = call("show", result)[1].splitlines()
+    assert all(len(line) <= 70 for line in lines if line[:1] in {*"┏┃┡│└"})
+    assert any(len(line) > 70 for line in lines)  # sentences are never wrapped

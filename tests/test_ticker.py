@@ -1,7 +1,5 @@
 """What is printed on stderr while a command works: rows as they come, compiling, what is left."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Time limits and signals hold whatever the method is busy with; what it does then harms nobody."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -26,7 +26,7 @@ def leaves(command: Any, context: Context) -> Iterator[tuple[Any, Context]]:
 def described(command: Any, context: Context) -> Iterator[str]:
     """Yield the lines of one command: what it does, its examples, its options."""
     path = context.command_path.replace("{", "").replace("}", "")
-    usage = " ".join(command.collect_usage_pieces(context)).replace("{", "").replace("}", "")
+    usage = " ".join(command.collect_usage_pieces(context))
     yield from (f"## {path.removeprefix('optsched ')}", "")
     yield from ("```text", f"{path} {usage}", "```", "")
     paragraphs = Text.from_markup(command.help).plain.split("\n\n")

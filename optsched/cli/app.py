@@ -40,7 +40,7 @@ from optsched.cli.commands.trace import trace
 from optsched.cli.commands.verify import verify
 from optsched.cli.commands.whatif import whatif
 from optsched.cli.commands.worst_case import worst_case
-from optsched.cli.options import paragraphs
+from optsched.cli.options import PlainGroup, add_command
 from optsched.cli.renamed import renamed
 from optsched.problem import InputError, PolicyError
 from optsched.process import messages
@@ -52,6 +52,7 @@ REFUSALS = FULL_OR_CLOSED | {errno.EROFS}
 
 app = typer.Typer(
     name="optsched",
+    cls=PlainGroup,
     help="Measure the gap between online schedulers and the offline optimum.\n\n"
     "INPUT is an instance or a result (.json), a job trace (.csv, .swf, also .gz), `sample` (the "
     "trace that comes with the package), or a problem declared in Python (FILE.py:NAME).\n\n"
@@ -67,7 +68,7 @@ for command in (
     *(check_problem, checker, export, report, worst_case, minimax, foresight, advice, whatif),
     *(reproduce, info),
 ):
-    app.command(help=paragraphs(command))(command)
+    add_command(app, command)
 app.add_typer(campaign.commands, name="campaign")
 app.add_typer(library.commands, name="library")
 

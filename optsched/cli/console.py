@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -36,9 +37,9 @@ PRICES = 3  # shadow prices that are shown
 
 
 def out() -> Console:
-    """Return the console on stdout; a pipe gets lines that are never wrapped."""
-    file = messages.stdout()
-    wide = None if file.isatty() else 200
+    """Return the console on stdout; in a pipe, only tables are fitted to COLUMNS (200)."""
+    file, columns = messages.stdout(), os.environ.get("COLUMNS", "")
+    wide = None if file.isatty() else int(columns if columns.isdigit() else 0) or 200
     return Console(file=file, width=wide, highlight=False, emoji=False, soft_wrap=wide is not None)
 
 
@@ -106,26 +107,28 @@ def _same(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
 def tables(rows: Sequence[Mapping[str, str]], console: Console) -> list[Table]:
     """Return the rows as a table, or where the console is too narrow as several.
 
-    Each begins with the first column. Names and numbers are never cut: a long name is folded, and
-    so are headings that do not fit.
+    Each begins with the columns up to the policy's name, or the first one. Names and numbers are
+    never cut: a long name is folded, and so are headings that do not fit.
     """
     if not rows:
         return []
-    head, *others = rows[0]
+    names = [*rows[0]]
+    number = names.index("policy") + 1 if "policy" in names else 1
+    head, others = names[:number], names[number:]
     wide = {n: max(map(cell_len, [n, *(row[n] for row in rows)])) for n in rows[0]}
     if sum(wide.values()) + 3 * len(wide) + 1 > console.width:
         wide = {n: max(map(cell_len, [*n.split(), *(row[n] for row in rows)])) for n in wide}
-    wide[head] = min(wide[head], LONGEST)
+    wide |= {n: min(wide[n], LONGEST) for n in head}
     groups: list[list[str]] = []
     free = 0
     for name in others:
         needed = wide[name] + 3  # with its border and blanks
         if not groups or needed > free:
             groups.append([])
-            free = console.width - wide[head] - 4
+            free = console.width - sum(wide[n] + 3 for n in head) - 1
         groups[-1].append(name)
         free -= needed
-    return [_table(rows, [head, *group], wide) for group in groups]
+    return [_table(rows, [*head, *group], wide) for group in groups]
 
 
 def _table(
@@ -148,17 +151,20 @@ def _legend(report: RatioReport) -> str:
     from optsched.core import meaning
 
     family = get_family(report.optimum.family)
-    parts = [f"ratio: {meaning(family)}; 1 is the best with hindsight."]
+    parts = [f"ratio: {meaning(family)}; 1 is optimal in hindsight."]
     if RELAXATION in report.references:
         parts.append(
-            "ratio to LP: the same, to the relaxation. integrality gap: that of the optimum."
+            "ratio to LP: ratio to the linear relaxation. integrality gap: the optimum's ratio to "
+            "LP."
         )
     if any(name != RELAXATION for name in report.references):
         parts.append("regret: how much more a reference reaches.")
-    parts.append("information: known to the policy when it decided.")
+    parts.append(
+        "information: whether a policy decides before or after it sees the arrivals of a slot."
+    )
     if any(row.own for row in report.policies):
         parts.append("own:...: it also knew a statistic from outside.")
-    parts.append("sandbox: run in a process that received events and nothing else.")
+    parts.append("sandbox: run in an isolated process that received only events.")
     if not all(row.obeys for row in report.policies):
         parts.append("*: leaves the model, so its ratio may be below 1.")
     return " ".join(parts)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from optsched.files.atomic_io import open_file, writable
 from optsched.problem import (
@@ -24,10 +25,38 @@ from optsched.problem import (
 from optsched.process import messages
 
 
-def paragraphs(command: Callable[..., object]) -> str:
-    """Return the docstring of a command, a line per paragraph: they are wrapped when shown."""
+def add_command(app: typer.Typer, command: Callable[..., object], name: str | None = None) -> None:
+    """Add a command; its help is its docstring, a line per paragraph (wrapped when shown)."""
     text = (inspect.getdoc(command) or "").replace("[", r"\[")  # brackets are not markup
-    return "\n\n".join(" ".join(part.split("\n")) for part in text.split("\n\n"))
+    lines = "\n\n".join(" ".join(part.split("\n")) for part in text.split("\n\n"))
+    app.command(name, cls=PlainCommand, help=lines)(command)
+
+
+def _flags_without_type(options: list[Any]) -> list[Any]:
+    for option in options:
+        if getattr(option, "is_flag", False):
+            option.metavar = ""
+    return options
+
+
+class PlainGroup(TyperGroup):
+    """A group of commands; its help shows flags without a type."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options."""
+        return _flags_without_type(super().get_params(ctx))
+
+
+class PlainCommand(TyperCommand):
+    """A command; its help shows flags without a type and arguments without braces."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the arguments and options."""
+        return _flags_without_type(super().get_params(ctx))
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
 
 
 MOST = 100_000  # jobs, machines, ...
@@ -130,13 +159,16 @@ WINDOW = {
         Path | None,
         _window(
             "Machine list (CSV). oasis, dmlrs, rigid: the cluster has exactly these machines, and "
-            "times are those of the trace; other families, and all with --load, take only the "
+            "times are those of the trace; other families, and all with --load, use only the "
             "proportions of machine types."
         ),
     ],
     "profile": Annotated[
         list[Path] | None,
-        _window("Further measurements, e.g. throughput per model (CSV); may be repeated."),
+        _window(
+            "Further measurements, e.g. throughput per model (CSV); may be repeated.",
+            metavar="FILE",
+        ),
     ],
     "jobs": Annotated[
         int | None,
@@ -207,7 +239,9 @@ def with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that state how much it prints."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     own = [p.replace(kind=keyword) for p in inspect.signature(command).parameters.values()]
-    text = MORE.get(command.__module__.rpartition(".")[2], "Print the traceback of a defect.")
+    text = MORE.get(
+        command.__module__.rpartition(".")[2], "Print the traceback of an internal error."
+    )
     verbose = Annotated[bool, typer.Option("-v", "--verbose", help=text)]
     more = [
         inspect.Parameter(name, keyword, annotation=kind, default=False)

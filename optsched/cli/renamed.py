@@ -7,6 +7,7 @@ from optsched.process.messages import notify
 RENAMED = {
     "hunt": "worst-case",
     "weight": "max-weight",
+    "campaign --policy": "--allow",
     "--as-is": "--no-scaling",
     "--box": "--preset",
     "--by": "--deadline",
@@ -28,7 +29,8 @@ def renamed(args: Sequence[str]) -> list[str]:
         if arg == "--":  # no options after this
             break
         name, equals, value = arg.partition("=")
-        if name in RENAMED and (i == 0 or name.startswith("--")):
-            found[i] = RENAMED[name] + equals + value
-            notify(f"warning: {name} is deprecated, use {RENAMED[name]}")
+        new = RENAMED.get(f"{args[0]} {name}") or RENAMED.get(name)
+        if new and (i == 0 or name.startswith("--")):
+            found[i] = new + equals + value
+            notify(f"warning: {name} is deprecated, use {new}")
     return found

@@ -15,8 +15,8 @@ from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 from optsched.base import renamed_arguments, renamed_names
 from optsched.core.display import Ticker
 from optsched.engine.interval import CLOSED, Interval, shown_gap
-from optsched.engine.known import Known, begin, scope_of
 from optsched.engine.progress import HistoryPoint, Progress
+from optsched.engine.warm_start import Known, begin, scope_of
 from optsched.numbers.arrays import Ints
 from optsched.numbers.json_float import Extended
 from optsched.problem import (

@@ -11,7 +11,7 @@ from optsched.base import renamed_arguments
 from optsched.core.optimum import Optimum, SolveOptions, known, solve
 from optsched.core.reports import CheckedSchedule, Failed, RatioReport, RatioScale, found_by
 from optsched.core.simulation import Original, Run, simulate
-from optsched.engine.known import check_schedule
+from optsched.engine.warm_start import check_schedule
 from optsched.policies.loader import folded, must_name_rows, name_of, turns
 from optsched.problem import (
     RELAXATION,

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from optsched.core import Ratio, measure_of
 from optsched.core.simulation import FUTURE
 from optsched.engine.interval import CLOSED, Interval
-from optsched.engine.known import check_schedule
+from optsched.engine.warm_start import check_schedule
 from optsched.experiments.cell_keys import AHEAD, KEY, Contender, Reference, Source
 from optsched.experiments.store import CellRow, CellState, StoredOptimum
 from optsched.files.format import first_error

@@ -351,7 +351,7 @@ class Plan(Frozen):
         if refused:
             raise InputError(
                 f"{place}: names code that would be run: {', '.join(map(repr, refused))}; "
-                "expected it to be named by --policy, or --trust"
+                "expected --allow to name it, or --trust"
             )
 
     def content(self) -> JsonTable:

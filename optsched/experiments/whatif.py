@@ -20,7 +20,7 @@ from pydantic import Field, model_validator
 from optsched.core import RatioReport, compare, open_input, recorded, turns
 from optsched.core.inputs import is_instance, meant
 from optsched.core.intervals import FEWEST, UNSURE, student, warning
-from optsched.families.rigid.certificate.format import RigidCertificate
+from optsched.families.rigid.certificate.check import RigidCertificate
 from optsched.families.rigid.changes import NODE, Changes, altered, units_of
 from optsched.families.rigid.facts import saved
 from optsched.families.rigid.instance import RigidInstance, RigidSchedule

@@ -15,8 +15,8 @@ from typing import Any, Self
 from optsched.core import Failed, Optimum, Run
 from optsched.core.optimum import settle
 from optsched.engine.interval import CLOSED
-from optsched.engine.known import Known, begin
 from optsched.engine.progress import Progress
+from optsched.engine.warm_start import Known, begin
 from optsched.files.atomic_io import is_stream, write_whole
 from optsched.files.format import envelope, plain
 from optsched.problem import InputError, Instance, family_of

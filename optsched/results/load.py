@@ -15,8 +15,8 @@ from optsched.core import Optimum, RatioReport, Run, Start
 from optsched.core.optimum import known
 from optsched.core.ratios import rate
 from optsched.engine.interval import CLOSED
-from optsched.engine.known import Known
 from optsched.engine.progress import HistoryPoint
+from optsched.engine.warm_start import Known
 from optsched.files.format import instance_of, read_json, short
 from optsched.problem import Family, InputError, Instance, Level, Schedule, Status, family_of
 from optsched.results.result import (

@@ -1,7 +1,5 @@
 """Boxes: what presets draw lies inside, and moves do not lead out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Hunts: what they find, that they go on, shrink, and refuse what cannot be."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Family `bot`: levels of max-min, sums at the ends of floats, powers that overflow."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -9,7 +7,7 @@ from forging import forged, made, second_look
 from pydantic import ValidationError
 
 from optsched import solve
-from optsched.families.bot.certificate.format import BotCertificate, Prices, check
+from optsched.families.bot.certificate.check import BotCertificate, Prices, check
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
 from optsched.families.bot.verify import verify
 

@@ -1,14 +1,12 @@
 """Damaged programs over time: they are refused, or prove no more than is true."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
 import pytest
 from completion_programs import changed, forced, job, proof, ring_or_ps, tight
 
-from optsched.families.completion.certificate.format import CompletionCertificate, check
+from optsched.families.completion.certificate.check import CompletionCertificate, check
 from optsched.families.completion.certificate.program import TimelineProof
 
 SEEDS = (1, 4)  # a ring, and PS

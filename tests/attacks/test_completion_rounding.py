@@ -1,7 +1,5 @@
 """Family `completion`: durations where a whole number of slots is almost reached."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -9,7 +7,7 @@ import pytest
 from forging import proved_rightly, solved_rightly
 from independent.completion import simple_job
 
-from optsched.families.completion.certificate.format import CompletionCertificate, Leaf
+from optsched.families.completion.certificate.check import CompletionCertificate, Leaf
 from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionSchedule,

@@ -1,7 +1,5 @@
 """Family `completion`: what only policies may do is no optimum."""
 
-from __future__ import annotations
-
 import pytest
 from forging import forged, refused_or_right, second_look, solved_rightly
 from independent.completion import simple_job

@@ -1,7 +1,5 @@
 """Family `completion`: whatever is large, no certificate proves what is false."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 
@@ -11,7 +9,7 @@ from independent.completion import simple_job
 from numpy.random import default_rng
 from sweeps import sweep
 
-from optsched.families.completion.certificate.format import CompletionCertificate, Leaf
+from optsched.families.completion.certificate.check import CompletionCertificate, Leaf
 from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionSchedule,

@@ -3,8 +3,6 @@
 The optimum is known without a solver: by trying everything, or in closed form.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """Edited stores, results and packs: an answer in a line, no traceback, in time."""
 
-from __future__ import annotations
-
 import pytest
 from edits_of_files import KINDS, attack, good_files
 

@@ -1,7 +1,5 @@
 """A result whose words were edited: what `verify` derives is true, whatever the file states."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 

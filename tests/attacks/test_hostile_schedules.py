@@ -1,7 +1,5 @@
 """Judges of `oasis` and `dmlrs`: whatever a schedule holds, they say what is wrong with it."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """No schedule and no certificate makes a judge end in anything but a verdict or a clear error."""
 
-from __future__ import annotations
-
 import copy
 from functools import partial
 from itertools import product

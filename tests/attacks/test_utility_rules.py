@@ -1,7 +1,5 @@
 """Families `oasis` and `dmlrs`: a schedule that only a policy may leave behind is no optimum."""
 
-from __future__ import annotations
-
 import pytest
 from forging import forged, refused_or_right, second_look
 from independent import dmlrs, oasis

@@ -1,7 +1,5 @@
 """Families `oasis` and `dmlrs`: all agree where a whole number is almost reached."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -9,9 +7,9 @@ import pytest
 from forging import forged, proved_rightly, refused_or_right, second_look, solved_rightly
 from independent import dmlrs, oasis
 
-from optsched.families.dmlrs.certificate import format as dmlrs_format
+from optsched.families.dmlrs.certificate import check as dmlrs_format
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
-from optsched.families.oasis.certificate import format as oasis_format
+from optsched.families.oasis.certificate import check as oasis_format
 from optsched.families.oasis.instance import OasisInstance
 from optsched.numbers.resources import MachineClass
 from optsched.problem import family_of

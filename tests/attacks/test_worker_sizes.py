@@ -1,7 +1,5 @@
 """Families `oasis` and `dmlrs`: whatever is large, no certificate proves what is false."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest
@@ -18,9 +16,9 @@ from independent import dmlrs, oasis
 from numpy.random import default_rng
 from sweeps import sweep
 
-from optsched.families.dmlrs.certificate import format as dmlrs_format
+from optsched.families.dmlrs.certificate import check as dmlrs_format
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
-from optsched.families.oasis.certificate import format as oasis_format
+from optsched.families.oasis.certificate import check as oasis_format
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.numbers.resources import MachineClass, exact, usable
 

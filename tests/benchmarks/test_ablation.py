@@ -1,7 +1,5 @@
 """The ablation: parameters switch mechanisms off, and what does not pay is counted."""
 
-from __future__ import annotations
-
 import ablation
 import pytest
 

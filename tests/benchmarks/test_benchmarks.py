@@ -1,7 +1,5 @@
 """Every benchmark runs on tiny settings, stores its report, and resumes after an interruption."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import math

@@ -1,7 +1,5 @@
 """The benchmarks of campaigns: parts for themselves, figures by hand, mistakes that are noticed."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 

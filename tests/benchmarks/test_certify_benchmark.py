@@ -1,7 +1,5 @@
 """The benchmark of certified models on tiny settings."""
 
-from __future__ import annotations
-
 import json
 
 import certify

@@ -1,7 +1,5 @@
 """The benchmark of declared problems on tiny settings."""
 
-from __future__ import annotations
-
 import json
 
 import declared

@@ -1,7 +1,5 @@
 """The benchmark of the frontier: how far climbs go, what counts as closed, the picture."""
 
-from __future__ import annotations
-
 import json
 
 import frontier

@@ -1,7 +1,5 @@
 """The benchmark of hunts: searches of equal length, planted policies that are found out."""
 
-from __future__ import annotations
-
 import hunts
 import pytest
 from planted import WORST

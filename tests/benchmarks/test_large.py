@@ -1,7 +1,5 @@
 """The benchmark of large instances: what is measured, and what its rows state."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Stored lower bounds: both checkers accept them, and the menus are the families' problems."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 

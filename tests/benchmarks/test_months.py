@@ -1,7 +1,5 @@
 """The benchmark of whole months, on logs of a few jobs."""
 
-from __future__ import annotations
-
 import json
 
 import months

@@ -1,7 +1,5 @@
 """The benchmark of pages: a store grows as it should, figures by hand."""
 
-from __future__ import annotations
-
 import pytest
 import reports
 from stores import made_up

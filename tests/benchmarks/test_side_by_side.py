@@ -1,7 +1,5 @@
 """Versions side by side: what is requested of them, and what is reported of their answers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

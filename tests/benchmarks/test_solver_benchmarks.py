@@ -1,7 +1,5 @@
 """The benchmarks of solvers run on tiny settings, and nothing that they see is wrong."""
 
-from __future__ import annotations
-
 import masters
 import presolve
 import pytest

@@ -1,7 +1,5 @@
 """The benchmark of soundness notices every kind of mistake."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

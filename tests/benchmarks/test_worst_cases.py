@@ -1,7 +1,5 @@
 """The page of worst instances: its figures are those of the stored hunts, which are checked."""
 
-from __future__ import annotations
-
 import pytest
 import worst_cases
 from worst_cases import CASES, FOLDER, PAGE, Stored

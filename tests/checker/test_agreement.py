@@ -1,7 +1,5 @@
 """Both checkers agree of results, whole and damaged: accepted or not, and which bound."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from itertools import product

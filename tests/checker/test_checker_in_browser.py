@@ -1,7 +1,5 @@
 """The second checker in a browser, opened from the disk: it checks, draws, and requests nothing."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The page of the second checker: small, whole, and the same program as in Node."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Both checkers agree of declared problems, of whole results and of damaged ones."""
 
-from __future__ import annotations
-
 import json
 
 import cvxpy as cp

@@ -1,7 +1,5 @@
 """Both checkers prove the same bounds by any tree and any prices of family `dmlrs`."""
 
-from __future__ import annotations
-
 import json
 import random
 from itertools import product

@@ -1,7 +1,5 @@
 """Both checkers prove the same bounds by any duals of the linear relaxations."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 A bound beyond the largest float excludes nothing, however little it is beyond.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import math

@@ -1,7 +1,5 @@
 """Certified optima of 100 random small instances per family: right, and nothing beyond passes."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Every family: damaged files take one line each, and nothing is wrong in other units."""
 
-from __future__ import annotations
-
 import pytest
 import soundness
 from hostile import attack

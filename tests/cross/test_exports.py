@@ -1,7 +1,5 @@
 """The exported program is the problem that `solve` solves: other solvers find the same."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

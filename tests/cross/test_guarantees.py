@@ -1,7 +1,5 @@
 """What OASiS and PD-ORS guarantee holds, on instances whose optimum is known without any solver."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Four ways to the optimum of 100 random small instances agree, and no policy beats it."""
 
-from __future__ import annotations
-
 import pytest
 from independent.oasis import optimum, random_instance
 from sweeps import sweep

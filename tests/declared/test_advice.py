@@ -1,7 +1,5 @@
 """Policies with predictions, and the curve of their ratios."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """The checker of declared problems: what it proves by hand, and certificates that lie."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

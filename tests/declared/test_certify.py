@@ -1,7 +1,5 @@
 """`certify`: what is proved of a model, what its solver claims, and files that lie."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Declared problems in a plain file: commands, campaigns, the sandbox, and code that is not run."""
 
-from __future__ import annotations
-
 import html
 import json
 import re
@@ -375,7 +373,7 @@ def test_a_campaign_runs_problems_of_files_only_if_they_are_trusted(folder):
     with pytest.raises(InputError, match=r"names code that would be run: 'knapsack\.py:knapsack'"):
         campaign("plan.toml", "cells.sqlite")
     with pytest.raises(InputError, match="names code that would be run"):
-        run("campaign", "run", "plan.toml", "--policy", "knapsack.py:threshold")
+        run("campaign", "run", "plan.toml", "--allow", "knapsack.py:threshold")
     assert not [name for name in sys.modules if str(folder) in name]
     made = campaign("plan.toml", "cells.sqlite", trust=True)
     assert made.status().done == 6
@@ -451,11 +449,11 @@ def test_no_command_runs_code_that_only_a_file_names(call, folder):
 @pytest.mark.slow
 def test_worst_instances_of_a_problem_are_written_if_it_is_trusted(call, folder):
     campaign("plan.toml", "cells.sqlite", trust=True, workers=1)
-    for how in ("--trust", "--policy=knapsack.py:knapsack"):
+    for how in ("--trust", "--allow=knapsack.py:knapsack"):
         assert call("campaign", "export", "cells.sqlite", "--worst", "worst", how)[0] == 0
         assert len([*(folder / "worst").iterdir()]) == 2
     # a policy is not run, and need not be trusted; that it is does not extend to the problem
-    words = ("--worst", "worst", "--policy", "knapsack.py:threshold")
+    words = ("--worst", "worst", "--allow", "knapsack.py:threshold")
     assert call("campaign", "export", "cells.sqlite", *words)[0] == 2
 
 

@@ -1,7 +1,5 @@
 """CVXPY models: how they are read, solved, proved and played."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

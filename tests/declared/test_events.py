@@ -1,7 +1,5 @@
 """What policies are told, when, and how their decisions are taken."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

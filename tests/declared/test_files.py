@@ -1,7 +1,5 @@
 """MPS and LP files: every feature is read as it is written, or refused in one line."""
 
-from __future__ import annotations
-
 import gzip
 import random
 import re

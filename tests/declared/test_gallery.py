@@ -1,7 +1,5 @@
 """A gallery problem through every part of the framework; rules that all of them keep to."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

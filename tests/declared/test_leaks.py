@@ -1,7 +1,5 @@
 """Nonanticipativity of declared problems: planted leaks are found, and none where there is none."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyomo.environ as pyo
 import pytest

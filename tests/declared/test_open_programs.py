@@ -1,7 +1,5 @@
 """The programs that the built-in policies solve."""
 
-from __future__ import annotations
-
 import re
 
 import pyomo.environ as pyo

@@ -1,7 +1,5 @@
 """Random small models against enumeration: certified values are right, or honest intervals."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Reading models of Pyomo, linopy and files, and what is refused in one line."""
 
-from __future__ import annotations
-
 import gc
 import math
 import os

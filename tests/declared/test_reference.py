@@ -1,7 +1,5 @@
 """Declared problems against instances whose answers were proved elsewhere."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Certificates in the format VIPR, derived again line by line by an independent checker."""
 
-from __future__ import annotations
-
 import math
 import random
 import re

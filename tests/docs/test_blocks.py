@@ -1,7 +1,5 @@
 """The code on the pages runs, and prints what the pages show."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

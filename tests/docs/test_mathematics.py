@@ -1,7 +1,5 @@
 """Pages on families have the whole program, and every symbol with its field."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -1,7 +1,5 @@
 """Pages of the documentation: their Python runs, their links lead somewhere."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

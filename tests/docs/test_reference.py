@@ -1,7 +1,5 @@
 """Pages of reference are made from what they are about, and leave nothing out."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The built site: its links lead somewhere, and in a browser it needs nothing but itself."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

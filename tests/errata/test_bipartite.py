@@ -1,7 +1,5 @@
 """What Zhao et al. 2023 print, evaluated where it fails: BIPARTITE-n of docs/errata.md."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

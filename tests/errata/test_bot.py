@@ -1,7 +1,5 @@
 """What Bertin et al. 2013 print, evaluated where it fails: BOT-n of docs/errata.md."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What Zhou et al. 2023 print, evaluated where it fails: COMPLETION-n of docs/errata.md."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 

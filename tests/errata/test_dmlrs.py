@@ -1,7 +1,5 @@
 """What Yu 2019 prints, evaluated where it fails: DMLRS-n of docs/errata.md."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import cache

@@ -1,7 +1,5 @@
 """What Bao, Peng, Wu, Li 2018 print, evaluated where it fails: OASIS-n of docs/errata.md."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import cache

@@ -1,7 +1,5 @@
 """docs/errata.md and the tests next to this one name the same counterexamples."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Theorems of the papers that hold, tested; and the list of claims of the pages on the papers."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A plan or a store names code: it runs only if the user names it, and if it is a policy."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3
@@ -89,7 +87,7 @@ PARAMETERS = '{ command = "touch imported" }'
 def test_a_plan_runs_no_code_that_only_it_names(call, folder, name):
     more = {} if name.startswith("exec") else {"parameters": PARAMETERS}
     (folder / "plan.toml").write_text(naming(name, **more))
-    for words in (("run", "plan.toml"), ("run", "plan.toml", "--policy", "fifo")):
+    for words in (("run", "plan.toml"), ("run", "plan.toml", "--allow", "fifo")):
         status, out, err = call("campaign", *words)
         assert (status, out) == (2, "")
         assert err.count("\n") == 1
@@ -123,7 +121,7 @@ def test_a_store_runs_no_code_that_only_it_names(call, folder, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [("--trust",), ("--policy", "code_mine:Mine")])
+@pytest.mark.parametrize("how", [("--trust",), ("--allow", "code_mine:Mine")])
 def test_code_that_is_named_runs(call, folder, how):
     (folder / "plan.toml").write_text(naming("code_mine:Mine"))
     status, _, err = call("campaign", "run", "plan.toml", "--workers", 1, *how)
@@ -131,7 +129,7 @@ def test_code_that_is_named_runs(call, folder, how):
     assert call("campaign", "resume", "plan.sqlite")[0] == 2
     assert call("campaign", "resume", "plan.sqlite", *how)[0] == 0
     assert Campaign(folder / "plan.sqlite").status().done == 2
-    status, _, err = call("campaign", "resume", "plan.sqlite", "--policy", "os:system")
+    status, _, err = call("campaign", "resume", "plan.sqlite", "--allow", "os:system")
     assert status == 2
     assert "has no policy 'os:system' from outside" in err
 

@@ -1,7 +1,5 @@
 """`optsched campaign`: what it prints, writes and refuses; Ctrl-C."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,7 +1,5 @@
 """Executors of others: a chunk that comes to nothing, and a Dask cluster of real processes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

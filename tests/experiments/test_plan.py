@@ -1,7 +1,5 @@
 """Plans: what they request, their keys, and what is wrong with them."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

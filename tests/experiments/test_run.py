@@ -1,7 +1,5 @@
 """Running: what dies, hangs or is killed costs what it must, and no more."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sqlite3

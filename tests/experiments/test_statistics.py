@@ -1,7 +1,5 @@
 """Statistics: intervals stay intervals, cover the truth, and tell no more than they know."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The store: what it keeps, what it refuses, and that it states it in one line."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

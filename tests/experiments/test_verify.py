@@ -1,7 +1,5 @@
 """`optsched campaign verify`, and stores that are not what they were: one line, exit status 2."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,7 +1,5 @@
 """The value of foresight: curves against brute force, what windows show, options, refusals."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Instances that no preset draws: other readings, and parameter servers (PS) that are scarce."""
 
-from __future__ import annotations
-
 import optsched
 from optsched.problem import Instance
 

@@ -203,7 +203,7 @@ def _prepare(home: Path, folder: Path, warm: str) -> None:
         "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(Path(optsched.__file__).parents[1]),
         "OPTSCHED_CACHE": str(home / "cache"),
-        "COLUMNS": "80",
+        "COLUMNS": "88",
         "MPLBACKEND": "agg",
         "PYTHONUNBUFFERED": "1",
     }

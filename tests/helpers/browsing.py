@@ -1,7 +1,5 @@
 """Pages in a browser: what they request and complain of, how wide they are, what axe finds."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 import pytest

@@ -1,7 +1,5 @@
 """Certificates of family `completion` by the program over time, also where prices would do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -12,7 +10,7 @@ from independent.completion import simple_job
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
 from optsched.families.completion.certificate.bound import value_step
-from optsched.families.completion.certificate.format import CompletionCertificate, check
+from optsched.families.completion.certificate.check import CompletionCertificate, check
 from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionJob,

@@ -1,7 +1,5 @@
 """Damaged result files: one thing is changed, so that two checkers can be requested about it."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

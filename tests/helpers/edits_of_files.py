@@ -3,8 +3,6 @@
 Every edit is made in a process of its own, and every command that reads it gets this many seconds.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

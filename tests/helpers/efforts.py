@@ -3,8 +3,6 @@
 python tests/helpers/efforts.py        prints what this process finds, as JSON
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Any, NamedTuple

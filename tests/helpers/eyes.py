@@ -1,7 +1,5 @@
 """Colours as eyes see them, also those without red, green or blue cones."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.colors import to_rgb
 

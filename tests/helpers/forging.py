@@ -1,7 +1,5 @@
 """What the attacks share: forged results, and what may be reported of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from pathlib import Path

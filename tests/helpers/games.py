@@ -1,7 +1,5 @@
 """Games with known values, random tiny games, and their values by unmerged strategies."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Files that somebody has damaged, with or without intent: one line, and nothing else happens."""
 
-from __future__ import annotations
-
 import json
 import random
 import resource

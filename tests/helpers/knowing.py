@@ -1,7 +1,5 @@
 """What policies know beforehand, for tests that start them by hand."""
 
-from __future__ import annotations
-
 from optsched.policies.knowledge import compute
 from optsched.problem import family_of
 

@@ -4,8 +4,6 @@ Each has certificates that are true, at magnitudes where 64 bits wrap or floats 
 damages them: a seed fixes it.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import random
@@ -25,9 +23,9 @@ from optsched.families.bipartite.instance import BipartiteInstance
 from optsched.families.bipartite.instance_utilities import KINDS
 from optsched.families.bot.fairness import log_mean_rate
 from optsched.families.bot.instance import Application, BotInstance, Link
-from optsched.families.completion.certificate.format import CompletionCertificate
+from optsched.families.completion.certificate.check import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance
-from optsched.families.dmlrs.certificate import format as proof
+from optsched.families.dmlrs.certificate import check as proof
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.oasis.instance import OasisInstance
 from optsched.problem import Instance, family_of

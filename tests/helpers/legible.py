@@ -1,7 +1,5 @@
 """What keeps the words of a picture from being read: cut off, over one another, or too pale."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from itertools import combinations
 

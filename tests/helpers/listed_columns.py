@@ -1,7 +1,5 @@
 """A decomposition whose columns are written down."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import linprog
 

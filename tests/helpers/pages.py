@@ -1,7 +1,5 @@
 """What stands in a page: its tables, with the numbers behind them, and all its text."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path

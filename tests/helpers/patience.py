@@ -1,7 +1,5 @@
 """So that no test depends on how fast the machine is: tests wait for what happens, not for time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from optsched.engine.progress import Progress

@@ -1,7 +1,5 @@
 """The family of docs/examples as if it were installed."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 import tomllib

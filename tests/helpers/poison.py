@@ -1,7 +1,5 @@
 """Policies that do harm to the process that they run in, and plans that are quick to run."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

@@ -1,7 +1,5 @@
 """Rigid jobs, second by second: policies and optima written without the package's own code."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

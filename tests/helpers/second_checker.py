@@ -1,7 +1,5 @@
 """The checker in JavaScript next to that in Python: what each states of the same files."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

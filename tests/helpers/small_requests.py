@@ -1,7 +1,5 @@
 """Jobs that request little."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from optsched.numbers.resources import close

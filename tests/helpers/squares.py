@@ -1,7 +1,5 @@
 """A cell of an experiment that a process of its own can run without importing anything else."""
 
-from __future__ import annotations
-
 RAN = []
 
 

@@ -1,7 +1,5 @@
 """Stores of campaigns that nobody has run: rows as they are requested."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

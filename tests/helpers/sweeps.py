@@ -1,7 +1,5 @@
 """Long rows of random instances: the first of them in every run, all of them in `.ci/run`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Commands as a user meets them: real processes, in a terminal of a given width or in a pipe."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The worst verdict of a figure, for tests in which one statement is bent."""
 
-from __future__ import annotations
-
 from optsched.papers.verdict import Outcome, Support
 
 ORDER = (

@@ -5,8 +5,6 @@
 A command has arguments, folder, environment and streams of its own, and runs as `__main__`.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import os

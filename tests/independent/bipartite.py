@@ -5,8 +5,6 @@ numbers: what amounts up to the capacities and requests reach, and what amounts 
 tolerance cannot exceed. Where nobody takes anything from anybody, 60 digits of it are known.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from decimal import Decimal, getcontext

@@ -4,8 +4,6 @@ Written from the definition (10), with the paths of a tree found here. What is c
 weighted mean rate, of which every utility is a function: it has the unit of a rate, whatever alpha.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from pathlib import Path

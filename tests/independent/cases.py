@@ -6,8 +6,6 @@ must be found again. On the axis "one job", one job alone earns more or less, an
 fits on no machine, never ends, or demands nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ the server is never better than taking turns, since whole shares would end no la
 order.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction

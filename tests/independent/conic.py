@@ -1,7 +1,5 @@
 """The optimum of a program in the Conic Benchmark Format."""
 
-from __future__ import annotations
-
 import clarabel
 import numpy as np
 from scipy.sparse import csc_array

@@ -7,8 +7,6 @@ solutions are worth bounds it from below. Shares no code with the package; its o
 scipy's linear program.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Declared problems: reference files; small random ones and their optima by enumeration."""
 
-from __future__ import annotations
-
 import json
 import math
 from fractions import Fraction

@@ -4,8 +4,6 @@ Written from the definition, by trying everything: fractions, no kernels, no tab
 are on the edge: whole worker-slots just train a job, or just do not.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import cache

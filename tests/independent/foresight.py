@@ -3,8 +3,6 @@
 The battery is that of docs/gallery/battery.py; nothing of its model is read but the prices.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

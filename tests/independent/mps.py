@@ -4,8 +4,6 @@ Conventions that differ between readers: an objective RHS is subtracted; integer
 markers go from 0 to 1 unless they have a bound; a negative UP leaves the lower bound alone.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from math import inf
 

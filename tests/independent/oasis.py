@@ -4,8 +4,6 @@ Written from the definition (1)-(13). Numbers are fractions of the written decim
 packed on single machines by trying every distribution.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import cache

@@ -3,8 +3,6 @@
 For instances with a handful of slots, jobs and workers; in fractions.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -12,7 +10,7 @@ from itertools import product
 
 import numpy as np
 
-from optsched.families.oasis.certificate.format import (
+from optsched.families.oasis.certificate.check import (
     CapacityPrices,
     CompletionSplit,
     Leaf,

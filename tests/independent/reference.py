@@ -1,7 +1,5 @@
 """The instances of tests/data in the package's format, with answers of independent programs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

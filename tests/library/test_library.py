@@ -1,7 +1,5 @@
 """The library: damage is found and named, what is better is taken, nothing else is."""
 
-from __future__ import annotations
-
 import csv
 import json
 import lzma

@@ -1,7 +1,5 @@
 """The library that comes with the source: enough of it, verified without a solver."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

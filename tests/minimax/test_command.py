@@ -1,7 +1,5 @@
 """`optsched minimax`: menus and instance files, the tree, what is written."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Files of games: both checkers prove the same of them, and refuse what is forged."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random

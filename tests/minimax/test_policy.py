@@ -1,7 +1,5 @@
 """The best policies as policies: simulated, sampled, sandboxed, and where others stand."""
 
-from __future__ import annotations
-
 import math
 import statistics
 

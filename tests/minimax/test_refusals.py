@@ -1,7 +1,5 @@
 """What is no game is refused in one line."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Values of games: known ones, and those of a linear program over unmerged strategies."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

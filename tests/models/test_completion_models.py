@@ -1,7 +1,5 @@
 """The declarative programs (2) and (15): optima by hand and from the reference files, names."""
 
-from __future__ import annotations
-
 import pyomo.environ as pyo
 import pytest
 from independent.completion import FILES, load

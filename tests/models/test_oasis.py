@@ -1,7 +1,5 @@
 """The compact program: by hand, by equation, by damage, and as a file."""
 
-from __future__ import annotations
-
 import highspy
 import numpy as np
 import pyomo.environ as pyo

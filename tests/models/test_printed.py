@@ -1,7 +1,5 @@
 """The programs with the papers' own numbers: the same optimum, a looser relaxation."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The relaxation as a method: certified, as HiGHS has it of the exported program, never worse."""
 
-from __future__ import annotations
-
 import math
 
 import altered

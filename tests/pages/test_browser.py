@@ -1,7 +1,5 @@
 """Pages in a browser: nothing is loaded, nothing is too wide, tables sort, figures answer, A4."""
 
-from __future__ import annotations
-
 import pytest
 from browsing import barriers, fits_every_width, opened
 from stores import made_up

@@ -1,7 +1,5 @@
 """The page of a campaign: its numbers are those of the export, and nothing in a store is obeyed."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import hashlib

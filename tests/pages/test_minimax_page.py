@@ -1,7 +1,5 @@
 """The page of a set of instances: its numbers are those of the game, checked again."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The page of a result: its numbers are those of the table of ratios, checked again."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The board: what goes in comes out, and never more than there is."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from small_requests import request

@@ -1,7 +1,5 @@
 """Programs that are written down in a thread, for as long as somebody wants them."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from threading import Event

@@ -1,7 +1,5 @@
 """The ledger counts exactly, in units that get finer as jobs become known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

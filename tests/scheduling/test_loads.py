@@ -1,7 +1,5 @@
 """What jobs request over time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

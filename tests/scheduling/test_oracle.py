@@ -1,7 +1,5 @@
 """The oracle: against known payoffs, against trying every schedule, and its ties by hand."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

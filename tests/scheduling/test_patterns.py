@@ -1,7 +1,5 @@
 """Patterns on one machine, against trying everything."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

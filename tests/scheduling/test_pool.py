@@ -1,7 +1,5 @@
 """Free capacity in exact integers."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

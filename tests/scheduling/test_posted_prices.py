@@ -1,7 +1,5 @@
 """Posted prices: L on an empty machine, U on a full one, exponential between."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Progressive filling: by hand, and by what must hold of every filling."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The backlog of unfinished jobs."""
 
-from __future__ import annotations
-
 from optsched.scheduling.online.queues import Backlog, best_first
 
 

@@ -1,7 +1,5 @@
 """The policy `re-solve`: what it plans again, what stays, and where it is refused."""
 
-from __future__ import annotations
-
 import pytest
 
 import optsched

@@ -1,7 +1,5 @@
 """Round robin and first fit against placing one unit after another."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

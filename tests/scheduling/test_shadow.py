@@ -1,7 +1,5 @@
 """Rows of shadow prices: names, natural units, order."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

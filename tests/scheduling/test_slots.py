@@ -1,7 +1,5 @@
 """Places in one slot: by hand, and against plain sorting."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

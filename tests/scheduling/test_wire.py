@@ -1,7 +1,5 @@
 """Decisions on their way back: whole numbers in any spelling of JSON, and nothing else."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

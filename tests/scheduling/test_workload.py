@@ -1,7 +1,5 @@
 """Work over slots: hulls and the dynamic program against trying every distribution."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Lists of jobs and machines in files, and what is remarked of them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

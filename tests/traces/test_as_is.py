@@ -1,7 +1,5 @@
 """A trace as it is, what its cluster did with it, and what happens where it is scaled."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """DataFrames in the place of files."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

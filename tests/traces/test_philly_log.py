@@ -1,7 +1,5 @@
 """Philly's own job log, with the machines that it ran on."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

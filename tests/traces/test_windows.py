@@ -1,7 +1,5 @@
 """Windows of a trace: where they begin, and parts of equal numbers of jobs."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from optsched.cli.commands.outcome import ending_well, report
-from optsched.cli.options import Json, paragraphs, with_verbosity
+from optsched.cli.options import Json, PlainGroup, add_command, with_verbosity
 from optsched.files.atomic_io import writable, writable_folder
 from optsched.problem import InputError, Window, is_named_in_file
 from optsched.process import crash_state, interrupts, messages
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from optsched.experiments.plan import Plan
 
 commands = typer.Typer(
+    cls=PlainGroup,
     help="Run, resume and summarize experiments.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -37,15 +38,15 @@ Shard = Annotated[
     str | None,
     typer.Option(metavar="K/N", help="Run only part K of N (from 1); join with `campaign merge`."),
 ]
-Policy = Annotated[
+Allow = Annotated[
     list[str] | None,
     typer.Option(
-        "--policy",
-        help="Allow the code of this policy or problem, which the plan names, to run; may be "
+        metavar="NAME",
+        help="Run the code of this policy or declared problem, which the plan names; may be "
         "repeated.",
     ),
 ]
-Trust = Annotated[bool, typer.Option("--trust", help="Allow all code that the plan names.")]
+Trust = Annotated[bool, typer.Option("--trust", help="Run all code that the plan names.")]
 Again = Annotated[bool, typer.Option("--retry-errors", help="Run failed cells again.")]
 
 
@@ -68,7 +69,7 @@ def run(
         ),
     ] = False,
     retry_errors: Again = False,
-    policy: Policy = None,
+    allow: Allow = None,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
@@ -90,7 +91,7 @@ def run(
     or policies to the plan, only the new cells run. Exit status 1: a cell failed.
 
     A plan can name code: policies (MODULE:CLASS, FILE.py:NAME, exec:COMMAND) and declared problems
-    (FILE.py:NAME). It runs only if --policy names it or --trust is given.
+    (FILE.py:NAME). It runs only if --allow names it or --trust is given.
 
     Example:  optsched campaign run plan.toml
     """
@@ -98,7 +99,7 @@ def run(
     from optsched.experiments.plan import read_plan
 
     part = _part(shard)
-    requested = read_plan(plan, trust or policy or False)
+    requested = read_plan(plan, trust or allow or False)
     ending = "" if part is None else f"-{part[0]}of{part[1]}"
     store = output or plan.with_name(f"{plan.stem}{ending}.sqlite")
     if dry_run:
@@ -107,7 +108,7 @@ def run(
         if not as_json:
             messages.result(found)
         return
-    requested.refuse_code(trust or policy or False, plan)
+    requested.refuse_code(trust or allow or False, plan)
     how = {"workers": workers, "dask": dask, "shard": part, "retry_errors": retry_errors}
     _run(requested, store, how, as_json=as_json)
 
@@ -119,17 +120,17 @@ def resume(
     dask: Dask = None,
     shard: Shard = None,
     retry_errors: Again = False,
-    policy: Policy = None,
+    allow: Allow = None,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Resume a campaign from its result store, which contains the plan.
 
-    Code that the plan names requires --policy or --trust, as in `run`.
+    Code that the plan names requires --allow or --trust, as in `run`.
 
     Example:  optsched campaign resume plan.sqlite
     """
-    current = _resolved(store, trust or policy or False)
+    current = _resolved(store, trust or allow or False)
     how = {"workers": workers, "dask": dask, "shard": _part(shard), "retry_errors": retry_errors}
     _run(current, store, how, as_json=as_json)
 
@@ -203,7 +204,7 @@ def verify(
         int | None,
         typer.Option(min=0, help="Seed of that choice (default: a new one, which is printed)."),
     ] = None,
-    policy: Policy = None,
+    allow: Allow = None,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
@@ -214,14 +215,14 @@ def verify(
     ones. If versions differ, or a time limit ended the search, a row is rejected only if it
     contradicts the new results. Exit status 1: a row is rejected.
 
-    Code that the plan names requires --policy or --trust, as in `run`.
+    Code that the plan names requires --allow or --trust, as in `run`.
 
     Example:  optsched campaign verify plan.sqlite --sample 10
     """
     from optsched.cli.progress_display import Ticker
     from optsched.experiments.verify import verify as look
 
-    plan = _resolved(store, trust or policy or False)
+    plan = _resolved(store, trust or allow or False)
     with ending_well(), Ticker(f"verifying {store}") as ticker:
         found = look(store, plan, sample=sample, seed=seed, workers=workers, callback=ticker.show)
     report(found.summary(), None, as_json)
@@ -265,13 +266,13 @@ def export(
         Path | None,
         typer.Option(help="Write the worst instance of each policy to this directory."),
     ] = None,
-    policy: Policy = None,
+    allow: Allow = None,
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Print mean ratios with confidence intervals; write them to files.
 
-    --worst generates instances again, so declared problems require --policy or --trust.
+    --worst generates instances again, so declared problems require --allow or --trust.
 
     Example:  optsched campaign export plan.sqlite --csv cells.csv --latex table.tex
     """
@@ -279,7 +280,7 @@ def export(
     from optsched.experiments.campaign import AS_STORED, Campaign
 
     if worst is not None:  # first: it may be refused, and then nothing is written
-        allowed = trust or policy or False
+        allowed = trust or allow or False
         for path in files.save_worst(store, writable_folder(worst), trust=allowed):
             messages.remark(f"{path} written")
     for target, save in (
@@ -296,7 +297,7 @@ def export(
 
 
 for command in (run, resume, status, verify, merge, export):
-    commands.command(help=paragraphs(command))(command)
+    add_command(commands, command)
 
 
 def drawn(source: Path, window: Window, seeds: int | None, windows: int | None) -> dict[str, Any]:

@@ -46,8 +46,9 @@ def certify(
 
     HiGHS solves the model. optsched computes a bound with a certificate (branch and bound, LP
     duals), verifies it in exact arithmetic, checks the best solution against every constraint in
-    exact arithmetic, and reports where the claims of HiGHS contradict bound or check. Exit status
-    1: no bound is certified, a claim is contradicted, or the solution of --solution is infeasible.
+    exact arithmetic, and reports where claims of HiGHS contradict the bound or this check. Exit
+    status 1: no bound is certified, a claim is contradicted, or the solution of --solution is
+    infeasible.
 
     Example:  optsched certify model.mps -o result.json
 

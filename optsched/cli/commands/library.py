@@ -6,11 +6,12 @@ from typing import Annotated, Any, Literal
 import typer
 
 from optsched.cli.commands.outcome import ending_well, report
-from optsched.cli.options import Json, paragraphs, with_verbosity
+from optsched.cli.options import Json, PlainGroup, add_command, with_verbosity
 from optsched.files.atomic_io import writable, write_whole
 from optsched.process import messages
 
 commands = typer.Typer(
+    cls=PlainGroup,
     help="List, download, verify and submit certified instances.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -25,7 +26,8 @@ Folder = Annotated[
     ),
 ]
 Families = Annotated[
-    list[str] | None, typer.Option("--family", help="Only entries of this family; may be repeated.")
+    list[str] | None,
+    typer.Option("--family", metavar="NAME", help="Only entries of this family; may be repeated."),
 ]
 
 
@@ -220,4 +222,4 @@ def submit(
 
 
 for title, command in {"list": list_, "get": get, "verify": verify, "submit": submit}.items():
-    commands.command(title, help=paragraphs(command))(command)
+    add_command(commands, command, title)

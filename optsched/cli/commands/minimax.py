@@ -28,6 +28,7 @@ def minimax(
         typer.Option(
             "--policy",
             "-p",
+            metavar="POLICY",
             help=f"Compare this policy with the optimal one. {POLICY_HELP} May be repeated.",
         ),
     ] = None,

@@ -56,6 +56,7 @@ def ratio(
         typer.Option(
             "--policy",
             "-p",
+            metavar="POLICY",
             help=f"{POLICY_HELP} May be repeated. Default: all of the family except `re-solve`.",
         ),
     ] = None,

@@ -29,6 +29,7 @@ def report(
         typer.Option(
             "--policy",
             "-p",
+            metavar="POLICY",
             help="Draw the worst instance of this policy (its name in the table), even if that is "
             "slow; may be repeated. Default: the best and the worst policy, if it takes only a few "
             "seconds.",

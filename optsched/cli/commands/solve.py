@@ -26,7 +26,7 @@ from optsched.problem import (
 from optsched.process import messages
 
 if TYPE_CHECKING:
-    from optsched.engine.known import Known
+    from optsched.engine.warm_start import Known
     from optsched.problem import Instance
 
 
@@ -42,7 +42,7 @@ def solve(
     check: Annotated[
         Level,
         typer.Option(
-            help="Level required of the bound. certified: optsched recomputes it from a "
+            help="Required verification of the bound. certified: optsched recomputes it from a "
             "certificate in exact arithmetic; cross-checked: two independent methods agree; "
             "claimed: one solver reports it."
         ),

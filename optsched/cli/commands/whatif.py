@@ -54,11 +54,14 @@ def whatif(
         ),
     ] = None,
     skip_unfit: Annotated[
-        bool, typer.Option(help="Ignore jobs that no longer fit, in both scenarios.")
+        bool,
+        typer.Option("--skip-unfit", help="Ignore jobs that no longer fit, in both scenarios."),
     ] = False,
     policy: Annotated[
         list[str] | None,
-        typer.Option("--policy", "-p", help=f"{POLICY_HELP} May be repeated. Default: all."),
+        typer.Option(
+            "--policy", "-p", metavar="POLICY", help=f"{POLICY_HELP} May be repeated. Default: all."
+        ),
     ] = None,
     windows: Annotated[
         int | None,
@@ -77,9 +80,9 @@ def whatif(
     """Compare waiting times before and after a change.
 
     The change concerns machines, load or jobs. The comparison covers policies, the recorded
-    schedule and the certified optimum, whose change is an interval. Shadow prices show when
-    capacity is scarce.
-    Limits apply to each of the two searches. `optsched report` turns the output file into a page.
+    schedule and the certified optimum; the change of the optimum is an interval. Shadow prices show
+    when capacity is scarce. Limits apply to each of the two searches. `optsched report` turns the
+    output file into a page.
 
     Example:  optsched whatif log.swf --machines nodes.csv --add 10xgpu -o whatif.json
     """

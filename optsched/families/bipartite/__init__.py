@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optsched.families import later
-from optsched.families.bipartite.certificate.format import BipartiteCertificate, check, scope
+from optsched.families.bipartite.certificate.check import BipartiteCertificate, check, scope
 from optsched.families.bipartite.facts import describe, headline, warnings
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
 from optsched.families.bipartite.online import POLICIES, WIRE, Recorder, assemble, events, verify

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optsched.families import later
-from optsched.families.bot.certificate.format import BotCertificate, check
+from optsched.families.bot.certificate.check import BotCertificate, check
 from optsched.families.bot.facts import describe, headline, shadow_prices, warnings
 from optsched.families.bot.fairness import measure
 from optsched.families.bot.gaps import distance

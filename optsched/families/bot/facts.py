@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.families.bot.certificate.format import BotCertificate
+from optsched.families.bot.certificate.check import BotCertificate
 from optsched.families.bot.instance import BotInstance
 
 

@@ -30,7 +30,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from optsched.families.bot.certificate.bound import attained, log_mean
-from optsched.families.bot.certificate.format import BotCertificate, PriceLevel, levels
+from optsched.families.bot.certificate.check import BotCertificate, PriceLevel, levels
 from optsched.families.bot.instance import BotInstance, BotSchedule, alone, latest
 from optsched.families.bot.verify import totals
 from optsched.numbers.resources import exact

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from optsched.families import later
-from optsched.families.completion.certificate.format import CompletionCertificate, check
+from optsched.families.completion.certificate.check import CompletionCertificate, check
 from optsched.families.completion.facts import describe, headline, warnings
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.online import WIRE, assemble, events

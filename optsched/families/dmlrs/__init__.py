@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from optsched.families import later
-from optsched.families.dmlrs.certificate.format import DmlrsCertificate, check
+from optsched.families.dmlrs.certificate.check import DmlrsCertificate, check
 from optsched.families.dmlrs.facts import describe, warnings
 from optsched.families.dmlrs.instance import (
     DmlrsInstance,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from optsched.families import later
-from optsched.families.oasis.certificate.format import OasisCertificate, check
+from optsched.families.oasis.certificate.check import OasisCertificate, check
 from optsched.families.oasis.facts import describe, warnings
 from optsched.families.oasis.instance import (
     JobSchedule,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from optsched.families import later
-from optsched.families.rigid.certificate.format import RigidCertificate, check
+from optsched.families.rigid.certificate.check import RigidCertificate, check
 from optsched.families.rigid.facts import (
     RUN_TIMES,
     columns,

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from optsched.families.rigid.certificate.bound import values
-from optsched.families.rigid.certificate.format import RigidCertificate
+from optsched.families.rigid.certificate.check import RigidCertificate
 from optsched.families.rigid.instance import SHORTEST, RigidInstance
 from optsched.scheduling.jobs import LIGHT, share, spread
 

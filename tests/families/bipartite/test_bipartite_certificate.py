@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from independent.bipartite import best_amount, utility
 
 from optsched.core import simulate, solve
+from optsched.families.bipartite.certificate.check import (
+    BipartiteCertificate,
+    check,
+    shares_on_grid,
+)
 from optsched.families.bipartite.certificate.enclosure import (
     down,
     log1p_above,
     log_above,
     surplus_above,
     up,
-)
-from optsched.families.bipartite.certificate.format import (
-    BipartiteCertificate,
-    check,
-    shares_on_grid,
 )
 from optsched.families.bipartite.instance_utilities import KINDS
 from optsched.families.bipartite.online import verify

@@ -13,7 +13,7 @@ from known_optima import bipartite_prices, damage, separable
 
 from optsched.core import simulate, solve
 from optsched.families.bipartite import FAMILY
-from optsched.families.bipartite.certificate.format import BipartiteCertificate, check, scope
+from optsched.families.bipartite.certificate.check import BipartiteCertificate, check, scope
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule, Record
 from optsched.families.bipartite.online import verify
 from optsched.families.bipartite.optimum.decision import Solver

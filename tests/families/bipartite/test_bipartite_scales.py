@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from optsched.core import simulate, solve
 from optsched.families.bipartite import FAMILY
-from optsched.families.bipartite.certificate.format import check
+from optsched.families.bipartite.certificate.check import check
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
 from optsched.families.bipartite.online import verify
 from optsched.families.bipartite.optimum.initial_bounds import empty, opening

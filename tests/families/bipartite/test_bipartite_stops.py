@@ -8,7 +8,7 @@ import pytest
 
 from optsched.core import solve
 from optsched.families.bipartite import FAMILY
-from optsched.families.bipartite.certificate.format import check
+from optsched.families.bipartite.certificate.check import check
 from optsched.families.bipartite.online import verify
 from optsched.families.bipartite.optimum.decision import Solver
 from optsched.families.bipartite.optimum.interior import LiveChannels, maximize

@@ -1,7 +1,5 @@
 """Gains of the sum over machines, (7) as it is printed: judge, bound, optimum, policy, program."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 

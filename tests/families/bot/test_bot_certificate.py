@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -10,7 +8,7 @@ from hypothesis import strategies as st
 from independent.bot import FILES, load, utility
 
 from optsched.families.bot.certificate.bound import log_mean, utility_of
-from optsched.families.bot.certificate.format import BotCertificate, Prices, check, level_bounds
+from optsched.families.bot.certificate.check import BotCertificate, Prices, check, level_bounds
 from optsched.families.bot.instance import Application, BotInstance, Link
 from optsched.families.bot.shares import equal_shares
 from optsched.proofs.enclosure import exp_above, exp_below, ln, log_sum

@@ -1,7 +1,5 @@
 """The command line with family `bot`, from a preset to a comparison on the sample."""
 
-from __future__ import annotations
-
 import json
 import math
 

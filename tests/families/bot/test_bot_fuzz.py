@@ -1,7 +1,5 @@
 """Prices that nobody would write: the checker refuses, or proves a bound that is true."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from independent.bot import wild
@@ -9,8 +7,8 @@ from known_optima import ALPHAS, bot_prices, of_bot
 
 from optsched.core import solve
 from optsched.families.bot.certificate.bound import attained, log_mean
-from optsched.families.bot.certificate.format import BotCertificate, Prices, check
-from optsched.families.bot.certificate.format import levels as levels_of
+from optsched.families.bot.certificate.check import BotCertificate, Prices, check
+from optsched.families.bot.certificate.check import levels as levels_of
 from optsched.families.bot.verify import totals
 
 

@@ -1,7 +1,5 @@
 """The distance between schedules and bounds: free of units, and for max-min of all levels."""
 
-from __future__ import annotations
-
 import json
 import math
 from fractions import Fraction
@@ -12,7 +10,7 @@ from independent.bot import FILES, best, load, one_node, scaled, wild
 from sweeps import sweep
 
 import optsched
-from optsched.families.bot.certificate.format import BotCertificate, Prices, check, level_bounds
+from optsched.families.bot.certificate.check import BotCertificate, Prices, check, level_bounds
 from optsched.families.bot.fairness import log_mean_rate, measure
 from optsched.families.bot.gaps import distance
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link

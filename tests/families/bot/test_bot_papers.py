@@ -1,7 +1,5 @@
 """The experiments of the bag-of-tasks paper on one platform each, and their verdicts."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

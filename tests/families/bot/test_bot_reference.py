@@ -1,12 +1,10 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from independent.bot import FILES, load, utility
 from sweeps import sweep
 
 import optsched
-from optsched.families.bot.certificate.format import BotCertificate, Prices, check, level_bounds
+from optsched.families.bot.certificate.check import BotCertificate, Prices, check, level_bounds
 from optsched.families.bot.fairness import log_mean_rate, measure
 from optsched.families.bot.gaps import distance
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link

@@ -1,7 +1,5 @@
 """The search for step sizes."""
 
-from __future__ import annotations
-
 import pytest
 
 import optsched

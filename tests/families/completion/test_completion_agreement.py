@@ -1,7 +1,5 @@
 """Brute force, Pyomo, CP-SAT and column generation agree on tiny instances of both kinds."""
 
-from __future__ import annotations
-
 import pytest
 from independent.completion import optimum, tiny
 from sweeps import sweep

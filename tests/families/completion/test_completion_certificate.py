@@ -1,7 +1,5 @@
 """Certificates: known bounds, and what a checker must refuse."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -9,7 +7,7 @@ import pytest
 from independent.completion import FILES, load, optimum, tiny
 
 from optsched.core import solve
-from optsched.families.completion.certificate.format import (
+from optsched.families.completion.certificate.check import (
     CompletionCertificate,
     Leaf,
     check,

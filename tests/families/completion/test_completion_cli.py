@@ -1,7 +1,5 @@
 """The command line with instances of family `completion`."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What CP-SAT reports of an optimum."""
 
-from __future__ import annotations
-
 import pytest
 from independent.completion import optimum, tiny
 

@@ -1,7 +1,5 @@
 """Instances with few choices: the best schedule at once, and nothing of a search is compiled."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

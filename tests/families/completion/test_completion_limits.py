@@ -1,7 +1,5 @@
 """The largest numbers: what is at a limit is answered right, what is beyond it is refused."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -11,7 +9,7 @@ from independent.completion import exclusive, in_order, least, optimum, tiny
 from pydantic import ValidationError
 
 from optsched.families.completion.certificate.bound import MOST_CELLS, BoundEvaluator
-from optsched.families.completion.certificate.format import (
+from optsched.families.completion.certificate.check import (
     CompletionCertificate,
     Leaf,
     check,

@@ -1,7 +1,5 @@
 """Family `completion`: the state of the large neighborhood search, its moves, and what it finds."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Modes and oracle against known answers, and against the printed algorithm."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

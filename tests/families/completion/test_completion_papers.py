@@ -1,7 +1,5 @@
 """Figures 2 to 12: every one once in small, and verdicts by hand."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

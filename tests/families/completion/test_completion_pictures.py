@@ -1,7 +1,5 @@
 """Pictures show what happens, not the rest of a far horizon."""
 
-from __future__ import annotations
-
 import pytest
 
 from optsched import simulate

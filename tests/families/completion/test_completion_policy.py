@@ -1,7 +1,5 @@
 """A_online against the known replays, its guarantee, and what all policies must keep to."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from independent.completion import FILES, load, schedule
@@ -9,7 +7,7 @@ from knowing import prior_of
 
 from optsched.core import simulate
 from optsched.families.completion import FAMILY
-from optsched.families.completion.certificate.format import CompletionCertificate, check
+from optsched.families.completion.certificate.check import CompletionCertificate, check
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.online import assemble, events

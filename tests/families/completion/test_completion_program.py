@@ -1,7 +1,5 @@
 """The program over time: it proves every optimum, and never one step more."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from functools import cache
@@ -15,9 +13,9 @@ from optsched.core import solve
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
 from optsched.families.completion.certificate.bound import BoundEvaluator, value_step
+from optsched.families.completion.certificate.check import check
 from optsched.families.completion.certificate.choices import Comparison, menu_of
 from optsched.families.completion.certificate.conflicts import refuted
-from optsched.families.completion.certificate.format import check
 from optsched.families.completion.certificate.timeline import (
     Timeline,
     TimelineGrid,

@@ -1,7 +1,5 @@
 """What one more unit of capacity saves."""
 
-from __future__ import annotations
-
 from optsched.core import solve
 from optsched.families.completion.sources.presets import generate
 

@@ -1,7 +1,5 @@
 """Generators, instances of traces, and what the data must keep to."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

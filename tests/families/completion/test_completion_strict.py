@@ -1,7 +1,5 @@
 """Strict judging, and numbers that do not depend on units: `solve` on small instances."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from itertools import pairwise
@@ -12,7 +10,7 @@ from independent.completion import exclusive, least, optimum, tiny
 from optsched.core import simulate, solve
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.families.completion.certificate.format import check
+from optsched.families.completion.certificate.check import check
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
 from optsched.families.completion.optimum.horizon import greedy
 from optsched.families.completion.optimum.initial_bounds import one_by_one, opening

@@ -1,7 +1,5 @@
 """The judge: known schedules, damaged ones by their equation, rules for policies."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The maximum weighted schedule problem: heuristics, brute force and bound in their order."""
 
-from __future__ import annotations
-
 import pytest
 from independent.completion import most_weight as by_trying_everything
 from independent.completion import tiny

@@ -1,7 +1,5 @@
 """The optimum of (7), (16): CP-SAT, the declarative program and brute force agree."""
 
-from __future__ import annotations
-
 import pytest
 from independent.completion import most_weight as by_trying_everything
 from independent.completion import tiny

@@ -1,7 +1,5 @@
 """Large instances: relaxed costs are never above exact ones, and dispatched schedules are valid."""
 
-from __future__ import annotations
-
 import math
 import time
 from fractions import Fraction
@@ -13,7 +11,7 @@ from independent.completion import optimum, runs, tiny, unit
 from optsched import solve
 from optsched.core.optimum import Level
 from optsched.families.completion.certificate.bound import BoundEvaluator
-from optsched.families.completion.certificate.format import CompletionCertificate, check
+from optsched.families.completion.certificate.check import CompletionCertificate, check
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.optimum import cpsat, large

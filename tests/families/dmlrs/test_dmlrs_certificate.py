@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from independent.dmlrs import FILES, load, optimum, tiny
 
 from optsched.core import solve
-from optsched.families.dmlrs.certificate import format as format_of_certificates
-from optsched.families.dmlrs.certificate.forced import Forced, unpackable
-from optsched.families.dmlrs.certificate.format import (
+from optsched.families.dmlrs.certificate import check as format_of_certificates
+from optsched.families.dmlrs.certificate.check import (
     CapacityPrices,
     CompletionSplit,
     DmlrsCertificate,
@@ -20,6 +19,7 @@ from optsched.families.dmlrs.certificate.format import (
     check,
     leaf_bounds,
 )
+from optsched.families.dmlrs.certificate.forced import Forced, unpackable
 from optsched.families.dmlrs.optimum.build_certificate import certify_capacity
 from optsched.families.dmlrs.optimum.initial_bounds import opening
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation

@@ -1,13 +1,11 @@
 """What the checker leaves out where there are thousands of jobs changes no bound."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from optsched.families.dmlrs import FAMILY
 from optsched.families.dmlrs.certificate import bound
-from optsched.families.dmlrs.certificate.format import check
+from optsched.families.dmlrs.certificate.check import check
 from optsched.families.dmlrs.optimum.build_certificate import certify_capacity
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 

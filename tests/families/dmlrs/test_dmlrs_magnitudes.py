@@ -11,7 +11,7 @@ from independent.dmlrs import optimum, tiny
 from pydantic import ValidationError
 
 from optsched.families.dmlrs.certificate import limits as certificate_limits
-from optsched.families.dmlrs.certificate.format import (
+from optsched.families.dmlrs.certificate.check import (
     CapacityPrices,
     DmlrsCertificate,
     Leaf,
@@ -165,9 +165,9 @@ def test_a_price_set_is_no_larger_than_memory(monkeypatch):
     inst = tiny(1)
     prices = CapacityPrices(entries=((0, 0, 0, 1),))
     size = inst.horizon * len(inst.arrays.classes) * len(inst.resources)
-    monkeypatch.setattr("optsched.families.dmlrs.certificate.format.MOST_PRICES", size)
+    monkeypatch.setattr("optsched.families.dmlrs.certificate.check.MOST_PRICES", size)
     check(inst, DmlrsCertificate.root(inst, prices, 40))
-    monkeypatch.setattr("optsched.families.dmlrs.certificate.format.MOST_PRICES", size - 1)
+    monkeypatch.setattr("optsched.families.dmlrs.certificate.check.MOST_PRICES", size - 1)
     with pytest.raises(ValueError, match=f"there are {size} prices by slot, class, resource"):
         check(inst, DmlrsCertificate.root(inst, prices, 40))
     assert certificate_limits.MOST_PRICES * 9 < 10**9  # bytes

@@ -10,7 +10,7 @@ from sweeps import sweep
 from optsched.core import solve
 from optsched.engine.progress import Progress
 from optsched.families.dmlrs import FAMILY
-from optsched.families.dmlrs.certificate.format import check
+from optsched.families.dmlrs.certificate.check import check
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.optimum.methods import _Portfolio
 from optsched.families.dmlrs.sources.presets import generate

@@ -10,7 +10,7 @@ from independent.dmlrs import optimum, tiny
 
 from optsched.core import solve
 from optsched.engine.branch import BranchAndPrice
-from optsched.families.dmlrs.certificate.format import (
+from optsched.families.dmlrs.certificate.check import (
     DmlrsCertificate,
     Leaf,
     ModeSplit,

@@ -12,8 +12,7 @@ from optsched.core import solve
 from optsched.engine.progress import Progress
 from optsched.families.dmlrs import FAMILY
 from optsched.families.dmlrs.certificate import joint, program
-from optsched.families.dmlrs.certificate.forced import INNER_ONLY
-from optsched.families.dmlrs.certificate.format import (
+from optsched.families.dmlrs.certificate.check import (
     CapacityPrices,
     CompletionSplit,
     DmlrsCertificate,
@@ -22,6 +21,7 @@ from optsched.families.dmlrs.certificate.format import (
     SlotProgramProof,
     check,
 )
+from optsched.families.dmlrs.certificate.forced import INNER_ONLY
 from optsched.families.dmlrs.certificate.joint import Vectors, choices_of, greatest
 from optsched.families.dmlrs.certificate.program import SlotProgram, refuted
 from optsched.families.dmlrs.instance import DmlrsInstance

@@ -1,7 +1,5 @@
 """What is kept of a time limit for the check of a bound at prices."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from independent.dmlrs import tiny

@@ -1,13 +1,11 @@
 """Extreme instances of family `dmlrs`, against what is right."""
 
-from __future__ import annotations
-
 import pytest
 from independent.cases import FIELDS, case, scaled
 from independent.dmlrs import optimum, simple_job, tiny
 
 from optsched.core import solve
-from optsched.families.dmlrs.certificate.format import DmlrsCertificate, check
+from optsched.families.dmlrs.certificate.check import DmlrsCertificate, check
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
 from optsched.families.dmlrs.verify import verify
 from optsched.numbers.resources import MachineClass

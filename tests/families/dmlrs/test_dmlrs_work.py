@@ -8,7 +8,7 @@ from independent.dmlrs import EPS, on_the_edge, optimum, tiny
 from sweeps import sweep
 
 from optsched.core import simulate, solve
-from optsched.families.dmlrs.certificate.format import DmlrsCertificate, check
+from optsched.families.dmlrs.certificate.check import DmlrsCertificate, check
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule, batch_slots
 from optsched.families.dmlrs.instance_work import Work, kernel_work, small_work
 from optsched.families.dmlrs.verify import verify

@@ -1,7 +1,5 @@
 """FIFO, DRF, RRH and Dorm: by hand, by the judge, by what they may know."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

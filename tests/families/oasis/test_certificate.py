@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -10,7 +8,7 @@ from hypothesis import strategies as st
 from independent.oasis import FILES, load
 from independent.oasis_certificate import Twin, tiny_instance
 
-from optsched.families.oasis.certificate.format import (
+from optsched.families.oasis.certificate.check import (
     CapacityPrices,
     CompletionSplit,
     Leaf,

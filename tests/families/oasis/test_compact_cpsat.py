@@ -1,7 +1,5 @@
 """Two ways to the optimum that share nothing find the same, and what the reference found."""
 
-from __future__ import annotations
-
 import pytest
 from independent.oasis import FILES, load
 

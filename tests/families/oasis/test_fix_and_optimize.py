@@ -1,7 +1,5 @@
 """Repairs: how much of the time they take, and what they find in a thread of their own."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

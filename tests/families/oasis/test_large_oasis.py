@@ -1,7 +1,5 @@
 """Large instances: relaxed bounds are never below exact ones, and limits of time are kept."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -13,8 +11,8 @@ from optsched import solve
 from optsched.engine.progress import Progress
 from optsched.families.oasis.certificate import limits
 from optsched.families.oasis.certificate.bound import LeafBounds
+from optsched.families.oasis.certificate.check import CapacityPrices, OasisCertificate, check
 from optsched.families.oasis.certificate.convexified import best_payoff, least_costs, minorant
-from optsched.families.oasis.certificate.format import CapacityPrices, OasisCertificate, check
 from optsched.families.oasis.certificate.kernels import NONE, cheapest, slot_costs
 from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.convexified import RelaxedBlocks

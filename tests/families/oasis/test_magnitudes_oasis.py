@@ -1,7 +1,5 @@
 """At the limits of the checker's whole numbers, and one above them."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 
@@ -13,7 +11,7 @@ from pydantic import ValidationError
 from sweeps import sweep
 
 from optsched.families.oasis.certificate.bound import LARGEST_UNIT_PRICE, LeafBounds
-from optsched.families.oasis.certificate.format import (
+from optsched.families.oasis.certificate.check import (
     CapacityPrices,
     Leaf,
     OasisCertificate,
@@ -138,10 +136,10 @@ def test_prices_for_more_places_than_memory_are_refused(monkeypatch):
     inst = tiny_instance(3)
     places = inst.horizon * len(inst.jobs)
     certificate = OasisCertificate.root(inst, SlotPrices(entries=()), 20)
-    monkeypatch.setattr("optsched.families.oasis.certificate.format.CELLS", places)
+    monkeypatch.setattr("optsched.families.oasis.certificate.check.CELLS", places)
     LeafBounds(inst, 20)
     check(inst, certificate)
-    monkeypatch.setattr("optsched.families.oasis.certificate.format.CELLS", places - 1)
+    monkeypatch.setattr("optsched.families.oasis.certificate.check.CELLS", places - 1)
     with pytest.raises(ValueError, match=f"there are {places} prices by job, slot"):
         check(inst, certificate)
 

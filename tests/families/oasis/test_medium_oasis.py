@@ -1,7 +1,5 @@
 """Instances between those with a program and those of thousands of jobs: `auto` by time."""
 
-from __future__ import annotations
-
 import pytest
 
 from optsched.core import solve

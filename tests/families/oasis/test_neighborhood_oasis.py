@@ -1,7 +1,5 @@
 """The search begins with the best schedule that is known, and takes over better ones."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from independent.oasis import FILES, load, schedule

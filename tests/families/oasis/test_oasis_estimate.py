@@ -1,7 +1,5 @@
 """U and L from past experience: what counts, what does not, and what a run with them states."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Extreme instances of family `oasis`, against what is right."""
 
-from __future__ import annotations
-
 import pytest
 from independent.cases import case
 

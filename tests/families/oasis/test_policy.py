@@ -1,7 +1,5 @@
 """OASiS: the reference runs, a run worked by hand, and what it may know."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

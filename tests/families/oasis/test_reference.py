@@ -1,14 +1,12 @@
 """Every way to the optimum on the reference files, and what shadow prices mean."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from independent.oasis import FILES, load, simple_job
 from patience import LONG
 
 from optsched.core import solve
-from optsched.families.oasis.certificate.format import (
+from optsched.families.oasis.certificate.check import (
     CapacityPrices,
     OasisCertificate,
     check,

@@ -1,7 +1,5 @@
 """Packing a slot anew, and inequalities about packing, against trying everything."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The board that packs slots anew: everybody keeps a place, and every state can be brought back."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from small_requests import request

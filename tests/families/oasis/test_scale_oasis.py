@@ -1,7 +1,5 @@
 """No unit matters: utilities, capacities with demands, and times may be in any."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -9,7 +7,7 @@ from independent.oasis import optimum, random_instance
 
 from optsched import solve
 from optsched.families.oasis import FAMILY
-from optsched.families.oasis.certificate.format import check
+from optsched.families.oasis.certificate.check import check
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.build_certificate import certify_capacity
 from optsched.families.oasis.optimum.initial_bounds import opening

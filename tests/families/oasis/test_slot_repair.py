@@ -1,7 +1,5 @@
 """Schedules for decided completions: found where the optimum shows that there is one."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

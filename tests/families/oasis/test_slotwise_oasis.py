@@ -1,7 +1,5 @@
 """The search among sets of jobs: packings of slots, their program, and the dives."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

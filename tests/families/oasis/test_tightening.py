@@ -1,13 +1,11 @@
 """The tightened relaxation: every bound is valid, certified, and not above the plain one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from independent.oasis import optimum, random_instance
 
 from optsched.engine.budget import Budget
-from optsched.families.oasis.certificate.format import check
+from optsched.families.oasis.certificate.check import check
 from optsched.families.oasis.optimum.build_certificate import certify_slots
 from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.cutting_planes import (

@@ -1,7 +1,5 @@
 """Work inside windows, against trying everything."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

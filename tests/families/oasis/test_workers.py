@@ -1,7 +1,5 @@
 """The two decompositions of family `oasis` against the programs that they stand for."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np
@@ -10,7 +8,7 @@ from independent.oasis import optimum, random_instance
 from scipy.optimize import linprog
 
 from optsched.engine.colgen import Master, generate_columns
-from optsched.families.oasis.certificate.format import check
+from optsched.families.oasis.certificate.check import check
 from optsched.families.oasis.optimum.build_certificate import certify_capacity
 from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.relaxation import compact_prices

@@ -1,7 +1,5 @@
 """The optimum of family `rigid`: known values, brute force, and certificates that are checked."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -14,7 +12,7 @@ from sweeps import sweep
 
 import optsched
 from optsched.families.rigid import FAMILY
-from optsched.families.rigid.certificate.format import (
+from optsched.families.rigid.certificate.check import (
     Leaf,
     Prices,
     RigidCertificate,

@@ -1,7 +1,5 @@
 """Pictures of family `rigid`: every word can be read, and shares in use are at most 1."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from legible import faults

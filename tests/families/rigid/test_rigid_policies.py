@@ -1,7 +1,5 @@
 """Policies of family `rigid`: schedules that are known, and those of a second implementation."""
 
-from __future__ import annotations
-
 import pytest
 from rigid_twin import instance_of, random_log, reference, starts_of
 from sweeps import sweep

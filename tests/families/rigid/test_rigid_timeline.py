@@ -1,7 +1,5 @@
 """The timeline of the search against the step function that policies plan with."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

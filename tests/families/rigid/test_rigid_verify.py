@@ -1,7 +1,5 @@
 """The judge of family `rigid`, its data, and instances from logs."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

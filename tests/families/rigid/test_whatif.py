@@ -1,7 +1,5 @@
 """What if: both scenarios against hand-edited inputs and brute force, prices, refusals, pages."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -19,7 +17,7 @@ from optsched.core import open_input
 from optsched.experiments.campaign import campaign
 from optsched.experiments.plan import make_plan
 from optsched.experiments.whatif import HOUR, WhatIf, hourly
-from optsched.families.rigid.certificate.format import (
+from optsched.families.rigid.certificate.check import (
     Prices,
     RigidCertificate,
     Surcharges,

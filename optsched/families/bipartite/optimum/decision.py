@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.families.bipartite.certificate.format import BITS
+from optsched.families.bipartite.certificate.check import BITS
 from optsched.families.bipartite.instance import BipartiteArrays, Platform
 from optsched.families.bipartite.instance_utilities import POLY, RECIPROCAL
 from optsched.families.bipartite.optimum.initial_bounds import CURVED

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from optsched.families.bipartite.certificate.format import BITS, BipartiteCertificate, Prices
+from optsched.families.bipartite.certificate.check import BITS, BipartiteCertificate, Prices
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
 from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL
 from optsched.numbers.arrays import Floats, Ints

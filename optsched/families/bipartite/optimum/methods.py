@@ -24,7 +24,7 @@ import numpy as np
 from optsched.engine.budget import Limits
 from optsched.engine.interval import CLOSED
 from optsched.engine.progress import Progress
-from optsched.families.bipartite.certificate.format import (
+from optsched.families.bipartite.certificate.check import (
     BipartiteCertificate,
     Enclosed,
     characters,

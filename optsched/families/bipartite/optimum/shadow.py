@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.families.bipartite.certificate.format import BipartiteCertificate
+from optsched.families.bipartite.certificate.check import BipartiteCertificate
 from optsched.families.bipartite.instance import BipartiteInstance
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from optsched.families.bot.certificate.format import BotCertificate, Prices, check
+from optsched.families.bot.certificate.check import BotCertificate, Prices, check
 from optsched.families.bot.instance import BotInstance, BotSchedule, single
 
 

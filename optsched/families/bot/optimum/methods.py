@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from optsched.engine.progress import Progress
-from optsched.families.bot.certificate.format import Prices
+from optsched.families.bot.certificate.check import Prices
 from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.optimum.interior.method import solve_tree
 from optsched.families.bot.optimum.reports import report, settle

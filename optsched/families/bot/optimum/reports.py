@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from optsched.engine.progress import Progress
-from optsched.families.bot.certificate.format import BotCertificate, Prices
+from optsched.families.bot.certificate.check import BotCertificate, Prices
 from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.loads import filled
 from optsched.numbers.arrays import Floats

@@ -16,7 +16,7 @@ from scipy.sparse.linalg import splu
 
 from optsched import solvers
 from optsched.engine.progress import Progress
-from optsched.families.bot.certificate.format import Prices
+from optsched.families.bot.certificate.check import Prices
 from optsched.families.bot.instance import BotInstance, alone, by_node
 from optsched.families.bot.loads import filled
 from optsched.families.bot.optimum.reports import report, settle

@@ -46,7 +46,7 @@ class ScaledPrices(NamedTuple):
 
 
 class BoundEvaluator:
-    """What the bounds of an instance have in common."""
+    """Evaluator of the bounds of an instance: their common arrays."""
 
     def __init__(self, inst: CompletionInstance) -> None:
         self.inst = inst

@@ -31,7 +31,7 @@ TYPE, APART, APART_PS, TOGETHER, TOGETHER_PS = range(5)  # columns of items
 
 
 class JobChoices(NamedTuple):
-    """What the jobs may do: choices one job after the other, and their items."""
+    """Choices of the jobs, one job after the other, and their items."""
 
     items: Ints  # (I, 5): worker type, workers apart, bits of PS types, workers together, bits
     first: Ints  # (J + 1,) choices of every job

@@ -27,7 +27,7 @@ TYPE, APART, APART_PS, TOGETHER, TOGETHER_PS, FIRST, LAST = range(7)
 
 
 class ServerChoices(NamedTuple):
-    """What each run may have on a server of one class."""
+    """Loads and credits that each run can have on a server of one class."""
 
     first: Ints  # (E + 1,) options of every run, the most credits first
     credit: Ints  # (O,) credits of the run

@@ -30,7 +30,7 @@ class KernelPlatform(NamedTuple):
 
 
 class CumulativeCosts(NamedTuple):
-    """What prices make of them, in units of 2**-grid: sums over the slots up to each, L slots."""
+    """Costs at the prices, in units of 2**-grid: sums over the slots up to each, L slots."""
 
     worker: Ints  # (M, L + 1, C) of one worker
     ps: Ints  # (P, L + 1, C)

@@ -259,8 +259,8 @@ def expand(
 ) -> int:
     """Start jobs in ``states`` (N,) of a slot in all ways; go on to the next slot with an event.
 
-    What cannot end at ``limit`` or below is dropped. Returns DONE, or FULL where there is no space
-    for a state or step, or the memory's work is at an end.
+    States that cannot end at ``limit`` or below are dropped. Returns DONE, or FULL where there is
+    no space for a state or step, or the memory's work is at an end.
     """
     use, runs, number, mask, value, cost, job, row = stack[:8]
     chosen, picked, order, onward, others, sums = stack[8:]

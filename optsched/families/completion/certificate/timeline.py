@@ -50,7 +50,7 @@ class UnfinishedError(Exception):
 
 
 class PricedItems(NamedTuple):
-    """What a price list makes of the items."""
+    """Rents and charges of the items at one price list."""
 
     rent: Ints  # (I, L + 1, L + 1)
     charge: Ints  # (L + 1,)
@@ -65,7 +65,7 @@ class Graph(NamedTuple):
 
 
 class Path(NamedTuple):
-    """What is started, and when."""
+    """Choice, start and end of every job along a path."""
 
     value: int
     choice: Ints  # (J,) of the menu

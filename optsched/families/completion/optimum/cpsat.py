@@ -36,7 +36,7 @@ from optsched.solvers import cp_bound, cp_domain, cp_program, cp_solver, run_cp
 
 @dataclass(frozen=True)
 class Choices:
-    """What a job may do: rows [worker type, PS type, q, workers, duration] and their starts."""
+    """Modes of a job, rows [worker type, PS type, q, workers, duration], and their starts."""
 
     modes: Ints  # (K, 5)
     starts: Sequence[Sequence[int]]  # allowed starts of each mode

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from optsched.families.completion.certificate.format import CompletionCertificate, Leaf
+from optsched.families.completion.certificate.check import CompletionCertificate, Leaf
 from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionJob,

@@ -16,12 +16,12 @@ from optsched.engine.colgen import Column, Master, Pricing, Relaxation, generate
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
 from optsched.families.completion.certificate.bound import BoundEvaluator
+from optsched.families.completion.certificate.check import CompletionCertificate
 from optsched.families.completion.certificate.declared import (
     StartWindows,
     cheapest_unit,
     most_servers,
 )
-from optsched.families.completion.certificate.format import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.optimum.horizon import latest_ends
 from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, JobTables

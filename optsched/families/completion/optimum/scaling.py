@@ -14,7 +14,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from optsched.engine.progress import Progress
-from optsched.families.completion.certificate.format import CompletionCertificate
+from optsched.families.completion.certificate.check import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance, CompletionJob
 from optsched.families.completion.optimum.initial_bounds import one_by_one
 from optsched.families.completion.optimum.large import large

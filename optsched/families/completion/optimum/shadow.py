@@ -5,7 +5,7 @@ A dual value bounds what one more unit of capacity would save (Dantzig, 1963).
 
 from __future__ import annotations
 
-from optsched.families.completion.certificate.format import CompletionCertificate
+from optsched.families.completion.certificate.check import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance
 from optsched.scheduling.shadow import PricedSide, Row, capacity_rows
 

@@ -15,7 +15,7 @@ from optsched.engine.branch import BranchAndBoundTree, TreeNode
 from optsched.engine.reserve import busy
 from optsched.engine.slot_tree import Completion, Workers
 from optsched.families.dmlrs.certificate.bound import LeafBounds
-from optsched.families.dmlrs.certificate.format import (
+from optsched.families.dmlrs.certificate.check import (
     CapacityPrices,
     CompletionSplit,
     DmlrsCertificate,

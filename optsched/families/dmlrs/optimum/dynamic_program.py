@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from optsched.engine.progress import Progress
-from optsched.families.dmlrs.certificate.format import (
+from optsched.families.dmlrs.certificate.check import (
     CapacityPrices,
     DmlrsCertificate,
     Leaf,

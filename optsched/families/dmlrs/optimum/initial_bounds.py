@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 
-from optsched.families.dmlrs.certificate.format import FINEST_GRID, DmlrsCertificate
+from optsched.families.dmlrs.certificate.check import FINEST_GRID, DmlrsCertificate
 from optsched.families.dmlrs.certificate.limits import richest_end
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
 from optsched.families.dmlrs.verify import verify

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from optsched.engine.progress import Progress
+from optsched.families.dmlrs.certificate.check import DmlrsCertificate, RelaxedPrices
 from optsched.families.dmlrs.certificate.declared import RelaxationRow, SlotModes, machines, modes
-from optsched.families.dmlrs.certificate.format import DmlrsCertificate, RelaxedPrices
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import exact

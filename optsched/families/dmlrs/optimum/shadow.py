@@ -5,7 +5,7 @@ A dual value bounds the gain from one more unit of capacity (Dantzig, 1963).
 
 from __future__ import annotations
 
-from optsched.families.dmlrs.certificate.format import CapacityPrices, DmlrsCertificate
+from optsched.families.dmlrs.certificate.check import CapacityPrices, DmlrsCertificate
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.scheduling.shadow import PricedSide, Row, capacity_rows
 

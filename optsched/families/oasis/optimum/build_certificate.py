@@ -13,7 +13,7 @@ import numpy as np
 
 from optsched.engine.branch import BranchAndBoundTree, TreeNode
 from optsched.engine.slot_tree import Completion, Workers
-from optsched.families.oasis.certificate.format import (
+from optsched.families.oasis.certificate.check import (
     CapacityPrices,
     CompletionSplit,
     Leaf,

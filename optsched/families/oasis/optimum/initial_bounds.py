@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from optsched.families.oasis.certificate.bound import LeafBounds
-from optsched.families.oasis.certificate.format import FINEST_GRID, OasisCertificate
+from optsched.families.oasis.certificate.check import FINEST_GRID, OasisCertificate
 from optsched.families.oasis.certificate.limits import richest_end
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.verify import verify

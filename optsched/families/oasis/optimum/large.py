@@ -17,7 +17,7 @@ from optsched.engine.ascent import Ascent, AscentLevel
 from optsched.engine.progress import Progress
 from optsched.engine.reserve import Reserve, busy
 from optsched.families.oasis.certificate import limits
-from optsched.families.oasis.certificate.format import OasisCertificate
+from optsched.families.oasis.certificate.check import OasisCertificate
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.build_certificate import certify_prices
 from optsched.families.oasis.optimum.relaxations.convexified import RelaxedBlocks

@@ -12,8 +12,8 @@ import math
 import numpy as np
 
 from optsched.engine.progress import Progress
+from optsched.families.oasis.certificate.check import OasisCertificate, RelaxedPrices, to_fine_grid
 from optsched.families.oasis.certificate.declared import ps_share, sides
-from optsched.families.oasis.certificate.format import OasisCertificate, RelaxedPrices, to_fine_grid
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.initial_bounds import in_units
 from optsched.numbers.arrays import Floats

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.oasis.certificate.format import CapacityPrices, OasisCertificate, SlotPrices
+from optsched.families.oasis.certificate.check import CapacityPrices, OasisCertificate, SlotPrices
 from optsched.families.oasis.instance import OasisInstance
 from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns
 from optsched.scheduling.shadow import PricedSide, Row, capacity_rows, class_name, dearest_first

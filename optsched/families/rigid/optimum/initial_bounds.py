@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from optsched.families.rigid.certificate.format import Prices, RigidCertificate, check
+from optsched.families.rigid.certificate.check import Prices, RigidCertificate, check
 from optsched.families.rigid.instance import RigidInstance
 
 

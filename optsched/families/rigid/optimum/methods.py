@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from optsched.engine.progress import Progress
-from optsched.families.rigid.certificate.format import MOST_FILLED, Prices, RigidCertificate
+from optsched.families.rigid.certificate.check import MOST_FILLED, Prices, RigidCertificate
 from optsched.families.rigid.facts import RUN_TIMES, run_times
 from optsched.families.rigid.instance import RigidInstance
 from optsched.families.rigid.online import assemble, events

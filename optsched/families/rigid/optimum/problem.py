@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.rigid.certificate.format import MOST_FILLED, Prices, Surcharges
+from optsched.families.rigid.certificate.check import MOST_FILLED, Prices, Surcharges
 from optsched.families.rigid.instance import Cost, RigidInstance, RigidSchedule
 from optsched.families.rigid.optimum.params import DEFAULT
 from optsched.families.rigid.optimum.prices import PricedJobs, Room

@@ -11,7 +11,7 @@ import numpy as np
 
 from optsched.engine.colgen import Column, Master, Pricing, Relaxation, generate_columns
 from optsched.engine.progress import Progress
-from optsched.families.rigid.certificate.format import RigidCertificate
+from optsched.families.rigid.certificate.check import RigidCertificate
 from optsched.families.rigid.instance import RigidInstance
 from optsched.families.rigid.optimum.prices import cheapest
 from optsched.families.rigid.optimum.problem import RigidProblem, grid_bits, written

@@ -30,7 +30,7 @@ from optsched.process import work_units
 
 
 class JobTables:
-    """What every method needs from an instance: types, modes, classes of servers, a horizon.
+    """Tables of an instance that all methods use: types, modes, classes of servers, a horizon.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class JobRuns(NamedTuple):
 
 
 class OfferTables(NamedTuple):
-    """What is the same for all jobs: M types of workers, P of PS (1 in a ring), N numbers."""
+    """Tables common to all jobs: M types of workers, P of PS (1 in a ring), N numbers."""
 
     possible: Ints  # (M, 2, N) bits: the types of PS with which n = 1.. workers fit
     fewest: Ints  # (M, P, 2, N) PS that they need at least
@@ -49,7 +49,7 @@ class OfferTables(NamedTuple):
 
 
 def tables_of(inst: CompletionInstance, types: Types) -> OfferTables:
-    """Work out what holds for every job."""
+    """Return the tables that are common to all jobs."""
     a = inst.arrays
     capacity = a.capacity[[members[0] for members in a.classes]]  # (C, R)
     count = np.array([len(members) for members in a.classes], np.int64)

@@ -45,7 +45,7 @@ class Times(NamedTuple):
 
 
 class BlockCosts(NamedTuple):
-    """What one worker or PS costs up to the beginning of each block, and of a slot in it.
+    """Costs of one worker or PS up to the beginning of each block, and of a slot in it.
 
     The last is behind all blocks, where no slot has a price.
     """
@@ -57,7 +57,7 @@ class BlockCosts(NamedTuple):
 
 
 class Way(NamedTuple):
-    """How a job may run: this many workers and PS, for this long."""
+    """A way to run a job: types and numbers of workers and PS, and the duration."""
 
     duration: int
     worker_type: int
@@ -67,7 +67,7 @@ class Way(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """How each of J jobs runs best at the prices of the last sweep in which it took part."""
+    """Best way and start of each of J jobs, at the prices of the last sweep that priced it."""
 
     way: Ints  # (J,) index among all offers; -1: never priced
     start: Ints  # (J,) slot
@@ -108,7 +108,7 @@ def _least(
 ) -> tuple[float, int]:
     """Return the least weight * completion + cost of a way to run, and its first slot.
 
-    What is not below ``limit`` is of no interest: then that, and -1.
+    If no cost is below ``limit``, return ``limit`` and -1.
     """
     d, blocks, edge = way.duration, times.edge.size - 1, times.edge
     t, start = arrival, -1

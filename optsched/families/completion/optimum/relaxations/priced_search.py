@@ -19,7 +19,7 @@ from optsched.engine.progress import Progress
 from optsched.engine.reserve import Pace
 from optsched.engine.search import short_search
 from optsched.families.completion.certificate.bound import BoundEvaluator
-from optsched.families.completion.certificate.format import CompletionCertificate
+from optsched.families.completion.certificate.check import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.optimum.horizon import greedy, makespan
 from optsched.families.completion.optimum.relaxations.capacity import (

@@ -28,7 +28,7 @@ class ServerArrays(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """How J jobs run; at most W servers host the workers of one."""
+    """Starts and placements of J jobs; at most W servers host the workers of one."""
 
     way: Ints  # (J,) index among all offers; -1: does not run
     start: Ints  # (J,) slot
@@ -269,7 +269,7 @@ def dispatch(
     weights : shape (R,)
         Of a free unit: servers are filled up by it.
     limit : float
-        What is worse is of no interest: then infinity is returned.
+        Infinity is returned unless the value is smaller.
     placed : Placed
         Receives how they run.
     """

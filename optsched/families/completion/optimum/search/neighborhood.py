@@ -58,7 +58,7 @@ class NeighborhoodParams:
 
 
 class Plan(NamedTuple):
-    """How a job runs, and what it takes."""
+    """Start, mode and hosts of a job, and the load on each host."""
 
     piece: Piece
     hosts: Ints  # servers

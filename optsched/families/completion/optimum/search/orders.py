@@ -39,7 +39,7 @@ class OrderParams:
     ways : int
         Ways to run a job that are on its menu.
     tolerance : float
-        What takes more than the least by this share is not on the menu.
+        Ways that need more than the least by this share are not on the menu.
     spread : float
         Standard deviation of changes of the logarithms of numbers.
     shift : float
@@ -57,7 +57,7 @@ class OrderParams:
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """How the jobs are dispatched."""
+    """Parameters of one dispatch: weights of resources and changes of the order."""
 
     mix: Floats  # (R,) weights of resources
     tolerance: float
@@ -213,14 +213,14 @@ class Orders:
 def menus(first: Ints, area: Floats, tolerance: float, most: int) -> tuple[Ints, Floats]:
     """Return each job's ways to run that take little more than the least, and the least.
 
-    Shapes (J, most), by what they take, -1: no more; and (J,), infinite if nothing fits.
+    Shapes (J, most), by the resources they need, -1: no more; and (J,), infinite if nothing fits.
 
     Parameters
     ----------
     first : shape (J + 1,)
         Where the ways of a job begin.
     area : shape (G,)
-        What each of them takes; infinite: it does not fit.
+        Resources that each of them needs; infinite: it does not fit.
     """
     jobs = first.size - 1
     ways, least = np.full((jobs, most), -1, np.int64), np.empty(jobs)

@@ -19,9 +19,9 @@ import numpy as np
 
 from optsched.engine.reserve import Reserve, busy
 from optsched.families.completion.certificate.bound import BoundEvaluator, value_step
+from optsched.families.completion.certificate.check import CompletionCertificate, latest_cost
 from optsched.families.completion.certificate.choices import menu_of
 from optsched.families.completion.certificate.conflicts import FIRST
-from optsched.families.completion.certificate.format import CompletionCertificate, latest_cost
 from optsched.families.completion.certificate.program import (
     MOST_JOBS,
     MOST_LISTS,
