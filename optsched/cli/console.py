@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,15 @@ def facts_table(title: str, facts: Mapping[str, Any]) -> Table:
     table.add_column(overflow="fold", max_width=90)
     for name, value in facts.items():
         table.add_row(escape(name.replace("_", " ")), escape(messages.text_of(value)))
+    return table
+
+
+def params_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Return parameters as a table, their defaults as in TOML."""
+    table = Table(*rows[0], title=escape(title), title_justify="left")
+    for row in rows:
+        cells = {**row, "default": json.dumps(row["default"])}
+        table.add_row(*map(escape, cells.values()))
     return table
 
 
