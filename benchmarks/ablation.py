@@ -4,7 +4,7 @@
     python benchmarks/ablation.py --kinds fig5       (one kind; the others stay as stored)
 
 All runs have the same effort and one thread, so that a busy machine changes nothing. A mechanism is
-switched off by a parameter of `AutoParams`. It stays if that costs more than one point of gap,
+switched off by parameters. It stays if that costs more than one point of gap,
 three of fifty instances closed, or a factor of 1.5 in time on some kind, for 600 lines of its code.
 Rows of mechanisms that are gone were measured before they went, and are kept.
 """
@@ -12,7 +12,7 @@ Rows of mechanisms that are gone were measured before they went, and are kept.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,10 @@ from render import number
 
 import optsched
 from optsched.engine.interval import CLOSED
+from optsched.engine.params import read_params
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.optimum.methods import auto
-from optsched.families.oasis.optimum.params import DEFAULT
 from optsched.families.oasis.sources.traces import generate
 
 KINDS: Mapping[str, Row] = {
@@ -44,7 +44,7 @@ FOLDER = Path(optsched.__file__).parent / "families" / "oasis" / "optimum"
 class Mechanism:
     """What is switched off, and by what."""
 
-    off: Mapping[str, Any]  # parameters
+    off: Mapping[str, Mapping[str, Any]]  # parameters, by component
     files: tuple[str, ...]  # of its own, below the folder of the optimum
     small: bool | None = None  # whether it is for instances with branch and price; None: for all
 
@@ -52,22 +52,26 @@ class Mechanism:
 MECHANISMS: Mapping[str, Mechanism] = {
     ALL: Mechanism({}, ()),
     "dives on the configuration LP": Mechanism(
-        {"dives": False}, ("configuration_lp",), small=False
+        {"auto": {"dives": False}}, ("configuration_lp",), small=False
     ),
-    "search on single jobs before them": Mechanism({"single_share": 0.0}, (), small=False),
+    "search on single jobs before them": Mechanism(
+        {"auto": {"single_share": 0.0}}, (), small=False
+    ),
     "cutting planes": Mechanism(
-        {"tighten_share": 0.0},
+        {"auto": {"tighten_share": 0.0}},
         ("relaxations/cutting_planes.py", "relaxations/knapsack_cuts.py"),
         small=False,
     ),
-    "first prices and schedule": Mechanism({"soon": 1.0}, (), small=False),
-    "branch and price": Mechanism({"small": 0}, ("tree/branching.py", "tree/nodes.py"), small=True),
+    "first prices and schedule": Mechanism({"auto": {"soon": 1.0}}, (), small=False),
+    "branch and price": Mechanism(
+        {"auto": {"small": 0}}, ("tree/branching.py", "tree/nodes.py"), small=True
+    ),
     "fix and optimize": Mechanism(
-        {"repair_share": 0.0, "stuck_share": 0.0},
+        {"repair": {"share": 0.0, "stuck_share": 0.0}},
         ("search/slot_repair.py", "search/fix_and_optimize.py"),
         small=True,
     ),
-    "restarts in branch and price": Mechanism({"search_share": 0.0}, (), small=True),
+    "restarts in branch and price": Mechanism({"auto": {"search_share": 0.0}}, (), small=True),
 }
 
 
@@ -82,9 +86,9 @@ def measure(cell: Row) -> Row:
     """Solve an instance without a mechanism; check the bound."""
     sizes = {name: cell[name] for name in ("jobs", "slots", "machines")}
     inst = generate(cell["preset"], seed=cell["seed"], **sizes)
-    progress = Progress(FAMILY, inst, gap=CLOSED, units=cell["effort"])
-    params = replace(DEFAULT, **MECHANISMS[cell["without"]].off)
-    auto(inst, progress, threads=1, seed=0, params=params)
+    params = read_params(FAMILY, MECHANISMS[cell["without"]].off)
+    progress = Progress(FAMILY, inst, gap=CLOSED, units=cell["effort"], params=params)
+    auto(inst, progress, threads=1, seed=0)
     _, bound = progress.proof(check=True)
     gap = None if progress.value is None or bound is None else bound / progress.value - 1
     return {

@@ -23,7 +23,7 @@ from render import percent
 from optsched import solvers
 from optsched.engine.colgen import Master, Relaxation, RestrictedMaster, generate_columns
 from optsched.engine.interior_master import InteriorMaster, InteriorProgram
-from optsched.families.dmlrs.optimum.methods import SMOOTHING
+from optsched.families.dmlrs.optimum.methods import AutoParams
 from optsched.numbers.arrays import Floats, Ints
 from optsched.problem import get_family
 
@@ -128,7 +128,7 @@ def measure(cell: Row) -> Row:
             bounds.append((spent, found.bound))
         return spent > cell["limit"]
 
-    how: dict[str, Any] = {"tolerance": lambda _: 1e-5, "smoothing": SMOOTHING}
+    how: dict[str, Any] = {"tolerance": lambda _: 1e-5, "smoothing": AutoParams.smoothing}
     found = generate_columns(problem, kind(problem), stop=stop, **how)
     stop(found)
     return {

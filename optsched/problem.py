@@ -325,6 +325,8 @@ class Family:
     ]  # (instance, [(event, decision)])
     policies: Mapping[str, Callable[..., Policy]]
     methods: Mapping[str, Method]
+    # frozen dataclass of the parameters of the methods, a field per component: `Progress.params`
+    params: type[Any] | None = None
     paper: str = ""  # where the problem comes from
     sizes: tuple[str, ...] = ()  # keywords of `generate`: jobs, slots, machines, ports, ...
     open_trace: Callable[[Path, Window], Instance] | None = None  # None: it reads no traces

@@ -7,7 +7,7 @@ import pytest
 from independent.oasis import optimum, random_instance
 
 from optsched.engine.progress import Progress
-from optsched.engine.search import COOLING, construct, improve
+from optsched.engine.search import LnsParams, construct, improve
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.optimum.search.neighborhood import Neighborhood, flat_prices
 from optsched.families.oasis.sources.traces import generate
@@ -119,7 +119,7 @@ def test_a_move_that_is_not_accepted_leaves_no_trace():
         found=lambda: None,
     )
     # annealing accepts a loss of 25 temperatures with probability exp(-25)
-    assert np.diff(values).min() >= -25 * COOLING[0] * max(values)
+    assert np.diff(values).min() >= -25 * LnsParams.cooling[0] * max(values)
 
 
 def test_worthless_jobs_are_left_alone():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -50,6 +51,15 @@ def facts_table(title: str, facts: Mapping[str, Any]) -> Table:
     table.add_column(overflow="fold", max_width=90)
     for name, value in facts.items():
         table.add_row(escape(name.replace("_", " ")), escape(messages.text_of(value)))
+    return table
+
+
+def params_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Return parameters as a table, their defaults as in TOML."""
+    table = Table(*rows[0], title=escape(title), title_justify="left")
+    for row in rows:
+        cells = {**row, "default": json.dumps(row["default"])}
+        table.add_row(*map(escape, cells.values()))
     return table
 
 

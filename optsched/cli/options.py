@@ -116,6 +116,14 @@ Threads = Annotated[
 Method = Annotated[
     str, typer.Option("--method", "-m", help="Solution method; see `optsched info`.")
 ]
+Params = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Parameters of the methods (TOML, a section per component); see `optsched info "
+        "--params`.",
+    ),
+]
 StartFrom = Annotated[
     Path | None,
     typer.Option(
@@ -334,7 +342,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
             if name in parameters:
                 given[name] = value
         _readable(window.machines, window.shapes, *window.profiles or ())
-        _readable(*(given.get(name) for name in ("schedule", "optimum", "start_from")))
+        _readable(*(given.get(name) for name in ("schedule", "optimum", "start_from", "params")))
         family, note = family or FAMILY.get(command.__name__), ""
         if not is_named_in_file(str(source)) and not is_instance(source):
             family, note = (family, "") if family else usual_family(source)
@@ -363,8 +371,9 @@ def _readable(*paths: Path | None) -> None:
 
 
 def _refuse_early(family: Family, window: Window, given: dict[str, Any]) -> None:
-    """Refuse what can be known to be wrong without the log; replace a deprecated method."""
+    """Refuse what can be known to be wrong without the log; read parameters, rename a method."""
     from optsched.core.optimum import method_of
+    from optsched.engine.params import changes, read_params
     from optsched.policies.loader import known_or_refused
 
     policies = given.get("policy") or ()
@@ -372,6 +381,8 @@ def _refuse_early(family: Family, window: Window, given: dict[str, Any]) -> None
         known_or_refused(family, policy)
     if "method" in given:
         given["method"] = method_of(family, given["method"])
+    if given.get("params") is not None:
+        given["params"] = changes(read_params(family, given["params"]))
     if window.slot is not None:
         from optsched.traces.tables import seconds
 

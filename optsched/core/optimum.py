@@ -15,6 +15,7 @@ from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 from optsched.base import renamed_arguments, renamed_names
 from optsched.core.display import Ticker
 from optsched.engine.interval import CLOSED, Interval, shown_gap
+from optsched.engine.params import changes, read_params
 from optsched.engine.progress import HistoryPoint, Progress
 from optsched.engine.warm_start import Known, begin, scope_of
 from optsched.numbers.arrays import Ints
@@ -78,6 +79,11 @@ class Optimum(Frozen):
         default=None, ge=0, description="units of work that were counted, about a millisecond each"
     )
     history: tuple[HistoryPoint, ...] = ()
+    params: dict[str, Any] = Field(
+        default={},
+        exclude_if=lambda params: not params,
+        description="parameters of the methods that differ from the defaults, by component",
+    )
     shadow_prices: tuple[dict[str, Any], ...] = Field(
         default=(), description="value of one more unit of capacity"
     )
@@ -173,6 +179,7 @@ class SolveOptions(TypedDict, total=False):
     work_limit: float | None
     gap: float
     threads: int
+    params: Any
     watch: Callable[[Progress], None] | None
     display: bool
 
@@ -209,6 +216,7 @@ def solve(  # noqa: PLR0913 - one option each
     seed: int = 0,
     check: Level | str = Level.CERTIFIED,
     start: Start | Sequence[Start] = (),
+    params: Any = None,
     watch: Callable[[Progress], None] | None = None,
     display: bool = False,
 ) -> Optimum:
@@ -242,6 +250,9 @@ def solve(  # noqa: PLR0913 - one option each
     start : Schedule, Optimum or sequence
         Warm start: schedules, and optima with their certificates. All are checked again; the
         search begins with the best schedule and the best bound, and tries to improve both.
+    params : mapping or path, optional
+        Of the family's methods, ``{"COMPONENT": {"FIELD": VALUE}}``, or the path of a TOML file
+        with a section per component; ``optsched info --params`` lists them.
     watch : callable, optional
         Called with the :class:`optsched.engine.progress.Progress` whenever something changes.
     display : bool
@@ -259,7 +270,8 @@ def solve(  # noqa: PLR0913 - one option each
     ------
     InputError
         Unknown method or level, a limit below zero; a known schedule that breaks the model, a
-        certificate that proves nothing, an optimum of another instance.
+        certificate that proves nothing, an optimum of another instance; parameters that the family
+        does not have.
     RuntimeError
         A schedule beats a certified bound: a defect of this package.
     """
@@ -283,7 +295,13 @@ def solve(  # noqa: PLR0913 - one option each
     ticker = Ticker(f"solving {family.name}", watch) if display else None
     watch = watch if ticker is None else ticker.watch
     progress = Progress(
-        family, instance, gap=gap, time_limit=time_limit, units=work_limit, watch=watch
+        family,
+        instance,
+        gap=gap,
+        time_limit=time_limit,
+        units=work_limit,
+        watch=watch,
+        params=read_params(family, params),
     )
 
     def search(_stopped: Ints) -> Optimum:
@@ -402,6 +420,7 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
         seconds=progress.budget.elapsed(),
         effort=round(progress.budget.spent(), 3),
         history=tuple(progress.history),
+        params=changes(progress.params),
         defects=progress.defects,
         shadow_prices=tuple(family.shadow_prices(instance, certificate))
         if certificate is not None

@@ -88,8 +88,8 @@ def compare(
         Called with every final result: every run or failure, and the optimum. Policies run in
         the order of :func:`optsched.core.turns`.
     **search
-        ``method``, ``time_limit``, ``work_limit``, ``gap``, ``threads``, ``start``, ``watch``,
-        ``display``: see :func:`optsched.solve`.
+        ``method``, ``time_limit``, ``work_limit``, ``gap``, ``threads``, ``params``, ``start``,
+        ``watch``, ``display``: see :func:`optsched.solve`.
 
     Returns
     -------

@@ -35,7 +35,7 @@ from optsched.declared.certificate import (
     sum_of,
 )
 from optsched.declared.model import Declared, Exact, Solution, neat
-from optsched.declared.params import DEFAULT, TreeParams
+from optsched.declared.params import TreeParams
 from optsched.engine.interval import CLOSED
 from optsched.engine.progress import Progress
 from optsched.engine.reserve import Reserve, busy
@@ -72,9 +72,7 @@ QUICK = 10**4  # entries of a linear program; below, every one is solved in much
 LARGEST_WHOLE = 2**53  # of CP-SAT's input
 
 
-def auto(
-    inst: Declared, progress: Progress, *, threads: int, seed: int, params: TreeParams = DEFAULT
-) -> None:
+def auto(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:
     """Solve the relaxation, then the integer program, then prove the optimum by a tree.
 
     Raises
@@ -85,7 +83,7 @@ def auto(
     if inst.cones:
         _conic(inst, progress)
         return
-    tree = _Tree(inst, progress, params=params)
+    tree = _Tree(inst, progress)
     if not tree.root() or not any(c.integer for c in inst.columns) or progress.stop():
         return
     _integer_program(inst, tree, progress, threads=threads, seed=seed)
@@ -104,13 +102,12 @@ def tree_alone(
     *,
     threads: int,  # noqa: ARG001
     seed: int,  # noqa: ARG001
-    params: TreeParams = DEFAULT,
 ) -> None:
     """Solve by the tree alone: no claim of HiGHS on the integer program is needed."""
     if inst.cones:
         _conic(inst, progress)
         return
-    tree = _Tree(inst, progress, params=params)
+    tree = _Tree(inst, progress)
     if tree.root():
         tree.close()
 
@@ -336,9 +333,9 @@ class _Tree:
         progress: Progress,
         *,
         relaxed: bool = False,
-        params: TreeParams = DEFAULT,
     ) -> None:
-        self.inst, self.progress, self.relaxed, self.params = inst, progress, relaxed, params
+        self.inst, self.progress, self.relaxed = inst, progress, relaxed
+        self.params: TreeParams = progress.params.tree
         self.program = inst.exact_relaxation if relaxed else inst.exact
         self.denominator = _denominator(self.program)
         if self.denominator is not None:
@@ -550,7 +547,7 @@ class _Tree:
             self.progress.confirm()
             self._checked = len(self.nodes)
             self._each = (busy() - began) / self._checked
-        if len(self.nodes) % self.params.seldom == 1:
+        if (len(self.nodes) - 1) % self.params.seldom == 0:
             self.reserve.work = self._each * len(self.nodes)
             self._over |= self.reserve.share() >= 1
         return self._over or self.progress.stop()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from optsched.engine.params import Amount, Count, Number, Share
+
 
 @dataclass(frozen=True)
 class TreeParams:
@@ -31,19 +33,23 @@ class TreeParams:
         Nodes after which a tree is checked, and the growth until the next time.
     """
 
-    patience: int = 100
-    stuck: float = 1e-3
-    rounds: int = 40
-    most_cuts: int = 60
-    node_rounds: int = 3
-    most_in_tree: int = 300
-    most_sizes: int = 8
-    reliable: int = 4
-    tried: int = 8
-    most_kept: float = 0.4
-    seldom: int = 32
-    first_check: int = 50
-    next_check: int = 2
+    patience: Count = 100
+    stuck: Amount = 1e-3
+    rounds: Count = 40
+    most_cuts: Count = 60
+    node_rounds: Number = 3
+    most_in_tree: Count = 300
+    most_sizes: Count = 8
+    reliable: Number = 4
+    tried: Number = 8
+    most_kept: Share = 0.4
+    seldom: Count = 32
+    first_check: Count = 50
+    next_check: Number = 2
 
 
-DEFAULT = TreeParams()
+@dataclass(frozen=True)
+class Params:
+    """All parameters, by component."""
+
+    tree: TreeParams = TreeParams()

@@ -28,6 +28,7 @@ from optsched.declared.events import (
 from optsched.declared.feasibility import verify
 from optsched.declared.model import KINDS, Declared, Solution
 from optsched.declared.mps import mps_and_times
+from optsched.declared.params import Params
 from optsched.declared.policies import POLICIES, Posted, rates
 from optsched.declared.readers import models_are_held, refuse_changed
 from optsched.families import later
@@ -123,6 +124,7 @@ def _family(sense: Sense) -> Family:
         policies=POLICIES | ({"posted": Posted} if sense == "max" else {}),
         without={} if sense == "max" else {"posted": "it sells capacities, and only maximizes"},
         methods={name: _checked(function) for name, function in methods.items()},
+        params=Params,
         knowledge={"future": future, "rates": rates},
         program=_program,
         mps_and_times=mps_and_times,

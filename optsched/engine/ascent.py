@@ -29,6 +29,7 @@ from typing import Protocol
 import numpy as np
 from numpy.random import Generator
 
+from optsched.engine.params import Count, Factor, Number, Share
 from optsched.numbers.arrays import Floats, Ints
 
 
@@ -54,13 +55,13 @@ class AscentParams:
         Steps of the golden section: nine find the scale within about 10 %.
     """
 
-    batches: int = 20
-    sweeps: int = 4
-    shrink: float = 0.5
-    swing: float = 2.0
-    comes_back: float = 0.01
-    lowest: float = 1e-4
-    scans: int = 9
+    batches: Count = 20
+    sweeps: Count = 4
+    shrink: Share = 0.5
+    swing: Factor = 2.0
+    comes_back: Share = 0.01
+    lowest: Factor = 1e-4
+    scans: Number = 9
 
 
 DEFAULT = AscentParams()

@@ -26,6 +26,7 @@ from optsched.engine.colgen import (
     generate_columns,
     lagrangian,
 )
+from optsched.engine.params import Count, Factor, Number
 from optsched.numbers.arrays import Flags, Floats
 
 
@@ -45,10 +46,10 @@ class BranchParams:
         Depth to which the better child of a node is followed, before the best bound is.
     """
 
-    exact: float = 1e-9
-    tail: float = 1e-4
-    candidates: int = 6
-    dive: int = 8
+    exact: Factor = 1e-9
+    tail: Factor = 1e-4
+    candidates: Count = 6
+    dive: Number = 8
 
 
 DEFAULT = BranchParams()

@@ -20,6 +20,7 @@ from scipy.sparse import coo_array, csc_array, hstack, vstack
 
 from optsched import solvers
 from optsched.engine.colgen import Column, Decomposition, key
+from optsched.engine.params import Amount, Count, Factor, Share
 from optsched.numbers.arrays import Floats, Ints
 from optsched.solvers.interior import InteriorPoint, InteriorProgram, interior_point
 
@@ -60,20 +61,20 @@ class InteriorMasterParams:
         Initial value of a block, as a multiple of its best column.
     """
 
-    filled: float = 0.98
-    hollow: float = 0.6
-    overfull: float = 0.03
-    accuracy: float = 0.1
-    loosest: float = 1e-2
-    tightest: float = 1e-6
-    serves: float = 1e-6
-    keep: int = 4
-    most: float = 5.5
-    few: int = 500
-    first: float = 0.02
-    nothing: float = 0.01
-    most_rows: int = 5000
-    rise: float = 3.0
+    filled: Share = 0.98
+    hollow: Share = 0.6
+    overfull: Share = 0.03
+    accuracy: Share = 0.1
+    loosest: Share = 1e-2
+    tightest: Share = 1e-6
+    serves: Amount = 1e-6
+    keep: Count = 4
+    most: Factor = 5.5
+    few: Count = 500
+    first: Factor = 0.02
+    nothing: Amount = 0.01
+    most_rows: Count = 5000
+    rise: Factor = 3.0
 
 
 DEFAULT = InteriorMasterParams()

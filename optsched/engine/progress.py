@@ -1,4 +1,4 @@
-"""Incumbent and dual bound of a running method, its limits and stopping criteria.
+"""Incumbent and dual bound of a running method, its parameters, limits and stopping criteria.
 
 Methods report schedules and certificates as they find them; the best of both sides give the gap at
 which a search stops, as in branch and bound (Land and Doig, 1960).
@@ -68,11 +68,13 @@ class Progress:
         time_limit: float = math.inf,
         units: float | None = None,
         watch: Callable[[Progress], None] | None = None,
+        params: Any = None,
     ) -> None:
         self.family = family
         self.instance = instance
         self.gap_limit = gap
         self.watch = watch
+        self.params = family.params() if params is None and family.params is not None else params
         self.budget = Budget(time_limit, units, lambda: self.interrupted)
         self.tightened = 0.0  # seconds, when the bound last became better
         self.best: tuple[float, Schedule] | None = None  # replaced as a whole

@@ -13,19 +13,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.random import Generator
 
+from optsched.engine.params import Factor, Number, Share
 from optsched.process import work_units
 
-LARGEST_SHARE = 0.2  # of the accepted jobs are taken out at most
-COOLING = (0.004, 0.00001)  # acceptance temperature at the start and the end, relative to the value
-TRIES = 12  # rejected jobs that are tried again in one move
-LIKELY_TRIES = 5  # the same where it is known which of them are likely to fit
 MOVE = 0.1  # work units, in addition to those that the board counts
-SMALL = 100  # jobs times slots below which a search has little to try
+
+
+@dataclass(frozen=True)
+class LnsParams:
+    """Parameters of large neighborhood search.
+
+    Attributes
+    ----------
+    largest_share : float
+        Share of the accepted jobs that a move takes out, at most.
+    cooling : pair of float
+        Acceptance temperature at the start and the end, relative to the value.
+    tries : int
+        Rejected jobs that are tried again in one move.
+    likely_tries : int
+        The same where it is known which of them are likely to fit.
+    """
+
+    largest_share: Share = 0.2
+    cooling: tuple[Factor, Factor] = (0.004, 0.00001)
+    tries: Number = 12
+    likely_tries: Number = 5
 
 
 class SearchBoard(Protocol):
@@ -53,7 +72,8 @@ def short_search(jobs: int, slots: int, *, rate: float, most: float) -> float:
     0.001
     """
     size = jobs * slots
-    return min(most, rate * size * min(1.0, size / SMALL))
+    # in less than a hundred, a search has little to try
+    return min(most, rate * size * min(1.0, size / 100))
 
 
 def construct(
@@ -66,7 +86,7 @@ def construct(
         board.insert(i, factor)
 
 
-def improve(
+def improve(  # noqa: PLR0913 - a board, how it is searched, and callbacks
     board: SearchBoard,
     values: Sequence[float],
     windows: Sequence[tuple[int, int]],
@@ -78,6 +98,7 @@ def improve(
     keep: Callable[[], Callable[[], None]] | None = None,
     weights: Sequence[float] | None = None,
     arrived: Callable[[], bool] = lambda: False,
+    params: LnsParams = LnsParams(),
 ) -> None:
     """Improve ``board`` by simulated annealing over destroy-and-repair moves.
 
@@ -104,6 +125,7 @@ def improve(
     arrived : callable, optional
         Called before every move: puts a better state on the board if another thread has found one,
         and returns whether.
+    params : LnsParams, optional
     """
     jobs = [i for i, w in enumerate(values) if w > 0]
     if not jobs:
@@ -116,10 +138,12 @@ def improve(
         before = board.value
         back = None if keep is None else keep()
         rejected = [i for i in jobs if i not in board.plans]
-        out, wanted = _destroy(board, rejected, weights or values, windows, rng)
+        out, wanted = _destroy(board, rejected, weights or values, windows, rng, params)
         taken = {i: board.remove(i) for i in out}
-        inserted = _repair(board, [*wanted, *out], rejected, values, weights, factors, rng)
-        heat = COOLING[0] * (COOLING[1] / COOLING[0]) ** passed
+        order = [*wanted, *out]
+        inserted = _repair(board, order, rejected, values, weights, factors, rng, params)
+        hot, cold = params.cooling
+        heat = hot * (cold / hot) ** passed
         heat *= abs(best)
         if board.value < before + heat * math.log(max(rng.random(), 1e-300)):
             if back is not None:
@@ -140,12 +164,13 @@ def _destroy(
     weights: Sequence[float],
     windows: Sequence[tuple[int, int]],
     rng: Generator,
+    params: LnsParams,
 ) -> tuple[list[int], list[int]]:
     """Choose jobs to take out; half the time those in the way of a rejected one, put in first."""
     accepted = list(board.plans)
     if not accepted:
         return [], []
-    most = max(1, int(LARGEST_SHARE * len(accepted)))
+    most = max(1, int(params.largest_share * len(accepted)))
     size = min(len(accepted), 1 + int(rng.integers(most)) if most > 1 else 1 + int(rng.integers(3)))
     if rejected and rng.random() < 0.5:
         weight = np.array([weights[i] for i in rejected])
@@ -158,9 +183,11 @@ def _destroy(
     return [int(i) for i in rng.choice(accepted, size=size, replace=False)], []
 
 
-def _draw(jobs: Sequence[int], weights: Sequence[float] | None, rng: Generator) -> list[int]:
+def _draw(
+    jobs: Sequence[int], weights: Sequence[float] | None, rng: Generator, params: LnsParams
+) -> list[int]:
     """Draw the rejected jobs that are tried."""
-    tries = TRIES if weights is None else LIKELY_TRIES
+    tries = params.tries if weights is None else params.likely_tries
     if len(jobs) <= tries:
         return list(jobs)
     weight = None
@@ -178,6 +205,7 @@ def _repair(
     weights: Sequence[float] | None,
     factors: int,
     rng: Generator,
+    params: LnsParams,
 ) -> list[int]:
     """Insert the jobs that were taken out, and some rejected ones, in a random kind of order."""
     kind = int(rng.integers(3))
@@ -186,7 +214,7 @@ def _repair(
         order = [order[k] for k in rng.permutation(len(order))]
     elif kind == 1:
         order.sort(key=lambda i: -values[i] * rng.uniform(0.7, 1.3))
-    others = _draw([i for i in rejected if i not in first], weights, rng)
+    others = _draw([i for i in rejected if i not in first], weights, rng, params)
     others.sort(key=lambda i: -values[i])
     inserted = []
     common = int(rng.integers(factors))

@@ -11,7 +11,7 @@ import inspect
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from importlib.machinery import PathFinder
 from itertools import product
@@ -392,11 +392,13 @@ class Reference:
     gap: float = 1e-6
     seed: int = 0
     check: str = Level.CERTIFIED
+    params: Content = field(default_factory=dict, hash=False)
 
     @cached_property
     def content(self) -> Content:
-        """Content of the key."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        """Content of the key; without parameters, where all are those by default."""
+        found = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: x for name, x in found.items() if name != "params" or x}
 
     @cached_property
     def key(self) -> bytes:

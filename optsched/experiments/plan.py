@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from optsched.engine.interval import CLOSED
+from optsched.engine.params import changes, read_params
 from optsched.experiments.cell_keys import (
     WINDOWS,
     Case,
@@ -94,6 +95,9 @@ class SearchLimits(Frozen):
     gap: float = Field(default=CLOSED, ge=0, lt=1)
     seed: NonNegativeInt = 0
     check: Level = Level.CERTIFIED
+    params: JsonTable = Field(
+        default={}, exclude_if=lambda params: not params, description="of the methods, by component"
+    )
 
     @model_validator(mode="after")
     def _one_limit(self) -> Self:
@@ -107,7 +111,7 @@ class SearchLimits(Frozen):
         Raises
         ------
         InputError
-            The family has no such method.
+            The family has no such method, or no such parameter.
         """
         methods = get_family(family).methods
         if OLD_METHODS.get(self.method, self.method) not in methods:
@@ -115,7 +119,9 @@ class SearchLimits(Frozen):
                 f"{family}: unknown method {self.method!r}, expected one of: {', '.join(methods)}"
             )
         effort = EFFORT if self.effort is None and self.time_limit is None else self.effort
-        return Reference(self.method, self.time_limit, effort, self.gap, self.seed, str(self.check))
+        params = changes(read_params(get_family(family), self.params))
+        limits = (self.method, self.time_limit, effort, self.gap, self.seed)
+        return Reference(*limits, str(self.check), params)
 
 
 class Instances(Frozen):

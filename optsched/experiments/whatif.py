@@ -355,7 +355,8 @@ def whatif(
         Called with the finished part.
     **options
         ``machines``, ``jobs``, ``start`` and ``min_tasks`` of a log; ``seed``, and ``time_limit``,
-        ``work_limit``, ``gap``, ``threads``, ``watch`` of every search (:func:`optsched.compare`).
+        ``work_limit``, ``gap``, ``threads``, ``params``, ``watch`` of every search
+        (:func:`optsched.compare`).
 
     Returns
     -------

@@ -130,6 +130,7 @@ def certify(
     gap: float = CLOSED,
     threads: int = 1,
     seed: int = 0,
+    params: Any = None,
     watch: Callable[[Progress], None] | None = None,
 ) -> Certified:
     """Prove a bound for a linear or integer program, and check solutions exactly.
@@ -141,7 +142,7 @@ def certify(
     solution : path, optional
         A solution file to check: that of HiGHS, or lines of name and value. Variables that it
         leaves out are 0.
-    time_limit, work_limit, gap, threads, seed, watch
+    time_limit, work_limit, gap, threads, seed, params, watch
         As in :func:`optsched.solve`.
 
     Returns
@@ -171,6 +172,7 @@ def certify(
         threads=threads,
         seed=seed,
         start=[given] if given is not None and verdict and verdict.feasible else [],
+        params=params,
         watch=look,
     )
     claimed = kept[0].solver_claim if kept else None

@@ -2,9 +2,10 @@
 
 They lie in the user's cache folder (OPTSCHED_CACHE, or optsched in XDG_CACHE_HOME, or in ~/.cache),
 as result files. What is taken from there is checked like any result file. An optimum that is closed
-serves every comparison of its instance; one that is open serves the same question with the
-same limits, by the same version. Uncertified results are not kept: they could not be verified.
-Nor is the value of a relaxation: no certificate proves that it is reached.
+serves every comparison of its instance with the default parameters; any other serves the same
+question with the same limits and parameters, by the same version. Uncertified results are not kept:
+they could not be verified. Nor is the value of a relaxation: no certificate proves that it is
+reached.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def _places(instance: Instance, spec: Mapping[str, Any]) -> list[Path]:
     digest = instance.digest()[:40]
     options = f"{metadata.version('optsched')} {sorted(spec.items())}"
     same = folder() / f"{digest}-{hashlib.sha256(options.encode()).hexdigest()[:12]}.json"
-    ordinary = spec["method"] == "auto" and spec["gap"] >= CLOSED
+    ordinary = spec["method"] == "auto" and spec["gap"] >= CLOSED and not spec.get("params")
     return [folder() / f"{digest}.json", same] if ordinary else [same]
 
 

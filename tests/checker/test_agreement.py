@@ -51,6 +51,18 @@ def test_whole_and_damaged_results(results, tmp_path):
     assert differences(files, answers(files, tmp_path)) == []
 
 
+@pytest.mark.parametrize("damage", [None, "[]", '"x"'])
+def test_parameters_that_were_set(tmp_path, damage):
+    inst, path = get_family("oasis").generate("small", seed=1), tmp_path / "result.json"
+    save_result(path, inst, solve(inst, work_limit=50, params={"auto": {"small": 0}}))
+    content = json.loads(path.read_text())
+    assert content["optimum"]["params"] == {"auto": {"small": 0}}
+    if damage is not None:
+        content["optimum"]["params"] = json.loads(damage)
+        path.write_text(json.dumps(content))
+    assert differences([path], answers([path], tmp_path)) == []
+
+
 PLACES = ("", "instance", "optimum", "certificate", "schedule")
 
 

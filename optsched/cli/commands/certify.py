@@ -10,6 +10,7 @@ from optsched.cli.options import (
     Gap,
     Json,
     Output,
+    Params,
     Seed,
     Threads,
     TimeLimit,
@@ -36,6 +37,7 @@ def certify(
     gap: Gap = CLOSED,
     threads: Threads = 1,
     seed: Seed = 0,
+    params: Params = None,
     output: Output = None,
     vipr: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the proof to this file (VIPR 1.0).")
@@ -71,6 +73,7 @@ def certify(
             gap=gap,
             threads=threads,
             seed=seed,
+            params=params,
             watch=ticker.watch,
         )
     if output is not None:

@@ -27,17 +27,41 @@ def info(
             help="Print the JSON schema of a kind of file: instance, schedule, run, result.",
         ),
     ] = None,
-    family: Annotated[str, typer.Option(help="Problem family of the schema.")] = "oasis",
+    params: Annotated[
+        bool, typer.Option("--params", help="Print the parameters of the methods.")
+    ] = False,
+    family: Annotated[
+        str | None,
+        typer.Option(
+            help="Problem family of the schema, or of the parameters.",
+            show_default="oasis; all for --params",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Print versions, solvers, families, policies and methods.
 
     Example:  optsched info --schema instance
+
+    Example:  optsched info --params --family oasis
     """
     if schema is not None:
         from optsched.results.schemas import schema as schema_of
 
-        report(schema_of(schema, family), None, as_json=True)
+        report(schema_of(schema, family or "oasis"), None, as_json=True)
+        return
+    if params:
+        from optsched.engine.params import described
+
+        kinds = {n: get_family(n).params for n in ([family] if family else family_names())}
+        rows = {n: list(described(kind)) for n, kind in kinds.items() if kind is not None}
+        if as_json:
+            report(rows, None, as_json)
+            return
+        from optsched.cli.console import out, params_table
+
+        for name, listed in rows.items():
+            out().print(params_table(f"family {name}", listed))
         return
     from optsched.files.provenance import CITE, solver_versions, versions
 

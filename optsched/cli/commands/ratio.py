@@ -15,6 +15,7 @@ from optsched.cli.options import (
     Json,
     Method,
     Output,
+    Params,
     Pictures,
     Sandboxed,
     Seed,
@@ -87,6 +88,7 @@ def ratio(
     gap: Gap = CLOSED,
     threads: Threads = 1,
     seed: Seed = 0,
+    params: Params = None,
     seeds: Annotated[
         int | None,
         typer.Option(
@@ -141,7 +143,7 @@ def ratio(
                     f"--{option} is about one instance, expected it without --seeds or --windows"
                 )
         search = {"method": method, "gap": gap, "seed": seed}
-        search |= {"time_limit": time_limit, "work_limit": work_limit}
+        search |= {"time_limit": time_limit, "work_limit": work_limit, "params": params or {}}
         requested = policy or family_of(instance).compared
         how = {"sandbox": sandbox, "decision_limit": decision_limit}
         policies = [{"name": name, **how} for name in requested]
@@ -177,7 +179,7 @@ def ratio(
     load_statistics(statistics)
     names = [name_of(p) for _, p in turns(family_of(instance), policy or None)]
     limits: dict[str, Any] = {"method": method, "time_limit": time_limit, "work_limit": work_limit}
-    limits |= {"gap": gap, "threads": threads, "seed": seed}
+    limits |= {"gap": gap, "threads": threads, "seed": seed, "params": params or {}}
     relaxed = reference is Against.RELAXATION
     searched = not no_cache and start_from is None and not relaxed
     with ending_well(), Journal(instance, output, method, start) as journal:

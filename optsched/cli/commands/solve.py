@@ -11,6 +11,7 @@ from optsched.cli.options import (
     Json,
     Method,
     Output,
+    Params,
     Seed,
     StartFrom,
     Threads,
@@ -39,6 +40,7 @@ def solve(
     gap: Gap = CLOSED,
     threads: Threads = 1,
     seed: Seed = 0,
+    params: Params = None,
     check: Annotated[
         Level,
         typer.Option(
@@ -83,6 +85,7 @@ def solve(
                 seed=seed,
                 check=check,
                 start=start,
+                params=params,
                 watch=ticker.watch,
             )
         try:

@@ -12,6 +12,7 @@ from optsched.cli.options import (
     Gap,
     Json,
     Output,
+    Params,
     Seed,
     Threads,
     TimeLimit,
@@ -74,6 +75,7 @@ def whatif(
     gap: Gap = CLOSED,
     threads: Threads = 1,
     seed: Seed = 0,
+    params: Params = None,
     output: Output = None,
     as_json: Json = False,
 ) -> None:
@@ -94,6 +96,7 @@ def whatif(
     if windows is not None:
         del options["start"]
     options |= {"time_limit": time_limit, "work_limit": work_limit, "gap": gap, "seed": seed}
+    options["params"] = params
     if family != "rigid":
         raise InputError(f"--family {family}: expected rigid, whose waiting times are compared")
     with ending_well(), Ticker("reading") as ticker:

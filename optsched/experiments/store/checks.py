@@ -175,6 +175,8 @@ def _reference(text: str) -> None:
         raise TypeError("a limit is no number")
     if not (isinstance(reference.method, str) and isinstance(reference.check, str)):
         raise TypeError("a name is no text")
+    if not isinstance(reference.params, dict):
+        raise TypeError("parameters are no table")
 
 
 def _is_number(value: Any) -> bool:

@@ -13,6 +13,7 @@ from optsched.families.completion.online import WIRE, assemble, events
 from optsched.families.completion.optimum.horizon import latest_ends
 from optsched.families.completion.optimum.initial_bounds import opening
 from optsched.families.completion.optimum.methods import METHODS
+from optsched.families.completion.optimum.params import Params
 from optsched.families.completion.optimum.relaxations.capacity import JobTables
 from optsched.families.completion.optimum.shadow import shadow_prices
 from optsched.families.completion.policies.baselines import BASELINES
@@ -73,6 +74,7 @@ FAMILY = Family(
     policies=POLICIES,
     on_request=(Resolving.name,),
     methods=METHODS,
+    params=Params,
     program=_program,
     headline=headline,
     describe=describe,

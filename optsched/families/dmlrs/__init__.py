@@ -15,7 +15,7 @@ from optsched.families.dmlrs.instance import (
     Platform,
 )
 from optsched.families.dmlrs.optimum.initial_bounds import empty, opening, trim
-from optsched.families.dmlrs.optimum.methods import METHODS
+from optsched.families.dmlrs.optimum.methods import METHODS, Params
 from optsched.families.dmlrs.optimum.shadow import shadow_prices
 from optsched.families.dmlrs.policies import BASELINES
 from optsched.families.dmlrs.policies.oasis import KNOWLEDGE as HALVES
@@ -68,6 +68,7 @@ FAMILY = Family(
     },
     on_request=(Resolving.name,),
     methods=METHODS,
+    params=Params,
     program=later("optsched.models.dmlrs", "dmlrs_ilp"),
     headline=headline,
     describe=describe,

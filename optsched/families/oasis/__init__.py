@@ -16,6 +16,7 @@ from optsched.families.oasis.instance import (
 )
 from optsched.families.oasis.optimum.initial_bounds import empty, opening, trim
 from optsched.families.oasis.optimum.methods import METHODS
+from optsched.families.oasis.optimum.params import Params
 from optsched.families.oasis.optimum.shadow import shadow_prices
 from optsched.families.oasis.policies import BASELINES
 from optsched.families.oasis.policies.paper import KNOWLEDGE, Oasis, guarantee
@@ -56,6 +57,7 @@ FAMILY = Family(
     on_request=(Resolving.name,),
     slow=("dorm",),  # it solves an integer program whenever a job comes or goes
     methods=METHODS,
+    params=Params,
     program=later("optsched.models.oasis", "oasis_ilp"),
     headline=headline,
     describe=describe,

@@ -17,6 +17,7 @@ from optsched.families.rigid.instance import RigidInstance, RigidSchedule
 from optsched.families.rigid.online import WIRE, assemble, events
 from optsched.families.rigid.optimum.initial_bounds import opening
 from optsched.families.rigid.optimum.methods import METHODS
+from optsched.families.rigid.optimum.params import Params
 from optsched.families.rigid.policies.orders import POLICIES
 from optsched.families.rigid.sources.presets import PRESETS, generate
 from optsched.families.rigid.verify import verify
@@ -48,6 +49,7 @@ FAMILY = Family(
     policies=POLICIES,
     trivial=("fcfs",),
     methods=METHODS,
+    params=Params,
     program=later("optsched.models.rigid", "rigid_ilp"),
     headline=headline,
     describe=describe,

@@ -10,7 +10,7 @@ from optsched.families.dmlrs import FAMILY
 from optsched.families.dmlrs.certificate.bound import LeafBounds
 from optsched.families.dmlrs.optimum import build_certificate, methods
 from optsched.families.dmlrs.optimum.build_certificate import check_seconds
-from optsched.families.dmlrs.optimum.methods import DEARER, _Portfolio
+from optsched.families.dmlrs.optimum.methods import AutoParams, _Portfolio
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.sources.presets import generate
 
@@ -66,7 +66,7 @@ def test_what_a_check_takes_is_kept(monkeypatch):
     monkeypatch.setattr(methods, "check_seconds", lambda *_: LONG / 100)
     found = search(time_limit=LONG)
     report(found)
-    assert found.reserve.seconds() == pytest.approx(DEARER * LONG / 100, rel=0.5)
+    assert found.reserve.seconds() == pytest.approx(AutoParams.dearer * LONG / 100, rel=0.5)
     assert found.sampling >= 0
 
 

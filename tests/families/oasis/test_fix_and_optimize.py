@@ -8,10 +8,10 @@ from independent.oasis import FILES, load, schedule
 
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
-from optsched.families.oasis.optimum.params import DEFAULT
 from optsched.families.oasis.optimum.priced_search import Portfolio
 from optsched.families.oasis.optimum.search import fix_and_optimize
 from optsched.families.oasis.optimum.search.fix_and_optimize import FixAndOptimize
+from optsched.families.oasis.optimum.search.slot_repair import SlotRepairParams
 from optsched.families.oasis.optimum.tree.branching import UnitPriceBranching
 from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify
@@ -22,9 +22,12 @@ LIMIT = 60.0  # seconds that no test here needs
 def among(inst, *, beside, target=-np.inf):
     progress = Progress(FAMILY, inst, time_limit=LIMIT, gap=1e-6)
     progress.budget.began -= LIMIT  # a share of this is theirs
-    return FixAndOptimize(
-        UnitPriceBranching(inst), progress, lambda: target, seed=0, parallel=beside
-    )
+    return repairs(inst, progress, target, beside=beside)
+
+
+def repairs(inst, progress, target, *, beside):
+    how = {"seed": 0, "parallel": beside, "params": SlotRepairParams()}
+    return FixAndOptimize(UnitPriceBranching(inst), progress, lambda: target, **how)
 
 
 def first_found(among_them):
@@ -90,10 +93,10 @@ def test_they_take_most_of_the_time_once_the_bound_is_stuck():
     inst = generate("small", seed=0)
     progress = Progress(FAMILY, inst, time_limit=600.0, gap=1e-6)
     search = Portfolio(inst, progress, threads=1, seed=0)
-    there = FixAndOptimize(UnitPriceBranching(inst), progress, lambda: 0.0, seed=0, parallel=False)
+    there = repairs(inst, progress, 0.0, beside=False)
     search.compact_bound()
     progress.budget.began -= 100.0  # for this long nothing has happened since
-    assert there._share() == DEFAULT.stuck_share
+    assert there._share() == SlotRepairParams.stuck_share
     assert progress.bound is not None
     progress.proved(0.9 * progress.bound, progress.certificate)
-    assert there._share() == DEFAULT.repair_share
+    assert there._share() == SlotRepairParams.share

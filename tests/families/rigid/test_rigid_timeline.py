@@ -6,6 +6,7 @@ import pytest
 from optsched.families.rigid import profile
 from optsched.families.rigid.optimum import timeline
 from optsched.families.rigid.optimum.methods import Portfolio
+from optsched.families.rigid.optimum.params import Params
 from optsched.families.rigid.optimum.search import DRAWS, shake, total
 from optsched.problem import get_family
 
@@ -44,6 +45,8 @@ def test_jobs_go_in_and_out_as_in_a_step_function(seed, nodes):
 
 class Endless:
     """Progress that never stops."""
+
+    params = Params()
 
     def stop(self):
         return False

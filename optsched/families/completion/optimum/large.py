@@ -19,6 +19,7 @@ from optsched.families.completion.certificate.bound import MOST_CELLS
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.optimum.horizon import LARGE, size
+from optsched.families.completion.optimum.params import Params
 from optsched.families.completion.optimum.relaxations.offers import (
     JobRuns,
     joined,
@@ -35,8 +36,6 @@ from optsched.problem import Method
 WHOLE = (
     200_000  # jobs times servers, above which memory does not suffice for a program of all at once
 )
-MOST_KEPT = 0.5  # of the time, at most, is kept for feasibility check and checker
-PRICES_SHARE = 0.5  # of the time that has passed, at most, when prices have been found
 BLOCKS = 60  # of time, in which prices are constant; then twice as many, and again
 
 
@@ -76,7 +75,7 @@ def solve_large(
     if not search.prepare():
         return
     search.dispatch()
-    search.find_prices(PRICES_SHARE)
+    search.find_prices(0.5)
     search.improve()
 
 
@@ -85,7 +84,9 @@ class Dispatching:
 
     def __init__(self, inst: CompletionInstance, progress: Progress, seed: int) -> None:
         self.inst, self.progress, self.seed = inst, progress, seed
-        self.reserve, self.until = Reserve(progress, MOST_KEPT), 1.0  # share of time that may pass
+        self.params: Params = progress.params
+        # share of the time that is kept for feasibility check and checker, at most; that may pass
+        self.reserve, self.until = Reserve(progress, 0.5), 1.0
         # seconds of a processor
         self.reserve.work = (1e-3 + 4e-4) * len(inst.jobs)
         self.types = Cluster(inst).types
@@ -112,7 +113,7 @@ class Dispatching:
                 self.progress.infeasible = True
                 self.progress.proved(np.inf, lambda: certify(self.inst, nothing))
                 return False
-        self.orders = Orders(self.inst, self.types, self.offers)
+        self.orders = Orders(self.inst, self.types, self.offers, self.params.orders)
         return True
 
     def dispatch(self) -> None:
@@ -153,7 +154,8 @@ class Dispatching:
             self.prices = blocks.per_slot(prices)
             self.progress.proved(-bound, lambda: certify(self.inst, blocks.per_slot(prices)))
 
-        ascent = Ascent(blocks, Streams(self.seed)("ascent"), self.stop, prove)
+        rng = Streams(self.seed)("ascent")
+        ascent = Ascent(blocks, rng, self.stop, prove, self.params.ascent)
         ascent.look(start)
         for n in levels:
             if self.stop():

@@ -23,21 +23,13 @@ from optsched.families.completion.optimum.horizon import ends_below
 from optsched.families.completion.optimum.large import Dispatching, large, solve_large, whole
 from optsched.families.completion.optimum.monolithic_mip import compact
 from optsched.families.completion.optimum.relaxation import relaxation
-from optsched.families.completion.optimum.relaxations.priced_search import (
-    RESTART_SECONDS,
-    Portfolio,
-)
+from optsched.families.completion.optimum.relaxations.priced_search import Portfolio
 from optsched.families.completion.optimum.scaling import at_any_scale
 from optsched.families.completion.optimum.timeline.prover import Prover
 from optsched.problem import RELAXATION, Method
 
-SMALL = 1200  # jobs times slots up to which one grid of single slots is solved at once
 SPANS = (32, 16, 4)  # slots whose prices have one shape, one after the other
 SPAN_SHARE = (0.05, 0.08, 0.15)  # of the time for each
-FIRST_PRICES = 0.08  # of the time may have passed when prices of a dispatched schedule are found
-FEW = 2000  # pairs of a mode and a start: CP-SAT soon has looked at all
-FEW_SECONDS = 1.0  # of CP-SAT, at most
-FIRST_SEARCH = 0.02  # of the time, per search before the proof
 
 
 def neighborhood(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
@@ -45,7 +37,7 @@ def neighborhood(inst: CompletionInstance, progress: Progress, *, threads: int, 
     search = Portfolio(inst, progress, threads, seed)
     if search.begin():
         while not progress.stop():
-            search.improve(RESTART_SECONDS)
+            search.improve(search.params.restart)
 
 
 def column_generation(
@@ -55,7 +47,7 @@ def column_generation(
     search = Portfolio(inst, progress, threads, seed)
     if not search.begin():
         return
-    if len(inst.jobs) * search.slots <= SMALL:
+    if len(inst.jobs) * search.slots <= search.params.small:
         search.generate(1, progress.left())
     else:
         for k, span in enumerate(SPANS):
@@ -66,15 +58,16 @@ def column_generation(
 def auto(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Combine the methods by size."""
     search = Portfolio(inst, progress, threads, seed)
+    params = search.params
     known = enumerate_by_cpsat(search)
     if not (known or search.begin()) or progress.stop():
         return
     whole, kept = progress.left(), 0.0
-    if known or len(inst.jobs) * search.slots <= SMALL:
+    if known or len(inst.jobs) * search.slots <= params.small:
         search.generate(1, whole / 4)
         for _ in range(0 if known else 2):
             if not progress.stop():
-                search.improve(min(search.short, FIRST_SEARCH * whole))
+                search.improve(min(search.short, 0.02 * whole))
         if not progress.stop():
             prover = Prover(search)
             prover.everything()
@@ -84,7 +77,7 @@ def auto(inst: CompletionInstance, progress: Progress, *, threads: int, seed: in
     else:
         _prices(search, whole)
     while not progress.stop() and progress.left() > kept:
-        search.improve(min(RESTART_SECONDS, progress.left() - kept))
+        search.improve(min(params.restart, progress.left() - kept))
 
 
 def _prices(search: Portfolio, whole: float) -> None:
@@ -92,8 +85,8 @@ def _prices(search: Portfolio, whole: float) -> None:
     _dispatch(search)
     search.generate(SPANS[0], SPAN_SHARE[0] * whole)
     search.generate(SPANS[1], SPAN_SHARE[1] * whole)
-    if whole > 2 * RESTART_SECONDS:
-        search.improve(RESTART_SECONDS)
+    if whole > 2 * search.params.restart:
+        search.improve(search.params.restart)
         search.generate(SPANS[2], SPAN_SHARE[2] * whole)
 
 
@@ -106,10 +99,10 @@ def enumerate_by_cpsat(search: Portfolio) -> bool:
     if progress.value is None or not jobs.modes or jobs.impossible() is not None:
         return False
     choices = all_choices(jobs, ends_below(jobs, progress.value))
-    if sum(len(starts) for choice in choices for starts in choice.starts) > FEW:
-        return False
+    if sum(len(starts) for choice in choices for starts in choice.starts) > 2000:
+        return False  # CP-SAT would not soon have looked at all
     program = CpSatProgram(jobs, choices)
-    status = program.solve(progress, threads=search.threads, seed=search.seed, seconds=FEW_SECONDS)
+    status = program.solve(progress, threads=search.threads, seed=search.seed, seconds=1.0)
     if status != "optimal":
         return False
     search.begin_with_known()
@@ -121,7 +114,7 @@ def _dispatch(search: Portfolio) -> None:
     first = Dispatching(search.inst, search.progress, search.seed)
     if first.prepare():
         first.dispatch()
-        first.find_prices(FIRST_PRICES)
+        first.find_prices(0.08)
         if first.prices is not None and search.progress.bound is not None:
             search.take(first.prices, search.progress.bound)
 

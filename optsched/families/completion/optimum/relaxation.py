@@ -150,7 +150,7 @@ def _solved(problem: _Units, progress: Progress, threads: int) -> Relaxation | N
 
     center, columns = np.zeros(problem.rhs.size), problem.late()
     if problem.rhs.size > INTERIOR:
-        inner = InteriorMaster(problem, threads=threads)
+        inner = InteriorMaster(problem, threads=threads, params=progress.params.master)
         inner.add(columns)
         first = generate_columns(problem, inner, stop=stop, center=center, tolerance=lambda _: NEAR)
         center, columns = first.prices, first.columns

@@ -117,7 +117,8 @@ class _Scaled(Progress):
     """The progress of the scaled instance, which hands on all that it learns."""
 
     def __init__(self, inst: CompletionInstance, outer: Progress, power: int) -> None:
-        super().__init__(outer.family, scaled(inst, power), gap=outer.gap_limit)
+        twin = scaled(inst, power)
+        super().__init__(outer.family, twin, gap=outer.gap_limit, params=outer.params)
         self.original, self.outer, self.power = inst, outer, power
         self.budget = outer.budget
         factor = Fraction(10) ** power

@@ -21,12 +21,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optsched.engine.branch import BranchAndBoundTree, BranchAndPrice
+from optsched.engine.branch import BranchAndBoundTree, BranchAndPrice, BranchParams
 from optsched.engine.colgen import Column, Relaxation, generate_columns, lagrangian
-from optsched.engine.interior_master import InteriorMaster
+from optsched.engine.interior_master import InteriorMaster, InteriorMasterParams
+from optsched.engine.params import Count, Factor, Number, Part, Seconds, SecondsEach, Share
 from optsched.engine.progress import Progress
 from optsched.engine.reserve import Pace, Reserve
-from optsched.engine.search import short_search
+from optsched.engine.search import LnsParams, short_search
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.optimum.build_certificate import (
     certify_capacity,
@@ -71,7 +72,7 @@ class AutoParams:
         Factor of the best prices, at which the payoff of many jobs is close to 0.
     price_share : float
         Share of the time that is left, for prices first, if the tree is too large.
-    steps : tuple[float, float, float, float]
+    steps : tuple of float
         Lengths of a first step from prices 0, as shares of Polyak's.
     most_kept : float
         Share of the time that is kept for feasibility check and checker, at most.
@@ -81,28 +82,42 @@ class AutoParams:
         Seconds from the start when that is measured first.
     sampled : float
         Share of the time for that, at most.
+    dearer : float
+        Factor of the time that the check of the sample suggests: few jobs take most of it, and
+        better prices take longer.
+    alone : float
+        Seconds of the tree before CP-SAT looks, at most a quarter of what is left.
+    early : float
+        Seconds of CP-SAT before the tree goes on.
+    smoothing : float
+        Weight of the best prices so far in column generation.
     """
 
-    small: int = 400
-    program: int = 5000
-    first_search: float = 0.002
-    restart: float = 60.0
-    eased: float = 0.8
-    price_share: float = 0.7
-    steps: tuple[float, float, float, float] = (1e-3, 3e-3, 1e-2, 3e-2)
-    most_kept: float = 0.5
-    sample: int = 40
-    first_sample: float = 1.0
-    sampled: float = 0.03
+    small: Number = 400
+    program: Number = 5000
+    first_search: SecondsEach = 0.002
+    restart: Seconds = 60.0
+    eased: Share = 0.8
+    price_share: Share = 0.7
+    steps: tuple[Factor, ...] = (1e-3, 3e-3, 1e-2, 3e-2)
+    most_kept: Share = 0.5
+    sample: Count = 40
+    first_sample: Seconds = 1.0
+    sampled: Part = 0.03
+    dearer: Factor = 2.5
+    alone: Seconds = 4.0
+    early: Seconds = 2.0
+    smoothing: Part = 0.9
 
 
-ALONE = 4.0  # seconds in which a tree grows, at most a quarter of what is left, before CP-SAT looks
-EARLY = 2.0  # seconds of CP-SAT before the tree goes on
-SMOOTHING = 0.9
-LARGE = (
-    50_000  # jobs times slots from which on a first schedule takes long, and a bound comes first
-)
-DEARER = 2.5  # times that, at most: few jobs take most of it, and better prices take longer
+@dataclass(frozen=True)
+class Params:
+    """All parameters, by component."""
+
+    auto: AutoParams = AutoParams()
+    master: InteriorMasterParams = InteriorMasterParams()
+    branch: BranchParams = BranchParams()
+    neighborhood: LnsParams = LnsParams()
 
 
 class _Portfolio:
@@ -114,9 +129,10 @@ class _Portfolio:
         progress: Progress,
         threads: int,
         seed: int,
-        params: AutoParams = AutoParams(),
     ) -> None:
-        self.inst, self.progress, self.params = inst, progress, params
+        self.inst, self.progress = inst, progress
+        self.whole: Params = progress.params
+        self.params = params = self.whole.auto
         self.threads, self.seed = threads, seed
         self.capacity = CapacityRelaxation(inst)
         self.reserve = Reserve(progress, params.most_kept)
@@ -152,7 +168,9 @@ class _Portfolio:
         self.progress.proved(bound, lambda: certify_capacity(self.capacity, prices))
         began = self.progress.seconds()
         if self.reserve.counts and began > self.sampling:
-            self.checking = DEARER * check_seconds(self.capacity, prices, self.params.sample)
+            self.checking = self.params.dearer * check_seconds(
+                self.capacity, prices, self.params.sample
+            )
             now = self.progress.seconds()
             self.sampling = now + (now - began) / self.params.sampled
         self.proving = self.checking
@@ -204,7 +222,9 @@ class _Portfolio:
             return self.stop() or span.over() or pace.short(self.reserve.seconds())
 
         if self.master is None:
-            self.master = InteriorMaster(self.capacity, threads=self.threads)
+            self.master = InteriorMaster(
+                self.capacity, threads=self.threads, params=self.whole.master
+            )
         self.master.add(self.columns)
         self.columns.clear()
         # of column generation, relatively
@@ -214,7 +234,7 @@ class _Portfolio:
             stop=stop,
             center=self.stepped if self.prices is None else self.prices,
             tolerance=lambda _: 1e-5,
-            smoothing=SMOOTHING,
+            smoothing=self.params.smoothing,
         )
         stop(relaxation)  # the last iteration, after which no oracle was called, may be the best
 
@@ -242,7 +262,7 @@ class _Portfolio:
         spread = flat_prices(self.inst)
         if self.prices is not None:
             spread = np.maximum(self.capacity.by_machine(self.prices), 1e-6 * spread)
-        area = Neighborhood(self.inst, spread)
+        area = Neighborhood(self.inst, spread, self.whole.neighborhood)
         self.board = area.board
         self._look(area)
         if not self.best or self.starts % 2:
@@ -333,7 +353,7 @@ def auto(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) ->
     programs = len(inst.jobs) * inst.horizon * len(inst.capacity) <= search.params.program
 
     def early() -> None:
-        seconds = min(EARLY, progress.left() / 8)
+        seconds = min(search.params.early, progress.left() / 8)
         cpsat(inst, progress, threads=threads, seed=seed, seconds=seconds)
 
     if small or programs:
@@ -348,7 +368,7 @@ def auto(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) ->
                 if not progress.stop():
                     method(inst, progress, threads=threads, seed=seed)
             return
-    if len(inst.jobs) * inst.horizon > LARGE and search.checkable():
+    if len(inst.jobs) * inst.horizon > 50_000 and search.checkable():
         search.step()
     search.improve(min(search.short, progress.left() / 8))
     search.generate(search.params.price_share * progress.left())
@@ -373,7 +393,7 @@ def _branch(search: _Portfolio) -> None:
     """Branch and price; a relaxation that is a schedule is reported."""
     progress = search.progress
     problem = SlotTree(search.capacity, progress.limits)
-    alone = progress.span(min(ALONE, progress.left() / 4))
+    alone = progress.span(min(search.params.alone, progress.left() / 4))
 
     def paused() -> bool:
         return search.aside is not None and alone.over()
@@ -396,6 +416,7 @@ def _branch(search: _Portfolio) -> None:
         relaxed=relaxed,
         threads=search.threads,
         start=None if search.prices is None else search.tree_prices(problem),
+        params=search.whole.branch,
     )
     tree.master.add(search.tree_columns(problem))
     tree.run()

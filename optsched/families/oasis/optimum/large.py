@@ -27,12 +27,7 @@ from optsched.numbers.streams import Streams
 from optsched.scheduling.board import JobPlan, planned_jobs
 
 BOARD = 3 * 10**8  # jobs times slots times machines: what the search of small instances may hold
-MOST_KEPT = 0.5  # of the time, at most, is kept for feasibility check and checker
-SHARES = {"scale": 0.2, "first": 0.3, "prices": 0.6}  # of the time that has passed, at most, then
 PASSES = ((0.9, 1.0), (0.6, 1.0), (0.3, 0.0))  # factors of prices, shares of the remainder
-RANKED = 0.5  # times the prices: a job that earns more than that is tried
-HEAT = 0.03  # of what a job earns: so much may a move lose in the beginning
-COARSE = (50, 10)  # slots that share a price, before each has its own
 
 
 def large(inst: OasisInstance) -> bool:
@@ -43,7 +38,7 @@ def large(inst: OasisInstance) -> bool:
 
 def levels(blocks: RelaxedBlocks) -> Iterator[AscentLevel]:
     """Yield the levels from coarse to fine, for prices whose scale is known."""
-    for n in (blocks.slots, *(n for n in COARSE if n < blocks.slots)):
+    for n in (blocks.slots, *(n for n in (50, 10) if n < blocks.slots)):
         yield AscentLevel(blocks.groups(n, classes=False), first=0.05, last=0.02, gain=5e-3)
     fine = blocks.groups(1, classes=True)
     yield AscentLevel(fine, first=0.02, last=0.01, gain=2e-3)
@@ -85,17 +80,19 @@ class Filling:
         self, inst: OasisInstance, progress: Progress, seed: int, part: float = 1.0
     ) -> None:
         self.inst, self.progress, self.part = inst, progress, part
-        self.reserve, self.until = Reserve(progress, MOST_KEPT), 1.0  # share of time that may pass
+        # share of the time that is kept for feasibility check and checker, at most; that may pass
+        self.reserve, self.until = Reserve(progress, 0.5), 1.0
         self.reported = -np.inf  # the greatest value that was checked
         self.blocks = RelaxedBlocks(inst)
-        self.ascent = Ascent(self.blocks, Streams(seed)("ascent"), self.stop, self.prove)
+        rng = Streams(seed)("ascent")
+        self.ascent = Ascent(self.blocks, rng, self.stop, self.prove, progress.params.ascent)
         self.board = GreedySchedule(self.blocks, self.ascent.prices)
         self.order: list[int] = []
 
     def begin(self) -> None:
         """Find a scale of prices and a first schedule; then prices, and a schedule at these."""
         self.find_scale()
-        self.fill(SHARES["first"], PASSES[:1])
+        self.fill(0.3, PASSES[:1])
         self.find_prices()
         self.fill(1.0, PASSES)
 
@@ -121,14 +118,14 @@ class Filling:
             took = (busy() - began) * len(self.ascent.batches)
         # seconds of checking for a job, and times an oracle by hulls
         self.reserve.work = 4e-4 * self.blocks.blocks + 3.0 * took
-        self.until = SHARES["scale"] * self.part
+        self.until = 0.2 * self.part
         if self.progress.bound is None:
             self.ascent.look(np.zeros(base.size))
         self.ascent.scan(base, self.progress.bound or 0.0)
 
     def find_prices(self) -> None:
         """Find prices of resources, of blocks of slots, then of slots and classes."""
-        self.until = SHARES["prices"] * self.part
+        self.until = 0.6 * self.part
         for level in levels(self.blocks):
             self.ascent.descend(level)
 
@@ -136,7 +133,7 @@ class Filling:
         """Insert jobs by value per cost, first at high prices; keep and report improvements."""
         self.until, prices = until * self.part, self.ascent.prices
         board = GreedySchedule(self.blocks, prices)
-        order = self.ranking(RANKED * prices)
+        order = self.ranking(0.5 * prices)
         for factor, fragmentation_penalty in passes:
             earns = set(self.ranking(factor * prices))  # the remaining places cost more
             for i in order:
@@ -156,7 +153,8 @@ class Filling:
         moves = LocalSearch(board, self.order, Streams(seed)("improvement"))
         began = reported = self.reserve.share()
         value, best = board.value, dict(board.plans)
-        heat = HEAT * value / max(1, len(best))
+        # of what a job earns: so much may a move lose in the beginning
+        heat = 0.03 * value / max(1, len(best))
         while board.plans and not self.stop():
             share = self.reserve.share()
             moves.move(heat * max(0.0, 1.0 - share) / (1.0 - began))

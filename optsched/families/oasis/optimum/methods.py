@@ -27,7 +27,6 @@ from optsched.families.oasis.optimum.cpsat import cpsat
 from optsched.families.oasis.optimum.initial_bounds import in_units
 from optsched.families.oasis.optimum.large import large, solve_large
 from optsched.families.oasis.optimum.monolithic_mip import compact
-from optsched.families.oasis.optimum.params import DEFAULT, AutoParams
 from optsched.families.oasis.optimum.priced_search import Portfolio
 from optsched.families.oasis.optimum.relaxation import relaxation
 from optsched.families.oasis.optimum.relaxations.capacity import SIDES
@@ -50,16 +49,10 @@ def branch_and_price(inst: OasisInstance, progress: Progress, *, threads: int, s
     _branch(search)
 
 
-def auto(
-    inst: OasisInstance,
-    progress: Progress,
-    *,
-    threads: int,
-    seed: int,
-    params: AutoParams = DEFAULT,
-) -> None:
+def auto(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Combine the methods by size."""
-    search = Portfolio(inst, progress, threads, seed, params)
+    search = Portfolio(inst, progress, threads, seed)
+    params = search.params
     size = UnitPriceBranching(inst).rows // len(SIDES)
     small = size <= params.small
     # the tree knows how workers pack; where it ends at once, no kernels of packing are compiled
@@ -119,10 +112,21 @@ def _branch(search: Portfolio) -> None:
             searched += progress.seconds() - began
 
     tree = BranchAndPrice(
-        problem, target=target, stop=stop, proved=proved, relaxed=relaxed, threads=others
+        problem,
+        target=target,
+        stop=stop,
+        proved=proved,
+        relaxed=relaxed,
+        threads=others,
+        params=search.whole.branch,
     )
     repairs = FixAndOptimize(
-        problem, progress, target, seed=search.seed, parallel=search.threads > 1, params=params
+        problem,
+        progress,
+        target,
+        seed=search.seed,
+        parallel=search.threads > 1,
+        params=search.whole.repair,
     )
     with repairs:
         tree.run()

@@ -2,12 +2,21 @@
 
 They share the time among its methods, and choose methods by size.
 
-A share of 0 switches a part off: `benchmarks/ablation.py` measures the benefit of each part.
+A share of 0 switches a part off: `benchmarks/ablation.py` measures the benefit of each part. The
+parameters of the parts are next to their code.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from optsched.engine.ascent import AscentParams
+from optsched.engine.branch import BranchParams
+from optsched.engine.params import Amount, Number, Seconds, SecondsEach, Share
+from optsched.engine.search import LnsParams
+from optsched.families.oasis.optimum.configuration_lp.search import DiveParams
+from optsched.families.oasis.optimum.relaxations.cutting_planes import CutParams
+from optsched.families.oasis.optimum.search.slot_repair import SlotRepairParams
 
 
 @dataclass(frozen=True)
@@ -26,10 +35,6 @@ class AutoParams:
         Seconds of one run of the large neighborhood search, where nothing else runs.
     search_share : float
         Of the time, for new starts of the large neighborhood search in branch and price.
-    repair_share, stuck_share : float
-        Of the time, for fix-and-optimize in branch and price, while the bound falls, and else.
-    stuck : float
-        Share of the time without a better bound, from which on it counts as stuck.
     tighten_share : float
         Of the time, for cutting planes.
     first_rounds : int
@@ -58,27 +63,34 @@ class AutoParams:
         Of the time for both, that the search on single jobs has before.
     """
 
-    small: int = 1500
-    first_search: float = 0.002
-    quick: float = 0.3
-    restart: float = 60.0
-    search_share: float = 0.15
-    repair_share: float = 0.4
-    stuck_share: float = 0.8
-    stuck: float = 0.3
-    tighten_share: float = 0.5
-    first_rounds: int = 3
-    second_round: float = 0.5
-    least_gain: float = 5e-4
-    late_gain: float = 1.5e-3
-    ample: int = 32
-    slow: float = 1.3e-6
-    soon: float = 0.25
-    filling: float = 0.1
+    small: Number = 1500
+    first_search: SecondsEach = 0.002
+    quick: Share = 0.3
+    restart: Seconds = 60.0
+    search_share: Share = 0.15
+    tighten_share: Share = 0.5
+    first_rounds: Number = 3
+    second_round: Amount = 0.5
+    least_gain: Amount = 5e-4
+    late_gain: Amount = 1.5e-3
+    ample: Number = 32
+    slow: Amount = 1.3e-6
+    soon: Share = 0.25
+    filling: Share = 0.1
     dives: bool = True
-    dive_seconds: float = 12.0
-    dive_size: int = 30_000
-    single_share: float = 0.1
+    dive_seconds: Seconds = 12.0
+    dive_size: Number = 30_000
+    single_share: Share = 0.1
 
 
-DEFAULT = AutoParams()
+@dataclass(frozen=True)
+class Params:
+    """All parameters, by component."""
+
+    auto: AutoParams = AutoParams()
+    branch: BranchParams = BranchParams()
+    cuts: CutParams = CutParams()
+    neighborhood: LnsParams = LnsParams()
+    repair: SlotRepairParams = SlotRepairParams()
+    dives: DiveParams = DiveParams()
+    ascent: AscentParams = AscentParams()

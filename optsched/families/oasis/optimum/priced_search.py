@@ -23,7 +23,7 @@ from optsched.families.oasis.optimum.build_certificate import (
 )
 from optsched.families.oasis.optimum.configuration_lp.search import SlotSearch
 from optsched.families.oasis.optimum.large import Filling, on_capacity
-from optsched.families.oasis.optimum.params import DEFAULT, AutoParams
+from optsched.families.oasis.optimum.params import AutoParams, Params
 from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.cutting_planes import CutLoop, LpGuidance
 from optsched.families.oasis.optimum.relaxations.relaxation import compact_prices
@@ -49,16 +49,19 @@ class Portfolio:
         progress: Progress,
         threads: int,
         seed: int,
-        params: AutoParams = DEFAULT,
     ) -> None:
-        self.inst, self.progress, self.params = inst, progress, params
+        self.inst, self.progress = inst, progress
+        self.whole: Params = progress.params
+        self.params = self.whole.auto
         self.threads, self.seed = threads, seed
         self.capacity = CapacityRelaxation(inst)
         self.prices: Floats | None = None
         self.bound = np.inf  # at these prices
         self.guide: LpGuidance | None = None
         self.starts = 0
-        self.short = short_search(len(inst.jobs), inst.horizon, rate=params.first_search, most=0.5)
+        self.short = short_search(
+            len(inst.jobs), inst.horizon, rate=self.params.first_search, most=0.5
+        )
 
     def prove(self, bound: float, prices: Floats) -> None:
         """Report a bound at prices on capacity."""
@@ -84,7 +87,7 @@ class Portfolio:
         """
         proved, stop = self.progress.proved, self.progress.stop
         span = self.progress.span(seconds)
-        cut_loop = CutLoop(self.capacity, threads=1, stop=stop)
+        cut_loop = CutLoop(self.capacity, threads=1, stop=stop, params=self.whole.cuts)
         rounds = _Rounds(self.params)
         while not cut_loop.done and rounds.pay(span.left()) and not stop():
             began = span.passed()
@@ -110,7 +113,13 @@ class Portfolio:
         """
         ended, span, threads = Event(), self.progress.span(seconds), self.threads - 1
         others = [
-            Progress(self.progress.family, self.inst, time_limit=span.whole, gap=0.0)
+            Progress(
+                self.progress.family,
+                self.inst,
+                time_limit=span.whole,
+                gap=0.0,
+                params=self.whole,
+            )
             for _ in range(threads)
         ]
 
@@ -188,7 +197,7 @@ class Portfolio:
                 progress.incumbent(value, area.schedule(area.plans()))
             return -np.inf if progress.value is None else progress.value
 
-        search = SlotSearch(blocks, self.guide, known, rng)
+        search = SlotSearch(blocks, self.guide, known, rng, self.whole.dives)
         search.search(lambda: (1.0 - done()) * span.whole, found)
 
     def _area(self, packs: bool = True) -> Neighborhood:
@@ -196,7 +205,7 @@ class Portfolio:
         spread = flat_prices(self.inst)
         if self.prices is not None:
             spread = self.capacity.by_machine(self.prices)
-        return Neighborhood(self.inst, spread, self.guide, packs)
+        return Neighborhood(self.inst, spread, self.guide, packs, self.whole.neighborhood)
 
 
 class _Rounds:

@@ -21,7 +21,7 @@ from optsched.families.rigid.facts import RUN_TIMES, run_times
 from optsched.families.rigid.instance import RigidInstance
 from optsched.families.rigid.online import assemble, events
 from optsched.families.rigid.optimum.cpsat import cpsat
-from optsched.families.rigid.optimum.params import DEFAULT, AutoParams
+from optsched.families.rigid.optimum.params import AutoParams
 from optsched.families.rigid.optimum.prices import Steps, adapt, ascend, steps_from
 from optsched.families.rigid.optimum.problem import SLICE, RigidProblem, grid_bits, written
 from optsched.families.rigid.optimum.relaxation import relaxation
@@ -51,7 +51,6 @@ class Portfolio:
     seed : int
     threads : int, optional
         Above 1, the ascent has a thread of its own.
-    params : AutoParams, optional
     """
 
     def __init__(
@@ -60,9 +59,9 @@ class Portfolio:
         progress: Progress,
         seed: int,
         threads: int = 1,
-        params: AutoParams = DEFAULT,
     ) -> None:
-        self.threads, self.params = threads, params
+        self.threads = threads
+        self.params: AutoParams = progress.params.auto
         self.inst, self.progress = inst, progress
         self.problem = problem = RigidProblem(inst)
         self.rng = Streams(seed)("search")

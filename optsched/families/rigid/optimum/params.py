@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from optsched.engine.params import Count, Factor, Number, Share
+
 
 @dataclass(frozen=True)
 class AutoParams:
@@ -43,22 +45,26 @@ class AutoParams:
         Jobs of the queue that list scheduling tries, as batch systems limit backfilling.
     """
 
-    few: int = 14
-    turns: int = 10
-    coarse: int = 256
-    fine: int = 2**16
-    most_prices: int = 2**18
-    shortest_step: float = 0.02
-    alphas: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
-    steps: int = 1000
-    first_rate: float = 0.1
-    last_rate: float = 0.0005
-    rounds: int = 2000
-    hot: float = 8.0
-    cold: float = 0.02
-    frozen: float = 0.95
-    behind: int = 240
-    depth: int = 500
+    few: Number = 14
+    turns: Number = 10
+    coarse: Count = 256
+    fine: Count = 2**16
+    most_prices: Count = 2**18
+    shortest_step: Factor = 0.02
+    alphas: tuple[Share, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
+    steps: Count = 1000
+    first_rate: Factor = 0.1
+    last_rate: Factor = 0.0005
+    rounds: Count = 2000
+    hot: Factor = 8.0
+    cold: Factor = 0.02
+    frozen: Share = 0.95
+    behind: Number = 240
+    depth: Number = 500
 
 
-DEFAULT = AutoParams()
+@dataclass(frozen=True)
+class Params:
+    """All parameters, by component."""
+
+    auto: AutoParams = AutoParams()

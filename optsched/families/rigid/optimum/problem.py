@@ -13,7 +13,7 @@ import numpy as np
 
 from optsched.families.rigid.certificate.check import MOST_FILLED, Prices, Surcharges
 from optsched.families.rigid.instance import Cost, RigidInstance, RigidSchedule
-from optsched.families.rigid.optimum.params import DEFAULT
+from optsched.families.rigid.optimum.params import AutoParams
 from optsched.families.rigid.optimum.prices import PricedJobs, Room
 from optsched.families.rigid.optimum.search import Load, listed, queue
 from optsched.numbers.arrays import Floats, Ints
@@ -70,7 +70,7 @@ class RigidProblem:
         self.key = self.area / rate
 
     def listed(
-        self, key: Floats | Ints, stop: Callable[[], bool], depth: int = DEFAULT.depth
+        self, key: Floats | Ints, stop: Callable[[], bool], depth: int = AutoParams.depth
     ) -> tuple[Ints, Ints] | None:
         """Return the list schedule of an order of priority: starts, and tasks on nodes.
 

@@ -28,6 +28,7 @@ const optimumKind = (family) =>
     seconds: number(),
     effort: [orNull(number({ least: 0 })), null],
     history: [list(record({ seconds: number(), value: numberOrNull, bound: numberOrNull })), []],
+    params: [anyObject, {}],
     shadow_prices: [list(anyObject), []],
     defects: [list(text), []],
   });

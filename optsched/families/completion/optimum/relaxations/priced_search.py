@@ -22,6 +22,7 @@ from optsched.families.completion.certificate.bound import BoundEvaluator
 from optsched.families.completion.certificate.check import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.optimum.horizon import greedy, makespan
+from optsched.families.completion.optimum.params import Params
 from optsched.families.completion.optimum.relaxations.capacity import (
     CapacityRelaxation,
     JobTables,
@@ -39,14 +40,7 @@ from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.proofs.limits import LARGEST
 
-CONVERGED = 1e-4
 INTERIOR = 2000  # rows from which on an interior point solves the master
-SHORT_SEARCH = 0.005  # seconds per job and slot of a first search for schedules
-ORDER_SHARE = 0.03  # of a search goes into finding the best order to begin with
-ORDER_NOISE = 0.08  # of the spread of the starts: how far orders are from the relaxation's
-MOST_ORDERS = 40
-RESTART_SECONDS = 60.0  # of a search
-REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
 
 
 class Portfolio:
@@ -56,6 +50,8 @@ class Portfolio:
         self, inst: CompletionInstance, progress: Progress, threads: int, seed: int
     ) -> None:
         self.inst, self.progress = inst, progress
+        self.whole: Params = progress.params
+        self.params = self.whole.auto
         self.threads, self.seed = threads, seed
         self.jobs = JobTables(inst)
         self.prices: Floats = np.zeros((1, *self.jobs.class_capacity.shape))  # (L, C, R)
@@ -64,7 +60,9 @@ class Portfolio:
         self.order = self.jobs.arrival.astype(float)  # when the relaxation starts the jobs
         self.rounds = 0  # of the search
         self.slots = 0  # of the board
-        self.short = short_search(len(inst.jobs), inst.horizon, rate=SHORT_SEARCH, most=2.0)
+        self.short = short_search(
+            len(inst.jobs), inst.horizon, rate=self.params.first_search, most=2.0
+        )
 
     def begin(self) -> bool:
         """Make a first schedule; False if none can exist."""
@@ -117,7 +115,11 @@ class Portfolio:
         rent = (self.prices * whole).sum(axis=(1, 2))
         problem = CapacityRelaxation(self.jobs, length, span, rent)
         large = problem.rhs.size > INTERIOR // span**0.5
-        master = (InteriorMaster if large else Master)(problem, threads=self.threads)
+        master = (
+            InteriorMaster(problem, threads=self.threads, params=self.whole.master)
+            if large
+            else Master(problem, threads=self.threads)
+        )
         if self.plans is not None:
             pieces = [plan.piece for plan in self.plans if plan is not None]
             master.add(problem.columns_of(list(enumerate(pieces))))
@@ -127,13 +129,14 @@ class Portfolio:
             return self.progress.stop() or time.over() or pace.short()
 
         problem.stop = self.progress.stop
+        fine = 1e-4 if problem.rhs.size > INTERIOR else 1e-7
         try:
             relaxation = generate_columns(
                 problem,
                 master,
                 stop=stop,
                 center=problem.coarsen(self.prices),
-                tolerance=lambda _: CONVERGED if problem.rhs.size > INTERIOR else 1e-7,
+                tolerance=lambda _: fine,
                 smoothing=0.8 if large else 0.7,
             )
         except StoppedError:
@@ -162,7 +165,8 @@ class Portfolio:
             nonlocal reported
             if self.progress.seconds() > reported:
                 self.keep(plans)
-                reported = self.progress.seconds() + REPORT_SECONDS
+                # checking a schedule takes a while: not every step is reported at once
+                reported = self.progress.seconds() + 2.0
 
         def run(start: int, share: Callable[[], float], better: Callable[[Plans], None]) -> Plans:
             area = self._area()
@@ -190,7 +194,7 @@ class Portfolio:
 
     def _area(self) -> Neighborhood:
         slots = self.inst.deadline or self.slots + self.slots // 4 + 8
-        return Neighborhood(self.jobs, self.prices, slots)
+        return Neighborhood(self.jobs, self.prices, slots, self.whole.neighborhood)
 
     def _begin(
         self, area: Neighborhood, start: int, done: Callable[[], float], best: Plans | None
@@ -202,7 +206,7 @@ class Portfolio:
             value = cost(self.jobs, area.plans)
             if value < least:
                 best, least = list(area.plans), value
-            if done() > ORDER_SHARE:
+            if done() > 0.03:  # the rest is for the search
                 break
         return list(area.plans) if best is None else best
 
@@ -211,14 +215,14 @@ class Portfolio:
         density = np.array([-task.density for task in self.jobs.tasks])
         rng = Streams(self.seed)("orders", start)
         noise = 0.0
-        for _ in range(MOST_ORDERS):
+        for _ in range(40):
             for factor in FACTORS:
                 shifted = self.order + noise * rng.standard_normal(len(self.order))
                 yield factor, np.argsort(shifted, kind="stable").tolist()
             if noise == 0.0:
                 for factor in FACTORS:
                     yield factor, np.argsort(density, kind="stable").tolist()
-            noise = ORDER_NOISE * max(1.0, float(self.order.std()))
+            noise = 0.08 * max(1.0, float(self.order.std()))
 
 
 def mean_starts(relaxation: Relaxation, jobs: int) -> Floats:

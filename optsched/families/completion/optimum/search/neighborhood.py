@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optsched.engine.params import Amount, Count, Factor, Share
 from optsched.families.completion.instance import CompletionSchedule, Piece
 from optsched.families.completion.optimum.relaxations.capacity import JobTables
 from optsched.families.completion.oracle.schedule import (
@@ -43,18 +44,18 @@ class NeighborhoodParams:
         Share of moves that take out only jobs that also share a server.
     common : float
         Share of insertions at the multiple of the prices that the move has drawn.
-    cooling : tuple[float, float]
+    cooling : pair of float
         Temperature at the start and the end, relative to weighted completion.
     slower : float
         Power of the share of time that has passed: it falls slowly while it is high.
     """
 
-    most_out: int = 6
-    anywhere: float = 0.05
-    place: float = 0.5
-    common: float = 0.7
-    cooling: tuple[float, float] = (1e-3, 1e-5)
-    slower: float = 2.0
+    most_out: Count = 6
+    anywhere: Share = 0.05
+    place: Share = 0.5
+    common: Share = 0.7
+    cooling: tuple[Factor, Factor] = (1e-3, 1e-5)
+    slower: Amount = 2.0
 
 
 class Plan(NamedTuple):

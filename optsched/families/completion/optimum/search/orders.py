@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from optsched.engine.params import Amount, Count, Share
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
 from optsched.families.completion.modes import Types
 from optsched.families.completion.optimum.relaxations.offers import JobRuns
@@ -48,11 +49,11 @@ class OrderParams:
         Share of changes of the numbers; the others are of places.
     """
 
-    ways: int = 16
-    tolerance: float = 0.2
-    spread: float = 0.3
-    shift: float = 0.5
-    numbers: float = 0.2
+    ways: Count = 16
+    tolerance: Amount = 0.2
+    spread: Amount = 0.3
+    shift: Amount = 0.5
+    numbers: Share = 0.2
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,6 @@ Morton, 1988); it proves nothing, but shows which conflicts and prices the next 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -49,56 +48,7 @@ from optsched.problem import Implementation
 from optsched.process import work_units
 from optsched.proofs.grid import float_below, sparse, to_grid
 
-
-@dataclass(frozen=True)
-class ProverParams:
-    """Parameters of the proof.
-
-    Attributes
-    ----------
-    stride : float
-        Share of the gap by which the first value to refute is above the bound.
-    failures : int
-        Failures in a row after which the proof is given up.
-    few_states, more : int
-        States of the first proof, at most; factor of those of the last one, for the next.
-    width : int
-        States of a slot that are followed in search of schedules.
-    dives : float
-        Share of the time for that search.
-    repricing_share : float
-        Share of the time that is left, for new prices at most.
-    repricing : tuple[float, float]
-        Seconds for new prices, and factor of the time of the last run that is added, at most.
-    contested : int
-        States of a run above which concurrent runs are examined.
-    contest : tuple[float, float]
-        Seconds for that in addition to the time of the run, and at most.
-    few_slots : int
-        Slots in which a conflict of a path is looked for at once.
-    patience : int
-        Factor of the time of CP-SAT where it did not suffice.
-    most_kept : float
-        Share of the time that is kept for checking the certificate, at most.
-    """
-
-    stride: float = 0.125
-    failures: int = 8
-    few_states: int = 2**14
-    more: int = 8
-    width: int = 100
-    dives: float = 0.2
-    repricing_share: float = 0.05
-    repricing: tuple[float, float] = 1.0, 2.0
-    contested: int = 4096
-    contest: tuple[float, float] = 1.0, 3.0
-    few_slots: int = 4
-    patience: int = 8
-    most_kept: float = 0.25
-
-
 LEARNED, REFUTED, DOUBTED, MISSED = range(4)  # what has become of a path
-
 
 Key = tuple[int, ...]  # starts and choices of a path
 
@@ -110,11 +60,10 @@ class Prover:
     ----------
     search : Portfolio
         Holds a schedule, and prices.
-    params : ProverParams
     """
 
-    def __init__(self, search: Portfolio, params: ProverParams = ProverParams()) -> None:
-        self.search, self.params = search, params
+    def __init__(self, search: Portfolio) -> None:
+        self.search, self.params = search, search.whole.prover
         self.progress, self.inst = search.progress, search.inst
         self.step = value_step(self.inst)
         self.evaluation = BoundEvaluator(self.inst)
@@ -130,7 +79,7 @@ class Prover:
         self.doubts: dict[Key, bool] = {}  # paths without a conflict: whether CP-SAT refutes them
         self.patience = 1  # times the usual seconds of CP-SAT
         self.proven = 0  # in steps: no schedule costs less
-        self.reserve = Reserve(search.progress, params.most_kept)
+        self.reserve = Reserve(search.progress, self.params.most_kept)
         self.began = busy()  # with a walk to the end, in seconds of the processor
         self.ran = 0.0  # such seconds that the last run took
 

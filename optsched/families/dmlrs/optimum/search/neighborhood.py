@@ -12,7 +12,7 @@ import numpy as np
 
 from optsched.engine.colgen import Column
 from optsched.engine.progress import Progress
-from optsched.engine.search import construct, improve
+from optsched.engine.search import LnsParams, construct, improve
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
 from optsched.families.dmlrs.optimum.relaxations.capacity import (
     NEGLIGIBLE,
@@ -39,7 +39,6 @@ FACTORS = (  # multiples of the dual prices, and the share of leftovers that is 
     (0.6, 1.0),
     (1.0, 1.0),
 )
-REPORT_SECONDS = 2.0  # checking a schedule takes a while: not every step is reported at once
 
 
 class SharedBoard(PlanBoard):
@@ -87,10 +86,11 @@ class Neighborhood:
     inst : DmlrsInstance
     prices : array of shape (T, R, H)
         Per unit of demand, on single machines.
+    params : LnsParams
     """
 
-    def __init__(self, inst: DmlrsInstance, prices: Floats) -> None:
-        self.inst = inst
+    def __init__(self, inst: DmlrsInstance, prices: Floats, params: LnsParams) -> None:
+        self.inst, self.params = inst, params
         arrays = inst.arrays
         free = over_slots(arrays.capacity.astype(float), inst.horizon)
         self.board = SharedBoard(inst, free, prices)
@@ -144,7 +144,8 @@ class Neighborhood:
             nonlocal best, value, reported
             best, value = dict(self.board.plans), self.board.value
             met(best)
-            if progress.seconds() > reported + REPORT_SECONDS:
+            # checking a schedule takes a while: not every step is reported at once
+            if progress.seconds() > reported + 2.0:
                 progress.incumbent(value, self.schedule(best))
                 reported = progress.seconds()
 
@@ -156,6 +157,7 @@ class Neighborhood:
             Streams(seed)("neighbourhood", start),
             done=done,
             found=found,
+            params=self.params,
         )
         progress.incumbent(value, self.schedule(best))
         return best

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from optsched.engine.params import Count, Number, Share
 from optsched.families.oasis.instance import OasisSchedule
 from optsched.families.oasis.optimum.configuration_lp.master import ConfigurationLp, LpPoint
 from optsched.families.oasis.optimum.configuration_lp.pricing import PackedSlot, SlotPricing
@@ -40,8 +41,6 @@ class DiveParams:
         A job takes part if this share of it completes in the relaxation.
     first, again : int
         Rounds of column generation at the first prices, and with the known schedule.
-    opened : pair of int
-        Jobs that are opened at a time: from, below.
     near : float
         How often these can run in one slot; else they are any.
     later, last : float, floats
@@ -58,34 +57,33 @@ class DiveParams:
     patience : int
         Rounds of column generation in which a dive must make up for its loss at the end.
     kept, most : int
-        Packings that are kept when there are more than the second.
+        Packings that are kept, the cheapest ones, and how many there may be before.
     report : float
         A gain by this share of the value is made a schedule at once.
     settling : int, float
         Rounds of column generation that this takes, and the share of the time at most.
     """
 
-    likely: float = 0.05
-    after: int = 3
-    before: tuple[int, ...] = (1, 2, 4)
-    levels: tuple[float, ...] = (0.995, 0.97, 0.9, 0.8, 0.6, 0.4, 0.2)
-    few: float = 0.01
-    first: int = 6
-    again: int = 3
-    opened: tuple[int, int] = (2, 20)
-    near: float = 0.7
-    later: float = 0.35
-    last: tuple[float, ...] = (0.1, 0.02, 0.003)
-    whole: float = 0.99
-    none: float = 0.02
-    sure: float = 0.9
-    tried: int = 3
-    loss: float = 0.003
-    patience: int = 5
-    kept: int = 500
-    most: int = 1000
-    report: float = 0.005
-    settling: tuple[int, float] = (20, 0.2)
+    likely: Share = 0.05
+    after: Number = 3
+    before: tuple[Count, ...] = (1, 2, 4)
+    levels: tuple[Share, ...] = (0.995, 0.97, 0.9, 0.8, 0.6, 0.4, 0.2)
+    few: Share = 0.01
+    first: Number = 6
+    again: Number = 3
+    near: Share = 0.7
+    later: Share = 0.35
+    last: tuple[Share, ...] = (0.1, 0.02, 0.003)
+    whole: Share = 0.99
+    none: Share = 0.02
+    sure: Share = 0.9
+    tried: Number = 3
+    loss: Share = 0.003
+    patience: Count = 5
+    kept: Count = 500
+    most: Count = 1000
+    report: Share = 0.005
+    settling: tuple[Count, Share] = (20, 0.2)
 
 
 class SlotSearch:
@@ -199,7 +197,7 @@ class SlotSearch:
     def _choose(self) -> list[int]:
         """Draw jobs to open: as a rule, some that can run in the same slot."""
         size, slot = (
-            int(self.rng.integers(*self.params.opened)),
+            int(self.rng.integers(2, 20)),
             int(self.rng.integers(self.blocks.slots)),
         )
         near = self.jobs

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optsched.engine.budget import Limits, Span
+from optsched.engine.params import Amount, Count, Factor, Number, Share
 from optsched.families.oasis.optimum.relaxations.capacity import SIDES, CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.knapsack_cuts import packing_cut
 from optsched.families.oasis.optimum.relaxations.relaxation import (
@@ -66,17 +67,17 @@ class CutParams:
         Limits of `packing_cut`, and of the search for a best pattern.
     """
 
-    violated: float = 1e-3
-    too_fast: float = 1e-2
-    share: float = 1e-3
-    least_weight: float = 2e-3
-    reach: float = 0.15
-    shared: int = 2
-    clearly: float = 5e-3
-    alike: float = 0.98
-    accuracy: float = 3e-4
-    rounds: int = 300
-    nodes: int = 2000
+    violated: Amount = 1e-3
+    too_fast: Amount = 1e-2
+    share: Amount = 1e-3
+    least_weight: Amount = 2e-3
+    reach: Amount = 0.15
+    shared: Number = 2
+    clearly: Amount = 5e-3
+    alike: Share = 0.98
+    accuracy: Factor = 3e-4
+    rounds: Count = 300
+    nodes: Count = 2000
 
 
 Prices = tuple[Floats, Floats]  # of a worker, of a PS: (I, T) each

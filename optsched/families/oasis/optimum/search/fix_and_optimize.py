@@ -14,12 +14,9 @@ from threading import Event, Lock
 from optsched.engine.budget import Span
 from optsched.engine.progress import Progress
 from optsched.families.oasis.instance import OasisSchedule
-from optsched.families.oasis.optimum.params import DEFAULT, AutoParams
-from optsched.families.oasis.optimum.search.slot_repair import SlotRepair
+from optsched.families.oasis.optimum.search.slot_repair import SlotRepair, SlotRepairParams
 from optsched.families.oasis.optimum.tree.branching import UnitPriceBranching
 from optsched.numbers.streams import Streams
-
-TURN = 1.0  # seconds of one search in a thread of its own, until the best of them is looked for
 
 
 class FixAndOptimize:
@@ -35,7 +32,7 @@ class FixAndOptimize:
     parallel : bool
         Whether they run all the time in a thread of their own, while the context is open, and not
         only when `work` is called.
-    params : AutoParams
+    params : SlotRepairParams
     """
 
     def __init__(
@@ -46,7 +43,7 @@ class FixAndOptimize:
         *,
         seed: int,
         parallel: bool,
-        params: AutoParams = DEFAULT,
+        params: SlotRepairParams,
     ) -> None:
         self.params = params
         self.problem, self.progress, self.target = problem, progress, target
@@ -81,7 +78,7 @@ class FixAndOptimize:
             self.known.add(key)
             rng = Streams(self.seed)("repair", len(self.known))
             with self.lock:
-                self.open.append(_Repair(SlotRepair(self.problem, completions, rng)))
+                self.open.append(_Repair(SlotRepair(self.problem, completions, rng, self.params)))
             self.changed.set()
 
     def work(self) -> None:
@@ -103,7 +100,7 @@ class FixAndOptimize:
     def _run(self) -> None:
         while not self._ended():
             self.changed.clear()
-            if not self._step(self.progress.span(TURN)) and not self.ended.is_set():
+            if not self._step(self.progress.span(self.params.turn)) and not self.ended.is_set():
                 # seconds between two looks at the time, where there is nothing to do
                 self.changed.wait(0.2)
 
@@ -139,7 +136,7 @@ class FixAndOptimize:
         """Return the share of the time for repairs: most of it, if the tree is stuck."""
         params = self.params
         long = self.progress.tightened < (1 - params.stuck) * self.progress.seconds()
-        return params.stuck_share if long else params.repair_share
+        return params.stuck_share if long else params.share
 
     def _value(self, completions: Mapping[int, int]) -> float:
         return float(sum(self.problem.arrays.utility[i, t] for i, t in completions.items()))

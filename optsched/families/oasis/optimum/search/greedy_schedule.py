@@ -30,16 +30,6 @@ from optsched.numbers.kernels import kernel
 from optsched.process import work_units
 from optsched.scheduling.board import JobPlan, PlanBoard
 
-OUT, TRIES = (1, 8), (2, 10)  # jobs that go out in a move, and others that are tried: from, below
-EAGER = 0.1  # of all jobs: one that ranks lower by this share is tried e times less often
-NOISE = 0.1  # of ranks, in the order in which jobs are tried
-TERMS = (
-    (0.3, 0.0),
-    (0.3, 1.0),
-    (0.6, 0.5),
-    (0.9, 1.0),
-)  # factors of prices, shares of the remainder
-
 
 class MachineArrays(NamedTuple):
     """One side of the cluster: H machines, class by class."""
@@ -333,17 +323,19 @@ class LocalSearch:
         near = runs[(self.arrival[runs] <= last) & (self.last[runs] >= first)]
         if near.size == 0:
             return False
-        out = rng.choice(near, size=min(near.size, int(rng.integers(*OUT))), replace=False)
+        out = rng.choice(near, size=min(near.size, int(rng.integers(1, 8))), replace=False)
         others = waits[(self.arrival[waits] <= last) & (board.blocks.jobs.last[waits] >= first)]
-        chance = np.exp(-self.rank[others] / EAGER)
-        some = min(others.size, int(rng.integers(*TRIES)))
+        # one that ranks lower by a tenth of all jobs is tried e times less often
+        chance = np.exp(-self.rank[others] / 0.1)
+        some = min(others.size, int(rng.integers(2, 10)))
         if some:
             others = rng.choice(others, size=some, replace=False, p=chance / chance.sum())
         before, back = board.value, [(i, board.remove(i)) for i in out.tolist()]
         tried = np.union1d(np.concatenate([out, others]), [] if self.runs[center] else [center])
         tried = tried.astype(np.int64)
-        key = self.rank[tried] + rng.normal(0.0, NOISE, tried.size)
-        factor, fragmentation_penalty = rng.choice(TERMS)
+        key = self.rank[tried] + rng.normal(0.0, 0.1, tried.size)
+        terms = ((0.3, 0.0), (0.3, 1.0), (0.6, 0.5), (0.9, 1.0))
+        factor, fragmentation_penalty = rng.choice(terms)
         came = [
             i
             for i in tried[np.argsort(key)].tolist()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from optsched.engine.progress import Progress
-from optsched.engine.search import MOVE, construct, improve
+from optsched.engine.search import MOVE, LnsParams, construct, improve
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.relaxations.capacity import requests
 from optsched.families.oasis.optimum.relaxations.cutting_planes import LpGuidance
@@ -41,10 +41,6 @@ FULL = 5  # the factor of full prices
 OTHERS = 6  # that of jobs that may only use the remaining capacity
 BUILDERS = ((FULL,), (6, 7, 8))  # factors by which schedules are built without and with a guide
 BUILDING = 0.2  # share of the time for building schedules
-REPORT_SECONDS = 2.0  # checking a schedule takes a while: not every step is reported at once
-LEAST_SHARE = 0.05  # share of a job in the relaxation from which on slots are packed anew for it
-HOPE = 0.03  # what is added to the share of a job in the relaxation: how often it is tried
-NOISE = (0.15, 0.3)  # standard deviation of a share, and of the logarithm of a key
 
 
 class Neighborhood:
@@ -60,6 +56,7 @@ class Neighborhood:
         follow from ``prices``.
     packs : bool
         Whether slots may be packed anew for a job.
+    params : LnsParams, optional
     """
 
     def __init__(
@@ -68,8 +65,9 @@ class Neighborhood:
         prices: tuple[Floats, Floats],
         guide: LpGuidance | None = None,
         packs: bool = True,
+        params: LnsParams | None = None,
     ) -> None:
-        self.inst = inst
+        self.inst, self.params = inst, params or LnsParams()
         arrays = inst.arrays
         capacity = (arrays.worker_capacity.astype(float), arrays.ps_capacity.astype(float))
         demand = (arrays.worker_demand.astype(float), arrays.ps_demand.astype(float))
@@ -104,7 +102,7 @@ class Neighborhood:
         self.earned = self.payoff if guide is None else guide.value
         self.builders = BUILDERS[guide is not None]
         if guide is not None:
-            self.board.candidate = guide.share > LEAST_SHARE
+            self.board.candidate = guide.share > 0.05  # then slots are packed anew for a job
         if not packs:
             self.board.candidate = np.zeros(len(inst.jobs), bool)
 
@@ -125,9 +123,9 @@ class Neighborhood:
         best, keep = self.board.value, self.board.keep()
         jobs = len(self.inst.jobs)
         while done() < 1.0:
-            share = np.rint(np.clip(self.share + rng.normal(0, NOISE[0], jobs), 0, 1))
+            share = np.rint(np.clip(self.share + rng.normal(0, 0.15, jobs), 0, 1))
             key = self.rigid if rng.random() < 0.6 else self.earned
-            key = key * np.exp(rng.normal(0, NOISE[1], jobs))
+            key = key * np.exp(rng.normal(0, 0.3, jobs))
             factor = int(rng.choice(self.builders))
             work_units.spend(MOVE)
             for i in list(self.board.plans):
@@ -175,7 +173,8 @@ class Neighborhood:
         def found() -> None:
             nonlocal best, value, reported
             best, value = self.plans(), board.value
-            if progress.seconds() > reported + REPORT_SECONDS:
+            # checking a schedule takes a while: not every step is reported at once
+            if progress.seconds() > reported + 2.0:
                 progress.incumbent(value, self.schedule(best))
                 reported = progress.seconds()
 
@@ -203,8 +202,9 @@ class Neighborhood:
             done=lambda: (done() - BUILDING) / (1 - BUILDING),
             found=found,
             keep=board.keep,
-            weights=(self.payoff * (self.share + HOPE)).tolist(),
+            weights=(self.payoff * (self.share + 0.03)).tolist(),
             arrived=arrived,
+            params=self.params,
         )
         progress.incumbent(value, self.schedule(best))
         return best

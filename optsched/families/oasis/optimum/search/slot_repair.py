@@ -29,6 +29,7 @@ from scipy.sparse import (
 
 from optsched import solvers
 from optsched.engine.budget import Span
+from optsched.engine.params import Count, Factor, Seconds, Share
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisSchedule
 from optsched.families.oasis.optimum.relaxations.capacity import SIDES
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
@@ -42,8 +43,14 @@ class SlotRepairParams:
 
     Attributes
     ----------
+    share, stuck_share : float
+        Share of the time for repairs in branch and price, while the bound falls, and else.
+    stuck : float
+        Share of the time without a better bound, from which on it counts as stuck.
+    turn : float
+        Seconds of one repair in a thread of its own, until the best of them is looked for.
     program_seconds, least_seconds : float
-        Of one program, at most and at least.
+        Seconds of one program, at most and at least.
     fewest, most : int
         Slots that one program re-plans.
     wider : int
@@ -58,18 +65,19 @@ class SlotRepairParams:
         Weights of missing work are drawn from 1 to this, so that equal plans take turns.
     """
 
-    program_seconds: float = 2.0
-    least_seconds: float = 0.1
-    fewest: int = 2
-    most: int = 5
-    wider: int = 4
-    patience: int = 20
-    heavier: float = 1.15
-    lightest: float = 1e-3
-    dearer: float = 1.5
-
-
-LEAST_WEIGHT = 0.1  # of a missing worker, relative to the greatest
+    share: Share = 0.4
+    stuck_share: Share = 0.8
+    stuck: Share = 0.3
+    turn: Seconds = 1.0
+    program_seconds: Seconds = 2.0
+    least_seconds: Seconds = 0.1
+    fewest: Count = 2
+    most: Count = 5
+    wider: Count = 4
+    patience: Count = 20
+    heavier: Factor = 1.15
+    lightest: Factor = 1e-3
+    dearer: Factor = 1.5
 
 
 @dataclass(frozen=True)
@@ -360,7 +368,8 @@ def _weights(problem: UnitPriceDecomposition) -> Floats:
             most = np.maximum(problem.most, 1)
             share *= [problem.needed[i][n] / n for i, n in enumerate(most)]
         weight += share
-    return np.clip(weight / max(float(weight.max(initial=0.0)), 1e-300), LEAST_WEIGHT, 1.0)
+    # of a missing worker, relative to the greatest
+    return np.clip(weight / max(float(weight.max(initial=0.0)), 1e-300), 0.1, 1.0)
 
 
 def _first(hosted: Ints, number: Ints) -> Ints:
