@@ -126,10 +126,11 @@ def _read_jobs(path: Path) -> pd.DataFrame:
 
 
 def is_scheduler_log(path: Path) -> bool:
-    """Whether ``path`` is a log of a batch scheduler: SWF, Batsim or Slurm."""
+    """Whether ``path`` is a log of a batch scheduler: SWF, Batsim, Slurm, or requested times."""
     if swf.is_swf(path) or batsim.is_workload(path):
         return True
-    return slurm.FORMAT.fits(first_row(path).fields)
+    names = first_row(path).fields
+    return slurm.FORMAT.fits(names) or (OWN.fits(names) and "request_seconds" in names)
 
 
 def recommended_family(jobs: pd.DataFrame) -> tuple[str, str]:

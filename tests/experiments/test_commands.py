@@ -174,6 +174,8 @@ def test_a_ratio_over_windows_is_pooled(call, tmp_path):
         (("--start", "1h"), "--start is about one window, expected it without --windows"),
         (("--draw-seed", 1), "--draw-seed is about one window, expected it without --windows"),
         (("--plot", "x"), "--plot is about one instance, expected it without --seeds or --windows"),
+        (("--plot", "x"), "-o FILE.sqlite, then `optsched report FILE.sqlite -o page.html`"),
+        (("-o", "r.json"), "expected a name such as r.sqlite, or --json for the statistics"),
     ],
 )
 def test_options_about_one_window_are_refused_with_several(call, more, said):

@@ -336,7 +336,15 @@ def test_lone_carriage_returns_end_lines(write):
 
 @pytest.mark.parametrize(
     ("text", "name", "family"),
-    [(SACCT, "sacct.txt", "rigid"), (SWF_PARTS, "log.swf", "rigid"), (HELIOS, "h.csv", "oasis")],
+    [
+        *(
+            (SACCT, "sacct.txt", "rigid"),
+            (SWF_PARTS, "log.swf", "rigid"),
+            (HELIOS, "h.csv", "oasis"),
+        ),
+        ("submit_seconds,run_seconds,tasks,request_seconds\n0,5,1,9\n", "own.csv", "rigid"),
+        ("submit_seconds,run_seconds,tasks\n0,5,1\n", "own.csv", "oasis"),
+    ],
 )
 def test_logs_of_batch_schedulers_are_of_rigid_jobs(write, remarks, text, name, family):
     path = write(text, name)

@@ -31,7 +31,8 @@ from optsched.traces.windows import take_window
 PARTS = {"gpu": 100, "cpu": 100, "memory_gb": 1024}  # units of one, where amounts are not whole
 EMPTY = (
     "warning: the window begins with an empty cluster: jobs that still waited or ran then are left "
-    "out, so that waiting times are shorter"
+    "out, so that waiting times of policies and the optimum are shorter; those of what your cluster "
+    "did are as recorded, behind these jobs"
 )
 MANY = 8  # partitions that a remark names
 USUAL = 1000  # jobs of a log, as far as it has them
@@ -303,7 +304,7 @@ def _partitions(tables: Tables, labels: Sequence[str]) -> Sequence[str]:
 def _told(listed: pd.DataFrame) -> str:
     """Return how many nodes are of which partitions, as the list states it."""
     counts = listed.groupby("partition", sort=False)["count"].sum()
-    shown = [f"{n} of {label.replace(',', ' and ')}" for label, n in counts.items()]
+    shown = [f"{n} of {str(label).replace(',', ' and ')}" for label, n in counts.items()]
     return ", ".join(shown[:MANY]) + (f" and {len(shown) - MANY} more" if shown[MANY:] else "")
 
 
