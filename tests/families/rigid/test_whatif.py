@@ -251,9 +251,9 @@ def test_changes_are_those_of_the_jobs_that_both_scenarios_have(tmp_path):
     assert "before, same jobs" not in measured(*files, add="1xfat").table()[0]
 
 
-def test_a_shadow_price_comes_with_the_gap_that_the_search_left_open(tmp_path):
+def test_a_shadow_price_comes_with_the_gap_that_the_search_left_open():
     inst = FAMILY.generate("lublin", seed=1, jobs=40, machines=16, load=3.0)
-    found = optsched.whatif(inst, add="1xnode", policies=["fcfs"], work_limit=300)
+    found = optsched.whatif(inst, add="1xnode", policies=["fcfs"], work_limit=1000)
     low, high = found.rows["optimum"].before
     line = f"falls by at most a shadow price plus {40 * (high - low):.3g} h, the gap"
     assert any(line in said for said in found.answer)
@@ -369,6 +369,32 @@ def test_shares_of_jobs_are_packed_onto_nodes(tmp_path, start, fits):
     )
     assert (REAL in found.rows) == fits
     assert any(line.startswith("tasks are placed on 3 nodes: 2 of 3 ") for line in found.remarks)
+
+
+def test_a_recorded_schedule_without_nodes_says_why_in_a_campaign(tmp_path, capsys):
+    head, *rows = PACKED.format(start=10).splitlines()
+    later = [f"1000,1000,{row.split(',', 2)[2]}" for row in rows]
+    (tmp_path / "log.csv").write_text("\n".join([head, *rows, *later]))
+    (tmp_path / "nodes.csv").write_text("name,count,gpu,cpu,memory_gb\nfat,1,2,4,8\nthin,2,0,4,8\n")
+    window = {"machines": "nodes.csv", "packed": True}
+    block = {"family": "rigid", "trace": "log.csv", "windows": 2, "parameters": window}
+    plan = {"instances": [block], "policies": [{"name": "fcfs"}]}
+    assert not make_plan(plan, tmp_path).instances[0].recorded
+    said = "what your cluster did is left out: job 2 finds no nodes at its recorded start"
+    assert said in capsys.readouterr().err
+
+
+def test_recorded_jobs_may_take_the_fullest_nodes_with_space(tmp_path):
+    log, nodes = tmp_path / "log.csv", tmp_path / "nodes.csv"
+    head = "submit_seconds,start_seconds,run_seconds,tasks,nodes,cpu,gpu\n"
+    # on the first nodes, 0 would be half full, and 1 as well when the last job needs one alone
+    log.write_text(head + "0,0,10,2,1,1,0\n0,0,100,3,1,1,0\n20,20,50,1,1,1,0\n30,30,9,4,1,1,0\n")
+    nodes.write_text("name,count,gpu,cpu,memory_gb\nnode,2,0,4,8\n")
+    window = Window(machines=nodes, packed=True)
+    inst = open_input(log, "rigid", window)
+    schedule, _ = FAMILY.recorded(log, window, inst)
+    assert verify(inst, schedule).feasible
+    assert [job_nodes[0][0] for job_nodes in schedule.nodes] == [0, 1, 1, 0]
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ import pandas as pd
 
 from optsched.families.rigid.instance import (
     HEAVIEST,
+    MOST_TASKS,
     Machine,
     RigidInstance,
     RigidJob,
@@ -31,8 +32,8 @@ from optsched.traces.windows import take_window
 PARTS = {"gpu": 100, "cpu": 100, "memory_gb": 1024}  # units of one, where amounts are not whole
 EMPTY = (
     "warning: the window begins with an empty cluster: jobs that still waited or ran then are left "
-    "out, so that waiting times of policies and the optimum are shorter; those of what your cluster "
-    "did are as recorded, behind these jobs"
+    "out, so that waiting times of policies and the optimum are shorter; those of what your "
+    "cluster did are as recorded, behind these jobs"
 )
 MANY = 8  # partitions that a remark names
 USUAL = 1000  # jobs of a log, as far as it has them
@@ -169,20 +170,25 @@ def recorded(
         ]
     nodes = _placed(inst, starts) if inst.packed else ()
     if isinstance(nodes, int):
+        fullest = _placed(inst, starts, fullest=True)
+        nodes = nodes if isinstance(fullest, int) else fullest
+    if isinstance(nodes, int):
         return None, [
             f"what your cluster did is left out: job {nodes} finds no nodes at its recorded start, "
-            "where each job takes the first ones with space (which it really had is not read)"
+            "where each job takes the first or the fullest ones with space (which it really had is "
+            "not read)"
         ]
     lines = [f"what your cluster did: {len(starts)} of {len(starts)} jobs run as recorded"]
     return RigidSchedule(start=tuple(starts), nodes=nodes), lines
 
 
 def _placed(
-    inst: RigidInstance, starts: Sequence[int]
+    inst: RigidInstance, starts: Sequence[int], *, fullest: bool = False
 ) -> tuple[tuple[tuple[int, int], ...], ...] | int:
     """Return nodes of every job at its recorded start, or the first job that finds none.
 
-    A job takes the first nodes with space, those first that have least of what it does not need.
+    A job takes the first nodes with space, those first that have least of what it does not need;
+    ``fullest``: among these, those first that have least left of what it needs.
     """
     free = inst.bins.copy()
     order: dict[tuple[bool, ...], Ints] = {}
@@ -200,13 +206,14 @@ def _placed(
             continue
         used = tuple((need > 0).tolist())
         if used not in order:
-            order[used] = np.argsort(inst.bins[:, need == 0].sum(axis=1), kind="stable")
-        hold = (free[:, need > 0] // need[need > 0]).min(axis=1, initial=job.tasks)[order[used]]
-        before = np.minimum(np.cumsum(hold), job.tasks)
+            order[used] = inst.bins[:, need == 0].sum(axis=1)
+        room = (free[:, need > 0] // need[need > 0]).min(axis=1, initial=MOST_TASKS)
+        nodes = np.lexsort((room, order[used]) if fullest else (order[used],))
+        before = np.minimum(np.cumsum(room[nodes]), job.tasks)
         if before[-1] < job.tasks:
             return i
         count = np.diff(before, prepend=0)
-        there = zip(order[used].tolist(), count.tolist(), strict=True)
+        there = zip(nodes.tolist(), count.tolist(), strict=True)
         placed[i] = tuple(sorted((h, n) for h, n in there if n))
         for h, n in placed[i]:
             free[h] -= n * need
