@@ -244,8 +244,9 @@ class WhatIf(Frozen):
                 lines.append(TIED)
             if gap := np.mean([np.diff(s.rows[BEST].wait)[0] * s.weight for s in self.before]):
                 lines.append(
-                    "The least possible waiting time falls by at most a shadow price plus "
-                    f"{gap:.3g} h, the gap that the search left open; a longer search changes both."
+                    "The least possible waiting time of all jobs falls by at most a shadow price "
+                    f"plus {gap:.3g} h, the gap that the search left open; a longer search changes "
+                    "both."
                 )
         return lines
 
