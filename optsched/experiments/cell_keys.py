@@ -475,14 +475,15 @@ def source_of(content: str) -> tuple[str, str]:
     return data["family"], label
 
 
-def contender_of(content: str) -> str:
-    """Return the label of a policy as it is stored."""
+def contender_of(content: str, name: str = "") -> str:
+    """Return the label of a policy as it is stored, or with its own ``name``."""
     data = json.loads(content)
-    label = Contender(data["policy"], data.get("parameters", {})).label
+    label = Contender(name or data["policy"], data.get("parameters", {})).label
     return f"{label} in a sandbox" if data.get("sealed") else label
 
 
 AHEAD = "knows the future"  # message of a cell
+CALLED = "calls itself "  # a message, or the end of one: a policy's own name
 
 
 def knows_future(family: Family, content: str) -> bool:

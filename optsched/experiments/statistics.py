@@ -55,6 +55,7 @@ class Summary(Frozen):
 
     group: str
     policy: str
+    called: str = Field(default="", description="with its own name, if that is another one")
     foresight: bool = Field(
         default=False,
         description="it knew the future: its ratio is not that of an online algorithm",
@@ -93,7 +94,8 @@ class Summary(Frozen):
     @property
     def named(self) -> str:
         """The policy, as in a table."""
-        return f"{self.policy} (knows the future)" if self.foresight else self.policy
+        name = self.called or self.policy
+        return f"{name} (knows the future)" if self.foresight else name
 
     @property
     def mean(self) -> str:
@@ -237,6 +239,7 @@ def summary(sample: RatioSample, *, seed: int = 0) -> Summary:
     return Summary(
         group=sample.group,
         policy=sample.policy,
+        called=sample.called,
         foresight=sample.foresight,
         instances=sample.count,
         open=sample.open,

@@ -205,3 +205,23 @@ def test_seeds_of_what_is_not_drawn_are_refused(call, tmp_path):
     status, _, err = call("ratio", tmp_path / "one.json", "--seeds", 3)
     assert status == 2
     assert "is one instance, of which nothing is drawn; expected a trace" in err
+
+
+def test_a_policy_has_its_own_name_in_tables(call, tmp_path):
+    own = tmp_path / "own.py"
+    own.write_text(
+        "from optsched.families.rigid.policies.queue import Queue\n"
+        'class Mine(Queue):\n    name = "first-come"\n'
+    )
+    words = ("ratio", "sample", "--family", "rigid", "--jobs", 6, "--windows", 2)
+    limits = ("--work-limit", 50, "-p", f"{own}:Mine", "-p", "fcfs", "-o", tmp_path / "r.sqlite")
+    status, out, err = call(*words, *limits)
+    assert status == 0, err
+    assert " first-come " in out
+    assert "own.py" not in out
+    status, *_ = call("campaign", "export", tmp_path / "r.sqlite", "--latex", tmp_path / "t.tex")
+    assert status == 0
+    rows = [line.split(" & ")[1] for line in (tmp_path / "t.tex").read_text().splitlines()[4:-3]
+            if " & " in line]  # fmt: skip
+    assert {"first-come", "fcfs"} <= {*rows}
+    assert {row["policy"] for row in numbers(tmp_path / "r.sqlite")} >= {f"{own}:Mine", "fcfs"}
