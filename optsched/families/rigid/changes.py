@@ -181,13 +181,18 @@ class Changes:
             counts[k] += n if verb == "add" else -n
         if pools:
             more = [(b - a) * u for a, b, u in zip(there, counts, units, strict=True)]
-            owner = [next((m for m in inst.machines if m.capacity[k]), inst.machines[0])
-                     for k in range(len(units))]  # fmt: skip
+            has = [
+                [h for h, m in enumerate(inst.machines) if m.capacity[k]] for k in range(len(more))
+            ]
+            first = [(hs or [0])[0] for hs in has]  # the pool of each resource
+            pool = [
+                tuple(c + more[k] * (first[k] == h) for k, c in enumerate(m.capacity))
+                for h, m in enumerate(inst.machines)
+            ]
             return [
-                m.model_copy(update={"capacity": tuple(
-                    c + (more[k] if owner[k] is m else 0) for k, c in enumerate(m.capacity))})
-                for m in inst.machines
-            ]  # fmt: skip
+                m.model_copy(update={"capacity": capacity})
+                for m, capacity in zip(inst.machines, pool, strict=True)
+            ]
         found = [
             m.model_copy(update={"count": n})
             for m, n in zip(inst.machines, counts, strict=True)
