@@ -181,10 +181,8 @@ class Changes:
             counts[k] += n if verb == "add" else -n
         if pools:
             more = [(b - a) * u for a, b, u in zip(there, counts, units, strict=True)]
-            has = [
-                [h for h, m in enumerate(inst.machines) if m.capacity[k]] for k in range(len(more))
-            ]
-            first = [(hs or [0])[0] for hs in has]  # the pool of each resource
+            whole = zip(*(m.capacity for m in inst.machines), strict=True)
+            first = [next((h for h, c in enumerate(column) if c), 0) for column in whole]
             pool = [
                 tuple(c + more[k] * (first[k] == h) for k, c in enumerate(m.capacity))
                 for h, m in enumerate(inst.machines)
