@@ -84,8 +84,9 @@ def usual_family(source: Path) -> tuple[str, str]:
         recorded_by_scheduler = is_scheduler_log(source)
     if recorded_by_scheduler:
         return "rigid", (
-            "family rigid, the default for logs of Slurm, SWF and Batsim: jobs as recorded, in "
-            "seconds (--family oasis: training jobs, in slots, with drawn utilities)"
+            "family rigid, the default for logs of Slurm, SWF and Batsim, and lists with "
+            "request_seconds: jobs as recorded, in seconds (--family oasis: training jobs, in "
+            "slots, with drawn utilities)"
         )
     return "oasis", (
         "family oasis, the default: training jobs, in slots, with drawn utilities (--family rigid: "

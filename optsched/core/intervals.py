@@ -38,6 +38,9 @@ class MeanRatio(Frozen):
     )
     warning: str = Field(default="", description="why `interval` may miss the mean; '' if trusted")
     median: Extended = Field(description="of the low ends")
+    median_high: Extended | None = Field(
+        default=None, description="of the high ends; None: one has no bound"
+    )
     median_interval: tuple[Extended, Extended] | None = Field(
         default=None, description="exact 95 % interval of the median; None below six instances"
     )
@@ -49,11 +52,12 @@ class MeanRatio(Frozen):
 
     def __str__(self) -> str:
         mean = Ratio.of("max", 1.0, self.low, self.high)
+        median = Ratio.of("max", 1.0, self.median, self.median_high)
         inside = "" if self.interval is None else " (95 %: {:.4g} to {:.4g})".format(*self.interval)
         doubt = f"; {UNSURE}: {self.warning}" if self.warning else ""
         return (
             f"mean ratio {mean}{inside} over {self.count} instances, {self.exact} exact; "
-            f"median {self.median:.4g}, worst {self.worst}{doubt}"
+            f"median {median}, worst {self.worst}{doubt}"
         )
 
 
@@ -86,6 +90,7 @@ def mean_ratio(ratios: Sequence[Ratio], *, seed: int = 0) -> MeanRatio:
         interval=interval,
         warning=warning(low, ends_up),
         median=float(np.median(low)),
+        median_high=None if high is None else float(np.median(high)),
         median_interval=median_interval(low, ends_up),
         far=share_above(low, ends_up, FAR),
         quantile90=float(np.quantile(low, 0.9, method="inverted_cdf")),

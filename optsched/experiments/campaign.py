@@ -18,7 +18,7 @@ from optsched.experiments.statistics import Statistics, statistics
 from optsched.experiments.store import LEVELS, CellState, Store
 from optsched.experiments.store.schema import COMPARED
 from optsched.files.atomic_io import writing
-from optsched.problem import InputError, Level
+from optsched.problem import REAL, InputError, Level
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -204,7 +204,7 @@ class CampaignStatus:
         if self.windows:
             found.append(
                 "every window begins with an empty cluster: jobs that still waited or ran then are "
-                "left out"
+                f"left out; policies and optima do not wait for them, {REAL} (if it is a row) did"
             )
         return found + [f"{n} times: {text}" for text, n in self.messages.items()]
 

@@ -207,12 +207,21 @@ class Source:
             return open_input(path, self.family, window)
 
     def recorded(self, seed: int, instance: Instance) -> Schedule | None:
-        """Return the recorded schedule, if the trace of an instance has one."""
+        """Return the recorded schedule, if the trace of an instance has one.
+
+        Raises
+        ------
+        InputError
+            It has one that is no schedule of the instance; the message states why.
+        """
         if self.trace is None:
             return None
         given = {name: tuples(value) for name, value in self.parameters.items()}
-        with messages.silenced():
-            return recorded(*self._window(given, seed), instance).get(REAL)
+        with messages.silenced(), messages.collected_remarks() as why:
+            found = recorded(*self._window(given, seed), instance).get(REAL)
+        if found is None and why:
+            raise InputError("; ".join(why))
+        return found
 
     def _window(self, given: Content, seed: int) -> tuple[Path, Window]:
         """Return the trace and its window of a seed."""
@@ -468,14 +477,15 @@ def source_of(content: str) -> tuple[str, str]:
     return data["family"], label
 
 
-def contender_of(content: str) -> str:
-    """Return the label of a policy as it is stored."""
+def contender_of(content: str, name: str = "") -> str:
+    """Return the label of a policy as it is stored, or with its own ``name``."""
     data = json.loads(content)
-    label = Contender(data["policy"], data.get("parameters", {})).label
+    label = Contender(name or data["policy"], data.get("parameters", {})).label
     return f"{label} in a sandbox" if data.get("sealed") else label
 
 
 AHEAD = "knows the future"  # message of a cell
+CALLED = "calls itself "  # a message, or the end of one: a policy's own name
 
 
 def knows_future(family: Family, content: str) -> bool:

@@ -19,7 +19,7 @@ from optsched.core import Ratio, measure_of
 from optsched.core.simulation import FUTURE
 from optsched.engine.interval import CLOSED, Interval
 from optsched.engine.warm_start import check_schedule
-from optsched.experiments.cell_keys import AHEAD, KEY, Contender, Reference, Source
+from optsched.experiments.cell_keys import AHEAD, CALLED, KEY, Contender, Reference, Source
 from optsched.experiments.store import CellRow, CellState, StoredOptimum
 from optsched.files.format import first_error
 from optsched.problem import (
@@ -192,6 +192,9 @@ def _row(task: CellTask, instance: Instance) -> CellRow:
         raise
     known = family.strictly(instance, run.schedule)[1].value if run.obeys else None
     low, high = ratio_of(task, instance, run.value, known, best)
+    said = [AHEAD] if FUTURE in run.prior else []
+    if task.contender.name not in (run.policy, *family.policies):
+        said.append(CALLED + run.policy)
     promised = None if task.contender.parameters else run.guarantee
     if promised is not None and run.obeys and low is not None and low > promised * (1 + CLOSED):
         raise RuntimeError(
@@ -206,7 +209,7 @@ def _row(task: CellTask, instance: Instance) -> CellRow:
         high=high,
         seconds=run.seconds,
         schedule=fingerprint(run.schedule),
-        message=AHEAD if FUTURE in run.prior else None,
+        message="; ".join(said) or None,
     )
 
 

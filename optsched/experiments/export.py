@@ -83,11 +83,9 @@ def latex(found: Statistics) -> str:
     ]
     for s in found.summaries:
         inside = _tex_interval(s.interval) + (MARK if s.warning else "")
-        ends = _tex_number(s.low)
-        if s.high > s.low * (1 + 1e-6):
-            ends += f"--{_tex_number(s.high)}"
-        numbers = [str(s.instances), str(s.open), ends, inside]
-        numbers += [_tex_number(s.median), _tex_interval(s.median_interval), _tex_number(s.worst)]
+        numbers = [str(s.instances), str(s.open), _tex_ends(s.low, s.high), inside]
+        numbers += [_tex_ends(s.median, s.median_high), _tex_interval(s.median_interval)]
+        numbers.append(_tex_ends(s.worst, s.worst_high))
         lines.append(" & ".join([_tex(s.group), _tex(s.named), *numbers]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     lines += [f"% {flag}" for flag in found.flags()]
@@ -97,6 +95,10 @@ def latex(found: Statistics) -> str:
         if s.errors
     ]
     return "\n".join(lines) + "\n"
+
+
+def _tex_ends(low: float, high: float) -> str:
+    return "--".join(dict.fromkeys((_tex_number(low), _tex_number(high))))
 
 
 def _tex_interval(ends: tuple[float, float] | None) -> str:

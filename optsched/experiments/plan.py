@@ -50,6 +50,7 @@ from optsched.problem import (
     is_named_in_file,
     problem_in,
 )
+from optsched.process import messages
 
 LARGEST = 1 << 24  # bytes of a plan
 EFFORT = 60_000.0  # units: a minute or so, like the time limit of `solve`
@@ -521,8 +522,9 @@ def _is_recorded(source: Source, seed: int) -> bool:
         return False
     try:
         return source.recorded(seed, instance) is not None
-    except InputError:
-        return True
+    except InputError as err:
+        messages.remark(str(err))
+        return False
 
 
 def read_plan(path: Path, trust: bool | Collection[str] = False) -> Plan:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,6 +19,7 @@ from optsched.base import renamed_names
 from optsched.core import quotient
 from optsched.experiments.cell_keys import (
     AHEAD,
+    CALLED,
     WINDOWS,
     Reference,
     contender_of,
@@ -56,6 +58,7 @@ class Cells:
     cases: list[tuple[Any, str, str]]  # instance, source and reference, as they are stored
     instances: dict[Any, tuple[int, str]]  # seed and digest
     foresight: frozenset[str] = frozenset()  # policies from outside that knew the future
+    called: Mapping[str, str] = field(default_factory=dict)  # policies from outside: own names
 
     @classmethod
     def read(cls, store: Store) -> Self:
@@ -88,6 +91,10 @@ class Cells:
         found = [optima.get((known[i][0], r), missing) for i, r in pairs]
         best = np.array(found, dtype=float).reshape(-1, 4)
         case = case.reshape(-1)
+        said = store.rows(
+            "SELECT DISTINCT p.text, m.text FROM cell JOIN word p ON p.id = policy "
+            f"JOIN word m ON m.id = message WHERE status = {int(CellState.DONE)}"
+        )
         return cls(
             case,
             policy,
@@ -97,13 +104,8 @@ class Cells:
             [words[number] for number in policies.tolist()],
             [(i, words[known[i][1]], words[r]) for i, r in pairs],
             {i: (row[2], "" if row[3] is None else row[3].hex()) for i, row in known.items()},
-            frozenset(
-                text
-                for (text,) in store.rows(
-                    "SELECT DISTINCT p.text FROM cell JOIN word p ON p.id = policy "
-                    f"JOIN word m ON m.id = message WHERE m.text = '{AHEAD}'"
-                )
-            ),
+            frozenset(text for text, message in said if message.startswith(AHEAD)),
+            {text: message.partition(CALLED)[2] for text, message in said if CALLED in message},
         )
 
     def groups(self) -> list[tuple[Family, str]]:
@@ -214,6 +216,7 @@ class RatioSample:
     least: float = 0.0  # no ratio is below: 1 where the policy keeps to the model
     drawn: bool = False  # all instances are the same window of a trace: seeds draw attributes only
     foresight: bool = False  # the policy knew the future
+    called: str = ""  # its label with its own name; "": as it is requested
 
     @property
     def count(self) -> int:
@@ -229,6 +232,8 @@ def samples(cells: Cells) -> list[RatioSample]:
     rated_cells, of_cases = rate(cells), cells.groups()
     groups = [group for _, group in of_cases]
     labels = [contender_of(content) for content in cells.policies]
+    called = {text: contender_of(text, name) for text, name in cells.called.items()}
+    uses = Counter([*called.values(), *labels])
     names, case_group, _ = _numbered(groups)
     label_names, policy_label, _ = _numbered(labels)
     of = case_group[cells.case] * len(label_names) + policy_label[cells.policy]
@@ -243,7 +248,8 @@ def samples(cells: Cells) -> list[RatioSample]:
             cells.policies[cells.policy[inside[0]]],
         )
         ahead = content in cells.foresight or knows_future(family, content)
-        made.append(replace(sample, foresight=ahead))
+        own = called.get(content, "")
+        made.append(replace(sample, foresight=ahead, called=own if uses[own] == 1 else ""))
     return sorted(made, key=lambda s: (s.group, s.policy))
 
 

@@ -42,12 +42,12 @@ SAME = 1e-9  # policies whose ratios differ by less have done the same
 def between(low: float, high: float) -> str:
     """Format an interval, as short as in a table.
 
-    >>> between(1.0, 1.0), between(1.0, 1.5), between(1.0, math.inf)
+    >>> between(1.0, 1.00001), between(1.0, 1.5), between(1.0, math.inf)
     ('1', '1 .. 1.5', '>= 1')
     """
-    if high <= low * (1 + 1e-6):
-        return f"{low:.4g}"
-    return f">= {low:.4g}" if math.isinf(high) else f"{low:.4g} .. {high:.4g}"
+    if math.isinf(high) and low < high:
+        return f">= {low:.4g}"
+    return " .. ".join(dict.fromkeys((f"{low:.4g}", f"{high:.4g}")))
 
 
 class Summary(Frozen):
@@ -55,6 +55,7 @@ class Summary(Frozen):
 
     group: str
     policy: str
+    called: str = Field(default="", description="with its own name, if that is another one")
     foresight: bool = Field(
         default=False,
         description="it knew the future: its ratio is not that of an online algorithm",
@@ -77,6 +78,7 @@ class Summary(Frozen):
         "record, and the intervals cover these draws only"
     )
     median: Extended = Field(description="of the low ends")
+    median_high: Extended = Field(description="of the high ends")
     median_interval: tuple[Extended, Extended] | None = Field(
         description="exact 95 % interval of the median; None with fewer than six instances"
     )
@@ -85,13 +87,15 @@ class Summary(Frozen):
     )
     quantile90: Extended = Field(description="of the low ends")
     worst: Extended = Field(description="the largest low end")
+    worst_high: Extended = Field(description="the largest high end")
     worst_seed: int
     worst_sha256: str
 
     @property
     def named(self) -> str:
         """The policy, as in a table."""
-        return f"{self.policy} (knows the future)" if self.foresight else self.policy
+        name = self.called or self.policy
+        return f"{name} (knows the future)" if self.foresight else name
 
     @property
     def mean(self) -> str:
@@ -104,6 +108,16 @@ class Summary(Frozen):
         if self.interval is None:
             return f"- {MARK}"
         return "{:.4g} .. {:.4g}".format(*self.interval) + (f" {MARK}" if self.warning else "")
+
+    @property
+    def half(self) -> str:
+        """The median, as short as in a table."""
+        return between(self.median, self.median_high)
+
+    @property
+    def greatest(self) -> str:
+        """The largest ratio, as short as in a table."""
+        return between(self.worst, self.worst_high)
 
     @property
     def middle(self) -> str:
@@ -225,6 +239,7 @@ def summary(sample: RatioSample, *, seed: int = 0) -> Summary:
     return Summary(
         group=sample.group,
         policy=sample.policy,
+        called=sample.called,
         foresight=sample.foresight,
         instances=sample.count,
         open=sample.open,
@@ -238,10 +253,12 @@ def summary(sample: RatioSample, *, seed: int = 0) -> Summary:
         warning=warning(low, high),
         drawn=sample.drawn,
         median=float(np.median(low)),
+        median_high=float(np.median(high)),
         median_interval=median_interval(low, high),
         far=share_above(low, high, FAR),
         quantile90=float(np.quantile(low, 0.9, method="inverted_cdf")),
         worst=float(low[worst]),
+        worst_high=float(high.max()),
         worst_seed=sample.instances[worst][0],
         worst_sha256=sample.instances[worst][1],
     )

@@ -59,8 +59,14 @@ class Row(Frozen):
         description="weighted mean waiting time, h; of the optimum from its certified bound to the "
         "best schedule found, else both are the same"
     )
-    slowdown: float = Field(description="weighted mean bounded slowdown, threshold 10 s")
-    same: float = Field(description="mean waiting time of the jobs that both scenarios have, h")
+    slowdown: float = Field(
+        ge=1, allow_inf_nan=False, description="weighted mean bounded slowdown, threshold 10 s"
+    )
+    same: float = Field(
+        ge=0,
+        allow_inf_nan=False,
+        description="mean waiting time of the jobs that both scenarios have, h",
+    )
     knows: str = Field(
         default="-",
         description="run times that a policy knew: none, requested or exact",
@@ -71,6 +77,8 @@ class Scenario(Frozen):
     """A window of the log, before or after the change."""
 
     size: str
+    jobs: int = Field(ge=1, description="number of jobs")
+    weight: int = Field(ge=1, description="sum of their weights")
     rows: dict[str, Row] = Field(description="the optimum, every policy, the recorded schedule")
     prices: dict[str, tuple[float, ...]] = Field(
         description="shadow price of a unit by hour of the day, h; {}: the bound has no prices"
@@ -84,12 +92,12 @@ class Compared:
     name: str
     before: Ends
     after: Ends | None
+    base: Ends  # from which it changes: before, of the jobs that both scenarios have
     change: Ends | None
     share: Ends | None  # of the value before
     interval: Ends | None  # 95 %, over windows
     above: Ends  # the optimum, before
     slowdown: tuple[float, float | None]
-    same: float  # before, of the jobs that both scenarios have
     knows: str  # run times: none, requested, exact; -: no policy
 
 
@@ -112,8 +120,9 @@ class WhatIf(Frozen):
         both = (*self.before, *self.after)
         if len(self.before) != len(self.after) or any(BEST not in s.rows for s in both):
             raise ValueError("expected as many windows before as after, each with an optimum")
-        if any(len(p) != 24 for s in both for p in s.prices.values()):
-            raise ValueError("prices: expected 24 of each unit")
+        prices = [p for s in both for p in s.prices.values()]
+        if any(len(p) != 24 or not all(0 <= x < math.inf for x in p) for p in prices):
+            raise ValueError("prices: expected 24 of each unit, none below 0")
         for side in both:
             bound = side.rows[BEST].wait[0]
             for name, row in side.rows.items():
@@ -134,23 +143,25 @@ class WhatIf(Frozen):
         rows, later = ([s.rows[name] for s in side if name in s.rows] for side in self._sides)
         before, after = _mean(rows), _mean(later) if len(later) == len(rows) else None
         change = share = interval = None
-        if after is not None:
+        same = float(np.mean([r.same for r in rows]))
+        base = (same, same) if self.gone else before
+        if after is not None and not (self.gone and name == BEST):
             apart = self._apart(name)
             change = float(apart[:, 0].mean()), float(apart[:, 1].mean())
-            if before[0] > 0:
-                share = self._possible(name, (after[0] / before[1] - 1, after[1] / before[0] - 1))
+            if base[0] > 0:
+                share = self._possible(name, (after[0] / base[1] - 1, after[1] / base[0] - 1))
             if len(apart) >= FEWEST:
                 interval = student(apart[:, 0])[0], student(apart[:, 1])[1]
         return Compared(
             name=name,
             before=before,
             after=after,
+            base=base,
             change=change,
             share=share,
             interval=interval,
             above=_less(before, _mean([s.rows[BEST] for s in self.before])),
             slowdown=(_slow(rows), _slow(later) if after else None),
-            same=float(np.mean([r.same for r in rows])),
             knows=rows[0].knows,
         )
 
@@ -159,9 +170,21 @@ class WhatIf(Frozen):
         return self.before, self.after
 
     def _apart(self, name: str) -> Any:
-        """Return the ends of the change by window."""
-        pairs = zip(*([s.rows[name].wait for s in side] for side in self._sides), strict=True)
-        return np.array([self._possible(name, _less(after, before)) for before, after in pairs])
+        """Return the ends of the change by window, of the jobs that both scenarios have."""
+        pairs = zip(*([s.rows[name] for s in side] for side in self._sides), strict=True)
+        changes = [
+            _less(after.wait, (before.same, before.same) if self.gone else before.wait)
+            for before, after in pairs
+        ]
+        return np.array([self._possible(name, change) for change in changes])
+
+    @property
+    def gone(self) -> int:
+        """How many jobs are only in the scenario before the change."""
+        return self._jobs(after=False) - self._jobs(after=True)
+
+    def _jobs(self, *, after: bool) -> int:
+        return sum(s.jobs for s in self._sides[after])
 
     def _possible(self, name: str, ends: Ends) -> Ends:
         """Leave out changes that cannot be: more machines do not make the optimum worse."""
@@ -179,8 +202,17 @@ class WhatIf(Frozen):
     @property
     def answer(self) -> list[str]:
         """Summary, the most important sentence first."""
-        best, named = self.rows[BEST], ", ".join(self.changes)
-        lines = [f"With {named}, the least possible mean waiting time {moved(best)}."]
+        best, named, it = self.rows[BEST], ", ".join(self.changes), "it"
+        if not self.gone:
+            lines = [f"With {named}, the least possible mean waiting time {moved(best)}."]
+        else:
+            stay = self._jobs(after=True)
+            it = f"the mean waiting time of the {stay} jobs that stay"
+            lines = [
+                f"With {named}, the least possible mean waiting time of the {stay} jobs that stay "
+                f"is {hours(best.after)}; before the change, of all {stay + self.gone} jobs, it is "
+                f"{hours(best.before)}. These are means of different jobs."
+            ]
         if best.interval is not None:
             inside = hours(best.interval, "+")
             lines.append(f"95 % interval of that change over {len(self.before)} windows: {inside}.")
@@ -190,9 +222,9 @@ class WhatIf(Frozen):
         if usable:
             first = min(usable, key=lambda r: r.before)
             last = min(usable, key=lambda r: r.after or r.before)
-            lines.append(f"Under {first.name}, the best {which} before, it {moved(first)}.")
+            lines.append(f"Under {first.name}, the best {which} before, {it} {moved(first)}.")
             if last is not first:
-                lines.append(f"The best {which} after is {last.name}: it {moved(last)}.")
+                lines.append(f"The best {which} after is {last.name}: {it} {moved(last)}.")
         if REAL in self.rows:
             real = self.rows[REAL]
             over = f"{hours(real.above)} more than the optimum before the change"
@@ -210,6 +242,12 @@ class WhatIf(Frozen):
             )
             if len(shown) > 1 and not nodes:
                 lines.append(TIED)
+            if gap := np.mean([np.diff(s.rows[BEST].wait)[0] * s.weight for s in self.before]):
+                lines.append(
+                    "The least possible waiting time of all jobs falls by at most a shadow price "
+                    f"plus {gap:.3g} h, the gap that the search left open; a longer search changes "
+                    "both."
+                )
         return lines
 
     @property
@@ -219,12 +257,12 @@ class WhatIf(Frozen):
 
     def table(self) -> list[dict[str, str]]:
         """Return the rows as they are printed."""
-        fewer = any(abs(r.same - r.before[1]) > 1e-9 * r.same for r in self.rows.values())
         found = []
         for row in self.rows.values():
             cells = {"policy": row.name, "run times known": row.knows}
             cells |= {"before": hours(row.before), "after": hours(row.after)}
-            cells |= {"before, same jobs": hours((row.same, row.same))} if fewer else {}
+            same = None if row.name == BEST else row.base
+            cells |= {"before, same jobs": hours(same)} if self.gone else {}
             cells |= {"change": hours(row.change, "+"), "change, %": percent(row.share)}
             cells |= {"95 % interval": hours(row.interval, "+")} if len(self.before) > 1 else {}
             cells["above optimum"] = "-" if row.name == BEST else hours(row.above)
@@ -236,7 +274,7 @@ class WhatIf(Frozen):
     @property
     def remarks(self) -> list[str]:
         """Notes on the table."""
-        doubt = warning(*self._apart(BEST).T).replace("ratios", "changes")
+        doubt = "" if self.gone else warning(*self._apart(BEST).T).replace("ratios", "changes")
         doubts = [f"{UNSURE} change: {doubt}"] if doubt and len(self.before) > 1 else []
         oracle = [ORACLES] if any(r.knows == EXACT for r in self.rows.values()) else []
         return [*oracle, *self.listed, *([self.replay] if self.replay else []), *doubts]
@@ -298,7 +336,7 @@ def moved(row: Compared) -> str:
     elif change[0] >= 0:
         text, sign = "rises", ""
     text += f" by {hours(change, sign)}" + (f" ({percent(share, sign)})" if share else "")
-    return f"{text}, from {hours(row.before)} to {hours(row.after)}"
+    return f"{text}, from {hours(row.base)} to {hours(row.after)}"
 
 
 def _between(ends: Sequence[str]) -> str:
@@ -447,7 +485,7 @@ def _opened(
         for k in range(windows or 1):
             one = replace(window, start=f"{k + 1}/{windows}") if windows else window
             inst = cast(RigidInstance, open_input(path, "rigid", one))
-            remarks.append(inst.source)
+            remarks.append(inst.source.partition("; left out of the log")[0])  # it has a remark
             clock = None
             if (date := jobs.attrs["start"]) is not None:
                 first = take_window(jobs, 1, one.start or "0", one.min_tasks or 1)
@@ -479,6 +517,8 @@ def _scenario(
         )
     return Scenario(
         size=get_family("rigid").headline(inst),
+        jobs=len(inst.jobs),
+        weight=inst.weight,
         rows=rows,
         prices=hourly(inst, cast(RigidCertificate | None, best.certificate), clock or 0),
     )

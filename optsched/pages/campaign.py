@@ -135,9 +135,9 @@ def _means(found: Reading) -> SortableTable:
     rows = [
         [
             *(TableCell(s.named), TableCell(s.group), ends(s.mean, s.low, s.high)),
-            *(_interval(s.inside, s.interval), number(s.median)),
+            *(_interval(s.inside, s.interval), ends(s.half, s.median, s.median_high)),
             *(_interval(s.middle, s.median_interval), ends(s.beyond, *s.far)),
-            *(number(s.quantile90), number(s.worst), count(s.worst_seed)),
+            *(number(s.quantile90), ends(s.greatest, s.worst, s.worst_high), count(s.worst_seed)),
             *(count(s.instances), count(s.open), count(s.errors), count(s.infinite)),
         ]
         for s in found.statistics.summaries
@@ -146,13 +146,14 @@ def _means(found: Reading) -> SortableTable:
         *(ColumnHeader("policy"), ColumnHeader("instances")),
         ColumnHeader("mean ratio", "between the mean of the low ends and that of the high ends"),
         ColumnHeader("95 % interval", "of the mean ratio; *: it may not hold, see the remarks"),
-        ColumnHeader("median", "of the low ends"),
+        ColumnHeader("median", "between the median of the low ends and that of the high ends"),
         ColumnHeader("its 95 %", "exact interval of the median, for any distribution"),
         ColumnHeader(
             "above 2, 95 %", "exact interval of the share of instances with a ratio above 2"
         ),
         ColumnHeader("90 %", "nine of ten low ends are below"),
-        *(ColumnHeader("worst", "the largest low end"), ColumnHeader("its seed")),
+        ColumnHeader("worst", "between the largest low end and the largest high end"),
+        ColumnHeader("its seed"),
         ColumnHeader("n", "instances with a ratio"),
         ColumnHeader("open", "instances whose optimum is not closed"),
         ColumnHeader("errors", "cells without a ratio"),

@@ -51,7 +51,7 @@ def _bar(s: Summary, scale: AxisScale, colour: int) -> Bar:
         name=s.policy,
         colour=colour,
         text=s.mean,
-        tip=f"{s.policy}: mean ratio {s.mean}{inside}; median {s.median:.4g}, worst {s.worst:.4g}; "
+        tip=f"{s.policy}: mean ratio {s.mean}{inside}; median {s.half}, worst {s.greatest}; "
         f"{s.instances} instances, {opened}",
         low=100 * scale.at(s.low),
         high=100 * scale.at(s.high),

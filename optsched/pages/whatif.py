@@ -101,9 +101,7 @@ def _plot(found: WhatIf) -> Block:
         if not unit.startswith(NODE)
     }
     if not prices:
-        return Words(
-            ["There are no shadow prices: the bound is proved by a tree, or nothing waits."]
-        )
+        return Words(["There are no shadow prices: the certified bound needs none."])
     hour = np.arange(24.0)
     x = AxisScale(0.0, 24.0)
     y = AxisScale(0.0, 1.05 * max(max(row) for row in prices.values()) or 1.0)

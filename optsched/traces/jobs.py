@@ -48,6 +48,7 @@ from optsched.traces.formats import batsim, inventories, philly, slurm, swf, tra
 from optsched.traces.formats.declared import Table, TraceFormat, recognized
 from optsched.traces.frames import as_file
 from optsched.traces.lines import begins, first_row
+from optsched.traces.windows import HOUR
 
 COLUMNS = (
     *("name", "submit_seconds", "start_seconds", "run_seconds", "tasks"),
@@ -68,6 +69,7 @@ RULES = {
     "weight": Number("relative importance", above_low=True, may_be_empty=True),
     "nodes": Number("nodes", low=1, high=TASKS.high, whole=True, may_be_empty=True),
 }
+PENDING = "PENDING"  # state of a job that had not started when the log was taken
 OWN = TraceFormat(
     "own jobs",
     needed=("submit_seconds", "run_seconds", "tasks"),
@@ -124,10 +126,11 @@ def _read_jobs(path: Path) -> pd.DataFrame:
 
 
 def is_scheduler_log(path: Path) -> bool:
-    """Whether ``path`` is a log of a batch scheduler: SWF, Batsim or Slurm."""
+    """Whether ``path`` is a log of a batch scheduler: SWF, Batsim, Slurm, or requested times."""
     if swf.is_swf(path) or batsim.is_workload(path):
         return True
-    return slurm.FORMAT.fits(first_row(path).fields)
+    names = first_row(path).fields
+    return slurm.FORMAT.fits(names) or (OWN.fits(names) and "request_seconds" in names)
 
 
 def recommended_family(jobs: pd.DataFrame) -> tuple[str, str]:
@@ -189,7 +192,7 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
         known &= jobs["submit_seconds"].notna()
         known &= jobs["run_seconds"].notna() | ("run_seconds" not in table)
     dropped = int((~known).sum())
-    why = _reasons(jobs[~known], table, ~known.to_numpy())
+    why = _reasons(jobs, table, ~known.to_numpy())
     jobs = jobs[known].sort_values("submit_seconds", kind="stable", ignore_index=True)
     if jobs.empty:
         raise InputError(
@@ -197,7 +200,7 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
             f"({why}), expected at least one"
         )
     if dropped:
-        waits = "; their waiting is not counted" if "before start" in why else ""
+        waits = "; means are without their waiting" if "before start" in why else ""
         messages.remark(f"{path}: {dropped} of {len(known)} jobs are left out: {why}{waits}")
     first = jobs["submit_seconds"].iloc[0]
     if start is not None:
@@ -208,8 +211,12 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
     return jobs
 
 
-def _reasons(dropped: pd.DataFrame, table: Table, rows: Flags) -> str:
-    """Return why rows are left out, by their state as far as the list names it, the most first."""
+def _reasons(jobs: pd.DataFrame, table: Table, rows: Flags) -> str:
+    """Return why rows are left out, by their state as far as the list names it, the most first.
+
+    Of jobs that are still pending, also how long they have waited until the last time of the list.
+    """
+    dropped = jobs[rows]
     starts, runs = dropped["start_seconds"].isna(), dropped["run_seconds"].isna()
     states = np.asarray(table.get("state", [""] * len(rows)))[rows]
     whole = "submit_seconds" in table
@@ -225,4 +232,8 @@ def _reasons(dropped: pd.DataFrame, table: Table, rows: Flags) -> str:
             counts[state or "without a run time"] += 1
         else:
             counts["without a number of tasks"] += 1
-    return ", ".join(f"{n} {why}" for why, n in counts.most_common())
+    last = jobs["start_seconds"].fillna(jobs["submit_seconds"]) + jobs["run_seconds"].fillna(0.0)
+    queued = last.max() - dropped["submit_seconds"][starts.to_numpy() & (states == PENDING)]
+    waited = f" ({queued.sum() / HOUR:.3g} h of waiting until the log ends)"
+    told = {f"{PENDING} before start": waited}
+    return ", ".join(f"{n} {why}{told.get(why, '')}" for why, n in counts.most_common())

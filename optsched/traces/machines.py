@@ -10,6 +10,7 @@ The table has one row per class of equal machines, in the order of the file:
     storage_gb   NaN: not in the list
     nic_gbps     bandwidth of its network card, Gbit/s; NaN: not in the list
     model        GPU model, or ""
+    partition    partitions that may use the machine, with commas between, or ""
 
 ``attrs["format"]`` names the format.
 """
@@ -30,9 +31,11 @@ from optsched.traces.jobs import FORMATS as JOBS
 from optsched.traces.jobs import has_columns
 from optsched.traces.lines import TextLine, first_row, read_fields
 
-COLUMNS = ("name", "count", "gpu", "cpu", "memory_gb", "storage_gb", "nic_gbps", "model")
-MISSING = {"count": 1, "model": ""}
-EQUAL = ["gpu", "cpu", "memory_gb", "storage_gb", "nic_gbps", "model"]
+COLUMNS = (
+    *("name", "count", "gpu", "cpu", "memory_gb", "storage_gb", "nic_gbps", "model", "partition"),
+)
+MISSING = {"count": 1, "model": "", "partition": ""}
+EQUAL = ["gpu", "cpu", "memory_gb", "storage_gb", "nic_gbps", "model", "partition"]
 COUNT = Number("machines", low=1, high=1e6, whole=True)
 SOME = Number("of one machine", above_low=True)
 NONE_OR_SOME = Number("of one machine")

@@ -172,6 +172,8 @@ def test_a_ratio_over_windows_is_pooled(call, tmp_path):
         (("--start", "1h"), "--start is about one window, expected it without --windows"),
         (("--draw-seed", 1), "--draw-seed is about one window, expected it without --windows"),
         (("--plot", "x"), "--plot is about one instance, expected it without --seeds or --windows"),
+        (("--plot", "x"), "-o FILE.sqlite, then `optsched report FILE.sqlite -o page.html`"),
+        (("-o", "r.json"), "expected a name such as r.sqlite, or --json for the statistics"),
     ],
 )
 def test_options_about_one_window_are_refused_with_several(call, more, said):
@@ -201,3 +203,23 @@ def test_seeds_of_what_is_not_drawn_are_refused(call, tmp_path):
     status, _, err = call("ratio", tmp_path / "one.json", "--seeds", 3)
     assert status == 2
     assert "is one instance, of which nothing is drawn; expected a trace" in err
+
+
+def test_a_policy_has_its_own_name_in_tables(call, tmp_path):
+    own = tmp_path / "own.py"
+    own.write_text(
+        "from optsched.families.rigid.policies.queue import Queue\n"
+        'class Mine(Queue):\n    name = "first-come"\n'
+    )
+    words = ("ratio", "sample", "--family", "rigid", "--jobs", 6, "--windows", 2)
+    limits = ("--work-limit", 50, "-p", f"{own}:Mine", "-p", "fcfs", "-o", tmp_path / "r.sqlite")
+    status, out, err = call(*words, *limits)
+    assert status == 0, err
+    assert " first-come " in out
+    assert "own.py" not in out
+    status, *_ = call("campaign", "export", tmp_path / "r.sqlite", "--latex", tmp_path / "t.tex")
+    assert status == 0
+    rows = [line.split(" & ")[1] for line in (tmp_path / "t.tex").read_text().splitlines()[4:-3]
+            if " & " in line]  # fmt: skip
+    assert {"first-come", "fcfs"} <= {*rows}
+    assert {row["policy"] for row in numbers(tmp_path / "r.sqlite")} >= {f"{own}:Mine", "fcfs"}

@@ -9,8 +9,16 @@ from scipy.stats import binomtest, bootstrap, false_discovery_control
 
 from optsched.core import Ratio, mean_ratio
 from optsched.core.intervals import mean_interval, median_interval, share_above, warning
+from optsched.experiments.export import latex
 from optsched.experiments.ratios_by_policy import KNOWN, NUMBERS, Cells, RatioSample, samples
-from optsched.experiments.statistics import ecdf, holm, pairs, statistics, summary
+from optsched.experiments.statistics import (
+    Statistics,
+    ecdf,
+    holm,
+    pairs,
+    statistics,
+    summary,
+)
 from optsched.papers.bot import median as iterations
 from optsched.scheduling.jobs import spread
 
@@ -93,6 +101,19 @@ def test_infinite_ratios_and_nothing_to_gain_are_counted():
     assert found.interval is None
     assert found.warning == "fewer than 5 instances"
     assert (found.median, found.worst, found.worst_seed) == (2.0, math.inf, 0)
+
+
+def test_medians_and_worst_ratios_are_intervals_while_optima_are_open():
+    low, high = [1.0, 2.0, 4.0], [1.0, 3.0, 9.0]
+    found = summary(sample(low, high))
+    assert (found.half, found.greatest) == ("2 .. 3", "4 .. 9")
+    row = latex(Statistics(summaries=(found,), pairs=())).splitlines()[4]
+    assert " & 2--3 & " in row
+    assert row.endswith(r" & 4--9 \\")
+    closed = summary(sample(low))
+    assert (closed.half, closed.greatest) == ("2", "4")
+    ratios = [Ratio.of("max", 1.0, *ends) for ends in zip(low, high, strict=True)]
+    assert "; median between 2 and 3, worst between 4 and 9" in str(mean_ratio(ratios))
 
 
 @pytest.mark.parametrize("values", [[1, 2, 4], [1, 2, 4, 9], [1, math.inf], [3, 3, math.inf, 9]])

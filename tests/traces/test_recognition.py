@@ -161,8 +161,9 @@ def test_slurm(write, remarks, tmp_path):
     assert jobs["cpu"].tolist() == [1, 4]
     assert jobs["memory_gb"].tolist() == [2, 8]
     assert jobs["start_seconds"].tolist() == [300, 600]
-    waits = "their waiting is not counted"
-    counts = "1 PENDING before start, 1 CANCELLED before start, 1 RUNNING"
+    waits = "means are without their waiting"
+    queued = "24.8 h of waiting until the log ends"  # job 3, until job 1 ends
+    counts = f"1 PENDING before start ({queued}), 1 CANCELLED before start, 1 RUNNING"
     assert remarks == [f"{tmp_path / 'sacct.txt'}: 3 of 5 jobs are left out: {counts}; {waits}"]
     for gres, gpus in (("gres/gpu:a100=4,gres/gpu=4", 4), ("gres/gpu:a=1,gres/gpu:b=3", 4)):
         jobs = read_jobs(write(SACCT.replace("gres/gpu=4", gres).replace("2Gc", "0n")))
@@ -335,7 +336,15 @@ def test_lone_carriage_returns_end_lines(write):
 
 @pytest.mark.parametrize(
     ("text", "name", "family"),
-    [(SACCT, "sacct.txt", "rigid"), (SWF_PARTS, "log.swf", "rigid"), (HELIOS, "h.csv", "oasis")],
+    [
+        *(
+            (SACCT, "sacct.txt", "rigid"),
+            (SWF_PARTS, "log.swf", "rigid"),
+            (HELIOS, "h.csv", "oasis"),
+        ),
+        ("submit_seconds,run_seconds,tasks,request_seconds\n0,5,1,9\n", "own.csv", "rigid"),
+        ("submit_seconds,run_seconds,tasks\n0,5,1\n", "own.csv", "oasis"),
+    ],
 )
 def test_logs_of_batch_schedulers_are_of_rigid_jobs(write, remarks, text, name, family):
     path = write(text, name)

@@ -343,7 +343,7 @@ def ratio_over_seeds(plan: dict[str, Any], output: Path | None, as_json: bool) -
     if output is not None and output.suffix == ".json":
         raise InputError(
             f"{output}: results of several instances are a store (SQLite), expected a name such as "
-            f"{output.with_suffix('.sqlite')}"
+            f"{output.with_suffix('.sqlite')}, or --json for the statistics"
         )
     with tempfile.TemporaryDirectory(prefix="optsched-") as folder:
         store = output or Path(folder) / "ratio.sqlite"
@@ -379,10 +379,10 @@ def _show(made: "Campaign", as_json: bool) -> None:
             "inf": str(s.infinite),
             "mean ratio": s.mean,
             "95 % interval": s.inside,
-            "median": f"{s.median:.4g}",
+            "median": s.half,
             "its 95 %": s.middle,
             "above 2, 95 %": s.beyond,
-            "worst": f"{s.worst:.4g}",
+            "worst": s.greatest,
         }
         for s in found.summaries
     ]

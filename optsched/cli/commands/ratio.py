@@ -139,8 +139,13 @@ def ratio(
         alone = {"schedule": schedule, "optimum": optimum, "start-from": start_from, "plot": plot}
         for option, given in alone.items():
             if given is not None:
+                drawn_of_all = (
+                    "; pictures of all are on the page of a store: -o FILE.sqlite, then `optsched "
+                    "report FILE.sqlite -o page.html`"
+                )
                 raise InputError(
                     f"--{option} is about one instance, expected it without --seeds or --windows"
+                    + drawn_of_all * (option == "plot")
                 )
         search = {"method": method, "gap": gap, "seed": seed}
         search |= {"time_limit": time_limit, "work_limit": work_limit, "params": params or {}}

@@ -162,30 +162,35 @@ class Changes:
         )
 
     def _machines(self, inst: RigidInstance) -> list[Machine]:
-        """Return the machines after the change; of a pool, a type is one of its resources."""
-        pool = len(inst.machines) == inst.machines[0].count == 1
-        pool &= inst.machines[0].name in ("", "pool") and not inst.packed
+        """Return the machines after the change; of pools, a type is one of their resources."""
+        pools = are_pools(inst)
         units = [word_of(inst, k)[1] for k in range(len(inst.resources))]
-        if pool:
-            names, first = [*inst.resources], inst.machines[0].capacity
-            counts = [c // unit for c, unit in zip(first, units, strict=True)]
+        if pools:
+            names = [*inst.resources]
+            counts = [c // unit for c, unit in zip(inst.total, units, strict=True)]
         else:
             names, counts = [m.name for m in inst.machines], [m.count for m in inst.machines]
         there = list(counts)
         for verb, n, kind in self.machines:
-            name = "cpu" if pool and kind in ("processor", "processors") else kind
+            name = "cpu" if pools and kind in ("processor", "processors") else kind
             if name not in names and kind not in names:
-                known = ", ".join(names if pool else [_type(inst, m) for m in inst.machines])
-                what = "resource of the pool" if pool else "type of node"
-                raise InputError(f"{verb} {n}x{kind}: is no {what}, expected one of: {known}")
+                raise InputError(f"{verb} {n}x{kind}: {_unknown(inst, n, kind)}")
             k = names.index(kind if kind in names else name)
             if verb == "remove" and n > counts[k]:
                 raise InputError(f"{verb} {n}x{kind}: there are {counts[k]}, expected at most that")
             counts[k] += n if verb == "add" else -n
-        if pool:
+        if pools:
             more = [(b - a) * u for a, b, u in zip(there, counts, units, strict=True)]
-            capacity = tuple(c + m for c, m in zip(first, more, strict=True))
-            return [inst.machines[0].model_copy(update={"capacity": capacity})]
+            whole = zip(*(m.capacity for m in inst.machines), strict=True)
+            first = [next((h for h, c in enumerate(column) if c), 0) for column in whole]
+            pool = [
+                tuple(c + more[k] * (first[k] == h) for k, c in enumerate(m.capacity))
+                for h, m in enumerate(inst.machines)
+            ]
+            return [
+                m.model_copy(update={"capacity": capacity})
+                for m, capacity in zip(inst.machines, pool, strict=True)
+            ]
         found = [
             m.model_copy(update={"count": n})
             for m, n in zip(inst.machines, counts, strict=True)
@@ -194,6 +199,30 @@ class Changes:
         if not found:
             raise InputError("no machine is left after the change, expected at least one")
         return found
+
+
+def are_pools(inst: RigidInstance) -> bool:
+    """Whether there are no nodes, but one pool for all or for each partition."""
+    return not inst.packed and all(
+        m.count == 1 and (m.name in ("", "pool") or m.name.startswith("pool of "))
+        for m in inst.machines
+    )
+
+
+def _unknown(inst: RigidInstance, n: int, kind: str) -> str:
+    """Return why a change of ``n`` times ``kind`` means nothing, and what would be right."""
+    if are_pools(inst):
+        return f"is no resource of the pool, expected one of: {', '.join(inst.resources)}"
+    types = f"expected one of: {', '.join(_type(inst, m) for m in inst.machines)}"
+    for k, name in enumerate(inst.resources):
+        has = [m for m in inst.machines if m.capacity[k]]
+        if kind in (name, name.partition(" of ")[0]) and has:
+            nodes = -(-n * word_of(inst, k)[1] // has[0].capacity[k])
+            return (
+                f"nodes have {kind}, and only whole nodes are added or removed, such as "
+                f"{nodes}x{has[0].name}; {types}"
+            )
+    return f"is no type of node, {types}"
 
 
 def altered(inst: RigidInstance, **update: Any) -> RigidInstance:
@@ -227,6 +256,6 @@ def units_of(inst: RigidInstance) -> dict[str, tuple[int, ...]]:
     for k in range(len(inst.resources)):
         word, per = word_of(inst, k)
         found[word] = tuple(per if j == k else 0 for j in range(len(inst.resources)))
-    if len(inst.machines) > 1 or inst.machines[0].count > 1:
+    if not are_pools(inst):
         found |= {f"{NODE}{m.name}": m.capacity for m in inst.machines}
     return found

@@ -28,6 +28,7 @@ from optsched.families.rigid.facts import shadow_prices
 from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob
 from optsched.families.rigid.verify import verify
 from optsched.problem import REAL, InputError, Window, get_family
+from optsched.process import messages
 
 FAMILY = get_family("rigid")
 HEAD = ["name", "submit_seconds", "start_seconds", "run_seconds", "tasks", "cpu", "user"]
@@ -173,6 +174,7 @@ def test_the_shadow_price_of_a_node_counts_jobs_that_one_processor_cannot_take()
         ({"add": "10gpu"}, "add '10gpu': expected a number from 1 and a type, such as 10xgpu"),
         ({"remove": "0xfat"}, "remove '0xfat': expected a number from 1"),
         ({"add": "1xgpu"}, "no type of node, expected one of: thin (2 cpu), fat (4 cpu)"),
+        ({"add": "5xcpu"}, "only whole nodes are added or removed, such as 3xthin; expected one "),
         ({"remove": "3xthin"}, "remove 3xthin: there are 2, expected at most that"),
         ({"remove": ["2xthin", "1xfat"]}, "no machine is left after the change"),
         ({"scale_load": 0}, "scale-load 0: expected a factor > 0 other than 1"),
@@ -224,6 +226,71 @@ def test_windows_the_command_and_the_page(tmp_path, monkeypatch):
     assert said["rows"][0]["change"] == pytest.approx([*found.rows["optimum"].change])
 
 
+def test_changes_are_those_of_the_jobs_that_both_scenarios_have(tmp_path):
+    files = write(tmp_path, jobs())
+    found = measured(*files, without="user=bob", add="1xfat")
+    window = open_input(files[0], "rigid", Window(machines=files[1], jobs=8))
+    start = optsched.simulate(window, "fcfs").schedule.start
+    stay = [i for i in range(8) if i % 3 != 1]  # every third job is bob's
+    before = np.mean([start[i] - window.jobs[i].arrival for i in stay]) / HOUR
+    row = found.rows["fcfs"]
+    assert row.base == pytest.approx((before, before))
+    assert row.before != row.base
+    assert row.change == pytest.approx((row.after[0] - before,) * 2)
+    assert row.share == pytest.approx((row.after[0] / before - 1,) * 2)
+    best = found.rows["optimum"]
+    assert best.change is best.share is best.interval is None
+    first, second, *_ = found.answer
+    assert "the least possible mean waiting time of the 5 jobs that stay is " in first
+    assert "before the change, of all 8 jobs, it is " in first
+    assert "the mean waiting time of the 5 jobs that stay " in second
+    cells = found.table()[0]
+    assert (cells["before, same jobs"], cells["change"]) == ("-", "-")
+    assert "before, same jobs" not in measured(*files, add="1xfat").table()[0]
+
+
+def test_a_shadow_price_comes_with_the_gap_that_the_search_left_open():
+    inst = FAMILY.generate("lublin", seed=1, jobs=40, machines=16, load=3.0)
+    found = optsched.whatif(inst, add="1xnode", policies=["fcfs"], work_limit=1000)
+    low, high = found.rows["optimum"].before
+    line = f"falls by at most a shadow price plus {40 * (high - low):.3g} h, the gap"
+    assert any(line in said for said in found.answer)
+    closed = found.model_copy(update={"before": tuple(
+        s.model_copy(update={"rows": {
+            n: r.model_copy(update={"wait": (high, high)}) if n == "optimum" else r
+            for n, r in s.rows.items()
+        }}) for s in found.before
+    )})  # fmt: skip
+    assert any("Shadow prices" in said for said in closed.answer)
+    assert not any("the gap" in said for said in closed.answer)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"), [("slowdown", -1), ("slowdown", 0.5), ("same", -2), ("prices", -1)]
+)
+def test_a_file_with_impossible_numbers_is_refused(tmp_path, place, value):
+    found = measured(*write(tmp_path, jobs(20)), number=20, add="1xfat", policies=["fcfs"])
+    found.save(tmp_path / "w.json")
+    text = json.loads((tmp_path / "w.json").read_text())
+    side = text["before"][0]
+    if place == "prices":
+        next(iter(side["prices"].values()))[0] = value
+    else:
+        side["rows"]["fcfs"][place] = value
+    (tmp_path / "w.json").write_text(json.dumps(text))
+    with pytest.raises(InputError, match=rf"w\.json: .*{place}"):
+        WhatIf.load(tmp_path / "w.json")
+
+
+@pytest.mark.parametrize("how", [{"packed": True}, {"objective": "makespan"}])
+def test_a_relaxation_without_a_value_says_why(how):
+    inst = FAMILY.generate("small", seed=1, **how)
+    with messages.collected_remarks() as remarks:
+        found = optsched.relax(inst, time_limit=5)
+    assert found.bound is None
+    assert any(line.startswith("the linear relaxation has no value for ") for line in remarks)
+
+
 def test_policies_that_know_run_times_are_marked_and_not_recommended(tmp_path):
     log, _ = files = write(tmp_path, jobs())
     found = measured(*files, add="1xfat", policies=["fcfs", "easy"])
@@ -261,6 +328,7 @@ def test_a_window_within_the_log_begins_with_an_empty_cluster(tmp_path):
     warned = "warning: the window begins with an empty cluster: "
     within = measured(log, nodes, 5, add="1xfat", start="#5", policies=["fcfs"])
     assert any(line.startswith(warned) for line in within.remarks)
+    assert any("what your cluster did are as recorded" in line for line in within.remarks)
     first = measured(log, nodes, 5, add="1xfat", policies=["fcfs"])
     assert not any(line.startswith(warned) for line in first.remarks)
     many = measured(log, nodes, 5, add="1xfat", windows=3, policies=["fcfs"])
@@ -301,6 +369,32 @@ def test_shares_of_jobs_are_packed_onto_nodes(tmp_path, start, fits):
     assert any(line.startswith("tasks are placed on 3 nodes: 2 of 3 ") for line in found.remarks)
 
 
+def test_a_recorded_schedule_without_nodes_says_why_in_a_campaign(tmp_path, capsys):
+    head, *rows = PACKED.format(start=10).splitlines()
+    later = [f"1000,1000,{row.split(',', 2)[2]}" for row in rows]
+    (tmp_path / "log.csv").write_text("\n".join([head, *rows, *later]))
+    (tmp_path / "nodes.csv").write_text("name,count,gpu,cpu,memory_gb\nfat,1,2,4,8\nthin,2,0,4,8\n")
+    window = {"machines": "nodes.csv", "packed": True}
+    block = {"family": "rigid", "trace": "log.csv", "windows": 2, "parameters": window}
+    plan = {"instances": [block], "policies": [{"name": "fcfs"}]}
+    assert not make_plan(plan, tmp_path).instances[0].recorded
+    said = "what your cluster did is left out: job 2 finds no nodes at its recorded start"
+    assert said in capsys.readouterr().err
+
+
+def test_recorded_jobs_may_take_the_fullest_nodes_with_space(tmp_path):
+    log, nodes = tmp_path / "log.csv", tmp_path / "nodes.csv"
+    head = "submit_seconds,start_seconds,run_seconds,tasks,nodes,cpu,gpu\n"
+    # on the first nodes, 0 would be half full, and 1 as well when the last job needs one alone
+    log.write_text(head + "0,0,10,2,1,1,0\n0,0,100,3,1,1,0\n20,20,50,1,1,1,0\n30,30,9,4,1,1,0\n")
+    nodes.write_text("name,count,gpu,cpu,memory_gb\nnode,2,0,4,8\n")
+    window = Window(machines=nodes, packed=True)
+    inst = open_input(log, "rigid", window)
+    schedule, _ = FAMILY.recorded(log, window, inst)
+    assert verify(inst, schedule).feasible
+    assert [job_nodes[0][0] for job_nodes in schedule.nodes] == [0, 1, 1, 0]
+
+
 @pytest.mark.slow
 def test_what_was_recorded_is_a_row_of_a_campaign(tmp_path):
     write(tmp_path, jobs(20))
@@ -313,7 +407,8 @@ def test_what_was_recorded_is_a_row_of_a_campaign(tmp_path):
     flow = np.reshape([r[2] + r[3] - r[1] for r in jobs(20)], (2, 10)).mean(axis=1)
     assert [*rows.sort_values("instance_seed")["value"]] == pytest.approx([*flow])
     assert len(rows) == 2
-    assert any("begins with an empty cluster" in line for line in made.status().remarks())
+    (backlog,) = [x for x in made.status().remarks() if "begins with an empty cluster" in x]
+    assert f"do not wait for them, {REAL} (if it is a row) did" in backlog
     assert (rows["ratio_low"] > 1).all()
     assert len(table) == 4
     without = make_plan(plan | {"instances": [block | {"recorded": False}]}, tmp_path)

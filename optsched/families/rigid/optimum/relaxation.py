@@ -16,7 +16,7 @@ from optsched.families.rigid.instance import RigidInstance
 from optsched.families.rigid.optimum.prices import cheapest
 from optsched.families.rigid.optimum.problem import RigidProblem, grid_bits, written
 from optsched.numbers.arrays import Floats
-from optsched.process import work_units
+from optsched.process import messages, work_units
 
 MOST_ROWS = 20_000  # seconds times resources
 CONVERGED = 1e-9
@@ -65,12 +65,19 @@ class _Starts:
 def relaxation(inst: RigidInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Solve the linear relaxation; report its value once it is reached."""
     if inst.packed or inst.objective == "makespan":
+        what = "packed tasks" if inst.packed else "the makespan"
+        messages.remark(f"the linear relaxation has no value for {what}, only for sums in a pool")
         return
     problem = RigidProblem(inst)
     first = int(problem.jobs.arrival.min(initial=0))
     # from the last arrival on, any schedule can be done one job after the other
     end = int(problem.jobs.arrival.max(initial=0) + problem.jobs.run.sum())
-    if (end - first) * len(problem.capacity) > MOST_ROWS:
+    rows = (end - first) * len(problem.capacity)
+    if rows > MOST_ROWS:
+        messages.remark(
+            f"the linear relaxation has {rows} rows, one per second and resource, expected at most "
+            f"{MOST_ROWS}: its value is not computed"
+        )
         return
     begun = problem.listed(problem.jobs.arrival, progress.stop)
     if begun is None:
@@ -87,6 +94,7 @@ def relaxation(inst: RigidInstance, progress: Progress, *, threads: int, seed: i
         blocks, master, stop=stop, center=center, tolerance=lambda _: CONVERGED
     )
     if found.bound - found.value > 1e-6 * max(1.0, abs(found.bound)):
+        messages.remark("the linear relaxation was not solved within the limit")
         return
     price = blocks.prices(found.prices)
     bits = grid_bits(problem, blocks.times, price)

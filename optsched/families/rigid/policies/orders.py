@@ -2,8 +2,8 @@
 
 SJF, LXF; WFP3 and UNICEP (Tang et al., 2009); F1 to F4 (Carastan-Santos and de Camargo, 2017),
 which were fitted to simulations; and a multifactor priority like that of Slurm. With q the planned
-run time in seconds, n the size of a job (units of the first resource), r its submit time and t the
-time that it has waited:
+run time in seconds, n the size of a job (units of the first resource that it needs), r its submit
+time and t the time that it has waited:
 
     sjf   q                          f1  log10(q) n + 870 log10(r)
     lxf   -(t + q) / q               f2  sqrt(q) n + 25,600 log10(r)
@@ -62,7 +62,9 @@ class Ordered(Easy):
     def priority(self, now: int, waiting: Ints) -> Floats:
         """Return numbers by which jobs are ordered."""
         t = self.table
-        size = np.maximum(1, t["tasks"][waiting] * t["need"][waiting, 0])
+        need = t["need"][waiting]
+        first = need[np.arange(len(need)), np.argmax(need > 0, axis=1)]
+        size = np.maximum(1, t["tasks"][waiting] * first)
         planned, arrival = t["planned"][waiting], t["arrival"][waiting]
         columns = (planned, size, arrival, now - arrival)
         return self.rank(*(column.astype(float) for column in columns))

@@ -24,16 +24,20 @@ from optsched.problem import Information, Prior
 
 
 class QueuedJobs(NamedTuple):
-    """Attributes and allocations of jobs, by number."""
+    """Jobs as they are placed, by number: in a pool a job is one task."""
 
     planned: Ints  # (n,) run time, s
     tasks: Ints  # (n,)
-    need: Ints  # (n, K)
+    need: Ints  # (n, K) of one task
     allocation: Ints  # (n, H) tasks of each running job on each node
 
 
 class JobTable:
-    """Columns of numbers by job, which grow as jobs are submitted."""
+    """Columns of numbers by job, which grow as jobs are submitted.
+
+    ``tasks`` and ``need`` are those of the submission, ``placed_tasks`` and ``placed_need`` what
+    `Platform.demand` makes of them.
+    """
 
     def __init__(self, **widths: int) -> None:
         self.columns = {name: np.zeros((64, width), np.int64) for name, width in widths.items()}
@@ -51,15 +55,19 @@ class JobTable:
     @property
     def jobs(self) -> QueuedJobs:
         """The columns that the kernels take."""
-        return QueuedJobs(self["planned"], self["tasks"], self["need"], self["tasks_on"])
+        names = ("planned", "placed_tasks", "placed_need", "tasks_on")
+        return QueuedJobs(*(self[name] for name in names))
 
     def __getitem__(self, name: str) -> Ints:
         column = self.columns[name]
-        return column if name in ("need", "tasks_on") else column[:, 0]
+        return column if name in ("need", "placed_need", "tasks_on") else column[:, 0]
 
 
 class Queue:
     """Queue in the order of submission, and free capacity: the base class of all policies here.
+
+    Machines that have no resource in common, such as those of different partitions, have a queue
+    each.
 
     Parameters
     ----------
@@ -90,8 +98,13 @@ class Queue:
             tasks=1,
             weight=1,
             need=len(public.resources),
+            placed_tasks=1,
+            placed_need=len(public.resources),
             tasks_on=len(self.free),
         )
+        self.part = [*range(len(public.resources))]  # which of them are on the same machines
+        for machine in public.machines:
+            self._join(machine.capacity)
         self.jobs: dict[int, Submission] = {}
         self.waiting: list[int] = []
         self.running: list[tuple[int, int]] = []  # (planned end, job), ascending
@@ -103,7 +116,11 @@ class Queue:
             self.ended(i, event.slot)
         for i, job in event.arrived:
             self.arrived(i, job, event.slot)
-        chosen = self.choose(event.slot)
+        waiting, chosen = self.waiting, list[int]()
+        for queue in self.queues():
+            self.waiting = queue
+            chosen += self.choose(event.slot)
+        self.waiting = waiting
         for i in chosen:
             self.started(i, event.slot)
         if chosen:
@@ -111,29 +128,46 @@ class Queue:
             self.waiting = [i for i in self.waiting if i not in gone]
         return tuple(chosen)
 
+    def queues(self) -> list[list[int]]:
+        """Return the waiting jobs by the machines that they may use."""
+        if len({*self.part}) == 1:
+            return [self.waiting]
+        found: dict[int, list[int]] = {}
+        for i in self.waiting:
+            first = next((k for k, d in enumerate(self.jobs[i].need) if d), 0)
+            found.setdefault(self.part[first], []).append(i)
+        return [*found.values()]
+
+    def _join(self, amounts: Sequence[int]) -> None:
+        """Note that these resources are on the same machines, or needed together."""
+        parts = {self.part[k] for k, amount in enumerate(amounts) if amount}
+        if len(parts) > 1:
+            self.part = [min(parts) if p in parts else p for p in self.part]
+
     def arrived(self, i: int, job: Submission, now: int) -> None:
         """Take down a job that is submitted."""
         planned = self.prior[RUN_TIMES][i] if self.exact else job.request
         tasks, need = self.public.demand(job)
-        self.table.put(
-            i, arrival=now, planned=planned, tasks=tasks, weight=job.weight, need=need, tasks_on=0
-        )
+        known = {"tasks": job.tasks, "need": job.need, "weight": job.weight}
+        placed = {"placed_tasks": tasks, "placed_need": need, "tasks_on": 0}
+        self.table.put(i, arrival=now, planned=planned, **known, **placed)
+        self._join(job.need)
         self.jobs[i] = job
         self.waiting.append(i)
 
     def started(self, i: int, now: int) -> None:
         """Give a job the first nodes with space."""
         t = self.table
-        tasks_on = t["tasks_on"][i]
-        holds(self.free, int(t["tasks"][i]), t["need"][i], tasks_on)
-        self.free -= tasks_on[:, None] * t["need"][i]
+        tasks_on, need = t["tasks_on"][i], t["placed_need"][i]
+        holds(self.free, int(t["placed_tasks"][i]), need, tasks_on)
+        self.free -= tasks_on[:, None] * need
         self.ends[i] = now + int(t["planned"][i])
         insort(self.running, (self.ends[i], i))
 
     def ended(self, i: int, now: int) -> bool:
         """Release the resources of a job; return whether it ends when it was planned to."""
         t = self.table
-        self.free += t["tasks_on"][i][:, None] * t["need"][i]
+        self.free += t["tasks_on"][i][:, None] * t["placed_need"][i]
         end = self.ends.pop(i)
         del self.running[bisect_left(self.running, (end, i))]
         return end == now
@@ -149,7 +183,7 @@ def fitting(
     """Return the jobs that fit next to each other; ``in_order``: none after one that does not."""
     chosen, left, tasks_on = [], free.copy(), np.zeros(len(free), np.int64)
     for i in jobs:
-        tasks, need = int(table["tasks"][i]), table["need"][i]
+        tasks, need = int(table["placed_tasks"][i]), table["placed_need"][i]
         if holds(left, tasks, need, tasks_on) == tasks:
             left -= tasks_on[:, None] * need
             chosen.append(i)
@@ -207,6 +241,10 @@ class Conservative(Queue):
         on_time = super().ended(i, now)
         self.old |= not on_time
         return on_time
+
+    def queues(self) -> list[list[int]]:
+        """Return one queue: its plan has all jobs, and those of other machines delay none."""
+        return [self.waiting]
 
     def choose(self, now: int) -> list[int]:
         """Return the jobs whose reservation is now."""

@@ -8,6 +8,7 @@ times where it has none, or shorter ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,13 @@ import pandas as pd
 
 from optsched.families.rigid.instance import (
     HEAVIEST,
+    MOST_TASKS,
     Machine,
     RigidInstance,
     RigidJob,
     RigidSchedule,
 )
+from optsched.families.rigid.sources.partitions import Share, shares
 from optsched.numbers.arrays import Ints
 from optsched.problem import InputError, Window
 from optsched.process import messages
@@ -29,8 +32,10 @@ from optsched.traces.windows import take_window
 PARTS = {"gpu": 100, "cpu": 100, "memory_gb": 1024}  # units of one, where amounts are not whole
 EMPTY = (
     "warning: the window begins with an empty cluster: jobs that still waited or ran then are left "
-    "out, so that waiting times are shorter"
+    "out, so that waiting times of policies and the optimum are shorter; those of what your "
+    "cluster did are as recorded, behind these jobs"
 )
+MANY = 8  # partitions that a remark names
 USUAL = 1000  # jobs of a log, as far as it has them
 NAMES = {"gpu": "GPU", "cpu": "core", "memory_gb": "GB"}
 
@@ -65,25 +70,14 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         machines lacks a resource of the jobs' demand.
     """
     tables, taken = _window(source, window)
-    names = [n for n in PARTS if (taken[n].fillna(0.0) > 0).any()] or ["cpu"]
-    need = taken[names].fillna(0.0)
-    if not (need > 0).any(axis=None):
-        need = need.assign(cpu=1.0)  # a task is a processor
     listed = tables.machines
     if taken["request_seconds"].isna().all():
         messages.remark(
             "the list has no requested times: policies that plan with them know exact run times"
         )
-    partitions = taken["partition"].nunique()
-    if partitions > 1 and listed is not None:
-        messages.remark(
-            f"the {partitions} partitions are not modeled: a job may use any node, so optimum and "
-            "policies may wait less than partitions allow; give the jobs and nodes of one partition"
-        )
-    units = {}
-    for name in names:
-        amounts = need[name].to_numpy(dtype=np.float64)
-        units[name] = 1 if (amounts == np.rint(amounts)).all() else PARTS[name]
+    labels = [str(label) for label in taken["partition"]]
+    parts = shares(labels, _partitions(tables, labels))
+    limits, need = _limits(taken, labels, parts)
     begin = float(taken["submit_seconds"].iloc[0])
     times = (taken["submit_seconds"].to_numpy(dtype=np.float64) - begin).tolist()
     runs = taken["run_seconds"].to_numpy(dtype=np.float64)
@@ -91,8 +85,7 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
     jobs = []
     for submit, run, request, tasks, amount, user, partition, weight in zip(
         times, runs.tolist(), np.fmax(requested, runs).tolist(), taken["tasks"].tolist(),
-        need.to_numpy(dtype=np.float64).tolist(), taken["user"].tolist(),
-        taken["partition"].tolist(), _weights(taken), strict=True,
+        need.tolist(), taken["user"].tolist(), labels, _weights(taken), strict=True,
     ):  # fmt: skip
         length = max(1, int(np.ceil(run)))
         jobs.append(
@@ -101,24 +94,34 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
                 run=length,
                 request=max(length, int(np.ceil(request))),
                 tasks=int(tasks),
-                need=tuple(
-                    int(np.ceil(round(x * units[n], 6))) for n, x in zip(names, amount, strict=True)
-                ),
+                need=tuple(amount),
                 user=str(user),
-                partition=str(partition),
+                partition=partition,
                 weight=weight,
             )
         )
     if listed is None:
-        starts = _starts(taken, jobs)
-        machines: tuple[Machine, ...] = (_most_used(jobs, starts),)
-        shown = zip(machines[0].capacity, (f"{NAMES[n]} / {units[n]}" for n in names), strict=True)
+        most = _most_used(jobs, _starts(taken, jobs))
+        machines = tuple(
+            Machine(
+                name="pool" if len(parts) == 1 else f"pool of {part}",
+                capacity=tuple(
+                    c if limit.rows == part.rows else 0
+                    for c, limit in zip(most, limits, strict=True)
+                ),
+            )
+            for part in parts
+        )
+        shown = zip(most, limits, strict=True)
+        pool = "a pool" if len(parts) == 1 else "every partition is a pool"
         messages.remark(
-            "no list of machines: a pool with as much as the recorded schedule used at once: "
-            + ", ".join(f"{c} {name}".removesuffix(" / 1") for c, name in shown)
+            f"no list of machines: {pool} with as much as the recorded schedule used at once: "
+            + ", ".join(f"{c} {limit.unit}" for c, limit in shown)
         )
     else:
-        machines = _machines(listed, names, units)
+        machines = _machines(listed, limits)
+        if len(parts) > 1:
+            messages.remark("a job runs on nodes of its partition only: " + _told(listed))
         nodes = sum(machine.count for machine in machines)
         if window.packed:
             known = int(taken["nodes"].notna().sum())
@@ -129,15 +132,16 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
             )
         elif nodes > 1:
             messages.remark(
-                f"the {nodes} nodes are one pool: a job may use any free units; limits of single "
-                "nodes are not modeled, so waiting times on them may be longer (--packed)"
+                f"the {nodes} nodes are one pool{' per partition' * (len(parts) > 1)}: a job may "
+                "use any free units; limits of single nodes are not modeled, so waiting times on "
+                "them may be longer (--packed)"
             )
     if _carried(tables.jobs, taken):
         messages.remark(EMPTY)
     why = tables.jobs.attrs.get("why")
     return RigidInstance(
-        resources=tuple(names),
-        units=tuple(NAMES[n] if units[n] == 1 else f"{NAMES[n]} / {units[n]}" for n in names),
+        resources=tuple(limit.name for limit in limits),
+        units=tuple(limit.unit for limit in limits),
         machines=machines,
         packed=bool(window.packed),
         jobs=tuple(jobs),
@@ -158,28 +162,33 @@ def recorded(
         return None
     starts = _starts(taken, inst.jobs)
     most = _most_used(inst.jobs, starts)
-    if any(used > there for used, there in zip(most.capacity, inst.total, strict=True)):
-        used = ", ".join(f"{u} {n}" for u, n in zip(most.capacity, inst.resources, strict=True))
+    if any(used > there for used, there in zip(most, inst.total, strict=True)):
+        used = ", ".join(f"{u} {n}" for u, n in zip(most, inst.resources, strict=True))
         return None, [
             f"what your cluster did is left out: it used {used} at once, more than the list of "
             f"machines has ({', '.join(map(str, inst.total))}); expected the machines it ran on"
         ]
     nodes = _placed(inst, starts) if inst.packed else ()
     if isinstance(nodes, int):
+        fullest = _placed(inst, starts, fullest=True)
+        nodes = nodes if isinstance(fullest, int) else fullest
+    if isinstance(nodes, int):
         return None, [
             f"what your cluster did is left out: job {nodes} finds no nodes at its recorded start, "
-            "where each job takes the first ones with space (which it really had is not read)"
+            "where each job takes the first or the fullest ones with space (which it really had is "
+            "not read)"
         ]
     lines = [f"what your cluster did: {len(starts)} of {len(starts)} jobs run as recorded"]
     return RigidSchedule(start=tuple(starts), nodes=nodes), lines
 
 
 def _placed(
-    inst: RigidInstance, starts: Sequence[int]
+    inst: RigidInstance, starts: Sequence[int], *, fullest: bool = False
 ) -> tuple[tuple[tuple[int, int], ...], ...] | int:
     """Return nodes of every job at its recorded start, or the first job that finds none.
 
-    A job takes the first nodes with space, those first that have least of what it does not need.
+    A job takes the first nodes with space, those first that have least of what it does not need;
+    ``fullest``: among these, those first that have least left of what it needs.
     """
     free = inst.bins.copy()
     order: dict[tuple[bool, ...], Ints] = {}
@@ -197,13 +206,14 @@ def _placed(
             continue
         used = tuple((need > 0).tolist())
         if used not in order:
-            order[used] = np.argsort(inst.bins[:, need == 0].sum(axis=1), kind="stable")
-        hold = (free[:, need > 0] // need[need > 0]).min(axis=1, initial=job.tasks)[order[used]]
-        before = np.minimum(np.cumsum(hold), job.tasks)
+            order[used] = inst.bins[:, need == 0].sum(axis=1)
+        room = (free[:, need > 0] // need[need > 0]).min(axis=1, initial=MOST_TASKS)
+        nodes = np.lexsort((room, order[used]) if fullest else (order[used],))
+        before = np.minimum(np.cumsum(room[nodes]), job.tasks)
         if before[-1] < job.tasks:
             return i
         count = np.diff(before, prepend=0)
-        there = zip(order[used].tolist(), count.tolist(), strict=True)
+        there = zip(nodes.tolist(), count.tolist(), strict=True)
         placed[i] = tuple(sorted((h, n) for h, n in there if n))
         for h, n in placed[i]:
             free[h] -= n * need
@@ -238,8 +248,8 @@ def _starts(taken: pd.DataFrame, jobs: Sequence[RigidJob]) -> list[int]:
     ]
 
 
-def _most_used(jobs: Sequence[RigidJob], starts: Sequence[int]) -> Machine:
-    """Return a pool with as much as a schedule uses at once."""
+def _most_used(jobs: Sequence[RigidJob], starts: Sequence[int]) -> list[int]:
+    """Return how much of each resource a schedule uses at once."""
     changes = sorted(
         (when, sign, job.tasks, job.need)
         for start, job in zip(starts, jobs, strict=True)
@@ -250,23 +260,99 @@ def _most_used(jobs: Sequence[RigidJob], starts: Sequence[int]) -> Machine:
     for _, sign, tasks, need in changes:
         used = [u + sign * tasks * d for u, d in zip(used, need, strict=True)]
         most = [max(a, b) for a, b in zip(most, used, strict=True)]
-    return Machine(name="pool", capacity=tuple(most))
+    return most
 
 
-def _machines(
-    listed: pd.DataFrame, names: Sequence[str], units: dict[str, int]
-) -> tuple[Machine, ...]:
-    for name in names:
-        if listed[name].isna().any():
+def _machines(listed: pd.DataFrame, limits: Sequence[Limit]) -> tuple[Machine, ...]:
+    for kind in dict.fromkeys(limit.kind for limit in limits):
+        if listed[kind].isna().any():
             raise InputError(
-                f"jobs request {name}, and the list of machines does not state how much of it they "
+                f"jobs request {kind}, and the list of machines does not state how much of it they "
                 "have, expected a list that does"
             )
+    twice = listed["name"].duplicated(keep=False).tolist()
     return tuple(
         Machine(
-            name=str(row["name"]),
+            name=f"{row['name']} of {row['partition']}"
+            if twice[h] and row["partition"]
+            else str(row["name"]),
             count=int(row["count"]),
-            capacity=tuple(int(float(row[n]) * units[n]) for n in names),
+            capacity=tuple(
+                int(float(row[limit.kind]) * limit.per) if h in limit.rows else 0
+                for limit in limits
+            ),
         )
-        for row in listed.to_dict("records")
+        for h, row in enumerate(listed.to_dict("records"))
     )
+
+
+def _partitions(tables: Tables, labels: Sequence[str]) -> Sequence[str]:
+    """Return the partitions of every row of machines; without a list, each partition is a row.
+
+    A queue of SWF is no partition: it has no nodes of its own.
+    """
+    named = [*dict.fromkeys(label for label in labels if label)]
+    if tables.machines is not None:
+        there = [str(label) for label in tables.machines["partition"]]
+        if len(named) > 1 and not any(there):
+            messages.remark(
+                f"the {len(named)} partitions of the log are not modeled, since the list of "
+                "machines has no column partition: a job may use any node, so optimum and policies "
+                "may wait less than partitions allow"
+            )
+        if any(there) and not named:
+            messages.remark("the log names no partitions: a job may use the nodes of all")
+        return there
+    if tables.jobs.attrs.get("format") == "SWF" or not all(labels):
+        return [""]
+    return named
+
+
+def _told(listed: pd.DataFrame) -> str:
+    """Return how many nodes are of which partitions, as the list states it."""
+    counts = listed.groupby("partition", sort=False)["count"].sum()
+    shown = [f"{n} of {str(label).replace(',', ' and ')}" for label, n in counts.items()]
+    return ", ".join(shown[:MANY]) + (f" and {len(shown) - MANY} more" if shown[MANY:] else "")
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A resource of the instance: a kind, on some nodes."""
+
+    kind: str
+    per: int  # units of one
+    part: str  # partitions; "": all
+    rows: frozenset[int]  # of the list of machines
+
+    @property
+    def name(self) -> str:
+        """Name of the resource."""
+        return self.kind + self.part
+
+    @property
+    def unit(self) -> str:
+        """Name of its unit, and how many of them are one."""
+        return NAMES[self.kind] + self.part + (f" / {self.per}" if self.per > 1 else "")
+
+
+def _limits(
+    taken: pd.DataFrame, labels: Sequence[str], parts: Sequence[Share]
+) -> tuple[list[Limit], Ints]:
+    """Return the resources that jobs request, and how much one task of each job needs."""
+    names = [n for n in PARTS if (taken[n].fillna(0.0) > 0).any()] or ["cpu"]
+    need = taken[names].fillna(0.0)
+    if not (need > 0).any(axis=None):
+        need = need.assign(cpu=1.0)  # a task is a processor
+    limits, columns = list[Limit](), list[Ints]()
+    for kind in names:
+        amounts = need[kind].to_numpy(dtype=np.float64)
+        per = 1 if (amounts == np.rint(amounts)).all() else PARTS[kind]
+        units = np.ceil(np.round(amounts * per, 6)).astype(np.int64)
+        for part in parts:
+            users = {*part.labels}
+            inside = np.where([label in users for label in labels], units, 0)
+            if inside.any():
+                name = f" of {part}" if len(parts) > 1 else ""
+                limits.append(Limit(kind, per, name, part.rows))
+                columns.append(inside)
+    return limits, np.column_stack(columns)
