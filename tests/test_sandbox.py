@@ -336,6 +336,75 @@ def test_a_spy_that_stays_behind_tells_nothing(inst, program, capfd):
         assert "RECALLS False" in capfd.readouterr().err
 
 
+METADATA = """
+libc, FILE, HERE = ctypes.CDLL(None, use_errno=True), os.path.abspath("FOUND"), os.getcwd()
+def tried(how):
+    try: return how()
+    except OSError: return False
+def walks():
+    os.chdir(os.path.dirname(FILE))
+    os.chdir(HERE)
+    return True
+def ioctl(request): return fcntl.ioctl(os.open("/usr/bin/env", os.O_RDONLY), request, bytes(4))
+def ustat(): return libc.syscall(136, os.stat("/usr").st_dev, bytes(64)) == 0
+ways = {
+    "stat": lambda: os.stat(FILE).st_size > 0, "access": lambda: os.access(FILE, os.F_OK),
+    "link": lambda: os.readlink(FILE + ".link"), "walk": walks,
+    "folder": lambda: os.stat(os.path.dirname(os.path.abspath(sys.argv[0]))).st_mtime == STAMP,
+    "attributes": lambda: os.listxattr(FILE) is not None,
+    "blocks": lambda: os.statvfs("/usr").f_bfree, "open": lambda: os.fstatvfs(0) is not None,
+    "ioctl": lambda: ioctl(2), "ustat": lambda: os.uname().machine == "x86_64" and ustat(),
+    "users": lambda: os.path.exists("/etc/passwd"),
+}
+print("WORKS", *(name for name, how in ways.items() if tried(how)), file=sys.stderr, flush=True)
+"""
+
+
+def test_sizes_and_times_of_other_files_are_hidden(inst, program, tmp_path, capfd):
+    """Such as those of the instance, of its folder, and of the folder of the program."""
+    found, stamp = tmp_path / "data" / "small.json", 10**9
+    found.parent.mkdir()
+    save_instance(inst, found)
+    Path(f"{found}.link").symlink_to(found)
+    command = program(before=METADATA.replace("FOUND", str(found)).replace("STAMP", str(stamp)))
+    os.utime(tmp_path, (stamp, stamp))
+    words, nothing = [sys.executable, "-S", "program.py"], subprocess.DEVNULL
+    plain = subprocess.run(words, capture_output=True, text=True, stdin=nothing, check=True)
+    works = {*plain.stderr.split()}  # so the ways are none that never work
+    assert {"stat", "access", "link", "walk", "folder", "blocks", "open", "users"} <= works
+    run = simulate(inst, command)
+    said = {*capfd.readouterr().err.split()}
+    assert "WORKS" in said
+    if is_whole(run):
+        assert said == {"WORKS"}
+
+
+SHELL = """
+echo ready > /dev/stderr
+while read -r line; do case $line in
+    *hello*) echo '{"policy": {"name": "sh"}}' ;;
+    *start*) echo '{"ready": true}' ;;
+    *) echo '{"decision": {}}' > /dev/stdout ;;
+esac; done < /dev/stdin
+"""
+
+
+def test_links_lead_where_they_do_outside(inst, program, tmp_path, capfd):
+    """Those of the streams, to a program, and from a folder with programs to another place."""
+    (tmp_path / "policy.sh").write_text(SHELL)
+    assert simulate(inst, "exec:sh policy.sh").policy == "sh"
+    assert "ready" in capfd.readouterr().err
+    command = program(before="print(sys.argv, file=sys.stderr)", python="env/bin/python")
+    for folder in ("env/bin", "there/inner"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "there/python").symlink_to(sys.executable)
+    (tmp_path / "way").symlink_to("there/inner")
+    (tmp_path / "env/bin/python").symlink_to("../../way/../python")
+    (tmp_path / "program.py").rename(tmp_path / "there/inner/p.py")
+    simulate(inst, command.replace("program.py", "way/p.py"))
+    assert f"['{tmp_path}/way/p.py']" in capfd.readouterr().err
+
+
 # --- limits of time and size ---
 
 TRICKLES = 'while True: os.write(1, b" "); time.sleep(0.05)'

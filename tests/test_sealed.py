@@ -21,7 +21,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="guards are those of Linux")
 
 CHEATS = """
-import ctypes, gc, os, sys
+import ctypes, gc, os, stat, sys
 from optsched.families.oasis.instance import OasisInstance
 
 NEEDLE = "-".join(["needle", "in", "a", "haystack"])
@@ -72,9 +72,22 @@ def opened(path):
     return NEEDLE in open(path).read()
 
 
+def sized(path):
+    return os.stat(path).st_size
+
+
+def counted():
+    return os.statvfs(os.path.dirname(os.__file__)).f_blocks
+
+
 def inherited():
-    handles = [os.readlink(f"/proc/self/fd/{{n}}") for n in os.listdir("/proc/self/fd")]
-    return any(map(os.path.isfile, handles))
+    for handle in map(int, os.listdir("/proc/self/fd")):
+        try:
+            mode = os.fstat(handle).st_mode
+        except OSError:  # that of the list
+            continue
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+            return True
 
 
 def sampled():
@@ -115,6 +128,8 @@ class Cheats:
                 "trace": tried(copied, pid),
                 "file": tried(opened, PATH),
                 "folder": tried(opened, f"/proc/{{pid}}/cwd/" + os.path.basename(PATH)),
+                "size": tried(sized, PATH),
+                "blocks": tried(counted),
                 "inherited": tried(inherited),
                 "samples": tried(sampled),
                 "signal": tried(killed, pid),
@@ -175,7 +190,7 @@ def test_six_cheats_gain_nothing(inst, folder, capsys, monkeypatch):
     (folder / "cheats.py").write_text(CHEATS.format(path=str(path)))
     simulate(inst, "cheats:Cheats")
     unsealed = {*capsys.readouterr().err.split()}  # so the cheats are none that never work
-    assert {"collector", "frames", "file", "samples", "environment"} <= unsealed
+    assert {"collector", "frames", "file", "samples", "environment", "size", "blocks"} <= unsealed
     assert "keep" not in unsealed
     run = simulate(inst, "cheats:Cheats", sandbox=True)
     assert run.sealed
@@ -184,7 +199,7 @@ def test_six_cheats_gain_nothing(inst, folder, capsys, monkeypatch):
         assert not found
         assert run.seal == "sandbox"
     else:
-        assert found <= {"file", "folder", "samples", "signal"}
+        assert found <= {"file", "folder", "samples", "signal", "size", "blocks"}
         assert run.seal.startswith("sandbox: partial, without files")
 
 

@@ -8,7 +8,8 @@ Guards, each of which holds or does not, whatever the system lacks:
     privileges   no capabilities, and none to be gained by starting programs
     processes    a PID namespace: all processes of the policy end with it, and are limited in number
     runs         nothing stays behind for a later run, and no channel leads to a concurrent one
-                 (read-only mounts, own /proc, own folder, IPC namespace, seccomp)
+                 (a root that holds what was listed, read-only; own /proc, own folder, IPC
+                 namespace, seccomp)
 
 As a program it locks itself and becomes another program: ``lock.py CONFIG``, where CONFIG is JSON:
 "readable", "writable", "hidden" (paths) and "command".
@@ -43,24 +44,27 @@ NEW_USER, NEW_IPC, NEW_NETWORK = 0x10000000, 0x08000000, 0x40000000
 NEW_PID, NEW_MOUNTS = 0x20000000, 0x00020000
 CAPABILITIES = 0x20080522  # version of the structure
 SET_MOUNT, RECURSIVE, READ_ONLY = 442, 0x8000, 1
-PRIVATE, NO_SET_UID, NO_DEVICES, NO_EXECUTION = (1 << 18) | (1 << 14), 2, 4, 8
+PRIVATE, BIND, DETACH = (1 << 18) | (1 << 14), (1 << 12) | (1 << 14), 2
+NO_SET_UID, NO_DEVICES, NO_EXECUTION = 2, 4, 8
 PROCESSES = 256  # and threads
 FIRST_PIDS = 300  # which the kernel does not use again
 ENDS = {signal.SIGTERM, signal.SIGCHLD}
 
-CALLS = {  # by machine: its number, fcntl, socketpair, and calls that are refused: flock, inotify,
-    # fanotify, socket, System V and POSIX IPC, keys, syslog, the page cache (mincore, preadv2,
-    # cachestat), perf, bpf, userfaultfd, io_uring
+CALLS = {  # by machine: its number, fcntl, socketpair, ioctl, and calls that are refused: flock,
+    # inotify, fanotify, socket, System V and POSIX IPC, keys, syslog, the page cache (mincore,
+    # preadv2, cachestat), perf, bpf, userfaultfd, io_uring, free blocks (statfs, fstatfs, ustat,
+    # quotactl)
     "x86_64": (
-        *(0xC000003E, 72, 53, 73, 253, 294, 300, 41, 29, 64, 68, 240, 248, 249, 250, 103),
-        *(27, 327, 451, 298, 321, 323, 425),
+        *(0xC000003E, 72, 53, 16, 73, 253, 294, 300, 41, 29, 64, 68, 240, 248, 249, 250, 103),
+        *(27, 327, 451, 298, 321, 323, 425, 137, 138, 136, 179, 443),
     ),
     "aarch64": (
-        *(0xC00000B7, 25, 199, 32, 26, 262, 198, 194, 190, 186, 180, 217, 218, 219, 116),
-        *(232, 286, 451, 241, 280, 282, 425),
+        *(0xC00000B7, 25, 199, 29, 32, 26, 262, 198, 194, 190, 186, 180, 217, 218, 219, 116),
+        *(232, 286, 451, 241, 280, 282, 425, 43, 44, 60, 443),
     ),
 }
 CONTROLS = (*range(5), *range(1030, 1035))  # of fcntl: neither locks, leases, notices nor hints
+STREAMS = (0x5400,)  # ioctl for terminals and pipes; those of file systems count blocks
 
 SYSTEM = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"),
@@ -71,6 +75,7 @@ SYSTEM = (
     "/sys/devices/system/cpu",
 )
 """Paths that programs and libraries read; none shows which process has mapped a page."""
+STREAM_LINKS = ("/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr")
 
 
 def enclose() -> bool:
@@ -160,7 +165,7 @@ def lock(
     apart : bool
         Whether this process is in namespaces of its own, see `enclose`.
     """
-    readable, writable = [*SYSTEM, *readable], [*writable]
+    readable, writable, hidden = [*SYSTEM, *readable], [*writable], [*hidden]
     if not sys.platform.startswith("linux"):
         return []
     libc = ctypes.CDLL(None, use_errno=True)
@@ -168,9 +173,9 @@ def lock(
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))  # that of a campaign cannot be raised
     guards = []
     root = os.getuid() == 0
-    mounted = apart and _mount(libc, writable)
+    mounted = apart and _mount(libc, readable, writable, hidden)
     counted = mounted and _limit_processes()
-    rules = _ruleset(libc, readable, writable, hidden)
+    rules = _ruleset(libc, readable, writable, () if mounted else hidden)
     stay = rules is not None and not all(map(_open_to_all, readable))
     other = root and _drop_root(libc, stay=stay)
     if libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0) == 0 and _drop_capabilities(libc):
@@ -191,24 +196,68 @@ def lock(
     return guards
 
 
-def _mount(libc: Any, writable: Iterable[str]) -> bool:
-    """Make all mounts read-only, but for empty folders of its own; mount its own /proc."""
+def _mount(libc: Any, readable: Iterable[str], writable: list[str], hidden: Iterable[str]) -> bool:
+    """Enter a read-only root with what is readable, its own /proc, and empty folders of its own."""
     plain = NO_SET_UID | NO_DEVICES
     read_only = struct.pack("QQQQ", READ_ONLY, 0, 0, 0)
-    done = (
-        libc.mount(None, b"/", None, PRIVATE, None) == 0
-        and libc.mount(b"proc", b"/proc", b"proc", plain | NO_EXECUTION, None) == 0
-    )
-    if done and _own_pid_max():
+
+    def in_memory(folder: str, limits: bytes) -> bool:
+        return bool(libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", plain, limits) == 0)
+
+    if (
+        libc.mount(None, b"/", None, PRIVATE, None) != 0
+        or libc.mount(b"proc", b"/proc", b"proc", plain | NO_EXECUTION, None) != 0
+    ):
+        return False
+    if _own_pid_max():
         with contextlib.suppress(OSError):
             Path("/proc/sys/kernel/pid_max").write_text(str(FIRST_PIDS + PROCESSES))
-    if done and libc.syscall(SET_MOUNT, -1, b"/", RECURSIVE, read_only, len(read_only)) == 0:
-        for folder in writable:
-            limits = b"mode=777,size=10%"  # of the memory
-            done &= libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", plain, limits) == 0
-        os.chdir(os.getcwd())  # into what is mounted there now
-        return bool(done)
-    return False
+    os.umask(0o022)
+    done = in_memory(writable[0], b"mode=755") and _fill_root(libc, readable, writable)
+    if done:
+        os.chdir(writable[0])
+        done = libc.pivot_root(b".", b".") == 0 and libc.umount2(b".", DETACH) == 0
+    done &= all(in_memory(path, b"size=4k") for path in hidden if os.path.isdir(path))
+    done &= libc.syscall(SET_MOUNT, -1, b"/", RECURSIVE, read_only, len(read_only)) == 0
+    done &= all(in_memory(path, b"mode=777,size=10%") for path in writable)  # of the memory
+    os.chdir(writable[0])  # into what is mounted there now
+    return bool(done)
+
+
+def _fill_root(libc: Any, readable: Iterable[str], writable: list[str]) -> bool:
+    """Put into a root what is readable, the links that lead there, and the writable folders.
+
+    The root is mounted on the first of these folders.
+    """
+    root, held = writable[0], set[Path]()
+    for real in sorted({*map(os.path.realpath, ("/proc", "/dev/null", *readable))}):
+        if os.path.exists(real) and held.isdisjoint(Path(real).parents):
+            place = Path(root + real)
+            (place if os.path.isdir(real) else place.parent).mkdir(parents=True, exist_ok=True)
+            if not place.is_dir():
+                place.touch()
+            if libc.mount(os.fsencode(real), bytes(place), None, BIND, None) != 0:
+                return False
+            held.add(Path(real))
+    for link in {link for p in (*readable, *writable, *STREAM_LINKS) for link in _links(p)}:
+        if held.isdisjoint(Path(link).parents):
+            os.makedirs(root + os.path.dirname(link), exist_ok=True)
+            os.symlink(os.readlink(link), root + link)
+    for path in writable:
+        os.makedirs(root + os.path.realpath(path), exist_ok=True)
+    return True
+
+
+def _links(path: str) -> Iterator[str]:
+    """Yield the symbolic links on the way to ``path``, if it is there."""
+    place, parts = "/", path.split("/") if os.path.exists(path) else []
+    while parts:
+        part = parts.pop(0)
+        place = os.path.normpath(os.path.join(place, part))  # no link leads to it
+        if os.path.islink(place):
+            yield place
+            target = os.path.join(os.path.dirname(place), os.readlink(place))
+            place, parts = "/", [*target.split("/"), *parts]
 
 
 def _own_pid_max() -> bool:
@@ -230,9 +279,10 @@ def _filter(libc: Any) -> bool:
     """Refuse system calls for communication of processes; return whether the kernel does so."""
     if os.uname().machine not in CALLS or struct.calcsize("P") != 8:
         return False
-    architecture, control, pair, *numbers = CALLS[os.uname().machine]
+    architecture, control, pair, devices, *numbers = CALLS[os.uname().machine]
     allow, refuse = (0x06, 0, 0, 0x7FFF0000), (0x06, 0, 0, 0x00050000 | errno.EPERM)
-    number, argument, low_bits = (0x20, 0, 0, 0), (0x20, 0, 0, 24), (0x54, 0, 0, 0xF)
+    number, argument = (0x20, 0, 0, 0), (0x20, 0, 0, 24)
+    low_bits, group = (0x54, 0, 0, 0xF), (0x54, 0, 0, 0xFF00)
     program = [(0x20, 0, 0, 4), (0x15, 1, 0, architecture), refuse, number]
     program += [(0x35, 0, 1, 1 << 30), refuse]  # calls of a program with pointers of 32 bits
     for call in numbers:
@@ -240,6 +290,7 @@ def _filter(libc: Any) -> bool:
     for call, head, among in (
         (control, [argument], CONTROLS),
         (pair, [argument, low_bits], (socket.SOCK_STREAM,)),
+        (devices, [argument, group], STREAMS),
     ):
         tests = [t for value in among for t in ((0x15, 0, 1, value), allow)]
         program += [(0x15, 0, len(head) + len(tests) + 1, call), *head, *tests, refuse]

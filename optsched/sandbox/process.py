@@ -344,7 +344,8 @@ def _samples(path: Iterable[str]) -> list[str]:
 
 def _interpreter() -> list[str]:
     """Return where Python and its libraries are."""
-    return [str(Path(p, part)) for p in {sys.prefix, sys.base_prefix} for part in PARTS]
+    parts = [str(Path(p, part)) for p in {sys.prefix, sys.base_prefix} for part in PARTS]
+    return [sys.executable, *parts]
 
 
 def _is_installed(path: str) -> bool:
