@@ -6,10 +6,8 @@ from optsched.process.messages import notify
 
 RENAMED = {
     "hunt": "worst-case",
-    "weight": "max-weight",
     "--as-is": "--no-scaling",
     "--box": "--preset",
-    "--by": "--deadline",
     "--earns": "--min-alg-fraction",
     "--effort": "--work-limit",
     "--fresh": "--no-cache",
