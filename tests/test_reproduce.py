@@ -354,8 +354,6 @@ def test_other_instances_of_the_same_settings(tmp_path):
     content = json.loads(found.results.read_text())
     assert content["first_seed"] == 1000
     assert [row["seed"] for row in content["rows"]] == [1000, 1001, 1002, 1003]
-    with pytest.raises(InputError, match="names no seed per cell, expected it without"):
-        reproduce(SQUARES, tmp_path, first_seed=1000, workers=1)
 
 
 def test_seeds_that_are_judged_are_not_those_that_u_and_l_are_learnt_from():

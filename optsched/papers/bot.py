@@ -15,11 +15,10 @@ from scipy.special import fdtrc
 
 from optsched.core import solve
 from optsched.core.intervals import clopper_pearson, student
-from optsched.drawing import COLOURS, GRID, finish, legend, new_figure
+from optsched.drawing import COLOURS, finish, legend, new_figure
 from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.policies.convergence import PRECISION, Convergence, convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps, without
-from optsched.families.bot.policies.tuning import FACTORS, search_steps
 from optsched.families.bot.sources.presets import generate
 from optsched.numbers.arrays import Floats
 from optsched.papers.estimate import MeanEstimate, apart
@@ -51,6 +50,7 @@ UNIT_NAMES = {
     "sec6.5": "here, 13.81 GFLOP a task (Sec. 6.5)",
     "sec6.2": "here, 13.81 MFLOP a task (Sec. 6.2)",
 }
+FACTORS = ("rho", "tilde", "lam", "mu")  # step sizes, as `Steps` calls them
 Levels = dict[str, tuple[float, ...]]
 NAIVE_LEVELS: Levels = {
     "rho": (1e-3, 0.1), "tilde": (1e-3, 0.1), "lam": (1e-15, 1e-13), "mu": (1e-15, 1e-13),
@@ -920,89 +920,6 @@ def draw_8(rows: Rows) -> Figure:
     return figure
 
 
-# Step sizes that a search finds
-
-SEARCH_SIZES = ((20, 5), (100, 5), (500, 15))
-PAIRS = (("naive", "homogeneous"), ("adaptive", "heterogeneous"))
-HOPELESS = ("naive", "heterogeneous")  # Sec. 6.6; on the smallest platforms only
-SEARCHED = range(1000, 1010)  # seeds of the platforms that the search sees; judged are 0, 1, ...
-SIDES = ("printed", "searched")
-
-
-def cells_search(seeds: int) -> list[Cell]:
-    """Return one cell per reading, size and algorithm: a search, and platforms after it."""
-    combinations = [*product(SEARCH_SIZES, PAIRS), (SEARCH_SIZES[0], HOPELESS)]
-    return [
-        {"units": u, "nodes": n, "degree": d, "algorithm": a, "mix": m, "seeds": seeds}
-        for u in UNITS
-        for (n, d), (a, m) in combinations
-    ]
-
-
-def run_search(cell: Cell, _limit: float) -> Row:
-    """Search, then run the found and the printed parameters on unseen platforms."""
-
-    def made(seeds: Iterable[int]) -> list[tuple[BotInstance, float]]:
-        all_ = (platform(cell | {"seed": seed}, cell["mix"]) for seed in seeds)
-        return [(inst, optimum(inst)[0]) for inst in all_]
-
-    def side(steps: Steps) -> dict[str, Any]:
-        found = [
-            convergence(Negotiation(inst, steps).run(ITERATIONS)[0], best) for inst, best in judged
-        ]
-        return {
-            "steps": {name: getattr(steps, name) for name in FACTORS},
-            "times": sorted(f.first_for_good or 0 for f in found if f.converged),
-        }
-
-    sizes = BEST_NAIVE if cell["algorithm"] == "naive" else BEST_ADAPTIVE[cell["nodes"]]
-    printed = Steps.model_validate({"algorithm": cell["algorithm"], **sizes})
-    found = search_steps(made(SEARCHED), printed, iterations=ITERATIONS)
-    judged = made(range(cell["seeds"]))
-    return {"tried": found.tried, "printed": side(printed), "searched": side(found.steps)}
-
-
-def findings_search(rows: Rows) -> Findings:
-    """Return whether step sizes carry over to platforms that were not searched on."""
-    for row in rows:
-        steps = ", ".join(f"{f} {x:g}" for f, x in row["searched"]["steps"].items())
-        printed, searched = (row[side]["times"] for side in SIDES)
-        count, runs = len(searched), row["seeds"]
-        middle = [str(median(x)).lower() for x in (searched, printed)]
-        claim = "{units}, {algorithm}, {mix}, {nodes} nodes: share converged".format(**row)
-        note = (
-            f"searched {count} of {runs} with {steps} ({row['tried']} sets tried), printed "
-            f"{len(printed)} of {runs}; median iterations {' and '.join(middle)}"
-        )
-        yield shown(claim, MeanEstimate.share(count, runs), note=note)
-    yield "an experiment of ours, on which the paper is silent: not judged"
-
-
-def draw_search(rows: Rows) -> Figure:
-    """Draw the share that has converged by iteration: printed dashed, searched solid."""
-    figure = new_figure(9.0, 6.0)
-    axes = figure.subplots(len(PAIRS), len(UNITS), sharex=True, sharey=True)
-    for axis, ((algorithm, mix), units) in zip(axes.flat, product(PAIRS, UNITS), strict=True):
-        for k, row in enumerate(rows.where(algorithm=algorithm, mix=mix, units=units)):
-            for side, style in zip(SIDES, ("--", "-"), strict=True):
-                done = row[side]["times"]
-                share = np.arange(len(done) + 1) / row["seeds"]
-                axis.step(
-                    [1, *done, ITERATIONS], [*share, share[-1]], style, where="post",
-                    color=COLOURS[k], label=f"{row['nodes']} nodes, {side}",
-                )  # fmt: skip
-        axis.set_xscale("log")
-        axis.set_ylim(-0.03, 1.03)
-        axis.set_title(f"{algorithm}, {mix}\n{UNIT_NAMES[units]}", fontsize=9)
-        axis.grid(axis="y", color=GRID)
-    for axis in axes[:, 0]:
-        axis.set_ylabel("share in the tube for good")
-    for axis in axes[-1]:
-        axis.set_xlabel("iteration")
-    axes[0, 1].legend(frameon=False, fontsize=8, loc="upper left")
-    return figure
-
-
 EXPERIMENTS = described(
     "bot",
     tab1=(
@@ -1043,5 +960,4 @@ EXPERIMENTS = described(
         ],
         run_8, findings_8, draw_8,
     ),
-    steps=(cells_search, run_search, findings_search, draw_search),
 )  # fmt: skip

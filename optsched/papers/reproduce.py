@@ -197,18 +197,10 @@ def reproduce(
 
 
 def from_seed(chosen: Experiment, seeds: int, first: int | None) -> list[Cell]:
-    """Return the cells of an experiment, its seeds moved so that they begin with ``first``.
-
-    Raises
-    ------
-    InputError
-        The instances of the experiment have no seeds of their own.
-    """
+    """Return the cells of an experiment, its seeds moved so that they begin with ``first``."""
     cells = list(chosen.cells(seeds))
     if first is None:
         return cells
-    if not all("seed" in cell for cell in cells):
-        raise InputError(f"{chosen.name} names no seed per cell, expected it without a first seed")
     shift = first - min(cell["seed"] for cell in cells)
     return [cell | {"seed": cell["seed"] + shift} for cell in cells]
 
