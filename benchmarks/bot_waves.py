@@ -15,8 +15,7 @@ from render import number
 
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
 from optsched.families.bot.sources.presets import generate
-from optsched.papers.bot import TABLE_1, TABLE_2
-from optsched.papers.reproduce import reproduce
+from optsched.papers.reproduce import experiment, reproduce
 
 ITERATIONS = 1500
 STEPS = Steps(algorithm="adaptive", rho=0.002, tilde=0.05, lam=0.7, mu=0.7)
@@ -34,8 +33,8 @@ def measure(cell: Row) -> Row:
     if cell["what"] == "tables":
         with tempfile.TemporaryDirectory() as folder:
             began = time.perf_counter()
-            for table in (TABLE_1, TABLE_2):
-                reproduce(table, Path(folder), workers=2)
+            for table in ("bot-tab1", "bot-tab2"):
+                reproduce(experiment(table), Path(folder), workers=2)
             return {"seconds": time.perf_counter() - began}
     inst = generate("heterogeneous", seed=cell["seed"], nodes=cell["nodes"])
     options = {"waves": {}, "messages": {"messages": True}}.get(

@@ -2,7 +2,9 @@
 
 import inspect
 import json
+import tomllib
 from dataclasses import replace
+from importlib.resources import files
 
 import pytest
 from matplotlib.figure import Figure
@@ -145,11 +147,9 @@ def test_rows_that_are_not_run_again_are_counted(tmp_path):
 @pytest.mark.parametrize(
     ("value", "complaint"),
     [
-        ("x", r"rows\[1\]\.square: is 'x', expected a number, as in other rows"),
-        (True, r"rows\[1\]\.square: is True, expected a number"),
-        ([], r"rows\[1\]\.square: is \[\], expected a number"),
-        ({"a": 1}, r"rows\[1\]\.square: is {'a': 1}, expected a number"),
-        ("inf", "no verdict follows from its rows .TypeError"),
+        ("x", "no verdict follows from its rows .TypeError"),
+        ([], "no verdict follows from its rows .TypeError"),
+        ({"a": 1}, "no verdict follows from its rows .TypeError"),
         (None, "no verdict follows from its rows .KeyError: 'square'"),
     ],
 )
@@ -201,6 +201,9 @@ def test_a_picture_says_what_the_verdict_rests_on(tmp_path):
 
 
 def test_every_experiment_names_its_settings_and_has_ten_instances():
+    for paper in PAPERS:
+        content = tomllib.loads((files("optsched.papers") / f"{paper}.toml").read_text("utf-8"))
+        assert content.keys() - {"shared"} == {e.name[len(paper) + 1 :] for e in experiments(paper)}
     for experiment in (e for paper in PAPERS for e in experiments(paper)):
         assert experiment.settings
         assert all(all(setting) for setting in experiment.settings)
@@ -349,8 +352,6 @@ def test_other_instances_of_the_same_settings(tmp_path):
     content = json.loads(found.results.read_text())
     assert content["first_seed"] == 1000
     assert [row["seed"] for row in content["rows"]] == [1000, 1001, 1002, 1003]
-    with pytest.raises(InputError, match="names no seed per cell, expected it without"):
-        reproduce(SQUARES, tmp_path, first_seed=1000, workers=1)
 
 
 def test_seeds_that_are_judged_are_not_those_that_u_and_l_are_learnt_from():
@@ -443,10 +444,10 @@ def rows3(earned):
     ],
 )
 def test_fig3_verdict(earned, verdict):
-    outcome = oasis.FIG_3.judge(rows3(earned))
+    outcome = named("oasis-fig3").judge(rows3(earned))
     assert worst(outcome) is verdict
     assert "200 jobs" in outcome.words
-    assert len(oasis.FIG_3.picture(rows3(earned)).axes) == len(PRESETS)
+    assert len(named("oasis-fig3").picture(rows3(earned)).axes) == len(PRESETS)
 
 
 @pytest.mark.parametrize(("spread", "agrees"), [(0.5, True), (9.0, False)])
@@ -459,15 +460,15 @@ def test_fig4_verdict(spread, agrees):
             if scheme != ESTIMATED:
                 late = {kind: [x + 5 for x in xs] for kind, xs in late.items()}
             rows.append({"preset": "paper", "seed": seed, "scheme": scheme, "late": late})
-    assert (worst(oasis.FIG_4.judge(rows)) is Support.HOLDS) is agrees
-    assert len(oasis.FIG_4.picture(rows).axes) == 1
+    assert (worst(named("oasis-fig4").judge(rows)) is Support.HOLDS) is agrees
+    assert len(named("oasis-fig4").picture(rows).axes) == 1
 
 
 def test_fig4_without_a_completed_job():
     late = {kind: [] for kind in oasis.KINDS}
     rows = [{"preset": "paper", "scheme": s, "seed": 0, "late": late} for s in SCHEMES]
-    assert worst(oasis.FIG_4.judge(rows)) is Support.UNKNOWN
-    oasis.FIG_4.picture(rows)
+    assert worst(named("oasis-fig4").judge(rows)) is Support.UNKNOWN
+    named("oasis-fig4").picture(rows)
 
 
 @pytest.mark.parametrize(
@@ -486,20 +487,20 @@ def test_fig5_verdict(low, high, agrees):
         for top in (10, 50)
         for seed in range(2)
     ]
-    outcome = oasis.FIG_5.judge(rows)
+    outcome = named("oasis-fig5").judge(rows)
     assert (outcome.findings[0].verdict is Support.HOLDS) is agrees
     assert "0 of 8 optima proved" in outcome.words
-    oasis.FIG_5.picture(rows)
+    named("oasis-fig5").picture(rows)
 
 
 @pytest.mark.parametrize(("low", "agrees"), [(20.0, True), (5.0, False), (10.0, False)])
 def test_fig6_verdict(low, agrees):
     rows = [
         cell | {"value": (low if cell["percent"] < 100 else 10.0) + cell["seed"] / 1000}
-        for cell in oasis.FIG_6.cells(3)
+        for cell in named("oasis-fig6").cells(3)
     ]
-    assert (worst(oasis.FIG_6.judge(rows)) is Support.HOLDS) is agrees
-    assert len(oasis.FIG_6.picture(rows).axes) == 2 * len(PRESETS)
+    assert (worst(named("oasis-fig6").judge(rows)) is Support.HOLDS) is agrees
+    assert len(named("oasis-fig6").picture(rows).axes) == 2 * len(PRESETS)
 
 
 def test_means_by_hand():

@@ -28,7 +28,6 @@ from optsched.cli.commands.export import export
 from optsched.cli.commands.foresight import foresight
 from optsched.cli.commands.generate import generate
 from optsched.cli.commands.info import info
-from optsched.cli.commands.max_weight import max_weight
 from optsched.cli.commands.minimax import minimax
 from optsched.cli.commands.ratio import ratio
 from optsched.cli.commands.report import report
@@ -64,7 +63,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    *(generate, trace, show, solve, certify, run, ratio, max_weight, verify),
+    *(generate, trace, show, solve, certify, run, ratio, verify),
     *(check_problem, checker, export, report, worst_case, minimax, foresight, advice, whatif),
     *(reproduce, info),
 ):

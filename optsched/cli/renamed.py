@@ -6,11 +6,9 @@ from optsched.process.messages import notify
 
 RENAMED = {
     "hunt": "worst-case",
-    "weight": "max-weight",
     "campaign --policy": "--allow",
     "--as-is": "--no-scaling",
     "--box": "--preset",
-    "--by": "--deadline",
     "--earns": "--min-alg-fraction",
     "--effort": "--work-limit",
     "--fresh": "--no-cache",

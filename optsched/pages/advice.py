@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -14,7 +13,6 @@ from optsched.drawing import CURVES, DPI, finish, headline, legend, new_figure, 
 from optsched.experiments.cell_keys import digest_of
 from optsched.files.format import checked, read_json
 from optsched.pages.blocks import (
-    Code,
     ColumnHeader,
     FactList,
     Page,
@@ -25,8 +23,8 @@ from optsched.pages.blocks import (
     count,
     number,
 )
+from optsched.pages.repeat import of_page
 from optsched.pages.scales import AxisScale
-from optsched.problem import InputError
 
 WIDE, HIGH = 9.0, 3.8  # inches
 
@@ -74,17 +72,13 @@ def figure(found: Advice) -> Figure:
     return drawn
 
 
-def page_of_advice(
-    path: Path, policies: Sequence[str] = (), callback: Callable[[str], None] = lambda _: None
-) -> Page:
+def page_of_advice(path: Path, callback: Callable[[str], None] = lambda _: None) -> Page:
     """Return the page of policies with predictions.
 
     Parameters
     ----------
     path : Path
         Output of `advice -o`.
-    policies : sequence of str
-        Must be empty: no solutions are drawn.
     callback : callable
         Called with the finished part.
 
@@ -93,8 +87,6 @@ def page_of_advice(
     InputError
         It is no such file.
     """
-    if policies:
-        raise InputError(f"--policy {policies[0]}: no solutions are drawn, expected no --policy")
     callback("drawing curves")
     found = checked(Advice, read_json(path, "advice").get("advice"), f"{path}: advice")
     columns = [
@@ -119,7 +111,6 @@ def page_of_advice(
     ]
     words = f"mean ratios of {len({p.policy for p in found.points})} policies; the table has them"
     source = f"data:image/png;base64,{b64encode(rendered(figure(found), format='png')).decode()}"
-    name = shlex.quote(path.name)
     facts = [
         ("file", f"{path.name}, SHA-256 {digest_of(path)}"),
         ("instances", f"{len(found.seeds)}"),
@@ -142,10 +133,7 @@ def page_of_advice(
                 ],
             ),
             Section("Provenance", [FactList("provenance", facts)]),
-            Section(
-                "How to repeat it",
-                [Code("This page:", f"optsched report {name} -o report.html")],
-            ),
+            Section("How to repeat it", [of_page(path)]),
         ],
     )
 

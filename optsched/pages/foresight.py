@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from optsched.core.intervals import UNSURE
 from optsched.experiments.cell_keys import digest_of
 from optsched.experiments.foresight import Foresight
 from optsched.pages.blocks import (
-    Code,
     ColumnHeader,
     FactList,
     Page,
@@ -21,21 +19,17 @@ from optsched.pages.blocks import (
     ends,
     number,
 )
+from optsched.pages.repeat import of_page
 from optsched.pages.schedules import CSS, data_uri
-from optsched.problem import InputError
 
 
-def page_of_foresight(
-    path: Path, policies: Sequence[str] = (), callback: Callable[[str], None] = lambda _: None
-) -> Page:
+def page_of_foresight(path: Path, callback: Callable[[str], None] = lambda _: None) -> Page:
     """Return the page of a curve.
 
     Parameters
     ----------
     path : Path
         What `foresight -o` has written.
-    policies : sequence of str
-        Must be empty: no schedules are drawn.
     callback : callable
         Called with the finished part.
 
@@ -44,10 +38,6 @@ def page_of_foresight(
     InputError
         It is no such file.
     """
-    if policies:
-        raise InputError(
-            f"--policy {policies[0]}: no schedules are drawn of a curve, expected no --policy"
-        )
     callback("drawing the curve")
     found = Foresight.load(path)
     figure = found.figure()
@@ -82,10 +72,7 @@ def page_of_foresight(
                 ],
             ),
             Section("Provenance", [FactList("provenance", _facts(found, path))]),
-            Section(
-                "How to repeat it",
-                [Code("This page:", f"optsched report {shlex.quote(path.name)} -o report.html")],
-            ),
+            Section("How to repeat it", [of_page(path)]),
         ],
     )
 

@@ -26,20 +26,17 @@ from optsched.pages.blocks import (
     count,
     number,
 )
+from optsched.pages.repeat import of_page
 from optsched.problem import InputError
 
 
-def page_of_game(
-    path: Path, policies: Sequence[str] = (), callback: Callable[[str], None] = lambda _: None
-) -> Page:
+def page_of_game(path: Path, callback: Callable[[str], None] = lambda _: None) -> Page:
     """Return the page of a set of instances and of its best online algorithms.
 
     Parameters
     ----------
     path : Path
         What `minimax -o` has written.
-    policies : sequence of str
-        Must be empty: no schedules are drawn.
     callback : callable
         Called with the finished part.
 
@@ -48,11 +45,6 @@ def page_of_game(
     InputError
         It is no such file, or states what cannot be true.
     """
-    if policies:
-        raise InputError(
-            f"--policy {policies[0]}: no schedules are drawn of a set of instances, expected no "
-            "--policy: all policies of the file are shown"
-        )
     callback("checking the file")
     found = check_file(path)
     for part in found.parts:
@@ -154,7 +146,7 @@ def _provenance(path: Path) -> list[Section]:
             "How to repeat it",
             [
                 Code("Check all of it again, in exact arithmetic:", f"optsched verify {name}"),
-                Code("This page:", f"optsched report {name} -o report.html"),
+                of_page(path),
             ],
         ),
     ]

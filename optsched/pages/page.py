@@ -27,6 +27,7 @@ from optsched.pages.foresight import page_of_foresight
 from optsched.pages.minimax import page_of_game
 from optsched.pages.result import page_of_result
 from optsched.pages.whatif import page_of_whatif
+from optsched.problem import InputError
 from optsched.process import interrupts
 
 SQLITE = b"SQLite format 3\0"  # how the file of a store begins
@@ -71,18 +72,19 @@ def report(
     path, page = Path(source), writable(Path(target))
     with open_file(path) as f:
         is_store = f.read(len(SQLITE)) == SQLITE
-    if is_store:
-        make = page_of_store
-    else:  # or else one line states what it is
-        kinds = {
-            "result": page_of_result,
-            "minimax": page_of_game,
-            "foresight": page_of_foresight,
-            "advice": page_of_advice,
-            "whatif": page_of_whatif,
-        }
-        make = kinds[read_json(path, *kinds)["kind"]]
-    made = make(path, policies, callback)
+    drawing = {"store": page_of_store, "result": page_of_result}  # they draw schedules
+    others = {
+        "minimax": page_of_game,
+        "foresight": page_of_foresight,
+        "advice": page_of_advice,
+        "whatif": page_of_whatif,
+    }
+    kind = "store" if is_store else read_json(path, "result", *others)["kind"]
+    if kind in others and policies:
+        raise InputError(f"--policy {policies[0]}: no schedules are drawn, expected no --policy")
+    made = (
+        others[kind](path, callback) if kind in others else drawing[kind](path, policies, callback)
+    )
     interrupts.raise_if_interrupted()
     write_whole(page, render(made))
     return page

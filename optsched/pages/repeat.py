@@ -64,6 +64,11 @@ def _value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")
 
 
+def of_page(path: Path) -> Code:
+    """Return what to type to make the page of a file again."""
+    return Code("This page:", f"optsched report {shlex.quote(path.name)} -o report.html")
+
+
 def of_campaign(store: Path, plan: Plan, versions: Mapping[str, str]) -> list[Code]:
     """Return what to type to compute a campaign again, to go on with it, and to look closer."""
     name, text = shlex.quote(store.name), plan_text(plan)
@@ -84,7 +89,7 @@ def of_campaign(store: Path, plan: Plan, versions: Mapping[str, str]) -> list[Co
             "All cells, and the instance on which each policy is worst:",
             f"optsched campaign export {name} --csv cells.csv --worst worst{made}",
         ),
-        Code("This page:", f"optsched report {name} -o report.html"),
+        of_page(store),
     ]
 
 
@@ -114,4 +119,4 @@ def of_result(file: Path, method: str, seed: int | None, runs: list[Run]) -> lis
     else:
         words = f"optsched solve {name} --method {method}"
         found.append(Code("Look for the optimum anew:", words))
-    return [*found, Code("This page:", f"optsched report {name} -o report.html")]
+    return [*found, of_page(file)]

@@ -192,28 +192,15 @@ class _Drawing:
         return found
 
 
-COLUMNS = ("instance", "source", "policy", "reference", "seed", "known", "low", "micros")
-MORE = ("schedule", "optimum", "optimum_micros", "optimum_schedule")
-
-
 def _cells(store: Store, worst: Worst) -> list[dict[str, Any]]:
     """Return all cells on an instance; a digest alone may be that of several seeds."""
-    ids = store.rows(
-        "SELECT id FROM instance WHERE digest = ? AND seed = ?",
+    keys = store.rows(
+        "SELECT key FROM cell WHERE instance IN "
+        "(SELECT id FROM instance WHERE digest = ? AND seed = ?)",
         (bytes.fromhex(worst.digest), worst.seed),
     )
-    found = []
-    for (number,) in ids:
-        rows = store.rows(
-            "SELECT i.id, s.text, p.text, r.text, c.seed, c.known, c.low, c.micros, c.schedule, "
-            "o.value, o.micros, o.schedule FROM cell c JOIN instance i ON i.id = c.instance "
-            "JOIN word s ON s.id = i.source JOIN word p ON p.id = c.policy JOIN word r ON r.id = "
-            "c.reference LEFT JOIN optimum o ON o.digest = coalesce(i.digest, i.key) AND "
-            "o.reference = c.reference WHERE c.instance = ?",
-            (number,),
-        )
-        found += [dict(zip((*COLUMNS, *MORE), row, strict=True)) for row in rows]
-    return found
+    columns, rows = store.view([key for (key,) in keys])
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def _best(
@@ -246,7 +233,7 @@ def _run(instance: Instance, cell: dict[str, Any], *, requested: bool) -> Schedu
         raise NotDrawnError(f"{REAL}: is drawn of single instances only (`ratio --plot`)")
     contender = Contender(spec["policy"], spec.get("parameters", {}), sealed, None, limit)
     found = contender.play(instance, cell["seed"], code=requested).schedule
-    if fingerprint(found) != cell["schedule"]:
+    if _digest(found) != cell["schedule"]:
         raise NotDrawnError(f"{contender.label} decides otherwise by now; have versions changed?")
     return found
 
@@ -254,6 +241,11 @@ def _run(instance: Instance, cell: dict[str, Any], *, requested: bool) -> Schedu
 def _solve(instance: Instance, cell: dict[str, Any]) -> Schedule:
     found = Reference(**json.loads(cell["reference"])).solve(instance)
     interrupts.raise_if_interrupted()
-    if found.schedule is None or fingerprint(found.schedule) != cell["optimum_schedule"]:
+    if found.schedule is None or _digest(found.schedule) != cell["optimum_schedule"]:
         raise NotDrawnError("the search finds another schedule by now; have versions changed?")
     return found.schedule
+
+
+def _digest(schedule: Schedule) -> str:
+    """Return the digest of a schedule as a store lists it."""
+    return (fingerprint(schedule) or b"").hex()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from optsched.experiments.whatif import SIDES, WhatIf
 from optsched.families.rigid.changes import NODE
 from optsched.pages.blocks import (
     Block,
-    Code,
     ColumnHeader,
     Curve,
     FactList,
@@ -25,8 +23,8 @@ from optsched.pages.blocks import (
     Words,
 )
 from optsched.pages.curves import steps_path
+from optsched.pages.repeat import of_page
 from optsched.pages.scales import AxisScale
-from optsched.problem import InputError
 
 METHOD = (
     "Means are over jobs, weighted as jobs are. The optimum is an interval: no schedule has a "
@@ -43,18 +41,14 @@ METHOD = (
 )
 
 
-def page_of_whatif(
-    path: Path, policies: Sequence[str] = (), callback: Callable[[str], None] = lambda _: None
-) -> Page:
-    """Return the page of what `whatif -o` has written; ``policies`` must be empty.
+def page_of_whatif(path: Path, callback: Callable[[str], None] = lambda _: None) -> Page:
+    """Return the page of what `whatif -o` has written.
 
     Raises
     ------
     InputError
-        It is no such file, or a policy is named: no schedules are drawn.
+        It is no such file.
     """
-    if policies:
-        raise InputError(f"--policy {policies[0]}: no schedules are drawn, expected no --policy")
     callback("drawing shadow prices")
     found = WhatIf.load(path)
     rows = found.table()
@@ -71,7 +65,6 @@ def page_of_whatif(
         ("windows", str(len(found.before))),
         ("file", f"{path.name}, SHA-256 {digest_of(path)}"),
     ]
-    repeat = Code("This page:", f"optsched report {shlex.quote(path.name)} -o report.html")
     return Page(
         title=", ".join(found.changes),
         subtitle="What if: waiting times before and after",
@@ -82,7 +75,7 @@ def page_of_whatif(
         ],
         sections=[
             Section("Before and after", [table, _plot(found)]),
-            Section("Method", [Words(METHOD), FactList("provenance", facts), repeat]),
+            Section("Method", [Words(METHOD), FactList("provenance", facts), of_page(path)]),
         ],
     )
 

@@ -30,13 +30,11 @@ from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.papers.estimate import MeanEstimate, differences, lead
 from optsched.papers.experiment import (
-    OPEN,
     Cell,
-    Experiment,
     Findings,
     Row,
     Rows,
-    Setting,
+    described,
     fresh,
     line,
     whisker,
@@ -75,27 +73,10 @@ COLOUR = {
     )
 } | {"stationary": "#999933", PUBLISHED: "#332288"}
 REFERENCES = {"stationary": "stationary", "optimum": "auto"}  # methods that find them
-TIME_LIMIT = 60.0  # seconds per optimum
 NEAR = 0.99  # share of the optimum from which an instance set shows nothing
 NO_DIFFERENCE = f"cannot tell policies apart: a baseline has {NEAR:.0%} of the optimum"
 NO_UNITS = "the units of the contention are not printed, and nothing is scarce here"
 REWARD = "mean reward of a slot (95 % interval)"
-COMMON = (
-    Setting("capacities, requests", "drawn: 64-96 cores, 100 of memory, 0-8 of each accelerator; "
-            "1-8 cores, 1-12 of memory, up to half of the accelerators per machine",
-            f"{OPEN}: taken from traces that are not named in detail"),
-    Setting("alpha, beta, step, decay", "[1, 1.5], [0.3, 0.5], 25, 0.9999", "Table II"),
-    Setting("ports, machines, probability, contention", "10, 128, 0.7, 10", "Table II"),
-    Setting("utilities", "one of four kinds per machine and resource",
-            'Sec. 4: "We support 4 types of utilities"; how they are mixed is ' + OPEN),
-    Setting("OGASched", "decides before it sees a slot's jobs; also shown: the published order",
-            "(31): y(t+1) = Proj(y(t) + eta_t grad q(x(t), y(t))); code: steps on x(t), serves it"),
-    Setting("Fairness", "among ports with a job", 'Sec. 4: "to each port l that yield a job"'),
-    Setting("BinPacking, Spreading", "a job may use all its machines; also shown: half of them",
-            'Sec. 4: "scores the computing instances based on the utilization"; how many a job '
-            "uses is " + OPEN),
-)  # fmt: skip
-SLOTS_2000 = Setting("slots", "2000", "Table II")
 
 
 class Published(OgaSched):
@@ -326,26 +307,6 @@ def draw_2(rows: Rows) -> Figure:
     return figure
 
 
-FIG_2 = Experiment(
-    "bipartite-fig2",
-    "OGASched, Fig. 2: rewards over 8000 slots, beta 0.4-0.6, contention 11",
-    "OGASched earns 11.33, 7.75, 13.89 and 13.44 % more than DRF, Fairness, BinPacking and "
-    "Spreading, and more the longer it learns; Fairness is the best baseline, and it and DRF have "
-    "the edge in the beginning",
-    (
-        *COMMON,
-        Setting("slots", "8000", 'Sec. 4: "the time slot length T is set as 8000"'),
-        Setting("beta, contention", "[0.4, 0.6], 11", "caption of Fig. 2"),
-        Setting("the beginning", "the first 80 slots", f"Fig. 2(b); how long it lasts is {OPEN}"),
-        Setting("scale", "judged: 1, as drawn; also shown: 0.5", OPEN),
-    ),
-    # capacities and requests scale; utilities do not
-    partial(cells, settings=sweep("scale", "scale", (1.0, 0.5)), slots=8000, beta=(0.4, 0.6),
-            contention=11.0),
-    run_2, findings_2, draw_2,
-    time_limit=TIME_LIMIT,
-)  # fmt: skip
-
 # Fig. 3
 
 MACHINES = (32, 64, 128, 256, 512)
@@ -422,24 +383,6 @@ def draw_3(rows: Rows) -> Figure:
     legend(figure, axes[0])
     return figure
 
-
-FIG_3 = Experiment(
-    "bipartite-fig3",
-    "OGASched, Fig. 3: rewards by machines, ports and contention, T = 2000",
-    "OGASched is ahead everywhere; its lead over the baselines first grows and then shrinks with "
-    "the number of machines; all earn more with more machines, and ports matter less; more "
-    "contention than 1 lowers rewards and the lead",
-    (
-        *COMMON,
-        SLOTS_2000,
-        Setting("machines", "32 to 512", 'Fig. 3(a); "fierce when |R| in [128, 256]"'),
-        Setting("contention", "0.1 to 20", 'Sec. 4.2: "moving contention level from 0.1 to 1"'),
-    ),
-    partial(cells, settings=sweep("machines", "machines", MACHINES) | sweep("ports", "ports", PORTS)
-            | sweep("contention", "contention", CONTENTION), slots=2000),
-    run, findings_3, draw_3,
-    time_limit=TIME_LIMIT,
-)  # fmt: skip
 
 # Fig. 4
 
@@ -519,24 +462,6 @@ def draw_4(rows: Rows) -> Figure:
     return figure
 
 
-FIG_4 = Experiment(
-    "bipartite-fig4",
-    "OGASched, Fig. 4: first step and decay, T = 2000",
-    "a wrong first step or decay can make the reward fall; decays from 0.995 to 0.9999 are best, "
-    "and 0.9999 is better than 1.0001",
-    (
-        *COMMON,
-        SLOTS_2000,
-        Setting("first steps, decays", "0.1 to 100; 0.99 to 1.0001", "Fig. 4 (values read off)"),
-        Setting("sets", "judged: mixed utilities; also shown: logarithms alone, and capacities and "
-                "requests times 10", OPEN + ": rewards depend on the unit"),
-    ),
-    partial(cells, settings={("", "mixed"): {}, ("", "log"): {"utilities": ["log"]},
-                             ("", "mixed, scale 10"): {"scale": 10.0}}, slots=2000),
-    run_4, findings_4, draw_4,
-    time_limit=TIME_LIMIT,
-)  # fmt: skip
-
 # Fig. 5
 
 SAMPLE = 40  # slots of which the best decision is found, to estimate the optimum of all
@@ -569,21 +494,6 @@ def draw_5(rows: Rows) -> Figure:
     legend(figure, axes[0])
     return figure
 
-
-FIG_5 = Experiment(
-    "bipartite-fig5",
-    "OGASched, Fig. 5: 100 ports and 1024 machines, T = 10000, beta 0.01-0.015, contention 5",
-    "OGASched is ahead of all baselines at large scale too",
-    (
-        *COMMON,
-        Setting("ports, machines", "100, 1024", 'Sec. 4.3: "the number of the job types is set as '
-                '100 while the quantity of the computing instances is 1024"'),
-        Setting("slots, beta, contention", "10000, [0.01, 0.015], 5", "caption of Fig. 5"),
-    ),
-    partial(cells, settings={("", "100 x 1024"): {}}, preset="large", slots=10_000),
-    run_5, findings_5, draw_5,
-    time_limit=TIME_LIMIT,
-)  # fmt: skip
 
 # Fig. 6
 
@@ -647,21 +557,6 @@ def draw_6(rows: Rows) -> Figure:
     return figure
 
 
-FIG_6 = Experiment(
-    "bipartite-fig6",
-    "OGASched, Fig. 6: gain and overhead by contention, T = 2000",
-    "the overhead grows slowly with the contention",
-    (
-        *COMMON,
-        Setting("slots", "2000, every 50th looked at", "Table II; which slots count is " + OPEN),
-        Setting("contention", "0.1 to 20", "Fig. 6"),
-        Setting("slowly", "less than in proportion to the contention", OPEN + ": what slowly "
-                "means"),
-    ),
-    partial(cells, settings=sweep("", "contention", LEVELS), slots=2000),
-    run_6, findings_6, draw_6,
-)  # fmt: skip
-
 # Fig. 7
 
 KINDS = ("linear", "poly", "log", "reciprocal")
@@ -699,21 +594,6 @@ def draw_7(rows: Rows) -> Figure:
     axes[0].set_ylabel(REWARD)
     return figure
 
-
-FIG_7 = Experiment(
-    "bipartite-fig7",
-    "OGASched, Fig. 7: utilities of one kind, T = 2000",
-    "rewards are largest with linear utilities, and OGASched is ahead with every kind",
-    (
-        *COMMON,
-        SLOTS_2000,
-        Setting("utilities", "all of one kind",
-                'Sec. 4.2: "In the all reciprocal utility settings"'),
-    ),
-    partial(cells, settings={("", kind): {"utilities": [kind]} for kind in KINDS}, slots=2000),
-    run, findings_7, draw_7,
-    time_limit=TIME_LIMIT,
-)  # fmt: skip
 
 # Table III
 
@@ -793,21 +673,6 @@ def draw_tab3(rows: Rows) -> Figure:
                      "(bold: our largest)", fontsize=9)  # fmt: skip
     return figure
 
-
-TAB_3 = Experiment(
-    "bipartite-tab3",
-    "OGASched, Table III: horizon, arrival probability, density",
-    "OGASched is always ahead; its mean reward grows with the horizon and with the density, and is "
-    "lower at arrival probability 0.9 than at 0.7",
-    (
-        *COMMON,
-        Setting("slots", "2000 where T is not swept", "Table II"),
-        Setting("T, rho, density", "the eleven columns", "Table III"),
-    ),
-    partial(cells, settings={at: {SETTING[at[0]]: at[1]} for at in COLUMNS}, slots=2000),
-    run, findings_tab3, draw_tab3,
-    time_limit=TIME_LIMIT,
-)  # fmt: skip
 
 # Theorem 1
 
@@ -923,22 +788,36 @@ def draw_regret(rows: Rows) -> Figure:
     return figure
 
 
-REGRET = Experiment(
-    "bipartite-regret",
-    "OGASched, Theorem 1: regret against T, ports and machines, step of the theory",
-    "the regret is at most H_G sqrt(T), and so grows no faster than the square root of T, and "
-    "sublinearly with the number of ports, as the square root in H_G",
-    (
-        *COMMON,
-        Setting("step", "the constant one of the proof", "Theorem 1"),
-        Setting("slots", "250 to 16000, by doubling", OPEN),
-        Setting(
-            "ports, machines",
-            "5 to 40, 32 to 256, by doubling, with 1000 slots; a machine has 30 % of the ports",
-            OPEN,
-        ),
+BASE = partial(cells, slots=2000)
+SWEPT_3 = sweep("machines", "machines", MACHINES) | sweep("ports", "ports", PORTS)
+EXPERIMENTS = described(
+    "bipartite",
+    fig2=(  # capacities and requests scale; utilities do not
+        partial(cells, settings=sweep("scale", "scale", (1.0, 0.5)), slots=8000, beta=(0.4, 0.6),
+                contention=11.0),
+        run_2, findings_2, draw_2,
     ),
-    cells_regret, run_regret, findings_regret, draw_regret,
-    time_limit=TIME_LIMIT,
+    fig3=(
+        partial(BASE, settings=SWEPT_3 | sweep("contention", "contention", CONTENTION)),
+        run, findings_3, draw_3,
+    ),
+    fig4=(
+        partial(BASE, settings={("", "mixed"): {}, ("", "log"): {"utilities": ["log"]},
+                                ("", "mixed, scale 10"): {"scale": 10.0}}),
+        run_4, findings_4, draw_4,
+    ),
+    fig5=(
+        partial(cells, settings={("", "100 x 1024"): {}}, preset="large", slots=10_000),
+        run_5, findings_5, draw_5,
+    ),
+    fig6=(partial(BASE, settings=sweep("", "contention", LEVELS)), run_6, findings_6, draw_6),
+    fig7=(
+        partial(BASE, settings={("", kind): {"utilities": [kind]} for kind in KINDS}),
+        run, findings_7, draw_7,
+    ),
+    tab3=(
+        partial(BASE, settings={at: {SETTING[at[0]]: at[1]} for at in COLUMNS}),
+        run, findings_tab3, draw_tab3,
+    ),
+    regret=(cells_regret, run_regret, findings_regret, draw_regret),
 )  # fmt: skip
-EXPERIMENTS = (FIG_2, FIG_3, FIG_4, FIG_5, FIG_6, FIG_7, TAB_3, REGRET)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -14,22 +15,19 @@ from scipy.special import fdtrc
 
 from optsched.core import solve
 from optsched.core.intervals import clopper_pearson, student
-from optsched.drawing import COLOURS, GRID, finish, legend, new_figure
+from optsched.drawing import COLOURS, finish, legend, new_figure
 from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.policies.convergence import PRECISION, Convergence, convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps, without
-from optsched.families.bot.policies.tuning import FACTORS, search_steps
 from optsched.families.bot.sources.presets import generate
 from optsched.numbers.arrays import Floats
 from optsched.papers.estimate import MeanEstimate, apart
 from optsched.papers.experiment import (
-    OPEN,
     Cell,
-    Experiment,
     Findings,
     Row,
     Rows,
-    Setting,
+    described,
     line,
     whisker,
 )
@@ -52,6 +50,7 @@ UNIT_NAMES = {
     "sec6.5": "here, 13.81 GFLOP a task (Sec. 6.5)",
     "sec6.2": "here, 13.81 MFLOP a task (Sec. 6.2)",
 }
+FACTORS = ("rho", "tilde", "lam", "mu")  # step sizes, as `Steps` calls them
 Levels = dict[str, tuple[float, ...]]
 NAIVE_LEVELS: Levels = {
     "rho": (1e-3, 0.1), "tilde": (1e-3, 0.1), "lam": (1e-15, 1e-13), "mu": (1e-15, 1e-13),
@@ -72,30 +71,6 @@ BEST_ADAPTIVE = {  # the best sets of Table 2
     100: {"rho": 0.01, "tilde": 0.05, "lam": 0.7, "mu": 0.7},
     500: {"rho": 0.002, "tilde": 0.05, "lam": 0.7, "mu": 0.7},
 }
-SETTINGS: tuple[Setting, ...] = (
-    Setting("platforms", "30 random trees of each size", 'Sec. 6.5.3: "using 30 platforms"'),
-    Setting("iterations", "1500", 'Sec. 6.5.1: "until iteration 1,500 where we stop"'),
-    Setting(
-        "converged",
-        "within -ln 0.85 of the optimum in each of the last 100 iterations",
-        'Sec. 6.4: "a precision of x = 0.85", "the last v_check = 100 iterations"',
-    ),
-    Setting("optimum", "certified interior point", 'Sec. 6.3: "the response of the DSDP solver"'),
-    Setting(
-        "units",
-        "judged: sec6.5, the intermediate application has 13.81 GFLOP (and all others a thousand "
-        "times more work as well); also shown: sec6.2, 13.81 MFLOP",
-        'Sec. 6.5: "w = 13.81 GFLOP"; Sec. 6.2: "w_3 = 13.81 MFLOP". They contradict each other; '
-        "the printed step sizes fit the first",
-    ),
-    Setting("trees, masters", "seeds 0 to 29", f"{OPEN}: the platforms are not published"),
-)
-STEPS = Setting(
-    "dual steps", "divided by gamma_rho (stable)",
-    "Sec. 7.3 derives gamma_lambda gamma_rho sum < 1; (21), (22) divide by the sum only (printed)",
-)  # fmt: skip
-LAST_FACTORIAL = Setting("step sizes", "all 16 sets of the last factorial of each size",
-                         "Sec. 8.2, Fig. 6")  # fmt: skip
 
 
 def platforms(sizes: Iterable[tuple[int, int]], seeds: int, **more: Any) -> list[Cell]:
@@ -269,42 +244,24 @@ TABLE2 = {(20, 5): 24, (20, 15): 30, (40, 5): 28, (100, 5): 27, (500, 15): 29}
 SIZE = "nodes, largest degree"
 
 
-def table(
-    number: int, kind: tuple[str, str], found: str, paper: dict[tuple[int, int], int], run: Any
-) -> Experiment:
-    """Return Table 1 or 2: on how many platforms of each size the best set converges."""
-
-    def findings(rows: Rows) -> Findings:
-        for (units, *size), part in rows.by("units", "nodes", "degree").items():
-            count = paper[size[0], size[1]] if units == UNITS[0] else None
-            yield best_count(part, count, size_of(part))
-        yield "the platforms of the paper are not published"
-
-    def draw(rows: Rows) -> Figure:
-        known = {
-            at: BestSteps.of(of).share for at, of in rows.by("units", "nodes", "degree").items()
-        }
-        groups: dict[str, list[MeanEstimate | None]]
-        groups = {"paper": [MeanEstimate.share(count, PLATFORMS) for count in paper.values()]}
-        for units in UNITS:
-            groups[UNIT_NAMES[units]] = [known.get((units, *size)) for size in paper]
-        sizes = [f"{nodes}, {degree}" for nodes, degree in paper]
-        y = "share of platforms that converge"
-        return draw_shares(groups, sizes, y, SIZE, ", ".join(kind))
-
-    first = Setting("step sizes", "all 16 sets of two levels each",
-                    "Table 1: the levels are printed")  # fmt: skip
-    return Experiment(
-        f"bot-tab{number}",
-        f"Bags of tasks, Table {number}: the {kind[0]} algorithm on {kind[1]} applications",
-        f"with good step sizes {found} of 30 platforms converge within 1500 iterations",
-        (*SETTINGS, *((first,) if number == 1 else (LAST_FACTORIAL, STEPS))),
-        lambda seeds: platforms(paper, seeds), run, findings, draw,
-    )  # fmt: skip
+def findings_table(rows: Rows, *, paper: Mapping[tuple[int, int], int]) -> Findings:
+    """Compare how often the best set converges with Table 1 or 2."""
+    for (units, *size), part in rows.by("units", "nodes", "degree").items():
+        count = paper[size[0], size[1]] if units == UNITS[0] else None
+        yield best_count(part, count, size_of(part))
+    yield "the platforms of the paper are not published"
 
 
-TABLE_1 = table(1, ("naive", "homogeneous"), "20 to 29", TABLE1, run_naive)
-TABLE_2 = table(2, ("adaptive", "heterogeneous"), "24 to 30", TABLE2, run_adaptive)
+def draw_table(rows: Rows, *, paper: Mapping[tuple[int, int], int], kind: str) -> Figure:
+    """Draw on which share of the platforms of each size the best set converges."""
+    known = {at: BestSteps.of(of).share for at, of in rows.by("units", "nodes", "degree").items()}
+    groups: dict[str, list[MeanEstimate | None]]
+    groups = {"paper": [MeanEstimate.share(count, PLATFORMS) for count in paper.values()]}
+    for units in UNITS:
+        groups[UNIT_NAMES[units]] = [known.get((units, *size)) for size in paper]
+    sizes = [f"{nodes}, {degree}" for nodes, degree in paper]
+    return draw_shares(groups, sizes, "share of platforms that converge", SIZE, kind)
+
 
 # Sec. 6.6
 
@@ -373,23 +330,6 @@ def draw_hopeless(rows: Rows) -> Figure:
     legend(figure, axis)
     return figure
 
-
-NAIVE = Experiment(
-    "bot-naive-heterogeneous",
-    "Bags of tasks, Sec. 6.6: the naive algorithm on heterogeneous applications",
-    "it converges in none of 480 runs, with the step sizes of Table 1 or smaller ones; no "
-    "combination has a c_v below 7",
-    (
-        *SETTINGS,
-        Setting("grid as homogeneous", "levels of Table 1",
-                'Sec. 6.6: "the parameters that worked well in the homogeneous case"'),
-        Setting("grid lower", "the others a tenth to a hundredth",
-                'Sec. 6.6: "we decrease the levels of rho~, mu and lambda", by how much is not '
-                "printed"),
-    ),
-    lambda seeds: [c for grid in GRIDS for c in platforms([(20, 5)], seeds, grid=grid)],
-    run_hopeless, findings_hopeless, draw_hopeless,
-)  # fmt: skip
 
 # Figs. 4 and 6: an analysis of variance of a factorial design
 
@@ -537,36 +477,6 @@ def draw_variance(rows: Rows) -> Figure:
     return figure
 
 
-RESPONSE = Setting(
-    "response", "c_v with its sign; none, or beyond +-1000, counts as 1000 or -1000",
-    'Sec. 6.5.2: "c_v = SD(z)/MEAN(z)"; what a run that diverges counts as is ' + OPEN,
-)  # fmt: skip
-FIG_4 = Experiment(
-    "bot-fig4",
-    "Bags of tasks, Fig. 4: step sizes of the naive algorithm, N = 20, degree 5",
-    "the step size of the rates matters most, p < 0.0001, and its low level varies less; those of "
-    "the prices have limited impact",
-    (*SETTINGS, RESPONSE, Setting("step sizes", "all 16 sets", "Table 1, line 1")),
-    lambda seeds: platforms([(20, 5)], seeds),
-    run_naive, findings_4, draw_variance,
-)  # fmt: skip
-FIG_6 = Experiment(
-    "bot-fig6",
-    "Bags of tasks, Fig. 6: step sizes of the adaptive algorithm, N = 500, degree 15",
-    "a set converges on 29 of 30 platforms; the step size of the rates no longer matters",
-    (
-        *SETTINGS,
-        RESPONSE,
-        STEPS,
-        Setting("step sizes", "all 16 sets: rho 0.001, 0.002; rho~ 0.01, 0.05; lambda, mu 0.1, 0.7",
-                'Sec. 8.2: "We run a final factorial experiments with the following"'),
-    ),
-    lambda seeds: [
-        c for step in (STABLE, PRINTED) for c in platforms([(500, 15)], seeds, dual_step=step)
-    ],
-    run_adaptive, findings_6, draw_variance,
-)  # fmt: skip
-
 # Fig. 5
 
 ZERO, HALF = 0.0, 0.5  # Fig. 5(a), and the paper's alpha
@@ -629,24 +539,6 @@ def draw_5(rows: Rows) -> Figure:
     return figure
 
 
-FIG_5 = Experiment(
-    "bot-fig5",
-    "Bags of tasks, Fig. 5: stabilization by the geometric projection",
-    "the geometric projection is very efficient for removing oscillations",
-    (
-        *SETTINGS,
-        STEPS,
-        Setting("platforms", "20 nodes, degree 5, heterogeneous",
-                f"{OPEN}: Fig. 5 names no platform"),
-        Setting("step sizes", "the best set of Table 2", f"{OPEN} of Fig. 5"),
-        Setting("factor", "1/2; set to zero: 0", 'Sec. 7.4: "we set alpha to 1/2"; 1/4, 3/4: ours'),
-        Setting("oscillation", "iterations 501 to 1500 in which the objective is out of the tube",
-                f"{OPEN}: the paper shows one run"),
-    ),
-    lambda seeds: [c for f in PROJECTIONS for c in platforms([(20, 5)], seeds, factor=f)],
-    run_5, findings_5, draw_5,
-)  # fmt: skip
-
 # Sec. 7: each ingredient left out
 
 ALL = "all three"
@@ -696,25 +588,6 @@ def draw_without(rows: Rows) -> Figure:
     ticks = [ALL, *(f"without\n{name}" for name in WITHOUT if name != ALL)]
     return draw_shares(groups, ticks, "share of platforms that converge, best set")
 
-
-ABLATION = Experiment(
-    "bot-ablation",
-    "Bags of tasks, Sec. 7: the adaptive algorithm without each of its three ingredients",
-    "removing Newton's step, the stability condition or the geometric projection generally leads "
-    "to severe convergence issues",
-    (
-        *SETTINGS,
-        STEPS,
-        Setting("platforms", "20 nodes, degree 5, heterogeneous", "Sec. 8.2"),
-        Setting("left out", "(19) in place of (20); (17), (18) in place of (21), (22); max(0, ...)",
-                "Sec. 7.2, 7.3, 7.4"),
-        Setting("step sizes", "16 sets of the last factorial of 20 nodes, the best one counts; "
-                "where the naive equation stands in, the levels of the naive algorithm, whose "
-                "units it has", "Sec. 6.5, 8.2"),
-    ),
-    lambda seeds: [c for w in WITHOUT for c in platforms([(20, 5)], seeds, without=w)],
-    run_without, findings_without, draw_without,
-)  # fmt: skip
 
 # Counts that are in the text
 
@@ -785,24 +658,6 @@ def draw_counts(rows: Rows) -> Figure:
     return draw_shares(groups, ticks, "share of runs that converge, over platforms")
 
 
-IN_TEXT = Experiment(
-    "bot-counts",
-    "Bags of tasks, Sec. 6.5.1 and 8.2: counts in the text",
-    "with the step sizes of 20 nodes, 7 of 480 runs on 40 nodes converge; with gamma_rho = 0.01, "
-    "232 of 240; on nine small platforms the naive algorithm is in the tube within 200 iterations",
-    (
-        *SETTINGS,
-        STEPS,
-        Setting("small platforms", "three of 5 nodes, degree 3; one each of 10 nodes, degrees 3, "
-                "5, 7, and 20 nodes, degrees 5, 10, 20; homogeneous applications",
-                'Sec. 6.5.1: "generate 9 random platforms"'),
-        Setting("their step sizes", "0.01, 0.1, 1e-14, 1e-14", "Sec. 6.5.1"),
-        Setting("40 nodes", "30 platforms, degree 5; rho 0.05, 0.15, then 0.01, 0.05; rho~ 0.05, "
-                "0.15; lambda, mu 0.7, 1.3", "Sec. 8.2"),
-    ),
-    cells_counts, run_counts, findings_counts, draw_counts,
-)  # fmt: skip
-
 # The order of updates
 
 ORDERED = ((20, 5), (40, 5), (100, 5), (500, 15))
@@ -854,23 +709,6 @@ def draw_order(rows: Rows) -> Figure:
     ticks = [f"{nodes}, {degree}" for nodes, degree in ORDERED]
     return draw_shares(groups, ticks, "share of platforms that converge, best set", SIZE)
 
-
-ORDER = Experiment(
-    "bot-order",
-    "Bags of tasks, (20) to (22): the order of updates and the dual steps, next to Table 2",
-    "24 to 29 of 30 platforms converge with the best set of step sizes",
-    (
-        *SETTINGS,
-        Setting("waves, stable", "each update from what the waves have brought; dual steps / "
-                "gamma_rho", "Sec. 7.3, Algorithm 1 (steps 1 and 2 of a wave)"),
-        Setting("at once, printed", "all right sides of one time, dual steps as they stand",
-                "(20) to (22) as printed"),
-        Setting("the two other pairs", "shown, not judged", OPEN),
-        LAST_FACTORIAL._replace(source="Sec. 8.2"),
-        Setting("platforms of 500 nodes", "10", "a reading there takes 16 runs of 500 nodes each"),
-    ),
-    cells_order, run_adaptive, findings_order, draw_order,
-)  # fmt: skip
 
 # Fig. 7
 
@@ -963,21 +801,6 @@ def draw_7(rows: Rows) -> Figure:
     legend(figure, axes[1, 1])
     return figure
 
-
-FIG_7 = Experiment(
-    "bot-fig7",
-    "Bags of tasks, Fig. 7: convergence time by platform size",
-    "the adaptive algorithm converges for both mixes, and takes longer on larger platforms; the "
-    "naive one never converges for heterogeneous applications, and takes longer for homogeneous "
-    "ones",
-    (
-        *SETTINGS,
-        STEPS,
-        Setting("step sizes, adaptive", "the best sets of Table 2", "Table 2"),
-        Setting("step sizes, naive", "0.001, 0.001, 1e-13, 1e-15", "Sec. 6.5.3"),
-    ),
-    cells_7, run_7, findings_7, draw_7,
-)  # fmt: skip
 
 # Fig. 8
 
@@ -1097,123 +920,44 @@ def draw_8(rows: Rows) -> Figure:
     return figure
 
 
-FIG_8 = Experiment(
-    "bot-fig8",
-    "Bags of tasks, Fig. 8: all of 100 nodes that compute leave at iteration 140",
-    "all nodes that compute leave (about 15 %); the optimum falls, and the objective is back at it "
-    "after about 50 iterations",
-    (
-        *SETTINGS,
-        STEPS,
-        Setting("nodes", "100, degree at most 5", 'Sec. 9: "a platform of size 100"'),
-        Setting("step sizes", "the best set of Table 2 for 100 nodes", "Table 2"),
-        Setting(
-            "which nodes leave",
-            "all nodes that use at least 1 % of their speed at the optimum (on the way there, "
-            "rates are halved and never 0, so that all nodes would count), but for masters and "
-            "nodes on the routes between masters",
-            'Sec. 9: "removing all the nodes (beside the masters and the nodes connecting them to '
-            'the network) contributing to a the computations (around 15% of the nodes in this '
-            'example)"',
-        ),
-        Setting("when", "at iteration 140; also shown: at 1500",
-                'Fig. 8(a): "removed from the network at the 140th iteration"'),
+EXPERIMENTS = described(
+    "bot",
+    tab1=(
+        partial(platforms, TABLE1), run_naive, partial(findings_table, paper=TABLE1),
+        partial(draw_table, paper=TABLE1, kind="naive, homogeneous"),
     ),
-    lambda seeds: [c for at in (LEAVE, LATER) for c in platforms([(NODES, 5)], seeds, leave=at)],
-    run_8, findings_8, draw_8,
-)  # fmt: skip
-
-# Step sizes that a search finds
-
-SEARCH_SIZES = ((20, 5), (100, 5), (500, 15))
-PAIRS = (("naive", "homogeneous"), ("adaptive", "heterogeneous"))
-HOPELESS = ("naive", "heterogeneous")  # Sec. 6.6; on the smallest platforms only
-SEARCHED = range(1000, 1010)  # seeds of the platforms that the search sees; judged are 0, 1, ...
-SIDES = ("printed", "searched")
-
-
-def cells_search(seeds: int) -> list[Cell]:
-    """Return one cell per reading, size and algorithm: a search, and platforms after it."""
-    combinations = [*product(SEARCH_SIZES, PAIRS), (SEARCH_SIZES[0], HOPELESS)]
-    return [
-        {"units": u, "nodes": n, "degree": d, "algorithm": a, "mix": m, "seeds": seeds}
-        for u in UNITS
-        for (n, d), (a, m) in combinations
-    ]
-
-
-def run_search(cell: Cell, _limit: float) -> Row:
-    """Search, then run the found and the printed parameters on unseen platforms."""
-
-    def made(seeds: Iterable[int]) -> list[tuple[BotInstance, float]]:
-        all_ = (platform(cell | {"seed": seed}, cell["mix"]) for seed in seeds)
-        return [(inst, optimum(inst)[0]) for inst in all_]
-
-    def side(steps: Steps) -> dict[str, Any]:
-        found = [
-            convergence(Negotiation(inst, steps).run(ITERATIONS)[0], best) for inst, best in judged
-        ]
-        return {
-            "steps": {name: getattr(steps, name) for name in FACTORS},
-            "times": sorted(f.first_for_good or 0 for f in found if f.converged),
-        }
-
-    sizes = BEST_NAIVE if cell["algorithm"] == "naive" else BEST_ADAPTIVE[cell["nodes"]]
-    printed = Steps.model_validate({"algorithm": cell["algorithm"], **sizes})
-    found = search_steps(made(SEARCHED), printed, iterations=ITERATIONS)
-    judged = made(range(cell["seeds"]))
-    return {"tried": found.tried, "printed": side(printed), "searched": side(found.steps)}
-
-
-def findings_search(rows: Rows) -> Findings:
-    """Return whether step sizes carry over to platforms that were not searched on."""
-    for row in rows:
-        steps = ", ".join(f"{f} {x:g}" for f, x in row["searched"]["steps"].items())
-        printed, searched = (row[side]["times"] for side in SIDES)
-        count, runs = len(searched), row["seeds"]
-        middle = [str(median(x)).lower() for x in (searched, printed)]
-        claim = "{units}, {algorithm}, {mix}, {nodes} nodes: share converged".format(**row)
-        note = (
-            f"searched {count} of {runs} with {steps} ({row['tried']} sets tried), printed "
-            f"{len(printed)} of {runs}; median iterations {' and '.join(middle)}"
+    tab2=(
+        partial(platforms, TABLE2), run_adaptive, partial(findings_table, paper=TABLE2),
+        partial(draw_table, paper=TABLE2, kind="adaptive, heterogeneous"),
+    ),
+    **{
+        "naive-heterogeneous": (
+            lambda seeds: [c for grid in GRIDS for c in platforms([(20, 5)], seeds, grid=grid)],
+            run_hopeless, findings_hopeless, draw_hopeless,
         )
-        yield shown(claim, MeanEstimate.share(count, runs), note=note)
-    yield "an experiment of ours, on which the paper is silent: not judged"
-
-
-def draw_search(rows: Rows) -> Figure:
-    """Draw the share that has converged by iteration: printed dashed, searched solid."""
-    figure = new_figure(9.0, 6.0)
-    axes = figure.subplots(len(PAIRS), len(UNITS), sharex=True, sharey=True)
-    for axis, ((algorithm, mix), units) in zip(axes.flat, product(PAIRS, UNITS), strict=True):
-        for k, row in enumerate(rows.where(algorithm=algorithm, mix=mix, units=units)):
-            for side, style in zip(SIDES, ("--", "-"), strict=True):
-                done = row[side]["times"]
-                share = np.arange(len(done) + 1) / row["seeds"]
-                axis.step(
-                    [1, *done, ITERATIONS], [*share, share[-1]], style, where="post",
-                    color=COLOURS[k], label=f"{row['nodes']} nodes, {side}",
-                )  # fmt: skip
-        axis.set_xscale("log")
-        axis.set_ylim(-0.03, 1.03)
-        axis.set_title(f"{algorithm}, {mix}\n{UNIT_NAMES[units]}", fontsize=9)
-        axis.grid(axis="y", color=GRID)
-    for axis in axes[:, 0]:
-        axis.set_ylabel("share in the tube for good")
-    for axis in axes[-1]:
-        axis.set_xlabel("iteration")
-    axes[0, 1].legend(frameon=False, fontsize=8, loc="upper left")
-    return figure
-
-
-SEARCH = Experiment(
-    "bot-steps",
-    "Bags of tasks, Sec. 6.5 and 8.2: step sizes by search, tried on other platforms",
-    "factorial designs find one set of step sizes for all platforms of a size",
-    (*SETTINGS, STEPS, Setting("search", "on platforms 1000 to 1009, tried on 0 to 29", OPEN)),
-    cells_search, run_search, findings_search, draw_search,
+    },
+    fig4=(partial(platforms, [(20, 5)]), run_naive, findings_4, draw_variance),
+    fig6=(
+        lambda seeds: [
+            c for step in (STABLE, PRINTED) for c in platforms([(500, 15)], seeds, dual_step=step)
+        ],
+        run_adaptive, findings_6, draw_variance,
+    ),
+    fig5=(
+        lambda seeds: [c for f in PROJECTIONS for c in platforms([(20, 5)], seeds, factor=f)],
+        run_5, findings_5, draw_5,
+    ),
+    ablation=(
+        lambda seeds: [c for w in WITHOUT for c in platforms([(20, 5)], seeds, without=w)],
+        run_without, findings_without, draw_without,
+    ),
+    counts=(cells_counts, run_counts, findings_counts, draw_counts),
+    order=(cells_order, run_adaptive, findings_order, draw_order),
+    fig7=(cells_7, run_7, findings_7, draw_7),
+    fig8=(
+        lambda seeds: [
+            c for at in (LEAVE, LATER) for c in platforms([(NODES, 5)], seeds, leave=at)
+        ],
+        run_8, findings_8, draw_8,
+    ),
 )  # fmt: skip
-EXPERIMENTS: tuple[Experiment, ...] = (
-    *(TABLE_1, TABLE_2, NAIVE, FIG_4, FIG_6, FIG_5),
-    *(ABLATION, IN_TEXT, ORDER, FIG_7, FIG_8, SEARCH),
-)

@@ -23,14 +23,12 @@ from optsched.families.dmlrs.sources.presets import generate
 from optsched.numbers.streams import Streams
 from optsched.papers.estimate import MeanEstimate, differences, lead
 from optsched.papers.experiment import (
-    OPEN,
     Cell,
-    Experiment,
     Findings,
     Row,
     Rows,
-    Setting,
     curve,
+    described,
     fresh,
     grid,
     line,
@@ -46,11 +44,6 @@ LABELS = {
     "value": "best schedule known",
     "bound": "certified bound",
 }
-COMMON: tuple[Setting, ...] = (
-    Setting("jobs, demands, rates", "preset paper", 'Sec. 4.1: "E_i in [50, 150], ..."'),
-    Setting("utility", "1 / (1 + delay)", "Sec. 4.1"),
-    Setting("machines", "EC2-like, with 1 to 16 GPUs", f"{OPEN}"),
-)
 
 
 def compared(cell: Cell, time_limit: float, policies: Sequence[str], **sizes: Any) -> Row:
@@ -145,27 +138,15 @@ def draw_11(rows: Rows) -> Figure:
     return figure
 
 
-FIG_11 = Experiment(
-    "dmlrs-fig3.11",
-    "PD-ORS, Fig. 3.11: total utility next to OASiS, H = 30, T = 100",
-    "PD-ORS earns more than OASiS, with 15 jobs more than 7 times as much",
-    (
-        *COMMON,
-        Setting("machines, slots", "30, 100", 'Sec. 4.1: "we let H = 30 and T = 100"'),
-        Setting("inner / outer rate", "40", "Sec. 4.1"),
-        Setting("OASiS", "half of the machines for workers, half for PS", 'Sec. 4.1: "half of the '
-                'machines are parameter servers"'),
-        Setting("unit of g, length of a slot", "three readings, all of them judged",
-                'Sec. 4.1: "g_i in [50, 100]" has no unit; the length of a slot is ' + OPEN),
-    ),
-    cells_11, run_11, findings_11, draw_11,
-    time_limit=10.0,
-)  # fmt: skip
-
 # Fig. 3.12
 
 RATIOS = (1, 2, 5, 10, 20, 30, 40, 60)
 HELD = {"outer": "outer rate held", "inner": "inner rate held"}  # the verdict is about the first
+
+
+def cells_12(seeds: int) -> list[Cell]:
+    """Return one cell per rate that is held, ratio and instance."""
+    return grid(held=HELD, ratio=RATIOS, seed=fresh(seeds))
 
 
 def run_12(cell: Cell, time_limit: float) -> Row:
@@ -203,22 +184,6 @@ def draw_12(rows: Rows) -> Figure:
     return figure
 
 
-FIG_12 = Experiment(
-    "dmlrs-fig3.12",
-    "PD-ORS, Fig. 3.12: total utility against inner / outer bandwidth, H = 20, T = 50",
-    "utility rises quickly with the ratio, and more gradually above 30",
-    (
-        *COMMON,
-        Setting("machines, slots, ratio", "20, 50, 1 to 60", 'Sec. 4.1: "we let H = 20, T = 50, '
-                'and vary b_i^(i) / b_i^(e) from 1 to 60"'),
-        Setting("held", "judged: the outer rate; also shown: the inner rate", OPEN),
-        Setting("jobs", "15; jobs that cannot finish are kept", OPEN),
-        Setting("unit of g, length of a slot", "Mbit, 60 s", OPEN),
-    ),
-    lambda seeds: grid(held=HELD, ratio=RATIOS, seed=fresh(seeds)), run_12, findings_12, draw_12,
-    time_limit=3.0,
-)  # fmt: skip
-
 # Figs. 3.13, 3.14: queries to Algorithm 4, for one job in one slot, part of the machines in use
 
 GAINS = (1.0, 1.002, 1.004, 1.006, 1.008, 1.01, 1.1, 1.5)
@@ -227,15 +192,6 @@ LOADS = (0.0, 0.5, 1.0)  # machines are used up to this share, each at random
 QUERIES = 30  # jobs per instance, with a third of their workers and with all
 MOST_ROUNDS = 5000
 SPAN = 8.0  # ln of the price of a full machine over that of an empty one
-ROUNDING = (
-    *COMMON,
-    Setting("machines, slots", "50, 100", 'Sec. 4.1: "we let H = 50 and T = 100"'),
-    Setting("G", "1 to 1.01; also shown: 1.1, 1.5",
-            'Sec. 4.1: "vary the pre-rounding gain factor G from 1 to 1.01"'),
-    Setting("queries", "30 jobs, a third of their workers and all", OPEN),
-    Setting("use of machines", "up to 0, 50, 100 %, each at random; e^8 from empty to full", OPEN),
-    Setting("roundings", "at most 5000; failures count as 5000", OPEN),
-)  # fmt: skip
 
 
 def cells_13(seeds: int) -> list[Cell]:
@@ -359,13 +315,6 @@ def draw_13(rows: Rows) -> Figure:
     return figure
 
 
-FIG_13 = Experiment(
-    "dmlrs-fig3.13",
-    "PD-ORS, Fig. 3.13: roundings until a placement is feasible, H = 50",
-    "roundings are fewest, 570, at G = 1.006, and below 1000 for every G from 1 to 1.01",
-    ROUNDING, cells_13, run_13, findings_13, draw_13,
-)  # fmt: skip
-
 RATIO = 1.0025  # the thesis's
 OUTER = "outer"  # judged: what Algorithm 4 rounds
 KINDS = {OUTER: "outer placements alone", "both": "with placements on one machine"}
@@ -418,10 +367,12 @@ def draw_14(rows: Rows) -> Figure:
     return figure
 
 
-FIG_14 = Experiment(
-    "dmlrs-fig3.14",
-    "PD-ORS, Fig. 3.14: approximation ratio of Algorithm 4, H = 50",
-    "the ratio to the exact cost is at most 1.0025 for G from 1 to 1.01",
-    ROUNDING, cells_13, run_13, findings_14, draw_14,
-)  # fmt: skip
-EXPERIMENTS = (FIG_11, FIG_12, FIG_13, FIG_14)
+EXPERIMENTS = described(
+    "dmlrs",
+    **{
+        "fig3.11": (cells_11, run_11, findings_11, draw_11),
+        "fig3.12": (cells_12, run_12, findings_12, draw_12),
+        "fig3.13": (cells_13, run_13, findings_13, draw_13),
+        "fig3.14": (cells_13, run_13, findings_14, draw_14),
+    },
+)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from itertools import product
 from typing import Any, NamedTuple, TypeAlias
 
@@ -68,9 +70,6 @@ class Setting(NamedTuple):
     source: str  # the place and the words of the paper; or that it is silent
 
 
-OPEN = "not in the paper"
-
-
 @dataclass(frozen=True)
 class Experiment:
     """One figure of a paper."""
@@ -103,6 +102,28 @@ class Experiment:
     def picture(self, rows: Sequence[Row]) -> Figure:
         """Draw the figure."""
         return self.draw(Rows(rows))
+
+
+Parts: TypeAlias = tuple[
+    Callable[[int], Sequence[Cell]],
+    Callable[[Cell, float], Row],
+    Callable[[Rows], Findings],
+    Callable[[Rows], Figure],
+]
+"""What computes a figure: cells, run, findings, draw."""
+
+
+def described(paper: str, **parts: Parts) -> tuple[Experiment, ...]:
+    """Return the experiments of a paper; PAPER.toml has their titles, claims and settings."""
+    content = tomllib.loads(files(__package__).joinpath(f"{paper}.toml").read_text("utf-8"))
+    shared, found = content["shared"], []
+    for figure, (cells, run, findings, draw) in parts.items():
+        words = content[figure]
+        each = [shared[x] if isinstance(x, str) else [x] for x in words.pop("settings")]
+        settings = tuple(Setting(*setting) for some in each for setting in some)
+        how: Any = {"cells": cells, "run": run, "findings": findings, "draw": draw}
+        found.append(Experiment(name=f"{paper}-{figure}", settings=settings, **words, **how))
+    return tuple(found)
 
 
 def grid(**axes: Iterable[Any]) -> list[Cell]:

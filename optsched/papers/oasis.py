@@ -25,14 +25,12 @@ from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Streams, draw_whole
 from optsched.papers.estimate import MeanEstimate, differences, fewer, lead
 from optsched.papers.experiment import (
-    OPEN,
     Cell,
-    Experiment,
     Findings,
     Row,
     Rows,
-    Setting,
     curve,
+    described,
     fresh,
     grid,
     whisker,
@@ -63,25 +61,6 @@ PAST = range(1000, 1010)  # seeds of the instances from which U and L are learnt
 OTHER_PAST = range(10)  # if those, or later ones, are judged
 LATE = "completion - target (slots)"
 UTILITY = "total utility (mean, 95 % interval)"
-CANNOT_FINISH = "jobs that cannot finish on the empty machines"
-COMMON: tuple[Setting, ...] = (
-    Setting(
-        "U, L",
-        "judged: estimated from the jobs of ten earlier instances (seeds 1000 to 1009) of the same "
-        "setting, by (23)-(26), where utilities below 1 % of that without delay do not count; "
-        "shown too: the true ones of the instance",
-        'Sec. IV: "exact values are not known before all jobs have arrived. Instead, we adopt '
-        'their estimated values (based on past experience)"',
-    ),
-    Setting("jobs, utilities, machines", "preset paper", "Sec. V-A, Settings"),
-    Setting(
-        CANNOT_FINISH,
-        "judged: kept, as printed; shown too: drawn anew, and targets moved by the shortest run",
-        OPEN + ": the targets of 1 to 15 slots are below most jobs' shortest runs",
-    ),
-    Setting("arrivals", "bursts on a steady background", 'Sec. V-A: "according to the Google '
-            'cluster data", whose part and rate are ' + OPEN),
-)  # fmt: skip
 
 
 def instance(preset: str, seed: int, **sizes: Any) -> Any:
@@ -242,20 +221,6 @@ def draw3(rows: Rows) -> Figure:
     return figure
 
 
-FIG_3 = Experiment(
-    "oasis-fig3",
-    "OASiS, Fig. 3: total utility against the number of jobs, T = 300",
-    "OASiS earns the most, above all when many jobs compete",
-    (
-        *COMMON,
-        Setting("slots, machines", "300, 50 + 50", 'Sec. V-A: "where T=300", "H=50", "K=50"'),
-        Setting("jobs", "50 to 250", f"{OPEN}: the axis is not readable in the text"),
-        Setting("Dorm", "with 50 jobs only", "its integer programs take minutes to a run with "
-                "more"),
-    ),
-    cells3, run, findings3, draw3,
-)  # fmt: skip
-
 # Fig. 4
 
 EACH = 100  # jobs of each kind
@@ -350,20 +315,6 @@ def draw4(rows: Rows) -> Figure:
     axes[-1].set_xlabel("scheme, and how many jobs of each kind it completed")
     return figure
 
-
-FIG_4 = Experiment(
-    "oasis-fig4",
-    "OASiS, Fig. 4: completion timeliness, T = 100",
-    "with OASiS, completion minus target is closest to zero for both kinds of jobs, with the "
-    "smallest variance",
-    (
-        *COMMON,
-        Setting("slots, jobs", "100; 100 time-sensitive and 100 time-critical",
-                'Sec. V-A: "when 100 time-sensitive and 100 time-critical jobs are run in T=100"'),
-        Setting("Dorm", "left out", "in the paper; a run takes five minutes of integer programs"),
-    ),
-    cells4, run4, findings4, draw4,
-)  # fmt: skip
 
 # Fig. 5
 
@@ -481,28 +432,6 @@ def draw5(rows: Rows) -> Figure:
     return figure
 
 
-FIG_5 = Experiment(
-    "oasis-fig5",
-    "OASiS, Fig. 5: performance ratio, 10 jobs, T = 10",
-    "the ratio is about 1.1 to 1.5, without a clear trend in the number of machines or the range "
-    "of priorities",
-    (
-        *(setting for setting in COMMON if setting.what != CANNOT_FINISH),
-        Setting(CANNOT_FINISH, "drawn anew", OPEN + ": as printed no job can earn anything in 10 "
-                "slots, so that the printed setting cannot be run"),
-        Setting("jobs, slots", "10, 10", 'Sec. V-A: "the number of jobs is limited to 10", "We set '
-                'T=10"'),
-        Setting("machines", "20 to 100, halves", 'Sec. V-A: "proportionally divided to host '
-                'workers and parameter servers"; their numbers are ' + OPEN),
-        Setting("priorities", "[1, 10], [1, 50], [1, 100]", 'Sec. V-A: "also vary the range of job '
-                'priorities"; the ranges are ' + OPEN),
-    ),
-    cells5, run5, findings5, draw5,
-    seeds=10,
-    few="an optimum takes up to minutes; the statements are about all 150 instances together",
-    time_limit=60.0,
-)  # fmt: skip
-
 # Fig. 6
 
 PLENTY, SCARCE = 50, 250  # jobs
@@ -561,21 +490,6 @@ def draw6(rows: Rows) -> Figure:
     axes[0, 0].legend(frameon=False, fontsize=8)
     return figure
 
-
-FIG_6 = Experiment(
-    "oasis-fig6",
-    "OASiS, Fig. 6: total utility with wrong estimates of U / L, T = 300",
-    "when resources are scarce, too low an estimate earns more than too high a one",
-    (
-        *COMMON,
-        Setting("slots, machines", "300, 50 + 50", 'Sec. V-A: "(T=300)"'),
-        Setting("jobs", "50; scarce, and judged: 250", OPEN),
-        Setting("percentages", "10 to 1000", 'Sec. V-A: "at different percentages of their actual '
-                'values"'),
-        Setting("too low, too high", "means over all percentages below and above 100", OPEN),
-    ),
-    cells6, run, findings6, draw6,
-)  # fmt: skip
 
 # Figs. 8 and 9: the testbed
 
@@ -695,41 +609,11 @@ def draw8(rows: Rows) -> Figure:
     return figure
 
 
-FIG_8 = Experiment(
-    "oasis-fig8",
-    "OASiS, Figs. 8 and 9: the testbed, 12 jobs on nine servers in 10 slots of 20 minutes",
-    "as in the simulations, OASiS earns the most and completes jobs nearest to their targets",
-    (
-        Setting(
-            "servers", "7 of 32 cores, 80 GB, 600 GB, four of them with a GPU; 2 of 8 cores, 32 "
-            "GB, 1.5 TB for parameter servers; 20 Gbit/s each",
-            'Sec. V-B: "9 servers: 2 with 8 CPU cores, 32GB RAM, 1.5TB storage each host parameter '
-            'servers, and 7 with 32 CPU cores, 80GB RAM, 600GB storage each host workers (there '
-            'are 4 GPUs deployed on 4 servers)", "a dual-port 10GbE NIC"',
-        ),
-        Setting(
-            "containers", "0 or 1 GPU (workers), 1 to 5 cores, 2 to 10 GB, 1 to 3 Gbit/s, "
-            "parameter servers at least as much as their workers",
-            'Sec. V-B: "0 to 1 GPU, 1 to 5 CPU cores, 2 to 10GB memory, and 1 to 3Gbps bandwidth"',
-        ),
-        Setting("jobs, slots", "12 jobs, 10 slots of 20 min, arrivals in the first 9 slots",
-                'Sec. V-B: "12 jobs arrive in the first 9 time slots"; how is ' + OPEN),
-        Setting(
-            "work", "40 min to 2 h on half of the workers that its chunks allow",
-            'Sec. V-B: "each job runs for 40 minutes to 2 hours"; on how many workers is ' + OPEN,
-        ),
-        Setting(
-            "data", "200 images in chunks of 20 or 30, mini-batches of 10, 4 to 30 epochs; "
-            "gradients of AlexNet, ResNet-50, -101, -152, VGG-11 and Inception-BN",
-            'Sec. V-B: "Each data chunk contains 20 or 30 images, each mini-batch contains 10 '
-            'images, and the number of epochs is in [4,30]"; the sizes of the models are not '
-            "printed",
-        ),
-        Setting("utilities", "as in the simulations", 'Sec. V-B: "similar to simulation"'),
-        Setting("U, L",
-                "estimated from ten earlier experiments (seeds 1000 to 1009); also shown: true",
-                'Sec. IV: "estimated values (based on past experience)"'),
-    ),
-    lambda seeds: grid(seed=fresh(seeds), scheme=SCHEMES), run8, findings8, draw8,
-)  # fmt: skip
-EXPERIMENTS = (FIG_3, FIG_4, FIG_5, FIG_6, FIG_8)
+EXPERIMENTS = described(
+    "oasis",
+    fig3=(cells3, run, findings3, draw3),
+    fig4=(cells4, run4, findings4, draw4),
+    fig5=(cells5, run5, findings5, draw5),
+    fig6=(cells6, run, findings6, draw6),
+    fig8=(lambda seeds: grid(seed=fresh(seeds), scheme=SCHEMES), run8, findings8, draw8),
+)

@@ -8,8 +8,7 @@ run again, and so are not verified: the output states how many there are.
 from __future__ import annotations
 
 import os
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -198,18 +197,10 @@ def reproduce(
 
 
 def from_seed(chosen: Experiment, seeds: int, first: int | None) -> list[Cell]:
-    """Return the cells of an experiment, its seeds moved so that they begin with ``first``.
-
-    Raises
-    ------
-    InputError
-        The instances of the experiment have no seeds of their own.
-    """
+    """Return the cells of an experiment, its seeds moved so that they begin with ``first``."""
     cells = list(chosen.cells(seeds))
     if first is None:
         return cells
-    if not all("seed" in cell for cell in cells):
-        raise InputError(f"{chosen.name} names no seed per cell, expected it without a first seed")
     shift = first - min(cell["seed"] for cell in cells)
     return [cell | {"seed": cell["seed"] + shift} for cell in cells]
 
@@ -235,53 +226,7 @@ def _stored(path: Path, limit: float, code: str | None) -> list[Row]:
     if code is not None:
         same = content.get("versions") == versions()
         rows = [row for row in rows if same and row.get("code") == code]
-    _must_be_alike(rows, path)
     return rows
-
-
-def _must_be_alike(rows: Sequence[Row], path: Path) -> None:
-    """Refuse a row that has something of another kind than most rows have there.
-
-    Raises
-    ------
-    InputError
-        Names the first place.
-    """
-    found: dict[str, dict[str, str]] = defaultdict(dict)  # names -> place in the file -> kind
-    shown: dict[str, str] = {}
-    for i, row in enumerate(rows):
-        for names, place, value in _leaves(row, "", f"rows[{i}]"):
-            if value is not None:
-                found[names][place] = _kind(value)
-                shown[place] = short(value)
-    for kinds in found.values():
-        usual = Counter(kinds.values()).most_common(1)[0][0]
-        for place, kind in kinds.items():
-            if kind != usual:
-                raise InputError(
-                    f"{path}: {place}: is {shown[place]}, expected {usual}, as in other rows"
-                )
-
-
-def _leaves(value: Any, names: str, place: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield everything in a row, by its names alone and by its place in the file."""
-    yield names, place, value
-    if isinstance(value, dict):
-        for name, inside in value.items():
-            yield from _leaves(inside, f"{names}.{name}", f"{place}.{name}")
-    elif isinstance(value, list):
-        for i, inside in enumerate(value):
-            yield from _leaves(inside, f"{names}[]", f"{place}[{i}]")
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true or false"
-    if isinstance(value, int | float) or value in ("inf", "-inf", "nan"):
-        return "a number"
-    if isinstance(value, str):
-        return "a text"
-    return "a list" if isinstance(value, list) else "an object"
 
 
 @contextmanager

@@ -392,7 +392,6 @@ NAMED_BY_FILES = {  # commands that read what somebody else may have written
     "solve": ["result.json", "--effort", 10],
     "run": ["result.json", "-p", "re-solve"],
     "ratio": ["result.json", "-p", "re-solve", "--optimum", "result.json", "--effort", 10],
-    "max-weight": ["result.json"],
     "verify": ["result.json"],
     "export": ["result.json", "-o", "program.mps"],
     "certify": ["program.mps", "--work-limit", 10],

@@ -21,14 +21,13 @@ from optsched.numbers.resources import MachineClass
 from optsched.papers.completion.weight_bound import most_weight
 from optsched.papers.estimate import MeanEstimate, apart, lead
 from optsched.papers.experiment import (
-    OPEN,
     Cell,
-    Experiment,
     Findings,
+    Parts,
     Row,
     Rows,
-    Setting,
     curve,
+    described,
     fresh,
     grid,
     whisker,
@@ -64,25 +63,6 @@ LABELS = {
     "ps": "parameter servers",
     "ring": "ring all-reduce",
 }
-SETTINGS: tuple[Setting, ...] = (
-    Setting("jobs, types, weights, sizes", "preset paper", "Sec. 7, Settings"),
-    Setting(
-        "servers", "of six EC2 classes P2, P3, G3",
-        'Sec. 7: "according to Amazon EC2 GPU instances P3, P2 and G3"',
-    ),
-    Setting(
-        "capacity",
-        "all servers scaled by one factor, so that GPUs, the scarcest, are 0.2 of what all jobs "
-        "request ideally; vCPUs are then about 0.4",
-        'Sec. 7: "approximately [0.2,0.5] fraction of the respective overall job resource demand, '
-        'which is computed by adding the ideal resource demand of all jobs"',
-    ),
-    Setting(
-        "network of a server", "that of its class, also where the rest is scaled or divided",
-        OPEN + ": a parameter server of 5 to 20 Gbps fits on no part of a network",
-    ),
-    Setting("arrivals", "uniform in the first half of the horizon", OPEN),
-)  # fmt: skip
 
 
 def instance(cell: Cell, slots: int) -> CompletionInstance:
@@ -212,33 +192,6 @@ def draw(
     axis.ticklabel_format(axis="y", useMathText=True)
     legend(figure, axis)
     return figure
-
-
-def experiment(
-    number: int,
-    title: str,
-    claim: str,
-    cells: Callable[[int], Sequence[Cell]],
-    findings: Callable[[Rows], Findings],
-    *settings: Setting,
-    x: str,
-    y: str = "total",
-    paper: Callable[[Rows], Mapping[str, Sequence[float]]] | None = None,
-    time_limit: float = 0.0,
-) -> Experiment:
-    """Return a figure of y by x."""
-    weights = y == "weight"
-    return Experiment(
-        f"completion-fig{number}",
-        f"Fig. {number}: {title}",
-        claim,
-        (*SETTINGS, TIMES if weights else SLOTS_300, *settings),
-        cells,
-        run_weight if weights else run_total,
-        findings,
-        partial(draw, x=x, y=y, paper=paper),
-        time_limit=time_limit,
-    )
 
 
 # Figs. 2 to 7, 9, 10: total weighted completion time and running time of A_online
@@ -373,29 +326,6 @@ def gain(rows: Rows, *, x: str) -> Mapping[str, Sequence[float]]:
     return {f"paper: A_online {100 * LEAST_GAIN:g} % below FIFO and DRF": most}
 
 
-BEST = "A_online has the least total weighted completion time with the ring as well"
-WINS = "A_online has the least total weighted completion time, by at least 30 %"
-MAY_RISE = "it may rise with the number of servers among which the same capacity is divided"
-SLOTS_300 = Setting("slots", "300", 'Sec. 7.1: "where T = 300"')
-SERVERS_150 = Setting("servers", "150", 'Sec. 7: "The default number of servers is 150"')
-HELD = Setting(
-    "total capacity", "held, divided among 50 to 300 servers",
-    'Sec. 7.1: "when the overall resource capacities nearly remain the same"',
-)  # fmt: skip
-FIFO = Setting(
-    "FIFO", "a number of workers per job, drawn from 1 to 30",
-    'Sec. 7: "fixed to a number within [1,30]"',
-)  # fmt: skip
-PREEMPTIVE = Setting(
-    "AntMan, Tiresias", "preempt at no cost: shown, not judged",
-    'Sec. 7.1: "job execution duration is lengthened due to frequent preemption", by how much is '
-    "not printed",
-)  # fmt: skip
-EIGHT_TYPES = Setting(
-    "types", "each of the eight drawn worker types alone, or all",
-    'Sec. 7.1 has four EC2 types: "p3.4xlarge, p2.2xlarge, p3.2xlarge and p2.xlarge"; EC2 lists no '
-    "p3.4xlarge and no p2.2xlarge, and how fast a job runs on each is not printed",
-)  # fmt: skip
 BY_JOBS, BY_SERVERS = (
     partial(cells_total, x=x, values=values, policies=ALL)
     for x, values in (("jobs", JOBS), ("servers", SWEPT))
@@ -458,73 +388,41 @@ def falls_with_servers(rows: Rows) -> Findings:
         yield shown(f"{n} jobs: weight over that of Jain et al.", more, unit="%")
 
 
-TIMES = Setting("slots", "150; all jobs present, the deadline tau is 64",
-                "Sec. 7: default T = 150; tau is " + OPEN)  # fmt: skip
-SERVERS_100 = Setting("servers", "100", OPEN)
-DEMAND = Setting(
-    "capacity where jobs are swept", "0.2 of what those jobs request",
-    'Sec. 7: "fraction of the respective overall job resource demand"',
-)  # fmt: skip
-HELD_72 = Setting(
-    "total capacity", "held, divided among 50 to 300 servers",
-    'Sec. 7.2: "the total amount of fragment resources increases with the increase of the number '
-    'of servers"',
-)  # fmt: skip
+def total(
+    cells: Callable[[int], Sequence[Cell]], findings: Callable[[Rows], Findings], x: str,
+    y: str = "total", paper: Any = None,
+) -> Parts:  # fmt: skip
+    """Return the parts of a figure of A_online: y by x."""
+    return cells, run_total, findings, partial(draw, x=x, y=y, paper=paper)
 
-EXPERIMENTS = (
-    experiment(
-        2, "jobs, parameter servers", WINS, partial(BY_JOBS, ample=100), partial(wins, x="jobs"),
-        SERVERS_150, FIFO, PREEMPTIVE, x="jobs", paper=partial(gain, x="jobs"), time_limit=5.0,
+
+def weight(
+    findings: Callable[[Rows], Findings], x: str, values: Sequence[Any], **jobs: Any
+) -> Parts:
+    """Return the parts of a figure of A_maxweight: the weight by x."""
+    cells = partial(cells_weight, x=x, values=values, **jobs)
+    return cells, run_weight, findings, partial(draw, x=x, y="weight", paper=None)
+
+
+EXPERIMENTS = described(
+    "completion",
+    fig2=total(
+        partial(BY_JOBS, ample=100), partial(wins, x="jobs"), "jobs", paper=partial(gain, x="jobs")
     ),
-    experiment(
-        3, "servers, parameter servers", f"{WINS}; {MAY_RISE}", BY_SERVERS,
-        partial(wins, x="servers"), HELD, FIFO, PREEMPTIVE, x="servers",
-        paper=partial(gain, x="servers"), time_limit=5.0,
+    fig3=total(BY_SERVERS, partial(wins, x="servers"), "servers", paper=partial(gain, x="servers")),
+    fig4=total(
+        partial(cells_total, x="F", values=WEIGHT_BOUNDS, policies=("a_online", BOUND)), rises, "F"
     ),
-    experiment(
-        4, "F, parameter servers", "a larger F makes the total larger",
-        partial(cells_total, x="F", values=WEIGHT_BOUNDS, policies=("a_online", BOUND)), rises,
-        SERVERS_150, x="F", time_limit=5.0,
+    fig5=total(partial(BY_JOBS, kinds=("ring",)), partial(wins, x="jobs", least=None), "jobs"),
+    fig6=total(
+        partial(BY_SERVERS, kinds=("ring",)), partial(wins, x="servers", least=None), "servers"
     ),
-    experiment(
-        5, "jobs, ring", BEST, partial(BY_JOBS, kinds=("ring",)),
-        partial(wins, x="jobs", least=None), SERVERS_150, FIFO, PREEMPTIVE, x="jobs",
-        time_limit=5.0,
+    fig7=total(partial(cells_total, x="jobs", values=JOBS, kinds=BOTH), quick, "jobs", y="seconds"),
+    fig9=total(
+        partial(cells_total, x="worker_type", values=TYPES, kinds=BOTH), free_choice, "worker_type"
     ),
-    experiment(
-        6, "servers, ring", f"{BEST}; {MAY_RISE}", partial(BY_SERVERS, kinds=("ring",)),
-        partial(wins, x="servers", least=None), HELD, FIFO, PREEMPTIVE, x="servers",
-        time_limit=5.0,
-    ),
-    experiment(
-        7, "running time", "the running time grows, and stays below 2 minutes",
-        partial(cells_total, x="jobs", values=JOBS, kinds=BOTH), quick, SERVERS_150, x="jobs",
-        y="seconds",
-    ),
-    experiment(
-        9, "worker types", "choosing the type per job beats any single type",
-        partial(cells_total, x="worker_type", values=TYPES, kinds=BOTH), free_choice, SERVERS_150,
-        EIGHT_TYPES, x="worker_type",
-    ),
-    experiment(
-        10, "number of workers", "more workers make the total smaller",
-        partial(cells_total, x="most_workers", values=WORKERS), falls, SERVERS_150,
-        x="most_workers",
-    ),
-    experiment(
-        8, "A_maxweight and Jain et al.'s greedy", "A_maxweight has far more",
-        partial(cells_weight, x="jobs", values=(50, 100, 150, 200)), beats_jain, SERVERS_100,
-        DEMAND, x="jobs", y="weight", time_limit=2.0,
-    ),
-    experiment(
-        11, "A_maxweight and F", "a smaller F schedules more weight",
-        partial(cells_weight, x="F", values=WEIGHT_BOUNDS), falls_with_f, SERVERS_100, x="F",
-        y="weight", time_limit=2.0,
-    ),
-    experiment(
-        12, "A_maxweight and servers",
-        "more servers of the same total capacity schedule less weight, more jobs more",
-        partial(cells_weight, x="servers", values=SWEPT, jobs=MANY), falls_with_servers, HELD_72,
-        DEMAND, x="servers", y="weight", time_limit=2.0,
-    ),
-)  # fmt: skip
+    fig10=total(partial(cells_total, x="most_workers", values=WORKERS), falls, "most_workers"),
+    fig8=weight(beats_jain, "jobs", (50, 100, 150, 200)),
+    fig11=weight(falls_with_f, "F", WEIGHT_BOUNDS),
+    fig12=weight(falls_with_servers, "servers", SWEPT, jobs=MANY),
+)

@@ -15,13 +15,12 @@ import numpy as np
 
 from optsched.engine.colgen import Column, Pricing, Relaxation, generate_columns
 from optsched.engine.interior_master import InteriorMaster
-from optsched.engine.interval import CLOSED
-from optsched.families.completion.instance import CompletionInstance
+from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
 from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, JobTables
 from optsched.families.completion.oracle.schedule import best_schedule, load_of, placement
 from optsched.families.completion.policies.max_weight import jain, max_weight
+from optsched.families.completion.verify import verify
 from optsched.numbers.arrays import Floats
-from optsched.papers.completion.weight_optimum import BestWeight, best_weight, weight_of
 from optsched.process import timing
 
 NO_PRICES_TO_SPEAK_OF = 2.0  # lambda at which hardly any job is rejected
@@ -64,10 +63,12 @@ class WeightBlocks(CapacityRelaxation):
 
 
 @dataclass(frozen=True)
-class MostWeight(BestWeight):
+class MostWeight:
     """Lagrangian bound on the weight, and the weight that each method attains."""
 
-    bound_by: str  # "prices", or "cpsat", which claims it
+    value: float  # of `schedule`, the best of all methods
+    bound: float  # no schedule has more
+    schedule: Mapping[int, Piece]  # by job
     by_method: Mapping[str, float]
 
     def ratio(self, name: str) -> float:
@@ -83,7 +84,6 @@ def most_weight(
     *,
     seconds: float = 5.0,
     span: int = 4,
-    exact: float = 0.0,
 ) -> MostWeight:
     """Compare A_maxweight, its variants and Jain et al.'s greedy with a bound on (7), (16).
 
@@ -99,8 +99,6 @@ def most_weight(
         Of column generation.
     span : int
         Slots that share a price.
-    exact : float
-        Seconds that CP-SAT has for the optimum, if prices leave a gap.
     """
     jobs = JobTables(inst)
     tasks = dict(enumerate(jobs.tasks))
@@ -126,11 +124,21 @@ def most_weight(
         problem, InteriorMaster(problem), stop=stop, tolerance=lambda _: 1e-4
     )
     bound = min(relaxation.bound * (1 + ROUNDING), math.fsum(jobs.weight))
-    value, schedule, by = values[best], found[best], "prices"
-    if exact > 0 and bound > value * (1 + CLOSED):
-        optimum = best_weight(inst, tau, seconds=exact)
-        if optimum.value > value:
-            value, schedule = optimum.value, dict(optimum.schedule)
-        if optimum.bound < bound:
-            bound, by = optimum.bound, "cpsat"
-    return MostWeight(value, bound, schedule, by, values)
+    return MostWeight(values[best], bound, found[best], values)
+
+
+def weight_of(inst: CompletionInstance, tau: int, made: Mapping[int, Piece]) -> float:
+    """Return the weight of the jobs that are scheduled, if the feasibility check accepts how.
+
+    Raises
+    ------
+    RuntimeError
+        If a schedule breaks the model, or ends too late.
+    """
+    present = tuple(inst.jobs[j].model_copy(update={"arrival": 0}) for j in made)
+    waiting = inst.model_copy(update={"jobs": present, "enforce_horizon": False})
+    schedule = CompletionSchedule(jobs=tuple((piece,) for piece in made.values()))
+    verdict = verify(waiting, schedule)
+    if not verdict.feasible or any(p.start + p.duration > tau for p in made.values()):
+        raise RuntimeError(f"a method brought a schedule that breaks the model: {verdict}")
+    return math.fsum(inst.jobs[j].weight for j in made)

@@ -12,8 +12,6 @@ from optsched.papers.bot import (
     ABSOLUTE,
     EXPERIMENTS,
     FACTORS,
-    FIG_4,
-    FIG_6,
     SIGNED,
     UNITS,
     Analysis,
@@ -22,16 +20,17 @@ from optsched.papers.bot import (
 from optsched.papers.experiment import Rows
 from optsched.papers.verdict import Support
 
+BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
+NAIVE = BY_NAME["bot-naive-heterogeneous"]
+
 
 @pytest.mark.parametrize("experiment", sweep(EXPERIMENTS, 5), ids=lambda e: e.name)
 def test_experiments_from_cell_to_verdict(experiment, monkeypatch):
-    monkeypatch.setattr(bot, "SEARCHED", range(1000, 1002))
-    monkeypatch.setattr(bot, "SEARCH_SIZES", ((20, 5),))
     monkeypatch.setattr(bot, "ITERATIONS", 300)
     rows = [
         cell | experiment.run(cell, 0.0)
-        for cell in experiment.cells(1 if experiment is not FIG_4 else 2)
-        if cell["nodes"] < 500 or experiment is FIG_6
+        for cell in experiment.cells(1 if experiment is not BY_NAME["bot-fig4"] else 2)
+        if cell["nodes"] < 500 or experiment is BY_NAME["bot-fig6"]
     ]
     assert experiment.picture(rows).axes
     if experiment.name == "bot-fig7":
@@ -44,10 +43,9 @@ def test_experiments_from_cell_to_verdict(experiment, monkeypatch):
 
 def test_more_seeds_hold_the_same_platforms():
     for experiment in EXPERIMENTS:
-        if experiment.name != "bot-steps":  # its cell is a whole search
-            few, many = experiment.cells(1), experiment.cells(2)
-            assert len(many) > len(few)
-            assert all(cell in many for cell in few)
+        few, many = experiment.cells(1), experiment.cells(2)
+        assert len(many) > len(few)
+        assert all(cell in many for cell in few)
 
 
 def entry(converged, first=None, margin=0.1, **sizes):
@@ -84,13 +82,13 @@ def test_tables_agree_if_every_count_could_be_the_papers():
         for (n, d), count in bot.TABLE1.items()
         for seed in range(30)
     ]
-    assert worst(bot.TABLE_1.judge(rows)) is Support.HOLDS
+    assert worst(BY_NAME["bot-tab1"].judge(rows)) is Support.HOLDS
     for r in rows:
         r["sets"] = [entry(True, 9)]  # 20 of 30 is another number than 30 of 30
-    assert worst(bot.TABLE_1.judge(rows)) is Support.DIRECTION
+    assert worst(BY_NAME["bot-tab1"].judge(rows)) is Support.DIRECTION
     for r in rows[-30:]:
         r["sets"] = [entry(False)]
-    assert worst(bot.TABLE_2.judge(rows)) is Support.FAILS
+    assert worst(BY_NAME["bot-tab2"].judge(rows)) is Support.FAILS
 
 
 def test_one_run_that_converges_contradicts_section_66():
@@ -102,14 +100,14 @@ def test_one_run_that_converges_contradicts_section_66():
             for s, m in enumerate((2.0, 1e300))
         ]
 
-    assert worst(bot.NAIVE.judge(runs(-8.0))) is Support.DIRECTION  # two runs tell little
-    (line,) = bot.NAIVE.picture(runs(-8.0)).axes[0].lines
+    assert worst(NAIVE.judge(runs(-8.0))) is Support.DIRECTION  # two runs tell little
+    (line,) = NAIVE.picture(runs(-8.0)).axes[0].lines
     assert [*line.get_xdata()] == [2.0, bot.FAR]
     assert bot.least_variation(Rows(r["sets"][0] for r in runs(-8.0))) == [8.0, 8.0]
-    assert worst(bot.NAIVE.judge(runs(1.0))) is Support.FAILS
-    assert worst(bot.NAIVE.judge(runs(None))) is Support.UNTESTABLE  # no run has a c_v
+    assert worst(NAIVE.judge(runs(1.0))) is Support.FAILS
+    assert worst(NAIVE.judge(runs(None))) is Support.UNTESTABLE  # no run has a c_v
     many = [row(s, entry(s == 0, 7) | {"variation": 9.0}, grid=grid) for s in range(9)]
-    assert "1 of 9, paper 0 of 480" in bot.NAIVE.judge(many).words
+    assert "1 of 9, paper 0 of 480" in NAIVE.judge(many).words
 
 
 def levels(rho_effect, mu_effect):
@@ -131,17 +129,17 @@ def levels(rho_effect, mu_effect):
 
 def test_the_analysis_of_variance_finds_the_factor_that_matters():
     rows = levels(1.0, 0.0)
-    assert worst(FIG_4.judge(rows)) is Support.HOLDS
-    assert worst(FIG_6.judge(rows)) is Support.FAILS  # there it must not matter
+    assert worst(BY_NAME["bot-fig4"].judge(rows)) is Support.HOLDS
+    assert worst(BY_NAME["bot-fig6"].judge(rows)) is Support.FAILS  # there it must not matter
     found = Analysis.of(Rows(rows), SIGNED)
     low, high = found.means("rho")
     assert high.mean - low.mean == pytest.approx(1.0, abs=0.01)
     assert found.effects("rho") == pytest.approx([1.0] * 6, abs=0.01)
     assert found.significance()["tilde"][1] > 0.05
     other = levels(0.0, 1.0)
-    assert worst(FIG_4.judge(other)) is Support.FAILS
-    assert "mu has limited impact" in FIG_4.judge(other).words
-    six = [f for f in FIG_6.judge(other).findings if f.claim.startswith("rho")]
+    assert worst(BY_NAME["bot-fig4"].judge(other)) is Support.FAILS
+    assert "mu has limited impact" in BY_NAME["bot-fig4"].judge(other).words
+    six = [f for f in BY_NAME["bot-fig6"].judge(other).findings if f.claim.startswith("rho")]
     assert six[0].verdict is Support.HOLDS
 
 
@@ -171,7 +169,7 @@ def leaving(back, seed=0, *, computing=15, there=True):
 )
 def test_how_soon_a_platform_is_back(backs, more, agrees):
     rows = [leaving(back, seed, **more) for seed, back in enumerate(backs)]
-    assert (worst(bot.FIG_8.judge(rows)) is Support.HOLDS) is agrees
+    assert (worst(BY_NAME["bot-fig8"].judge(rows)) is Support.HOLDS) is agrees
 
 
 def test_masters_and_the_nodes_between_them_stay():
@@ -206,21 +204,9 @@ def test_larger_platforms_take_longer():
             )
         ]
 
-    assert worst(bot.FIG_7.judge(lines((10, 20, 30, 400)))) is Support.HOLDS
-    assert worst(bot.FIG_7.judge(lines((10, 20, 30, 1600)))) is Support.FAILS
-    assert worst(bot.FIG_7.judge(lines((500, 20, 30, 400)))) is Support.FAILS
-
-
-def test_step_sizes_on_other_platforms_are_shown():
-    def line(count, mix="heterogeneous"):
-        side = {"steps": dict.fromkeys(FACTORS, 1.0), "times": list(range(1, count + 1))}
-        return {"units": UNITS[0], "nodes": 20, "degree": 5, "algorithm": "adaptive", "mix": mix,
-                "seeds": 10, "tried": 3, "printed": side, "searched": side}  # fmt: skip
-
-    outcome = bot.SEARCH.judge([line(10), line(2)])
-    assert [f.ours for f in outcome.findings] == [1.0, 0.2]
-    assert outcome.score == "no statement"  # of the paper
-    assert "searched 2 of 10" in outcome.words
+    assert worst(BY_NAME["bot-fig7"].judge(lines((10, 20, 30, 400)))) is Support.HOLDS
+    assert worst(BY_NAME["bot-fig7"].judge(lines((10, 20, 30, 1600)))) is Support.FAILS
+    assert worst(BY_NAME["bot-fig7"].judge(lines((500, 20, 30, 400)))) is Support.FAILS
 
 
 def one_platform(response):

@@ -7,12 +7,8 @@ import pytest
 from optsched.cli.app import main
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.families.completion.instance import Piece
 from optsched.families.completion.optimum.monolithic_mip import compact
-from optsched.families.completion.policies.paper import price_base
 from optsched.files.format import load_instance
-from optsched.papers.completion.weight_bound import most_weight
-from optsched.papers.completion.weight_optimum import weight_of
 
 LIMIT = ["--time-limit", "2"]
 WINDOW = ["--family", "completion", "--jobs", "5", "--horizon", "10"]
@@ -151,29 +147,3 @@ def test_a_wrong_job_is_named(call, path, tmp_path):
     assert status == 2
     assert "job 1: arrival 99" in err
     assert err.count("\n") == 1
-
-
-def test_the_most_weight_by_a_slot(call, path):
-    args = ("max-weight", path, "--deadline", 4, "--weight-bound", 3)
-    status, out, _ = call(*args, "--json")
-    assert status == 0
-    said = json.loads(out)
-    inst = load_instance(path)
-    by_hand = most_weight(inst, 4, price_base(inst, 3.0), exact=5.0)
-    assert said["weight"] == by_hand.value == said["bound"]
-    assert said["optimal"]
-    made = {int(j): Piece.model_validate(piece) for j, piece in said["schedule"].items()}
-    assert weight_of(inst, 4, made) == said["weight"]
-    for name, method in said["methods"].items():
-        assert method["weight"] == by_hand.by_method[name]
-    status, out, _ = call(*args)
-    assert f"weight {by_hand.value:.6g} is the most (claimed)" in out
-    assert "a_maxweight" in out
-
-
-def test_only_this_family_has_weights_by_a_slot(call, tmp_path):
-    other = tmp_path / "other.json"
-    call("generate", "bot", "--preset", "small", "--seed", 1, "-o", other)
-    status, _, err = call("max-weight", other, "--deadline", 4)
-    assert status == 2
-    assert "expected one of family completion" in err

@@ -10,7 +10,9 @@ from optsched.families.completion.policies.max_weight import jain, max_weight
 from optsched.families.completion.policies.paper import price_base
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
-from optsched.papers.completion.weight_bound import most_weight
+from optsched.models.completion import max_weight_ilp
+from optsched.papers.completion.weight_bound import most_weight, weight_of
+from optsched.solvers import solve_pyomo
 
 
 def part(inst, made):
@@ -26,10 +28,11 @@ def judged(inst, made):
 @pytest.mark.slow
 @pytest.mark.parametrize("tau", [1, 2, 3, 4])  # 3: the last span of 2 slots is short
 def test_bound_above_optimum_above_heuristics(tau):
-    tight = attained = below = 0
+    tight = attained = below = left_out = 0
     for seed in range(24):
         inst = tiny(seed)
         best = by_trying_everything(inst, tau)
+        assert solve_pyomo(max_weight_ilp(inst, tau)).objective == pytest.approx(best), seed
         for span in (1, 2, 4):
             found = most_weight(inst, tau, price_base(inst, 1.0), span=span)
             assert best <= found.bound, (seed, span)
@@ -42,9 +45,11 @@ def test_bound_above_optimum_above_heuristics(tau):
             assert verdict.feasible, verdict
             assert max(verdict.completion) <= tau
         assert sum(inst.jobs[j].weight for j in found.schedule) == found.value
+        left_out += 0 < best < sum(job.weight for job in inst.jobs)
     assert tight >= 12
     assert attained >= 12
     assert below >= 1
+    assert left_out > 0 or tau == 1
 
 
 @pytest.mark.parametrize("architecture", ["ps", "ring"])
@@ -88,3 +93,11 @@ def test_the_greedy_takes_the_dense_jobs_and_asks_no_price():
     assert made[first].end == tasks[first].modes.shortest
     priced = max_weight(cluster, tasks, range(12), 16, price_base(inst, 1.0))
     assert made != priced
+
+
+def test_a_schedule_that_ends_too_late_is_rejected():
+    inst = tiny(3)
+    made = most_weight(inst, 4, price_base(inst, 1.0)).schedule
+    assert weight_of(inst, 4, made) > 0
+    with pytest.raises(RuntimeError, match="breaks the model"):
+        weight_of(inst, max(piece.end for piece in made.values()) - 1, made)

@@ -5,7 +5,8 @@ from verdicts import worst
 
 from optsched.families.oasis.instance import most_workers
 from optsched.papers import oasis
-from optsched.papers.oasis import ESTIMATED, FIG_8, SCHEMES
+from optsched.papers.oasis import ESTIMATED, SCHEMES
+from optsched.papers.reproduce import experiment
 from optsched.papers.verdict import Support
 
 
@@ -50,5 +51,5 @@ def test_verdicts(value, late, verdict):
         }
 
     rows = [row(scheme, seed) for seed in range(3) for scheme in SCHEMES]
-    assert worst(FIG_8.judge(rows)) is verdict
-    assert len(FIG_8.picture(rows).axes) == 2
+    assert worst(experiment("oasis-fig8").judge(rows)) is verdict
+    assert len(experiment("oasis-fig8").picture(rows).axes) == 2

@@ -126,10 +126,6 @@ class CpSatProgram:
         if all(exact(job.weight).denominator == 1 for job in jobs.inst.jobs):
             self.unit = Fraction(1)
             weights = [int(job.weight) for job in jobs.inst.jobs]
-        self._aim(weights)
-
-    def _aim(self, weights: Sequence[int]) -> None:
-        """Minimize the weighted completion time."""
         self.objective = sum(w * end for w, end in zip(weights, self.end, strict=True))
         self.model.minimize(self.objective)
 
@@ -150,11 +146,7 @@ class CpSatProgram:
         self.mode.append(picks)
         self.start.append(start)
         self.end.append(end)
-        return self._interval(start, size, end)
-
-    def _interval(self, start: Any, size: Any, end: Any) -> Any:
-        """Make the interval in which a job runs."""
-        return self.model.new_interval_var(start, size, end, "")
+        return m.new_interval_var(start, size, end, "")
 
     def _place(self, j: int, choice: Choices) -> None:
         """Make workers and PS of a job on every server."""
