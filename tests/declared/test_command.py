@@ -159,6 +159,8 @@ def test_a_search_for_bad_costs_speaks_of_no_utility(folder):
     assert done.exit_code == 1
     assert "in 2 of them: policy broken: time 0: ZeroDivisionError" in done.stdout
     assert "\n  orders.py, line" in done.stdout
+    with pytest.raises(PolicyError, match="policy broken: time 0: ZeroDivisionError"):
+        run("run", "orders.py:orders", "-p", "orders.py:broken", "--sandbox")
     assert "\\n" not in done.stdout
 
 

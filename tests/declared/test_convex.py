@@ -103,7 +103,7 @@ def test_auxiliary_variables_follow_and_are_not_decided():
     assert run.value == pytest.approx(problem[0].objective.value, rel=1e-8)
     best = solve(inst).value
     for name in ("greedy", "re-solve", "lookahead", "rolling", "relaxed", "random"):
-        assert simulate(inst, name).value <= best + 1e-7
+        assert simulate(inst, name, seed=1).value <= best + 1e-7
 
 
 def test_variables_are_in_the_order_of_their_declaration():
@@ -124,7 +124,7 @@ def test_variables_are_in_the_order_of_their_declaration():
         assert prices == [2 + event.time]
         return {x: 2 for x in event.variables if x.component == "spill"}
 
-    assert simulate(inst, FunctionPolicy(told)).value == 4
+    assert simulate(inst, FunctionPolicy(told)).value == pytest.approx(4, abs=1e-8)
     assert seen == [[f"level[{t},0]", f"level[{t},1]", f"pump[{t}]", f"spill[{t}]"] for t in (0, 1)]
 
 
