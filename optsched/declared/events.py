@@ -349,7 +349,7 @@ class View:
         """Whether the objective is to be large ("max") or small ("min")."""
         return self._state.sense
 
-    def value(self, variable: str | Sequence[Any]) -> float | None:
+    def value(self, variable: Variable | str | Sequence[Any]) -> float | None:
         """Return the decided value of a variable, None if it is open.
 
         Raises
@@ -357,7 +357,7 @@ class View:
         InputError
             It is not revealed.
         """
-        name = label(variable)
+        name = variable.name if isinstance(variable, Variable) else label(variable)
         if name not in self._state.variables:
             raise InputError(f"variable {name!r} {UNKNOWN}")
         return self._state.variables[name].value

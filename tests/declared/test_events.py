@@ -348,6 +348,7 @@ def test_draws_belong_to_times():
 def test_decisions_name_variables_by_component_and_index():
     def by_index(event):
         x = event.variables[0]
+        assert event.value(x) is None
         if event.time == 2:
             return {"buy": 2}
         return {(x.component, x.index): 1.0} if x.component == "x" and event.fits(x) else {}
