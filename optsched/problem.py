@@ -124,6 +124,12 @@ def completed(completion: Sequence[int | None]) -> list[str]:
     return [f"{done} of {len(completion)} jobs completed"] if completion else []
 
 
+def moment(event: Any, number: int) -> str:
+    """Return which event it is, for messages: by its time, if it has one, else by its number."""
+    time = getattr(event, "time", None)
+    return f"time {time:g}" if isinstance(time, int | float) else f"event {number}"
+
+
 class Status(StrEnum):
     """Value and bound of the optimum."""
 

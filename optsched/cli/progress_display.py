@@ -80,7 +80,13 @@ class RowPrinter:
             self._best = run.value
         row = f"{name}  {run.value:>10.6g}"
         if self._best is not None and math.isfinite(self._best):
-            row += f"  ratio {self._ratio(run.value, self._best).ends} so far"
+            ratio = self._ratio(run.value, self._best)
+            if self._bound is None and ratio.low <= 1:
+                row += "  the best so far"
+            elif self._bound is None:
+                row += f"  ratio {ratio}"
+            else:
+                row += f"  ratio {ratio.ends} so far"
         self._ticker.print(row)
 
     def _ratio(self, earned: float, best: float) -> Ratio:

@@ -130,7 +130,7 @@ def compare(
         for name, made in given.items()
     ]
     requested = len(family.compared if policies is None else policies)
-    order = turns(family, policies)
+    order = turns(family, policies, load=not sandbox)
     original = Original(instance)
     done: dict[int, Run] = {}  # by their places in the table, or behind it
     failed: dict[int, Failed] = {}

@@ -34,6 +34,7 @@ from optsched.problem import (
     completed,
     family_of,
     get_family,
+    moment,
 )
 from optsched.process import interrupts, messages, timing
 from optsched.process.errors import Explained, kind_of
@@ -278,7 +279,7 @@ def _run(
     event, true_event, done = next(revealed, None), next(true, None), 0
     while event is not None:
         interrupts.raise_if_interrupted()
-        place = f"policy {name}: event {done}"
+        place = f"policy {name}: {moment(event, done)}"
         with Explained(place, *raised, limit=limit), limited(limit):
             began = timing.now()
             decision = policy.step(event)

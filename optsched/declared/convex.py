@@ -35,15 +35,21 @@ def of_cvxpy(problem: Any) -> Draft:
         if v.name() in names:
             raise InputError(f"variable {v.name()}: the name is used twice, expected once")
         names[v.name()] = v
+    for parameter in problem.parameters():
+        if parameter.value is None:
+            raise InputError(f"parameter {parameter.name()}: has no value, expected one")
     if not problem.is_dcp():
         raise InputError(_no_dcp(problem))
     solver = cp.HIGHS if problem.is_mixed_integer() else cp.CLARABEL
     try:
         data = problem.get_problem_data(solver, solver_opts={"use_quad_obj": False})[0]
     except (cp.SolverError, ValueError) as err:
-        raise InputError(
-            f"the model has integer variables and cones, or parameters without values: {err}"
-        ) from err
+        why = f"the model cannot be converted: {' '.join(str(err).split())}"
+        for name, v in names.items():
+            if v.attributes["boolean"] or v.attributes["integer"]:
+                why = f"variable {name}: is integer next to atoms that become cones, such as norms "
+                why += "and squares, expected continuous variables or a linear model"
+        raise InputError(why) from err
     program = data["param_prob"]
     costs, offset = program.apply_parameters()[:2]
     sign = -1.0 if problem.objective.NAME == "maximize" else 1.0
@@ -52,14 +58,16 @@ def of_cvxpy(problem: Any) -> Draft:
     binary = set(data.get("bool_vars_idx", ()))
     least = data.get("lower_bounds")
     most = data.get("upper_bounds")
-    number = 0
-    for v in program.variables:
+    number, order = 0, []  # the column of the program of every column
+    created = {name: v.id for name, v in names.items()}
+    for v in sorted(program.variables, key=lambda v: created.get(v.name(), math.inf)):
         first = program.var_id_to_col[v.id]
         own = names.get(v.name())
         if own is not None and own.size != v.size:
             raise InputError(f"variable {v.name()}: its attributes are not supported")
-        for k in range(v.size):
+        for k in np.arange(v.size).reshape(v.shape, order="F").ravel().tolist():
             j = first + k
+            order.append(j)
             index = tuple(int(i) for i in np.unravel_index(k, v.shape, order="F"))
             if own is None:
                 name, index = f"auxiliary[{number}]", (number,)
@@ -79,7 +87,7 @@ def of_cvxpy(problem: Any) -> Draft:
             draft.keys.append(((own,) if own is not None else (), v.name(), index))
     given = {c.id: c for c in problem.constraints}
     lines = list(_lines(program.constraints, given))
-    _rows(draft, data, lines)
+    _rows(draft, data["A"][:, order].tocsr(), data["b"], lines)
     return draft
 
 
@@ -87,8 +95,14 @@ def _no_dcp(problem: Any) -> str:
     """Return which part of a problem is not convex by the rules of CVXPY."""
     for k, c in enumerate(problem.constraints):
         if not c.is_dcp():
-            return f"constraint {_label(c, k)}: is not convex by CVXPY's rules, expected one"
-    return "the objective is not convex by CVXPY's rules, expected one"
+            name = _label(c, k)
+            return f"constraint {name}: is not convex by CVXPY's rules, expected a convex one"
+    (goal,), kind = problem.objective.args, "convex"
+    if problem.objective.NAME == "maximize":
+        kind = "concave"
+    terms = goal.args if type(goal).__name__ == "AddExpression" else [goal]
+    wrong = next((term for term in terms if not getattr(term, f"is_{kind}")()), goal)
+    return f"objective: {wrong!s:.80} is not {kind} by CVXPY's rules, expected a {kind} term"
 
 
 def _label(constraint: Any, k: int) -> str:
@@ -124,9 +138,8 @@ def _lines(constraints: Any, given: Mapping[int, Any]) -> Iterator[_Line]:
             )
 
 
-def _rows(draft: Draft, data: Mapping[str, Any], lines: list[_Line]) -> None:
+def _rows(draft: Draft, matrix: Any, sides: Any, lines: list[_Line]) -> None:
     """Write the lines as bounds, rows and cones, and give times to the auxiliary variables."""
-    matrix, sides = data["A"].tocsr(), data["b"]
     assert matrix.shape[0] == len(lines)
     related: list[list[int]] = []
     members: dict[str, list[dict[str, Any]]] = {}

@@ -83,6 +83,7 @@ class Event(Frozen):
     cones: tuple[NewCone, ...] = ()
 
 
+UNKNOWN = "is not known: it is revealed later, or there is none of this name"
 Decision = dict[str, float]
 WIRE = typed_wire(Public, Event, Decision)
 
@@ -193,9 +194,9 @@ class Recorder:
             if name not in now:
                 j = self._place.get(name)
                 known = j is not None and self._inst.columns[j].revealed <= event.time
-                why = "already decided" if known and self._decided(j) else "not to be decided now"
-                why = why if known else "unknown"
-                raise self._wrong(event, f"variable {name[:80]!r} is {why}")
+                why = "is already decided" if self._decided(j) else "is not to be decided now"
+                why = why if known else UNKNOWN
+                raise self._wrong(event, f"variable {name[:80]!r} {why}")
             complaint = settle(self._inst.columns[self._place[name]], value)[1]
             if complaint is not None:
                 raise self._wrong(event, f"variable {name}: {complaint.place}")
@@ -325,7 +326,7 @@ class View:
         Those to be decided now: `name`, `index`, `component`, `cost`, `lower`, `upper`, `integer`
         and `coefficients` by row.
     revealed : list of Variable
-        Those that have just become known.
+        Those that have just become known, the auxiliary ones of CVXPY's atoms included.
     memory : dict
         Empty when a run begins; its content lasts until the end of the run.
     random : numpy.random.Generator
@@ -335,7 +336,7 @@ class View:
         self._state = state
         self.time, self.memory, self.random = event.time, memory, rng
         self.variables = [state.variables[name] for name in event.decide]
-        self.revealed = [state.variables[c.name] for c in event.columns if not c.auxiliary]
+        self.revealed = [state.variables[c.name] for c in event.columns]
 
     def __getattr__(self, name: str) -> Any:
         there = [n for n in (*vars(self), *vars(type(self))) if not n.startswith("_")]
@@ -348,7 +349,7 @@ class View:
         """Whether the objective is to be large ("max") or small ("min")."""
         return self._state.sense
 
-    def value(self, variable: str | Sequence[Any]) -> float | None:
+    def value(self, variable: Variable | str | Sequence[Any]) -> float | None:
         """Return the decided value of a variable, None if it is open.
 
         Raises
@@ -356,9 +357,9 @@ class View:
         InputError
             It is not revealed.
         """
-        name = label(variable)
+        name = variable.name if isinstance(variable, Variable) else label(variable)
         if name not in self._state.variables:
-            raise InputError(f"variable {name} is not revealed at time {self.time:g}")
+            raise InputError(f"variable {name!r} {UNKNOWN}")
         return self._state.variables[name].value
 
     def row(self, row: str | Sequence[Any]) -> Constraint:
@@ -371,7 +372,7 @@ class View:
         """
         name = label(row)
         if name not in self._state.rows:
-            raise InputError(f"constraint {name} is not revealed at time {self.time:g}")
+            raise InputError(f"constraint {name!r} {UNKNOWN}")
         return self._state.rows[name]
 
     def residual(self, row: str | Sequence[Any], side: str = "") -> float:

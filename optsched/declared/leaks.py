@@ -18,6 +18,10 @@ from optsched.numbers import settings
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError
 
+LIMIT = (
+    "a limit becomes known with the constraint: if it sums the data of several times, expected the "
+    "running sum to be a variable, as in level[t] == level[t-1] + inflow[t] - use[t]"
+)
 OTHER = 1_000_003  # between the seeds of the two instances of a pair
 
 
@@ -34,10 +38,12 @@ class Leak:
 
     def __str__(self) -> str:
         one, other = self.values
-        return (
+        found = (
             f"time {self.time:g}: {self.what}: {self.field} is {one} or {other}, depending on "
             f"{self.why}"
         )
+        of_row = self.what.startswith("constraint") and self.field in ("lower", "upper")
+        return f"{found}; {LIMIT}" if of_row else found
 
 
 @dataclass(frozen=True)

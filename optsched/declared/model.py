@@ -471,7 +471,7 @@ class Draft:
     keys: list[tuple[tuple[Any, ...], str, tuple[Any, ...]]] = field(default_factory=list)
     """Of every column: itself and its component, the component's name, its index."""
     cones: list[dict[str, Any]] = field(default_factory=list)
-    fixed: set[str] = field(default_factory=set)
-    """Names of variables that are numbers, and of their components."""
+    fixed: dict[str, float | None] = field(default_factory=dict)
+    """Names of variables that are numbers, with their values, and of their components."""
     follows: dict[int, list[int]] = field(default_factory=dict)
     """Of every auxiliary column: those from which it follows."""

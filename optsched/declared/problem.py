@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
@@ -38,6 +39,8 @@ from optsched.problem import Family, InputError, Method, PolicyError, Sense
 from optsched.process.errors import explain
 
 LARGEST_SEED = 2**31 - 1
+UNHASHABLE = re.compile(r"unhashable type: '\w*Var")
+HASHABLE = "scalar variables of Pyomo cannot be keys, expected names, such as 'x[0]': "
 OPTIMUM = "optsched.declared.optimum"  # imported when something is solved
 
 
@@ -198,6 +201,12 @@ class Draws:
                     f"random.{name} draws one number, which belongs to no time: expected a size "
                     "whose first axis is time, random[t], or random.public"
                 )
+            times = shape[0] if self._times is None else len(self._times)
+            if shape[0] != times:
+                raise InputError(
+                    f"random.{name} draws {shape[0]} rows for {times} times, expected a row for "
+                    "every time"
+                )
             self._calls += 1
             rows = [
                 getattr(self._row(i), name)(*_part(arguments, i, shape), size=shape[1:], **more)
@@ -327,7 +336,8 @@ class Problem:
             except InputError:
                 raise
             except Exception as err:
-                raise PolicyError(f"problem {self.name}: {explain(err)}") from err
+                keys = "" if UNHASHABLE.search(str(err)) is None else HASHABLE
+                raise PolicyError(f"problem {self.name}: {keys}{explain(err)}") from err
             if not isinstance(made, Declared):
                 raise InputError(
                     f"problem {self.name} returned a {type(made).__name__}, "

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import weakref
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,7 +17,7 @@ from typing import Any, TypeAlias
 from pydantic import ValidationError
 
 from optsched.declared.files import NUMBER, refuse_misread
-from optsched.declared.model import KINDS, Declared, Draft, index_of
+from optsched.declared.model import KINDS, Declared, Draft, component_of, index_of
 from optsched.files.atomic_io import open_file, read_limited
 from optsched.files.format import first_error
 from optsched.numbers.resources import exact
@@ -162,6 +163,8 @@ def refuse_changed(inst: Declared) -> None:
             old, new = [x.name for x in was], [x["name"] for x in names]
             for name in (*(n for n in old if n not in new), *(n for n in new if n not in old)):
                 how = "is gone" if name in old else "is new"
+                if now.fixed.get(name) is not None:
+                    how = f"is now fixed at {now.fixed[name]:g}"
                 raise InputError(f"{kind} {name} {how}, {again}")
         raise InputError(f"the model has another objective, or other cones now, {again}")
     pairs: list[tuple[str, Any, Any]] = [
@@ -230,22 +233,21 @@ class _Times:
         self._given, self._what = _pairs(given, what), what
         self._times: dict[str | int, When] = {}
         for key, when in self._given:
-            place = key if isinstance(key, str) else id(key)
-            if place in self._times:
-                name = key if isinstance(key, str) else getattr(key, "name", repr(key)[:60])
-                raise InputError(f"`{what}` names {name} twice, expected one time")
-            self._times[place] = when
-        self._used: set[str | int] = set()
+            self._times[key if isinstance(key, str) else id(key)] = when
+        names = Counter(_called(key) for key, _ in self._given)
+        twice = next((name for name, n in names.items() if n > 1), None)
+        if twice is not None:
+            raise InputError(f"`{what}` names {twice} twice, expected one time")
+        self._indices: dict[str | int, set[tuple[Any, ...]]] = {}  # of the variables of a key
 
     def of(
         self, name: str, part: tuple[Any, ...], component: str, index: tuple[Any, ...]
     ) -> float | None:
         """Return the time of a variable, None if there is none."""
-        for key in (name, component, *map(id, part)):
-            if key in self._times:
-                self._used.add(key)
-                return self._time(self._times[key], name, index)
-        return None
+        found = [key for key in (name, component, *map(id, part)) if key in self._times]
+        for key in found:
+            self._indices.setdefault(key, set()).add(index)
+        return self._time(self._times[found[0]], name, index) if found else None
 
     def _time(self, when: When, name: str, index: tuple[Any, ...]) -> float:
         try:
@@ -276,22 +278,33 @@ class _Times:
         return time
 
     def refuse_unused(self, fixed: Collection[str]) -> None:
-        """Refuse a key that is no variable of the model, or a fixed one."""
-        for key, _ in self._given:
-            if (key if isinstance(key, str) else id(key)) not in self._used:
-                name = key if isinstance(key, str) else getattr(key, "name", repr(key)[:60])
-                if hasattr(key, "component_objects"):
-                    raise InputError(
-                        f"`{self._what}` names {name}, which is a block, expected its variables: "
-                        f"[(m.{name}.x, 0), (m.{name}.y, 0)]"
-                    )
-                if name in fixed:
-                    raise InputError(
-                        f"`{self._what}` names {name}, which is fixed, expected variables only"
-                    )
-                if name in {str(getattr(k, "name", k)) for k, _ in self._given if k is not key}:
-                    raise InputError(f"`{self._what}` names {name} twice, expected one time")
-                raise InputError(f"`{self._what}` names {name}, which is no variable of the model")
+        """Refuse a key that is no variable of the model, or a fixed one, and so its indices."""
+        for key, when in self._given:
+            name, there = _called(key), self._indices.get(key if isinstance(key, str) else id(key))
+            if there is not None:
+                there |= {index_of(n) for n in fixed if component_of(n) == name}
+                for index in when if isinstance(when, Mapping) else ():
+                    if (index if isinstance(index, tuple) else (index,)) not in there:
+                        raise InputError(
+                            f"`{self._what}` of {name} has a time for {index!r:.60}, which is no "
+                            f"index of {name}"
+                        )
+                continue
+            if hasattr(key, "component_objects"):
+                raise InputError(
+                    f"`{self._what}` names {name}, which is a block, expected its variables: "
+                    f"[(m.{name}.x, 0), (m.{name}.y, 0)]"
+                )
+            if name in fixed:
+                raise InputError(
+                    f"`{self._what}` names {name}, which is fixed, expected variables only"
+                )
+            if hasattr(key, "is_affine") and key.args:
+                raise InputError(
+                    f"`{self._what}` names {name}, which is an expression, expected a variable, or "
+                    "the name of a single one, such as 'x[0]'"
+                )
+            raise InputError(f"`{self._what}` names {name}, which is no variable of the model")
 
 
 def _positions(model: Any, given: Whens, what: str) -> Whens:
@@ -299,7 +312,7 @@ def _positions(model: Any, given: Whens, what: str) -> Whens:
     found = []
     for key, when in _pairs(given, what):
         if isinstance(when, str) and hasattr(model, "matrices") and hasattr(model, "variables"):
-            name = key if isinstance(key, str) else key.name
+            name = _called(key)
             if name not in model.variables:
                 raise InputError(f"`{what}` names {name}, which is no variable of the model")
             labels = model.variables[name].labels
@@ -317,14 +330,24 @@ def _positions(model: Any, given: Whens, what: str) -> Whens:
     return found
 
 
+def _called(key: Any) -> str:
+    """Return the name of a key of `revealed` or `decided`."""
+    name = key if isinstance(key, str) else getattr(key, "name", None)
+    if callable(name):  # of CVXPY
+        return str(key)
+    return repr(key)[:60] if name is None else str(name)
+
+
 def _pairs(given: Whens, what: str) -> list[tuple[Any, When]]:
-    try:
-        pairs = given.items() if hasattr(given, "items") else given
-        return [(key, when) for key, when in pairs]
-    except (TypeError, ValueError):
-        raise InputError(
-            f"`{what}` is {given!r:.60}, expected a mapping from variables to times, or pairs"
-        ) from None
+    expected = "expected a mapping from variables to times, or pairs of both"
+    if hasattr(given, "ctype") or isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError(f"`{what}` is {_called(given)}, {expected}")
+    pairs: list[tuple[Any, When]] = []
+    for pair in given.items() if hasattr(given, "items") else given:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InputError(f"`{what}` has {_called(pair)} without a time, {expected}")
+        pairs.append((pair[0], pair[1]))
+    return pairs
 
 
 def _table(path: Path) -> tuple[dict[str, float], dict[str, float]]:
@@ -409,7 +432,7 @@ def _of_pyomo(model: Any) -> Draft:
     place: dict[int, int] = {}
     for v in model.component_data_objects(pyo.Var, active=True, descend_into=True):
         if v.fixed:
-            draft.fixed |= {v.name, v.parent_component().name}
+            draft.fixed |= {v.parent_component().name: None, v.name: v.value}
             continue  # a number, at any position
         if not (v.is_continuous() or v.is_integer() or v.is_binary()):
             raise InputError(f"variable {v.name}: its domain is no interval, expected one")

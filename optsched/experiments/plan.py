@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from inspect import isfunction
 from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -51,6 +52,7 @@ from optsched.problem import (
     problem_in,
 )
 from optsched.process import messages
+from optsched.process.loading import name_of
 
 LARGEST = 1 << 24  # bytes of a plan
 EFFORT = 60_000.0  # units: a minute or so, like the time limit of `solve`
@@ -145,6 +147,10 @@ class Instances(Frozen):
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
+        if self.family.endswith(".py"):
+            raise ValueError(
+                f"family is {self.family!r}, expected the problem as well, as in {self.family}:NAME"
+            )
         if not is_named_in_file(self.family):  # which is run later, if at all
             get_family(self.family)
         if is_named_in_file(self.trace or ""):
@@ -563,10 +569,26 @@ def _must_be_json(content: Any, place: str) -> None:
     """Refuse values that stores cannot hold or tables show: dates, NaN, control characters."""
     if _is_nested(content, DEEPEST):
         raise InputError(f"{place}: is nested too deeply, expected at most {DEEPEST} levels")
+    for key, value in _objects(content):
+        function = getattr(value, "function", value)  # of a problem, or of a policy
+        right = f"its name, {name_of(function)!r}" if isfunction(function) else "a text or a number"
+        raise InputError(f"{place}: {key} is a {type(value).__name__}, expected {right}")
     try:
         must_be_printable(json.loads(canonical(content)))
     except (ValueError, TypeError) as err:
         raise InputError(f"{place}: {err}; expected finite numbers and plain texts") from err
+
+
+def _objects(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield what no JSON can hold, with its place."""
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from _objects(part, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, list | tuple):
+        for k, part in enumerate(value):
+            yield from _objects(part, f"{key}[{k}]")
+    elif not isinstance(value, str | int | float | None):
+        yield key, value
 
 
 def _is_nested(value: Any, levels: int) -> bool:

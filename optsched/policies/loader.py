@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from functools import partial
 from importlib.metadata import entry_points
@@ -21,7 +21,13 @@ from optsched.problem import (
     PolicyError,
 )
 from optsched.process import messages
-from optsched.process.loading import import_from_folder, is_named_in_file, load_from_file, loading
+from optsched.process.loading import (
+    import_from_folder,
+    is_named_in_file,
+    load_from_file,
+    loading,
+    named_in_files,
+)
 
 MEMBERS = ("name", "information", "knows", "start", "step")
 LONGEST_NAME = 100  # characters of a policy's name
@@ -92,6 +98,7 @@ def _class_of_policy(found: Any, name: str) -> Callable[..., Policy]:
         return made
     if not isinstance(found, type) and all(hasattr(found, member) for member in MEMBERS):
         return partial(_copy_of, found, name)
+    refuse_function(found)
     if not isinstance(found, type):
         raise InputError(
             f"policy {name!r} is a {type(found).__name__}, expected a class or a policy"
@@ -124,16 +131,29 @@ def known_or_refused(family: Family, policy: Policy | str) -> None:
             what = f"unknown policy {policy!r}"
             if policy in family.without:
                 what = f"policy {policy!r} is none of {family.name}: {family.without[policy]}"
-            raise InputError(f"{what}, expected one of: {known}, MODULE:CLASS or FILE.py:NAME")
+            there = named_in_files(policy).items()
+            meant = "".join(
+                f"{place}, or " for place, x in there if inspect.isfunction(x) or hasattr(x, "step")
+            )
+            raise InputError(
+                f"{what}, expected {meant}one of: {known}, MODULE:CLASS or FILE.py:NAME"
+            )
 
 
 def turns(
-    family: Family, policies: Sequence[str | Policy] | None = None
+    family: Family, policies: Sequence[str | Policy] | None = None, *, load: bool = False
 ) -> list[tuple[int, str | Policy]]:
     """Return policies in the order in which they run: slow ones run last.
 
     First those that need no thought (`Family.trivial`), last those that are slow (`Family.slow`),
     else as they are listed. Trivial ones run even if they were not requested.
+
+    Parameters
+    ----------
+    family : Family
+    policies : sequence of str or Policy, optional
+    load : bool
+        Load those that are named by their code. Where it fails by itself, that is left to the run.
 
     Returns
     -------
@@ -143,13 +163,16 @@ def turns(
     Raises
     ------
     InputError
-        Unknown policy.
+        Unknown policy, or one that cannot be loaded.
     """
     requested = family.compared if policies is None else list(policies)
     for policy in requested:
         known_or_refused(family, policy)
     for policy in requested:
         refuse_function(policy)
+        if load and isinstance(policy, str) and ":" in policy and not policy.startswith("exec:"):
+            with suppress(PolicyError):
+                get_policy(family, policy)
     names = {name_of(policy) for policy in requested}
     requested += [p for p in family.trivial if p in family.policies and p not in names]
 

@@ -7,12 +7,14 @@ import importlib.util
 import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from optsched.base import InputError, PolicyError
 from optsched.process import messages
 from optsched.process.errors import Explained
+
+FILE = "optsched file "  # how the names of modules of files begin
 
 
 def is_named_in_file(name: str) -> bool:
@@ -76,7 +78,7 @@ def run_file(file: str, what: str) -> ModuleType:
         Its own code fails.
     """
     path = Path(file).resolve()
-    module = f"optsched file {path}"
+    module = f"{FILE}{path}"
     if module not in sys.modules:
         spec = importlib.util.spec_from_file_location(module, path)
         if spec is None or spec.loader is None or not path.is_file():
@@ -94,6 +96,27 @@ def run_file(file: str, what: str) -> ModuleType:
             del sys.modules[module]
             raise
     return sys.modules[module]
+
+
+def named_in_files(name: str) -> dict[str, Any]:
+    """Return what the files that have been run call so, by ``FILE.py:NAME``."""
+    return {
+        f"{_seen(key.removeprefix(FILE))}:{name}": getattr(module, name)
+        for key, module in [*sys.modules.items()]
+        if key.startswith(FILE) and hasattr(module, name)
+    }
+
+
+def name_of(function: FunctionType) -> str:
+    """Return the name of a function as ``FILE.py:NAME``; in a notebook it is in no file."""
+    file = function.__code__.co_filename
+    return f"{_seen(file) if Path(file).is_file() else 'FILE.py'}:{function.__name__}"
+
+
+def _seen(file: str) -> Path:
+    """Return the path of a file as seen from the folder in which the command is run."""
+    path, here = Path(file), Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def loading(what: str) -> Explained:

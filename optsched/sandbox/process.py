@@ -44,6 +44,7 @@ from optsched.problem import (
     PolicyError,
     Prior,
     is_named_in_file,
+    moment,
 )
 from optsched.process import crash_state, interrupts, messages
 from optsched.process.errors import LONGEST
@@ -178,7 +179,7 @@ class SealedPolicy:
 
     def step(self, event: Any) -> Any:
         """Send an event; return the decision."""
-        self._place = f"event {self._events}"
+        self._place = moment(event, self._events)
         self._events += 1
         answer = self._request({"event": self.family.wire.event(event)}, "decision")
         try:

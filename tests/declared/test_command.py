@@ -15,10 +15,12 @@ from typer.testing import CliRunner
 from optsched.adversarial.evaluation import Terms
 from optsched.adversarial.worst_case import find_worst_case
 from optsched.cli.app import app
+from optsched.core import compare
 from optsched.experiments.campaign import campaign
 from optsched.experiments.plan import Plan, make_plan
 from optsched.files.format import load_instance
 from optsched.problem import InputError, PolicyError, get_family
+from optsched.process.loading import load_from_file
 from optsched.results.load import load_report
 
 PAGE = Path(__file__).parents[2] / "docs" / "declared.md"
@@ -153,8 +155,10 @@ def test_a_search_for_bad_costs_speaks_of_no_utility(folder):
     assert "utility" not in done.stdout
     done = run(*words, "-p", "orders.py:broken", "-o", "broken.json")
     assert done.exit_code == 1
-    assert "in 2 of them: policy broken: event 0: ZeroDivisionError" in done.stdout
+    assert "in 2 of them: policy broken: time 0: ZeroDivisionError" in done.stdout
     assert "\n  orders.py, line" in done.stdout
+    with pytest.raises(PolicyError, match="policy broken: time 0: ZeroDivisionError"):
+        run("run", "orders.py:orders", "-p", "orders.py:broken", "--sandbox")
     assert "\\n" not in done.stdout
 
 
@@ -189,6 +193,69 @@ def test_policies_that_are_made_already_are_named_by_their_file(folder):
     assert len({row["value"] for row in table}) == 2
     with pytest.raises(InputError, match=r"'mine\.py:optsched' is a module, expected a class or a"):
         run("run", "knapsack.py:knapsack", "-p", "mine.py:optsched")
+
+
+def test_a_function_that_is_not_decorated_is_refused_before_anything_runs(folder):
+    (folder / "mine.py").write_text("def buffer(event):\n    return {}\n")
+    line = "policy 'buffer': is a function, expected a policy; decorate it with @optsched.policy"
+    with pytest.raises(InputError, match=line):
+        run("run", "knapsack.py", "-p", "mine.py:buffer")
+    began = []
+    with pytest.raises(InputError, match=line):
+        compare(
+            load_from_file("knapsack.py:knapsack", "problem")("small"),
+            ["re-solve", "mine.py:buffer"],
+            callback=began.append,
+        )
+    assert not began
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_policy_of_a_file_that_has_been_run_is_suggested():
+    line = "unknown policy 'threshold', expected knapsack.py:threshold, or one of: greedy, "
+    with pytest.raises(InputError, match=line):
+        run("ratio", "knapsack.py", "-p", "threshold")
+    with pytest.raises(InputError, match="unknown policy 'pyo', expected one of: greedy, "):
+        run("ratio", "knapsack.py", "-p", "pyo")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_plan_of_python_names_problems_and_policies():
+    problem = load_from_file("knapsack.py:knapsack", "problem")
+    family = "knapsack.py:knapsack"
+    for instances, policies, line in (
+        ({"family": "knapsack.py"}, [], "family is 'knapsack.py', expected the problem as well"),
+        (
+            {"family": problem},
+            [],
+            "plan: instances[0].family is a Problem, expected its name, 'knapsack.py:knapsack'",
+        ),
+        (
+            {"family": family},
+            [{"name": problem.policies["threshold"]}],
+            "policies[0].name is a FunctionPolicy, expected its name, 'knapsack.py:threshold'",
+        ),
+    ):
+        with pytest.raises(InputError, match=re.escape(line)):
+            campaign({"instances": [instances], "policies": policies}, "cells.sqlite")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_run_is_verified_without_its_instance():
+    run("generate", "knapsack.py", "-o", "k.json")
+    run("run", "k.json", "-p", "greedy", "-o", "run.json")
+    with pytest.raises(
+        InputError, match=r"run\.json has its instance: `optsched verify run\.json`"
+    ):
+        run("verify", "k.json", "run.json")
+    assert run("verify", "run.json").exit_code == 0
+
+
+@pytest.mark.usefixtures("folder")
+def test_rows_before_any_bound_state_what_is_known():
+    said = run("ratio", "knapsack.py", "--seed", "1", "-p", "greedy", "-p", "random").stderr
+    assert re.search(r"greedy +905  the best so far\n", said)
+    assert re.search(r"random +\d+  ratio at least [\d.]+\n", said)
 
 
 def test_a_policy_that_cannot_be_loaded_ends_a_campaign_first(folder, monkeypatch):
@@ -336,6 +403,7 @@ def test_check_problem_says_what_leaks(folder):
     done = run("check-problem", "leaky.py:knapsack")
     assert done.exit_code == 1
     assert "time 0: constraint capacity: upper is" in done.stdout
+    assert "expected the running sum to be a variable" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,29 @@ def test_auxiliary_variables_follow_and_are_not_decided():
     assert run.value == pytest.approx(problem[0].objective.value, rel=1e-8)
     best = solve(inst).value
     for name in ("greedy", "re-solve", "lookahead", "rolling", "relaxed", "random"):
-        assert simulate(inst, name).value <= best + 1e-7
+        assert simulate(inst, name, seed=1).value <= best + 1e-7
+
+
+def test_variables_are_in_the_order_of_their_declaration():
+    level = cp.Variable((2, 2), name="level", nonneg=True)
+    pump, spill = cp.Variable(2, name="pump"), cp.Variable(2, name="spill")
+    rows = [pump + spill >= 2, level[:, 1] == pump, level <= 9, cp.abs(spill) <= 3]
+    goal = cp.sum(cp.multiply([2, 3], cp.square(pump))) + cp.sum(spill)
+    times = {level: lambda t, _k: t, pump: lambda t: t, spill: lambda t: t}
+    inst = online(cp.Problem(cp.Minimize(goal), rows), times)
+    names = ["level[0,0]", "level[0,1]", "level[1,0]", "level[1,1]", "pump[0]", "pump[1]"]
+    assert [c.name for c in inst.columns][:8] == [*names, "spill[0]", "spill[1]"]
+    assert all(c.auxiliary for c in inst.columns[8:])
+    seen = []
+
+    def told(event):
+        seen.append([x.name for x in event.variables])
+        prices = [x.cost for x in event.revealed if x.auxiliary and x.cost]
+        assert prices == [2 + event.time]
+        return {x: 2 for x in event.variables if x.component == "spill"}
+
+    assert simulate(inst, FunctionPolicy(told)).value == pytest.approx(4, abs=1e-8)
+    assert seen == [[f"level[{t},0]", f"level[{t},1]", f"pump[{t}]", f"spill[{t}]"] for t in (0, 1)]
 
 
 def test_the_feasibility_check_names_the_cone():
@@ -171,10 +193,23 @@ def test_models_that_cannot_be_declared_are_refused():
             cp.Minimize(cp.sum(x)),
             [cp.sqrt(x[0]) <= 1],
             {x: 0},
-            "c0: is not convex by CVXPY's rules",
+            "c0: is not convex by CVXPY's rules, expected a convex one",
         ),
-        (cp.Maximize(cp.sum_squares(x)), [x <= 1], {x: 0}, "the objective is not convex"),
-        (cp.Minimize(cp.norm(whole)), [whole >= 0.5], {whole: 0}, "integer variables and cones"),
+        (
+            cp.Maximize(cp.sum(x) - cp.sqrt(x[1])),
+            [x <= 1],
+            {x: 0},
+            f"objective: {-cp.sqrt(x[1])} is not concave by CVXPY's rules, expected a concave",
+        ),
+        (cp.Minimize(cp.sqrt(x[1])), [x <= 1], {x: 0}, f"{cp.sqrt(x[1])} is not convex by CVXPY"),
+        (cp.Minimize(cp.norm(whole)), [whole >= 0.5], {whole: 0}, "variable n: is integer next to"),
+        (
+            cp.Minimize(cp.sum(x)),
+            [x >= cp.Parameter(name="least")],
+            {x: 0},
+            "parameter least: has no value, expected one",
+        ),
+        (cp.Minimize(cp.sum(x)), [x >= 0], {x[0]: 0}, "`revealed` names x[0], which is an expres"),
         (
             cp.Minimize(cp.sum(x)),
             [x == cp.Variable(2, name="x")],
@@ -193,6 +228,9 @@ def test_models_that_cannot_be_declared_are_refused():
         with pytest.raises(InputError, match=re.escape(complaint)) as refused:
             online(cp.Problem(goal, rows), times)
         assert "\n" not in str(refused.value)
+    squares = cp.Problem(cp.Minimize(cp.sum_squares(x)), [x >= 1])
+    with pytest.raises(InputError, match=r"variable x\[0\]: decided at 0, before it is revealed"):
+        online(squares, {x: lambda t: t + 1}, {x: 0})
     with pytest.raises(InputError, match="the model is unbounded"):
         solve(online(cp.Problem(cp.Minimize(x[0]), [cp.norm(x[1]) <= 1]), {x: 0}))
     nothing = online(cp.Problem(cp.Minimize(x[0]), [cp.norm(x) <= 1, x[0] >= 3]), {x: 0})

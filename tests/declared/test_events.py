@@ -163,8 +163,8 @@ def test_indices_and_memory_and_random_numbers():
 @pytest.mark.parametrize(
     ("decision", "complaint"),
     [
-        ({"q": 1}, "time 0: variable 'q' is unknown"),
-        ({"x[1]": 1}, "time 0: variable 'x[1]' is unknown"),
+        ({"q": 1}, "time 0: variable 'q' is not known: it is revealed later, or there is none"),
+        ({"x[1]": 1}, "time 0: variable 'x[1]' is not known: it is revealed later, or there is"),
         ({"stock": 1}, "time 0: variable 'stock' is not to be decided now"),
         ({"x[0]": 0.5}, "variable x[0]: value 0.5, expected an integer"),
         ({"x[0]": 2}, "variable x[0]: value 2, upper bound 1"),
@@ -173,7 +173,7 @@ def test_indices_and_memory_and_random_numbers():
         (None, "returned None, expected a mapping from variables"),
         ({"x[0]": 1, ("x", 0): 0}, "variable x[0] is decided twice, expected one value"),
         ({"x[0]": "one"}, "variable x[0]: value 'one', expected a number"),
-        ({("x", 7): 1}, "time 0: variable 'x[7]' is unknown"),
+        ({("x", 7): 1}, "time 0: variable 'x[7]' is not known"),
     ],
 )
 def test_wrong_decisions_are_refused_at_once(decision, complaint):
@@ -190,9 +190,12 @@ def test_a_decided_variable_stays_decided():
 
 
 def test_rows_that_are_not_revealed_cannot_be_asked_for():
-    with pytest.raises(PolicyError, match="constraint order is not revealed at time 0"):
-        played(lambda event: {"x[0]": event.residual("order")})
-    with pytest.raises(PolicyError, match=re.escape("variable x[1] is not revealed at time 0")):
+    for name in ("order", "nope"):  # which of them there will be is not told
+        line = f"time 0: InputError: constraint '{name}' is not known: it is revealed later, or the"
+        with pytest.raises(PolicyError, match=line):
+            played(lambda event, name=name: {"x[0]": event.residual(name)})
+    line = "time 0: InputError: variable 'x[1]' is not known: it is revealed later, or there is"
+    with pytest.raises(PolicyError, match=re.escape(line)):
         played(lambda event: {"x[0]": event.value(("x", 1))})
 
 
@@ -334,11 +337,16 @@ def test_draws_belong_to_times():
     assert Draws(1).integers(0, 99, (3, 2)).tolist() == whole[0][:3]
     with pytest.raises(InputError, match="draws one number"):
         Draws(1).integers(9)
+    for rows in (2, 4):
+        line = f"random.integers draws {rows} rows for 3 times, expected a row for every time"
+        with pytest.raises(InputError, match=line):
+            Draws(1).at([0, 0.5, 2]).integers(0, 99, (rows, 2))
 
 
 def test_decisions_name_variables_by_component_and_index():
     def by_index(event):
         x = event.variables[0]
+        assert event.value(x) is None
         if event.time == 2:
             return {"buy": 2}
         return {(x.component, x.index): 1.0} if x.component == "x" and event.fits(x) else {}

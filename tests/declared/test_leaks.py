@@ -1,5 +1,7 @@
 """Nonanticipativity of declared problems: planted leaks are found, and none where there is none."""
 
+import re
+
 import numpy as np
 import pyomo.environ as pyo
 import pytest
@@ -108,3 +110,38 @@ def test_a_size_may_be_known_from_the_start():
     for wrong in (["patient"], "patients"):
         with pytest.raises(InputError, match="expected names of its sizes: patients"):
             appointments(public=wrong)
+
+
+def reservoir(*, as_variable):
+    """Return a problem whose limits are about a stock, a variable or a running sum."""
+
+    @optsched.problem(sizes={"small": {"days": 8}})
+    def stock(random, days):
+        inflow = random.integers(1, 9, days)
+        m = pyo.ConcreteModel()
+        m.D = range(days)
+        m.use, m.spill = pyo.Var(m.D, bounds=(0, 9)), pyo.Var(m.D, bounds=(0, 9))
+        times = {m.use: lambda d: d, m.spill: lambda d: d}
+
+        def change(d):
+            return int(inflow[d]) - m.use[d] - m.spill[d]
+
+        if as_variable:
+            m.level = pyo.Var(m.D, bounds=(0, 20))
+            times[m.level] = lambda d: d
+            flow = lambda m, d: m.level[d] == (m.level[d - 1] if d else 0) + change(d)  # noqa: E731
+        else:
+            flow = lambda _, d: (0, sum(change(k) for k in range(d + 1)), 20)  # noqa: E731
+        m.flow = pyo.Constraint(m.D, rule=flow)
+        m.gain = pyo.Objective(expr=sum(m.use[d] for d in m.D), sense=pyo.maximize)
+        return optsched.online(m, revealed=times)
+
+    return stock
+
+
+def test_a_stock_is_a_variable_or_its_inflows_leak():
+    found = check_problem(reservoir(as_variable=False))
+    assert re.search(r"time 0: constraint flow\[\d\]: (low|upp)er is .*; a limit becom", str(found))
+    assert check_problem(reservoir(as_variable=True)).leak is None
+    inst = reservoir(as_variable=True)()
+    assert inst.times == tuple(range(8))  # as the page states

@@ -12,7 +12,7 @@ from optsched.core import simulate, solve
 from optsched.declared.model import KINDS, component_of, index_of
 from optsched.declared.problem import problem
 from optsched.declared.readers import online
-from optsched.problem import InputError
+from optsched.problem import InputError, PolicyError
 from optsched.results.export import Format, write_program
 
 
@@ -120,11 +120,41 @@ def test_models_that_cannot_be_declared_are_refused_in_one_line(change, complain
         ({"x": lambda a, b: a + b, "y": 0}, "variable x[0]: its time in `revealed` failed"),
         ({"x": math.nan, "y": 0}, "variable x[0]: `revealed` is nan"),
         (None, "`revealed` is None, expected a mapping"),
+        (["x", "y"], "`revealed` has x without a time, expected a mapping from variables to"),
+        ({"x": {i: i for i in range(6)}, "y": 0}, "`revealed` of x has a time for 4, which is no"),
+        ([("x", {(0, 1): 0} | dict.fromkeys(range(4), 0)), ("y", 0)], "has a time for (0, 1), whi"),
     ],
 )
 def test_times_that_are_none_are_refused(revealed, complaint):
     with pytest.raises(InputError, match=re.escape(complaint)):
         declared(revealed=revealed)
+
+
+def test_components_without_times_are_refused_by_their_names():
+    m = model()
+    for given, said in (([m.y, m.x], "has y without a time"), (m.x, "is x, expected a mapping")):
+        with pytest.raises(InputError, match=f"`revealed` {said}"):
+            online(m, given)
+    m.z = pyo.Var(range(2))  # an iterable of two, as a pair is
+    with pytest.raises(InputError, match="`revealed` has z without a time"):
+        online(m, [m.z])
+
+
+def test_a_mapping_may_have_times_of_variables_that_are_fixed():
+    inst = declared(lambda m: m.x[1].fix(1), revealed={"x": {i: i for i in range(4)}, "y": 0})
+    assert [c.revealed for c in inst.columns] == [0, 2, 3, 0]
+    inst = declared(revealed={"x[2]": 9, "x": {0: 0, 1: 1, 2: 2, 3: 3}, "y": 0})
+    assert [c.revealed for c in inst.columns] == [0, 1, 9, 3, 0]
+
+
+def test_scalars_of_pyomo_as_keys_of_a_problem_are_explained():
+    @problem(sizes={"small": {}})
+    def keyed(random):  # noqa: ARG001
+        m = model()
+        return online(m, {m.x[0]: 0})
+
+    with pytest.raises(PolicyError, match=r"cannot be keys, expected names, such as 'x\[0\]'"):
+        keyed()
 
 
 @pytest.mark.parametrize("by_name", [True, False])
@@ -165,7 +195,8 @@ def test_a_decision_before_the_variable_is_revealed_is_refused():
         ),
         (lambda m: m.switch[1].set_value(m.x[1] <= 2 * m.y), "switch[1]: had other coefficients"),
         (lambda m: m.switch[2].set_value(m.x[2] <= m.y + 1), "switch[2]: upper was 0.0 and is 1.0"),
-        (lambda m: m.x[3].fix(1), "variable x[3] is gone"),
+        (lambda m: m.x[3].fix(1), "variable x[3] is now fixed at 1, expected the model as it was"),
+        (lambda m: m.switch[0].deactivate(), "constraint switch[0] is gone"),
     ],
 )
 def test_a_model_that_is_changed_after_it_was_declared_is_refused(change, complaint):

@@ -280,7 +280,7 @@ def test_instance_files_of_another_family_are_refused(tmp_path):
         ({"instances": [{"family": "bot", "parameters": {"nodes": math.nan}}]}, "finite numbers"),
         ({"instances": [{"family": "bot", "grid": {"nodes": [math.inf]}}]}, "finite numbers"),
         ({"policies": [{"name": "fifo", "parameters": {"x": math.nan}}]}, "finite numbers"),
-        ({"instances": [{"family": "bot", "parameters": {"x": date(2020, 1, 1)}}]}, "finite num"),
+        ({"instances": [{"family": "bot", "parameters": {"x": date(2020, 1, 1)}}]}, "x is a date"),
         ({"name": "\x1b[31mred"}, "holds a control character"),
         ({"instances": [{"family": "bot", "parameters": {"x": nested(25)}}]}, "nested too deeply"),
         ({"instances": [{"family": "bot", "parameters": {"x": nested(900)}}]}, "nested too deeply"),

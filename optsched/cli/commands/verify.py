@@ -77,9 +77,11 @@ def verify(
         report(content, output, as_json)
         raise typer.Exit(0 if verdict.feasible else 1)
     if not {*kinds} <= {"run", "result", "minimax"}:
+        whole = [str(f) for f, kind in zip(files, kinds, strict=True) if kind in ("run", "result")]
+        alone = f"; {whole[0]} has its instance: `optsched verify {whole[0]}`" if whole else ""
         raise InputError(
             f"verify was given {' and '.join(kinds)}, "
-            "expected an instance and a schedule, or results"
+            f"expected an instance and a schedule, or results{alone}"
         )
     accepted, checks = True, []
     for path, kind, content in zip(files, kinds, contents, strict=True):
