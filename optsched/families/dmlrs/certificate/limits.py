@@ -1,4 +1,4 @@
-"""Overflow analysis of the checker's integers: limits of a leaf, prices, and the grid of values.
+"""Overflow analysis of the checker's integers: prices, and the grid of values.
 
 The kernels of the checker are compiled, and count in 64 bits. Bounds on the magnitude of every sum
 (Moore, 1966) prove that nothing leaves that range: `ValueGrid` chooses the grid of values
@@ -16,19 +16,11 @@ from optsched.families.dmlrs.certificate.kernels import COARSE, NONE, STEEPEST, 
 from optsched.families.dmlrs.instance import LARGEST_UNITS, DmlrsInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.overflow import Magnitude
-from optsched.proofs.branching import JobLimits
 from optsched.proofs.grid import ceil_log2
 
 MOST_PRICES = 2**26  # of a price set, the zeros that are not written included
 WORK = 2**56  # of a job, at most: `instance_work`
 MOST_PRODUCT = 2**58  # of the greatest utility, times the workers of a job in all slots
-
-
-@dataclass
-class DmlrsLimits(JobLimits):
-    """Branching restrictions on each job along the path to a leaf."""
-
-    mode: Ints  # (I, T) ANY, INNER_ONLY or OUTER_ONLY; -1: may not run
 
 
 @dataclass(frozen=True)

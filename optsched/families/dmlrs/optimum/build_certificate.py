@@ -20,13 +20,11 @@ from optsched.families.dmlrs.certificate.format import (
     CompletionSplit,
     DmlrsCertificate,
     Leaf,
-    ModeSplit,
     PackingPrices,
     Split,
     WorkersSplit,
 )
 from optsched.families.dmlrs.certificate.limits import CapacityPriced
-from optsched.families.dmlrs.optimum.relaxations.at_nodes import LocalityRestriction
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree
 from optsched.numbers.arrays import Floats, Ints
@@ -76,7 +74,6 @@ def certify_tree(problem: SlotTree, tree: BranchAndBoundTree) -> DmlrsCertificat
     bits = max(0, min(40, bits_left))
     nodes: list[Leaf | Split] = []
     held: dict[int, bytes] = {}  # prices that a node inherits from above, by node
-    here = problem.node
     for k, node in enumerate(tree.nodes):
         key = node.prices.tobytes()
         prices: PackingPrices | None = None
@@ -84,8 +81,7 @@ def certify_tree(problem: SlotTree, tree: BranchAndBoundTree) -> DmlrsCertificat
             prices = _prices(problem, node.prices, bits)
         for child in node.children or ():
             held[child] = key
-        nodes.append(_node(problem, node, prices))
-    problem.at(here)
+        nodes.append(_node(node, prices))
     return DmlrsCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
 
 
@@ -98,13 +94,11 @@ def _prices(problem: SlotTree, prices: Floats, bits: int) -> PackingPrices:
 SPLITS: dict[type, Callable[..., Split]] = {
     Completion: CompletionSplit,
     Workers: WorkersSplit,
-    LocalityRestriction: ModeSplit,
 }
 
 
-def _node(problem: SlotTree, node: TreeNode, prices: PackingPrices | None) -> Leaf | Split:
+def _node(node: TreeNode, prices: PackingPrices | None) -> Leaf | Split:
     if node.children is None:
-        slot = problem.at(node.restrictions).unpackable_slot()
-        return Leaf(unpackable=slot) if slot is not None else Leaf(prices=prices)
+        return Leaf(prices=prices)
     left, right = node.children
     return SPLITS[type(node.split)](**vars(node.split), left=left, right=right, prices=prices)

@@ -17,6 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from optsched.engine.progress import Progress
+from optsched.families.dmlrs.certificate.forced import OUTER_ONLY
 from optsched.families.dmlrs.certificate.format import (
     CapacityPrices,
     DmlrsCertificate,
@@ -31,7 +32,6 @@ from optsched.families.dmlrs.certificate.program import (
     refuted,
 )
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, Entry, JobSchedule
-from optsched.families.dmlrs.optimum.relaxations.at_nodes import OUTER_ONLY
 from optsched.families.dmlrs.optimum.tree.placing import PlacementRequest, pack
 from optsched.families.dmlrs.verify import verify
 from optsched.numbers.arrays import Floats

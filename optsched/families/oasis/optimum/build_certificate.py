@@ -17,7 +17,6 @@ from optsched.families.oasis.certificate.format import (
     CapacityPrices,
     CompletionSplit,
     Leaf,
-    MachineSplit,
     Node,
     OasisCertificate,
     SlotPrices,
@@ -28,7 +27,6 @@ from optsched.families.oasis.certificate.limits import GridRange, richest_end
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
-from optsched.families.oasis.optimum.tree.nodes import MachineBranch
 from optsched.numbers.arrays import Floats
 from optsched.proofs.grid import to_grid
 
@@ -88,7 +86,6 @@ def certify_tree(problem: UnitPriceDecomposition, tree: BranchAndBoundTree) -> O
 SPLITS: dict[type, Callable[..., Node]] = {
     Completion: CompletionSplit,
     Workers: WorkersSplit,
-    MachineBranch: MachineSplit,
 }
 
 

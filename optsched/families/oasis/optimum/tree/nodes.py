@@ -1,42 +1,22 @@
-"""Branching decisions of branch and price: bounds on schedules and on patterns of single machines.
-
-They change the pricing subproblems, not the rows of the master (Vanderbeck, 2000), which is rebuilt
-only where a class of machines is split into single ones.
-"""
+"""What branch and price looks up at every node: blocks of machines, and the known schedules."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from optsched.engine.colgen import Column
-from optsched.engine.slot_tree import SlotNode
-from optsched.numbers.arrays import Ints
-
-
-@dataclass(frozen=True)
-class Node(SlotNode):
-    """Restrictions on the schedules, and on single machines."""
-
-    # (side, slot, machine) -> (lower, upper) numbers of every job on that machine
-    machines: Mapping[tuple[int, int, int], tuple[Ints, Ints]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Host:
-    """A machine block: a class in a slot, or one of its machines if those are separate."""
+    """A block of machines: a class in a slot."""
 
     side: int
     slot: int
     group: int  # the class
-    machine: int | None
-
-    @property
-    def place(self) -> tuple[int, int, int]:
-        """The key of the node's limits; no class has one."""
-        return (self.side, self.slot, -1 if self.machine is None else self.machine)
 
 
 class Book:
@@ -67,14 +47,3 @@ class Book:
             self.job = np.append(self.job, [columns[k].block for k in new])
             self.completion = np.append(self.completion, [c for c, _ in choices])
             self.amount = np.concatenate([self.amount, np.array([a for _, a in choices])])
-
-
-@dataclass(frozen=True)
-class MachineBranch:
-    """Job has at most ``at`` workers (or PS) on one machine in ``slot``, or more."""
-
-    job: int
-    slot: int
-    side: int
-    machine: int
-    at: int

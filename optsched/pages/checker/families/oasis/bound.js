@@ -65,7 +65,6 @@ FAMILIES.oasis = (() => {
         must: false,
         low: new Int32Array(inst.horizon),
         high: new Int32Array(inst.horizon).fill(own.most),
-        hosted: new Map(),
       };
     });
     for (const [node, isRight] of above) {
@@ -80,45 +79,14 @@ FAMILIES.oasis = (() => {
           own.last = Math.min(own.last, t);
           own.must = true;
         }
-      } else if (node.node === "workers") {
-        if (isRight) own.low[t] = Math.max(own.low[t], node.at + 1);
-        else own.high[t] = Math.min(own.high[t], node.at);
-      } else {
-        need(node.machine < inst.sides[node.side].of.length, `machine ${node.machine} does not exist`);
-        const key = `${node.side},${t},${node.machine}`;
-        const range = own.hosted.get(key) ?? { side: node.side, t, machine: node.machine, low: 0, high: Infinity };
-        if (isRight) range.low = Math.max(range.low, node.at + 1);
-        else range.high = Math.min(range.high, node.at);
-        own.hosted.set(key, range);
-      }
+      } else if (isRight) own.low[t] = Math.max(own.low[t], node.at + 1);
+      else own.high[t] = Math.min(own.high[t], node.at);
     }
-    return found.every((own, i) => totals(inst, own, tables(inst, i))) ? found : null;
+    return found.every((own) => settled(inst, own)) ? found : null;
   }
 
-  // From limits on machines to totals of slots; false if no schedule is left.
-  function totals(inst, own, { rooms, room, ps }) {
-    const sums = new Map();
-    for (const range of own.hosted.values()) {
-      const there = rooms[range.side][inst.sides[range.side].of[range.machine]];
-      const high = Math.min(there, range.high);
-      if (range.low > high) return false;
-      const key = `${range.side},${range.t}`;
-      const slot = sums.get(key) ?? { side: range.side, t: range.t, low: 0, high: room[range.side] };
-      slot.low += range.low;
-      slot.high -= there - high;
-      sums.set(key, slot);
-    }
-    for (let { side, t, low, high } of sums.values()) {
-      if (side === 1) {
-        low = ps.findIndex((m) => m >= low);
-        if (low < 0) return false;
-        let n = ps.length - 1;
-        while (ps[n] > high) n -= 1;
-        high = n;
-      }
-      own.low[t] = Math.max(own.low[t], low);
-      own.high[t] = Math.min(own.high[t], high);
-    }
+  // What least numbers of workers say of the completion; false if no schedule is left.
+  function settled(inst, own) {
     for (let t = 0; t < inst.horizon; t += 1) {
       if (own.low[t] > own.high[t]) return false;
       if (own.low[t] > 0) {
@@ -134,7 +102,6 @@ FAMILIES.oasis = (() => {
     const { inst, g, lost } = all;
     const set = leaf.prices ?? [...above].reverse().map(([node]) => node.prices).find((p) => p) ?? null;
     const prices = readPrices(all, set);
-    if (prices.kind === "capacity" && set) need(!above.some(([node]) => node.node === "machine"), "prices of capacity do not see single machines");
     const limits = limitsOf(all, above);
     if (limits === null) return null;
     let total = lost;
@@ -143,11 +110,7 @@ FAMILIES.oasis = (() => {
       if (payoff === null) return null;
       total += payoff;
     }
-    if (prices.kind === "slots") {
-      const worth = worthOfLoads(all, prices, limits);
-      if (worth === null) return null;
-      total += worth;
-    }
+    if (prices.kind === "slots") total += worthOfLoads(all, prices, limits);
     return add(powerOfTwo(total, -g), powerOfTwo(prices.worth, prices.kind === "slots" ? -g : -all.cert.grid_bits));
   }
 
