@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from optsched.core import solve
 from optsched.families.dmlrs.certificate import format as format_of_certificates
-from optsched.families.dmlrs.certificate.forced import Forced, unpackable
+from optsched.families.dmlrs.certificate.forced import INNER_ONLY, Forced, unpackable
 from optsched.families.dmlrs.certificate.format import (
     CapacityPrices,
     CompletionSplit,
@@ -35,11 +35,6 @@ def test_any_prices_bound_the_optimum(seed, noise, level, locality):
     shape = (inst.horizon, len(inst.arrays.classes), len(inst.resources))
     capacity = CapacityPrices.of(rng.integers(0, 2000, shape) * int(level))
     assert check(inst, DmlrsCertificate.root(inst, capacity, 10)) >= best * (1 - 1e-12)
-    if locality == "job":
-        most = max(job.chunks for job in inst.jobs)
-        together = rng.integers(0, 2000, (len(inst.jobs), inst.horizon, most)) * int(level)
-        packings = PackingPrices.of(together, rng.integers(0, 2000, shape) * int(level))
-        assert check(inst, DmlrsCertificate.root(inst, packings, 10)) >= best * (1 - 1e-12)
 
 
 @given(st.integers(0, 60), st.integers(0, 2**32 - 1), LOCALITY)
@@ -161,9 +156,9 @@ def test_what_only_earlier_versions_knew_is_refused(gone):
 def test_packing_is_searched_through():
     inst, _ = load(FILES[0])
     assert unpackable(inst, []) is False
-    fits = [unpackable(inst, [Forced(i, 1, 0)]) for i in range(len(inst.jobs))]
+    fits = [unpackable(inst, [Forced(i, 1, INNER_ONLY)]) for i in range(len(inst.jobs))]
     assert False in fits  # somebody finds a place
-    crowd = [Forced(i, 1, 0) for i in range(len(inst.jobs))]
+    crowd = [Forced(i, 1, INNER_ONLY) for i in range(len(inst.jobs))]
     assert unpackable(inst, crowd) is True
 
 

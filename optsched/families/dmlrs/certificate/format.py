@@ -40,7 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, NonNegativeInt
@@ -58,10 +58,10 @@ from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.overflow import INT64
 from optsched.problem import Frozen
-from optsched.proofs.branching import Index, JobLimits, SlotSplit
+from optsched.proofs.branching import Index, SlotSplit, priced_leaves
 from optsched.proofs.grid import LARGEST_PRICE, Exact, dense, sparse
 from optsched.proofs.limits import check_owner, inside
-from optsched.proofs.tree import Change, check_tree, greatest_bound, walk
+from optsched.proofs.tree import check_tree, greatest_bound
 
 FINEST_GRID = 1200  # bits: the smallest float is above 2**-1100
 BLINK = 50_000  # jobs times slots up to which a few seconds are enough for any prices
@@ -143,7 +143,6 @@ class WorkersSplit(SlotSplit, _Node):
     at: Index
 
 
-Split = CompletionSplit | WorkersSplit
 Node = Annotated[Leaf | CompletionSplit | WorkersSplit, Field(discriminator="node")]
 
 
@@ -188,7 +187,7 @@ def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[
     """
     check_owner(inst, certificate.instance_sha256)
     nodes = certificate.nodes
-    check_tree(nodes, lambda k, node: _check(inst, k, node))
+    check_tree(nodes, lambda k, node: node.node == "leaf" or node.check(k, inst))
     if certificate.program is not None:
         yield _program(inst, certificate, certificate.program)
         return
@@ -201,14 +200,8 @@ def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[
     if whole and len(inst.jobs) * inst.horizon > BLINK:
         yield bounds.unpriced() / unit  # the trivial bound
         return
-    limits = bounds.unrestricted()
-
-    @lru_cache(maxsize=1)  # price sets come one after the other
-    def priced(owner: int) -> Priced:
-        return _read(inst, owner, nodes[owner].prices if owner >= 0 else None)
-
-    for _, owner in walk(nodes, lambda split, right: _restrict(limits, split, right)):
-        bound = bounds.bound(limits, priced(owner))
+    read = partial(_read, inst)
+    for bound in priced_leaves(nodes, bounds.unrestricted(), read, bounds.bound):
         yield None if bound is None else bound / unit
 
 
@@ -258,20 +251,6 @@ def _relaxed(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Fraction:
 def _only_by_job(inst: DmlrsInstance, place: str, what: str) -> None:
     if inst.locality != "job":
         raise ValueError(f"{place}: {what} has a meaning in the reading 'job' only, expected none")
-
-
-def _check(inst: DmlrsInstance, k: int, node: Leaf | Split) -> None:
-    """Refuse a split on entities that the instance lacks."""
-    if isinstance(node, Leaf):
-        return
-    node.check(k, inst, node.at if isinstance(node, WorkersSplit) else None)
-
-
-def _restrict(limits: JobLimits, split: Split, right: bool) -> list[Change]:
-    """Go down one side of a split; return the data that restore the state."""
-    if isinstance(split, CompletionSplit):
-        return limits.completion(split, right)
-    return limits.workers(split, split.at, right)
 
 
 def _read(inst: DmlrsInstance, k: int, prices: Prices | None) -> Priced:

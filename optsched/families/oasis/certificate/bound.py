@@ -15,7 +15,7 @@ import numpy as np
 
 from optsched.families.oasis.certificate.convexified import best_payoff, least_costs
 from optsched.families.oasis.certificate.kernels import NONE, cheapest, slot_costs, useful_slots
-from optsched.families.oasis.certificate.limits import CELLS, GridRange, cells, richest_end
+from optsched.families.oasis.certificate.limits import CELLS, GridRange, cells
 from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.overflow import int64s
@@ -24,6 +24,7 @@ from optsched.process import interrupts
 from optsched.proofs.branching import JobLimits
 from optsched.proofs.grid import capacity_cost, charged, lowered
 from optsched.proofs.knapsack import best_load, units_that_fit
+from optsched.proofs.limits import richest_end
 
 LARGEST_UNIT_PRICE = 2**190  # of a unit of a resource: Python's integers hold it
 NEGLIGIBLE = Fraction(1, 2**29)  # of `richest_end`: jobs below it count as never completed
@@ -190,6 +191,7 @@ class LeafBounds:
 
     def bound(self, limits: JobLimits, prices: CapacityPriced | SlotPriced) -> int | None:
         """Return the bound of a leaf, times 2**grid_bits; None if no schedule meets its limits."""
+        limits = limits.copy()
         for i, t in zip(*np.nonzero(limits.low), strict=True):
             limits.never[i] = False  # it completes, and not before
             limits.first[i] = max(limits.first[i], t)

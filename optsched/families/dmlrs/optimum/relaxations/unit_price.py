@@ -10,7 +10,7 @@ leave, as in `relaxations/capacity`. Blocks of jobs have their schedules as colu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Self
 
 import numpy as np
@@ -25,7 +25,7 @@ from optsched.families.dmlrs.optimum.relaxations.capacity import (
 from optsched.families.dmlrs.optimum.relaxations.slot_packing import Slots, pack_slots
 from optsched.families.dmlrs.oracle.request import CompletionWindow, Request
 from optsched.families.dmlrs.oracle.schedule import Best, Oracle
-from optsched.numbers.arrays import Flags, Floats, Ints
+from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
 from optsched.scheduling.board import JobPlan
 from optsched.scheduling.oracle.schedule import PricedMachines
@@ -103,28 +103,6 @@ class SlotBlocks:
         most = np.minimum(node.upper, self.max_units.max(axis=1, initial=0)[:, None])
         self.upper = np.ascontiguousarray(np.where(runs, most, 0).T)  # (T, I) on one machine
         return self
-
-    def allowed(self, columns: Sequence[Column]) -> Flags:
-        """Return which columns the node permits; see `branch.BranchProblem`."""
-        out = np.ones(len(columns), bool)
-        node = self.node
-        mine = [k for k, c in enumerate(columns) if c.block < self.jobs]
-        if mine:
-            job = np.array([columns[k].block for k in mine])
-            completion = np.array([columns[k].choice[0] for k in mine])
-            number = np.array([columns[k].choice[1] for k in mine]) // 2
-            out[mine] = (
-                (node.first[job] <= completion)
-                & (completion <= node.last[job])
-                & (node.lower[job] <= number).all(axis=1)
-                & (number <= node.upper[job]).all(axis=1)
-            )
-        hosts = [k for k, c in enumerate(columns) if c.block >= self.jobs]
-        if hosts:
-            block = np.array([columns[k].block for k in hosts]) - self.jobs
-            pattern = np.array([columns[k].choice for k in hosts])
-            out[hosts] = (pattern <= self.upper[block]).all(axis=1)
-        return out
 
     def by_job(self, prices: Floats) -> Floats:
         """Return prices of n workers on the machine of their PS, shape (I, T, N + 1)."""

@@ -6,17 +6,19 @@ numbers of workers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from optsched.engine.branch import Split
 from optsched.engine.budget import Budget, Limits
-from optsched.engine.colgen import Relaxation
+from optsched.engine.colgen import Column, Relaxation
 from optsched.engine.slot_tree import SlotBranching, Used
 from optsched.families.dmlrs.instance import DmlrsSchedule, Entry, JobSchedule
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.relaxations.unit_price import SlotBlocks
 from optsched.families.dmlrs.optimum.tree.placing import Placed, PlacementRequest, pack
-from optsched.numbers.arrays import Ints
+from optsched.numbers.arrays import Flags, Ints
 from optsched.scheduling.board import placed_jobs
 
 PACKING_SECONDS = 5.0  # for one slot; a failure only means that no schedule is found
@@ -42,8 +44,18 @@ class SlotTree(SlotBranching, SlotBlocks):
         return self.packed[requests]
 
     def number_of(self, amount: Ints) -> Ints:
-        """Return the workers of a schedule by slot: its kinds, see `Request`."""
+        """Return the workers of schedules by slot: their kinds, see `Request`."""
         return amount // 2
+
+    def allowed(self, columns: Sequence[Column]) -> Flags:
+        """Return which columns the node permits; see `branch.BranchProblem`."""
+        out = super().allowed(columns)
+        packings = [k for k, column in enumerate(columns) if column.block >= self.jobs]
+        if packings:
+            slot = np.array([columns[k].block for k in packings]) - self.jobs
+            number = np.array([columns[k].choice for k in packings])
+            out[packings] = (number <= self.upper[slot]).all(axis=1)
+        return out
 
     def schedule(self, relaxation: Relaxation) -> DmlrsSchedule | None:
         """Return the schedule that a relaxation is, if every job has one, and they pack."""

@@ -9,8 +9,7 @@ tight as that of prices on capacity where packing matters. Branch and price uses
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -24,13 +23,20 @@ from optsched.families.oasis.optimum.relaxations.windows import (
     windowed_backtrack,
     windowed_costs,
 )
-from optsched.families.oasis.optimum.tree.nodes import Book, Host
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.process import work_units
 from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 from optsched.scheduling.oracle.schedule import new_table
 
 NODES = 5_000_000  # of the search for a best pattern; beyond it, a bound takes its place
+
+
+class Host(NamedTuple):
+    """A block of machines: a class in a slot."""
+
+    side: int
+    slot: int
+    group: int  # the class
 
 
 class UnitPriceDecomposition:
@@ -71,7 +77,6 @@ class UnitPriceDecomposition:
         size = max((w for i, w in enumerate(inst.work) if self._can_finish(i)), default=1)
         self.table = new_table(self.slots + 1, size + 1)  # inf
         self.ending = np.full(self.slots, np.inf)
-        self.book = Book(self.jobs, self.slots)
         self.at(self.root())
 
     def _can_finish(self, i: int) -> bool:
@@ -99,20 +104,6 @@ class UnitPriceDecomposition:
         self.equality = np.zeros(self.copies.size, bool)
         self.equality[: self.jobs] = node.last < self.slots
         return self
-
-    def allowed(self, columns: Sequence[Column]) -> Flags:
-        """Return which columns the node permits; see `branch.BranchProblem`."""
-        node, book = self.node, self.book
-        book.read(columns)
-        job, amount = book.job, book.amount
-        out = np.ones(len(columns), bool)
-        out[book.place] = (
-            (node.first[job] <= book.completion)
-            & (book.completion <= node.last[job])
-            & (node.lower[job] <= amount).all(axis=1)
-            & (amount <= node.upper[job]).all(axis=1)
-        )
-        return out
 
     def by_job(self, prices: Floats) -> tuple[Floats, Floats]:
         """Return prices of workers and PS by job and slot, each (I, T)."""

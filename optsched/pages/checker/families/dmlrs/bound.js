@@ -13,7 +13,7 @@ FAMILIES.dmlrs = (() => {
   function check(inst, cert) {
     const { jobs } = inst;
     const T = inst.horizon;
-    cert.nodes.forEach((node, k) => checkNode(inst, node, `node ${k}`));
+    checkSplits(inst, cert.nodes);
     if (cert.program !== null) return provedByProgram(inst, cert);
     if (cert.nodes.some((node) => node.prices?.kind === "relaxed")) return provedByDuals(inst, cert);
     const ends = jobs.map((_, i) => earliest(inst, i));
@@ -66,42 +66,12 @@ FAMILIES.dmlrs = (() => {
     return bound;
   }
 
-  function checkNode(inst, node, where) {
-    if (node.node === "leaf") return;
-    const job = inst.jobs[node.job];
-    need(job, `${where}: job ${node.job} does not exist`);
-    need(node.slot >= job.arrival && node.slot < inst.horizon, `${where}: slot ${node.slot} does not exist, or is before the arrival`);
-    if (node.node === "workers") need(node.at < job.chunks, `${where}: at ${node.at} is too large`);
-  }
-
-  // What the splits above a leaf say of each job.
-  function limitsOf(inst, above) {
-    const T = inst.horizon;
-    const found = inst.jobs.map((job, i) => ({
-      first: job.arrival,
-      last: T - 1,
-      never: true,
-      low: new Int32Array(T),
-      high: new Int32Array(T).fill(tables(inst, i).most),
-    }));
-    for (const [node, isRight] of above) {
-      const own = found[node.job];
-      const t = node.slot;
-      if (node.node === "completion") {
-        if (isRight) own.first = Math.max(own.first, t + 1);
-        else [own.last, own.never] = [Math.min(own.last, t), false];
-      } else if (isRight) own.low[t] = Math.max(own.low[t], node.at + 1);
-      else own.high[t] = Math.min(own.high[t], node.at);
-    }
-    return found;
-  }
-
   function boundLeaf(all, leaf, above) {
     const { inst, g } = all;
-    const set = leaf.prices ?? [...above].reverse().map(([node]) => node.prices).find((p) => p) ?? null;
+    const set = pricesOf(leaf, above);
     if (!all.sets.has(set)) all.sets.set(set, readPrices(all, set));
     const prices = all.sets.get(set);
-    const limits = limitsOf(inst, above);
+    const limits = limitsOf(inst, above, () => inst.horizon - 1, (i) => tables(inst, i).most);
     for (const own of limits) {
       if (own.low.some((n) => n > 0)) own.never = false;
       if (own.low.some((n, t) => n > own.high[t])) return null;

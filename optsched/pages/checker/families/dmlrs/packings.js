@@ -85,7 +85,7 @@ const dmlrsPackings = (() => {
       const { i, n, mode } = order[k];
       const own = tables(inst, i);
       const next = (rest) => placed(sorted(rest), k + 1);
-      if (mode !== OUTER && own.near[n] >= 0) {
+      if (mode === INNER && own.near[n] >= 0) {
         for (let h = 0; h < all.length; h += 1) {
           if (h && key(all[h]) === key(all[h - 1])) continue;
           const left = less(own, all[h], n, own.near[n]);
@@ -94,7 +94,7 @@ const dmlrsPackings = (() => {
           if (next(put(all, h, left))) return true;
         }
       }
-      if (mode !== INNER && own.far[n] >= 0 && spread(own, all, 0, n, own.far[n], [n, own.far[n]], null, next)) return true;
+      if (mode === OUTER && own.far[n] >= 0 && spread(own, all, 0, n, own.far[n], [n, own.far[n]], null, next)) return true;
       dead.add(state);
       return false;
     };

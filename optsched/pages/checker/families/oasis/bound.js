@@ -9,6 +9,7 @@ FAMILIES.oasis = (() => {
 
   function check(inst, cert) {
     const { jobs } = inst;
+    checkSplits(inst, cert.nodes);
     if (cert.nodes.some((node) => node.prices?.kind === "relaxed")) {
       walkTree(cert.nodes, () => {});
       const { entries, work, kind } = cert.nodes[0].prices ?? {};
@@ -55,44 +56,11 @@ FAMILIES.oasis = (() => {
     return most > 0 ? Math.ceil(inst.derived[i].work / most) - 1 : Infinity;
   }
 
-  // What the splits above a leaf say of a job: completion, and numbers of workers per slot.
-  function limitsOf({ inst, last }, above) {
-    const found = inst.jobs.map((job, i) => {
-      const own = tables(inst, i);
-      return {
-        first: job.arrival,
-        last: last[i],
-        must: false,
-        low: new Int32Array(inst.horizon),
-        high: new Int32Array(inst.horizon).fill(own.most),
-      };
-    });
-    for (const [node, isRight] of above) {
-      const { job: i, slot: t } = node;
-      need(i < inst.jobs.length, `job ${i} does not exist`);
-      need(t < inst.horizon && t >= inst.jobs[i].arrival, `job ${i}: slot ${t} does not exist, or is before its arrival`);
-      if (node.at !== undefined) need(node.at < inst.jobs[i].chunks, `job ${i}: at ${node.at} is too large`);
-      const own = found[i];
-      if (node.node === "completion") {
-        if (isRight) own.first = Math.max(own.first, t + 1);
-        else {
-          own.last = Math.min(own.last, t);
-          own.must = true;
-        }
-      } else if (isRight) own.low[t] = Math.max(own.low[t], node.at + 1);
-      else own.high[t] = Math.min(own.high[t], node.at);
-    }
-    return found.every((own) => settled(inst, own)) ? found : null;
-  }
-
-  // What least numbers of workers say of the completion; false if no schedule is left.
+  // Whether a job has a schedule within its limits, which least numbers of workers narrow.
   function settled(inst, own) {
     for (let t = 0; t < inst.horizon; t += 1) {
       if (own.low[t] > own.high[t]) return false;
-      if (own.low[t] > 0) {
-        own.must = true;
-        own.first = Math.max(own.first, t);
-      }
+      if (own.low[t] > 0) [own.never, own.first] = [false, Math.max(own.first, t)];
     }
     if (own.first > own.last) own.last = -1; // it stays out
     return true;
@@ -100,10 +68,10 @@ FAMILIES.oasis = (() => {
 
   function boundLeaf(all, leaf, above) {
     const { inst, g, lost } = all;
-    const set = leaf.prices ?? [...above].reverse().map(([node]) => node.prices).find((p) => p) ?? null;
+    const set = pricesOf(leaf, above);
     const prices = readPrices(all, set);
-    const limits = limitsOf(all, above);
-    if (limits === null) return null;
+    const limits = limitsOf(inst, above, (i) => all.last[i], (i) => tables(inst, i).most);
+    if (!limits.every((own) => settled(inst, own))) return null;
     let total = lost;
     for (let i = 0; i < inst.jobs.length; i += 1) {
       const payoff = payoffOf(all, prices, i, limits[i]);
