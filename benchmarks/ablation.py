@@ -63,9 +63,7 @@ MECHANISMS: Mapping[str, Mechanism] = {
         small=False,
     ),
     "first prices and schedule": Mechanism({"auto": {"soon": 1.0}}, (), small=False),
-    "branch and price": Mechanism(
-        {"auto": {"small": 0}}, ("tree/branching.py", "tree/nodes.py"), small=True
-    ),
+    "branch and price": Mechanism({"auto": {"small": 0}}, ("tree/branching.py",), small=True),
     "fix and optimize": Mechanism(
         {"repair": {"share": 0.0, "stuck_share": 0.0}},
         ("search/slot_repair.py", "search/fix_and_optimize.py"),

@@ -168,7 +168,7 @@ class ByClass(Program):
             servers = np.array([problem.needed[i][n] for i, n in enumerate(number)], np.int64)
             for side in SIDES:
                 mine = (number, servers)[side]
-                hosted = pack(problem, side, t, mine) if mine.any() else np.zeros((0, 0), np.int64)
+                hosted = pack(problem, side, mine) if mine.any() else np.zeros((0, 0), np.int64)
                 if hosted is None:
                     return None
                 for h, i in zip(*np.nonzero(hosted), strict=True):

@@ -65,10 +65,7 @@ class Split:
 
 
 class BranchProblem(Decomposition, Protocol):
-    """A decomposition whose schedules can be restricted.
-
-    Its blocks may change with the node; known columns are then translated.
-    """
+    """A decomposition whose schedules can be restricted."""
 
     def root(self) -> Any:
         """Return the node without restrictions."""
@@ -77,10 +74,7 @@ class BranchProblem(Decomposition, Protocol):
         """Move to a node."""
 
     def allowed(self, columns: Sequence[Column]) -> Flags:
-        """Return which columns the node permits; the list only ever grows, unless it is another."""
-
-    def translate(self, columns: Sequence[Column]) -> list[Column]:
-        """Return known columns in the blocks as they are now."""
+        """Return which columns the node permits; the list only ever grows."""
 
     def splits(self, relaxation: Relaxation) -> list[Split]:
         """Return the branching candidates, the most promising first; none at a leaf."""
@@ -148,7 +142,6 @@ class BranchAndPrice:
         self.problem = problem
         self.target, self.stop = target, stop
         self.proved, self.relaxed = proved, relaxed
-        self.threads = threads
         here = problem.at(problem.root())
         self.master = Master(here, threads=threads)
         prices = np.zeros(self.master.rows) if start is None else start
@@ -257,10 +250,6 @@ class BranchAndPrice:
 
     def _relax(self, node: TreeNode) -> Relaxation:
         here = self.problem.at(node.restrictions)
-        if here.copies.size != self.master.blocks:  # single machines become separate blocks
-            known = self.master.columns
-            self.master = Master(here, threads=self.threads)
-            self.master.add(here.translate(known))
         allowed = here.allowed(self.master.columns)
         self.master.restrict(allowed, here.copies, here.equality)
         relaxation = generate_columns(

@@ -7,16 +7,16 @@ and for its workers in every slot. For jobs that run in slots (`oasis`, `dmlrs`)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from optsched.engine.branch import Split
-from optsched.engine.colgen import Relaxation
-from optsched.numbers.arrays import Ints
+from optsched.engine.branch import BranchAndBoundTree, Split, TreeNode
+from optsched.engine.colgen import Column, Relaxation
+from optsched.numbers.arrays import Flags, Floats, Ints
 
 INTEGRAL = 1e-6
 MOST_SPLITS = 6  # of numbers of workers that are offered
@@ -64,6 +64,66 @@ class SlotNode:
         return replace(self, upper=upper), replace(self, lower=lower)
 
 
+def certified_nodes(
+    tree: BranchAndBoundTree,
+    priced: Callable[[Floats], Any],
+    kinds: Mapping[type, Callable[..., Any]],
+) -> tuple[Any, ...]:
+    """Return the nodes of a tree's certificate; a node that has the prices of its parent has none.
+
+    Parameters
+    ----------
+    tree : BranchAndBoundTree
+    priced : callable
+        Given the prices of a node, returns them as the certificate has them.
+    kinds : mapping
+        Constructors: by the kind of a split, of a leaf by `TreeNode`.
+    """
+    nodes: list[Any] = []
+    held: dict[int, bytes] = {}  # prices that a node inherits from above, by node
+    for k, node in enumerate(tree.nodes):
+        key = node.prices.tobytes()
+        prices = None if held.get(k) == key else priced(node.prices)
+        if node.children is None:
+            nodes.append(kinds[TreeNode](prices=prices))
+            continue
+        left, right = node.children
+        held[left] = held[right] = key
+        what = kinds[type(node.split)]
+        nodes.append(what(**vars(node.split), left=left, right=right, prices=prices))
+    return tuple(nodes)
+
+
+class Book:
+    """The schedules among a growing list of columns, as arrays."""
+
+    def __init__(self, jobs: int, slots: int) -> None:
+        self.jobs, self.slots = jobs, slots
+        self.columns: Sequence[Column] | None = None
+        self._reset()
+
+    def _reset(self) -> None:
+        self.seen = 0
+        self.place = np.empty(0, np.int64)  # index in the list
+        self.job = np.empty(0, np.int64)
+        self.completion = np.empty(0, np.int64)
+        self.amount = np.empty((0, self.slots), np.int64)
+
+    def read(self, columns: Sequence[Column]) -> None:
+        """Add the new columns."""
+        if columns is not self.columns:
+            self.columns = columns
+            self._reset()
+        new = [k for k in range(self.seen, len(columns)) if columns[k].block < self.jobs]
+        self.seen = len(columns)
+        if new:
+            choices = [columns[k].choice for k in new]
+            self.place = np.append(self.place, new)
+            self.job = np.append(self.job, [columns[k].block for k in new])
+            self.completion = np.append(self.completion, [c[0] for c in choices])
+            self.amount = np.concatenate([self.amount, np.array([c[1] for c in choices])])
+
+
 class SlotBranching:
     """Branching candidates of a decomposition whose first blocks are jobs, one column each."""
 
@@ -73,8 +133,27 @@ class SlotBranching:
     node: Any
 
     def number_of(self, amount: Ints) -> Ints:
-        """Return the workers of a schedule by slot."""
+        """Return the workers of schedules by slot."""
         return amount
+
+    @cached_property
+    def book(self) -> Book:
+        """The schedules that `allowed` has looked at."""
+        return Book(self.jobs, self.slots)
+
+    def allowed(self, columns: Sequence[Column]) -> Flags:
+        """Return which columns the node permits; see `branch.BranchProblem`."""
+        node, book = self.node, self.book
+        book.read(columns)
+        job, number = book.job, self.number_of(book.amount)
+        out = np.ones(len(columns), bool)
+        out[book.place] = (
+            (node.first[job] <= book.completion)
+            & (book.completion <= node.last[job])
+            & (node.lower[job] <= number).all(axis=1)
+            & (number <= node.upper[job]).all(axis=1)
+        )
+        return out
 
     def used(self, relaxation: Relaxation) -> Used:
         """Return the schedules in a relaxation."""

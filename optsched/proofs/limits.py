@@ -1,10 +1,14 @@
-"""Validation of certificates before they are checked: the right instance, and an admissible size.
+"""Validation of certificates before they are checked, and the greatest utility of an instance.
 
 A certificate is untrusted input, as in Cheung et al. (2017).
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
+from typing import Any
+
+from optsched.numbers.utility import richest
 from optsched.problem import Frozen, Instance
 
 LARGEST = 20_000_000  # characters of a certificate's JSON text
@@ -48,3 +52,9 @@ def inside(place: str, name: str, value: int, low: int, high: int) -> None:
     """
     if not low <= value <= high:
         raise ValueError(f"{place}: {name} {value} does not exist, expected {low}..{high}")
+
+
+def richest_end(inst: Any) -> Fraction:
+    """Return the most that a job can earn: when it completes as early as can be."""
+    ends = zip(inst.jobs, inst.earliest, strict=True)
+    return richest((job.utility, end - job.arrival) for job, end in ends if end is not None)

@@ -17,7 +17,7 @@ from optsched.results.result import save_result
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="there is no Node")
 
-KINDS = ("completion", "workers", "mode")
+KINDS = ("completion", "workers")
 
 
 def drawn_instance(draw: random.Random) -> DmlrsInstance:
@@ -43,7 +43,7 @@ def drawn_certificate(inst: DmlrsInstance, draw: random.Random) -> dict[str, Any
     for _ in range(draw.randrange(8)):
         k = leaves.pop(draw.randrange(len(leaves)))
         job = draw.randrange(len(inst.jobs))
-        kind = draw.choice(KINDS if inst.locality == "job" else KINDS[:2])
+        kind = draw.choice(KINDS)
         split = {
             "node": kind,
             "job": job,
@@ -59,8 +59,6 @@ def drawn_certificate(inst: DmlrsInstance, draw: random.Random) -> dict[str, Any
     for k in range(len(nodes)):
         if k == 0 or draw.random() < 0.3:
             nodes[k]["prices"] = drawn_prices(inst, draw, bits)
-    if leaves and draw.random() < 0.2:
-        nodes[draw.choice(leaves)]["unpackable"] = draw.randrange(inst.horizon)
     return {"instance_sha256": inst.digest(), "grid_bits": bits, "nodes": nodes}
 
 

@@ -138,10 +138,7 @@ def _dmlrs_tree(inst: DmlrsInstance, best: float, rng: random.Random) -> Json:
         job = int(draw.integers(len(inst.jobs)))
         slot = int(draw.integers(inst.jobs[job].arrival, slots))
         where = {"job": job, "slot": slot, "left": len(nodes), "right": len(nodes) + 1}
-        kind = int(draw.integers(3))
-        if kind == 0 and inst.locality == "job":
-            nodes[k] = proof.ModeSplit(**where)
-        elif kind == 1:
+        if draw.integers(2):
             nodes[k] = proof.WorkersSplit(at=int(draw.integers(inst.jobs[job].chunks)), **where)
         else:
             nodes[k] = proof.CompletionSplit(**where)

@@ -101,11 +101,7 @@ class Twin:
         if isinstance(prices, CapacityPrices):
             return total + self._capacity_worth(prices)
         for s, t in product((0, 1), range(self.inst.horizon)):
-            for h in range(len(self._machines(s))):
-                worth = self._load(s, t, h, prices)
-                if worth is None:
-                    return None
-                total += worth
+            total += sum(self._load(s, t, h, prices) for h in range(len(self._machines(s))))
         return total
 
     # -- completions that are worth next to nothing ---------------------------
@@ -153,18 +149,15 @@ class Twin:
         if sum(n) and completion(n) > self._last(i):
             return False
         for s in (0, 1):
-            for t, x in enumerate(self._numbers(i, s, n)):
-                limits = [self._on_machine(s, t, h, i) for h in range(len(self._machines(s)))]
-                if not sum(low for low, _ in limits) <= x <= sum(high for _, high in limits):
-                    return False
+            room = sum(self._room(s, h, i) for h in range(len(self._machines(s))))
+            if max(self._numbers(i, s, n)) > room:
+                return False
         return all(self._obeys(split, right, n) for split, right in self.path if split.job == i)
 
     def _obeys(self, split, right, n):
         if isinstance(split, CompletionSplit):
             return right == (sum(n) == 0 or completion(n) > split.slot)
-        if isinstance(split, WorkersSplit):
-            return right == (n[split.slot] > split.at)
-        return True
+        return right == (n[split.slot] > split.at)
 
     def _numbers(self, i, s, n):
         return [self.inst.ps_needed(i)[x] for x in n] if s else n
@@ -210,33 +203,19 @@ class Twin:
         rooms = [c // d for c, d in zip(capacity[h], demand[i], strict=True) if d]
         return min([self.inst.jobs[i].chunks, *rooms])
 
-    def _on_machine(self, s, t, h, i):
-        low, high = 0, self._room(s, h, i)
-        for split, right in self.path:
-            if split.node == "machine" and (s, t, h, i) == (
-                split.side,
-                split.slot,
-                split.machine,
-                split.job,
-            ):
-                low, high = (max(low, split.at + 1), high) if right else (low, min(high, split.at))
-        return (low, high) if low <= high else (10**6, high)
-
     def _load(self, s, t, h, prices):
         """Return the most that one machine's load is worth in slot t, over all loads it holds."""
         demand, capacity = self._units(s)
         choices = []
         for i in range(len(self.inst.jobs)):
-            low, high = self._on_machine(s, t, h, i)
             most = max(self._numbers(i, s, [n[t]])[0] for n in self._schedules_up_to(i, t))
-            choices.append(range(low, min(high, most) + 1))
-        best = None
+            choices.append(range(min(self._room(s, h, i), most) + 1))
+        best = 0
         for y in product(*choices):
             load = [sum(x * d[r] for x, d in zip(y, demand, strict=True)) for r in range(2)]
             if all(x <= c for x, c in zip(load, capacity[h], strict=True)):
-                worth = sum(x * price(prices, s, i, t) for i, x in enumerate(y))
-                best = worth if best is None else max(best, worth)
-        return None if best is None else Fraction(best, 2**self.certificate.grid_bits)
+                best = max(best, sum(x * price(prices, s, i, t) for i, x in enumerate(y)))
+        return Fraction(best, 2**self.certificate.grid_bits)
 
     def _schedules_up_to(self, i, t):
         """Yield numbers in slot t alone that the limits on it allow, and 0."""
@@ -259,7 +238,7 @@ class Twin:
             n = (*zero[:t], x, *zero[t + 1 :])
             fits = all(
                 self._numbers(i, s, [x])[0]
-                <= sum(self._on_machine(s, t, h, i)[1] for h in range(len(self._machines(s))))
+                <= sum(self._room(s, h, i) for h in range(len(self._machines(s))))
                 for s in (0, 1)
             )
             capped = all(

@@ -103,7 +103,7 @@ def test_best_loads_and_packings_at_every_size(capacity, seed):
         if n <= most[j] and n * demand[j] <= capacity:
             worth[0, j, n] = n * value[j]
     load = np.minimum(rows[:, None, :] * np.arange(3)[None, :, None], LARGEST_UNITS)
-    found = best_packing(worth, load, room[None, :], np.ones(1, np.int64), 0)
+    found = best_packing(worth, load, room[None, :], np.ones(1, np.int64))
     assert best <= found <= best + 6 * SURROGATE
 
 

@@ -11,9 +11,9 @@ from independent.dmlrs import optimum, tiny
 from optsched.core import solve
 from optsched.engine.branch import BranchAndPrice
 from optsched.families.dmlrs.certificate.check import (
+    CompletionSplit,
     DmlrsCertificate,
     Leaf,
-    ModeSplit,
     PackingPrices,
     WorkersSplit,
     check,
@@ -41,11 +41,8 @@ def drawn(seed):
     value = np.concatenate([np.zeros((jobs, 1)), rng.integers(0, 9, (jobs, most))], axis=1)
     price = rng.integers(0, 3, (2, classes)) * float(rng.integers(2))
     capacity = rng.integers(3, 9, (classes, 2)).astype(float)
-    lower = np.where(rng.random(jobs) < 0.2, rng.integers(0, 3, jobs), 0)
-    upper = np.maximum(lower, rng.integers(0, most + 1, jobs))
-    return (
-        value.cumsum(axis=1), price, load, capacity, rng.integers(1, 3, classes), lower, upper
-    )  # fmt: skip
+    upper = rng.integers(0, most + 1, jobs)
+    return value.cumsum(axis=1), price, load, capacity, rng.integers(1, 3, classes), upper
 
 
 def worth(number, place, value, price, load, capacity):
@@ -63,36 +60,32 @@ def worth(number, place, value, price, load, capacity):
 
 @given(st.integers(0, 2**32 - 1))
 def test_packings_by_trying_all(seed):
-    value, price, load, capacity, count, lower, upper = drawn(seed)
+    value, price, load, capacity, count, upper = drawn(seed)
     jobs = len(value)
     machines = [(c, k) for c in range(count.size) for k in range(count[c])]
-    numbers = product(*(range(lo, hi + 1) for lo, hi in zip(lower, upper, strict=True)))
+    numbers = product(*(range(most + 1) for most in upper))
     every = (
         worth(n, p, value, price, load, capacity)
         for n in numbers
         for p in product(machines, repeat=jobs)
     )
-    best = max((x for x in every if x is not None), default=-np.inf)
+    best = max(x for x in every if x is not None)
     number, group = np.zeros((2, jobs), np.int64)
-    slots = Slots(value[None], price[None], load, capacity, count, lower[None], upper[None])
+    slots = Slots(value[None], price[None], load, capacity, count, upper[None])
     found = pack_slot(0, slots, number, group)
     assert found == pytest.approx(best)
-    if np.isfinite(best):
-        assert ((lower <= number) & (number <= upper)).all()
-        earned = sum(
-            value[i, n] - price[:, group[i]] @ load[i, n] for i, n in enumerate(number) if n
-        )
-        assert earned == pytest.approx(best)
+    assert (number <= upper).all()
+    earned = sum(value[i, n] - price[:, group[i]] @ load[i, n] for i, n in enumerate(number) if n)
+    assert earned == pytest.approx(best)
     # the checker's kernel, which has the options beforehand
     n = np.arange(load.shape[1])
-    allowed = (lower[:, None] <= n) & (n <= upper[:, None])
+    allowed = n <= upper[:, None]
     options = np.full((count.size, *allowed.shape), -NONE)
     for c in range(count.size):
         fits = allowed & (load >= 0).all(axis=2) & (load <= capacity[c]).all(axis=2)
         options[c] = np.where(fits, (value - load @ price[:, c]) * 2**30, -NONE)
-    forced = sum(1 << int(k) for k in np.flatnonzero(lower))
-    exact = best_packing(options, load.astype(int), capacity.astype(int), count, forced)
-    assert exact == (-NONE if np.isinf(best) else int(best * 2**30))
+    exact = best_packing(options, load.astype(int), capacity.astype(int), count)
+    assert exact == int(best * 2**30)
 
 
 @given(st.integers(0, 60), st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 5]))
@@ -108,7 +101,7 @@ def test_any_prices_bound_the_optimum(seed, noise, level):
     job = int(rng.integers(len(inst.jobs)))
     where = {"job": job, "slot": int(rng.integers(inst.jobs[job].arrival, inst.horizon))}
     nodes = (
-        ModeSplit(**where, left=1, right=2, prices=prices),
+        CompletionSplit(**where, left=1, right=2, prices=prices),
         WorkersSplit(**where, at=int(rng.integers(inst.jobs[job].chunks)), left=3, right=4),
         Leaf(),
         Leaf(),

@@ -221,8 +221,7 @@ def test_what_is_not_needed_may_be_left_out_or_said_twice(crowded):
     ("nodes", "message"),
     [
         ((Leaf(prices=PackingPrices(together=(), capacity=())),), "expected prices of capacity"),
-        ((Leaf(unpackable=0),), "no plain leaf"),
-        ((CompletionSplit(job=0, slot=3, left=1, right=2), Leaf(), Leaf()), "no plain leaf"),
+        ((CompletionSplit(job=0, slot=3, left=1, right=2), Leaf(), Leaf()), "is no leaf"),
         ((Leaf(), Leaf()), "cannot be reached"),
         ((Leaf(prices=CapacityPrices(entries=((99, 0, 0, 1),))),), "slot 99 does not exist"),
         ((Leaf(prices=CapacityPrices(entries=((0, 0, 0, -1),))),), "is -1"),

@@ -12,7 +12,6 @@ from optsched.families.oasis.certificate.check import (
     CapacityPrices,
     CompletionSplit,
     Leaf,
-    MachineSplit,
     OasisCertificate,
     SlotPrices,
     WorkersSplit,
@@ -43,7 +42,7 @@ def slot_prices(inst, draw, bits=BITS, scale=4.0, density=0.7):
     return SlotPrices.of(*to_grid(natural, bits))
 
 
-def random_tree(inst, draw, splits, prices, machines):
+def random_tree(inst, draw, splits, prices):
     """Split random leaves ``splits`` times; ``prices()`` draws the prices of a leaf."""
     nodes = [None]
     open_leaves = [0]
@@ -59,16 +58,8 @@ def random_tree(inst, draw, splits, prices, machines):
             "prices": prices() if draw.random() < 0.2 else None,
         }
         at = int(draw.integers(job.chunks))
-        kind = draw.integers(3 if machines else 2)
-        if kind == 0:
-            nodes[k] = CompletionSplit(**where)
-        elif kind == 1:
-            nodes[k] = WorkersSplit(**where, at=at)
-        else:
-            side = int(draw.integers(2))
-            count = len((inst.worker_capacity, inst.ps_capacity)[side])
-            machine = int(draw.integers(count))
-            nodes[k] = MachineSplit(**where, at=at, side=side, machine=machine)
+        completes = CompletionSplit(**where)
+        nodes[k] = completes if draw.integers(2) else WorkersSplit(**where, at=at)
         open_leaves += [len(nodes), len(nodes) + 1]
         nodes += [None, None]
     for k in open_leaves:
@@ -95,7 +86,7 @@ def test_bound_is_that_of_the_definition(seed, kind, splits):
             return capacity_prices(inst, draw)
         return slot_prices(inst, draw)
 
-    certificate = random_tree(inst, draw, splits, prices, machines=kind == "slots")
+    certificate = random_tree(inst, draw, splits, prices)
     expected = Twin(inst, certificate).bounds()
     assert list(leaf_bounds(inst, certificate)) == expected
     assert check(inst, certificate) == rounded_up(max(b for b in expected if b is not None))
@@ -139,7 +130,7 @@ def test_no_tree_bounds_below_the_optimum(path):
         def prices(kind=kind, scale=scale):
             return kind(inst, draw, scale=scale)
 
-        tree = random_tree(inst, draw, trial, prices, machines=kind is slot_prices)
+        tree = random_tree(inst, draw, trial, prices)
         assert check(inst, tree) >= reference["optimum"] * (1 - 1e-12)
 
 
@@ -216,10 +207,6 @@ LEAF = {"node": "leaf"}
         ([split(1, 2, job=9), LEAF, LEAF], r"node 0: job 9 does not exist, expected 0\.\."),
         ([split(1, 2, slot=9), LEAF, LEAF], "node 0, job 0: slot 9 does not exist"),
         ([split(1, 2, node="workers", at=9), LEAF, LEAF], "node 0, job 0: at 9 does not exist"),
-        (
-            [split(1, 2, node="machine", side=0, machine=9, at=0), LEAF, LEAF],
-            "node 0: worker machine 9 does not exist",
-        ),
     ],
 )
 def test_what_is_no_tree_is_rejected(inst, nodes, message):
@@ -261,11 +248,10 @@ def test_another_instance_is_rejected(inst):
         check(inst, certificate)
 
 
-def test_machine_split_over_prices_of_capacity_is_rejected(inst):
+def test_a_split_that_only_earlier_versions_knew_is_rejected(inst):
     root = split(1, 2, slot=inst.horizon - 1, node="machine", side=0, machine=0, at=0)
-    priced = {"node": "leaf", "prices": {"kind": "capacity", "entries": []}}
-    with pytest.raises(ValueError, match="node 2: prices of capacity below a split on a single"):
-        check(inst, tree(inst, root, LEAF, priced))
+    with pytest.raises(ValueError, match="'machine' found using 'node'"):
+        tree(inst, root, LEAF, LEAF)
 
 
 def test_a_certificate_that_is_too_long_is_rejected(inst, monkeypatch):
@@ -280,9 +266,9 @@ def test_tampered_prices_never_go_below_the_optimum(seed):
     # whatever is done to prices and places: either rejected, or a bound that holds
     inst, reference = load(FILES[seed % len(FILES)])
     draw = np.random.default_rng(seed)
-    raw = random_tree(inst, draw, 4, lambda: slot_prices(inst, draw), machines=True).model_dump()
+    raw = random_tree(inst, draw, 4, lambda: slot_prices(inst, draw)).model_dump()
     for node in raw["nodes"]:
-        for key in node.keys() - {"node", "prices", "side"}:
+        for key in node.keys() - {"node", "prices"}:
             if draw.random() < 0.1:
                 node[key] = int(draw.integers(0, 9))
         entries = [list(e) for e in (node["prices"] or {"entries": []})["entries"]]
@@ -303,7 +289,7 @@ def test_tampered_prices_never_go_below_the_optimum(seed):
 
 def test_round_trip(inst):
     draw = np.random.default_rng(0)
-    certificate = random_tree(inst, draw, 5, lambda: slot_prices(inst, draw), machines=True)
+    certificate = random_tree(inst, draw, 5, lambda: slot_prices(inst, draw))
     again = OasisCertificate.model_validate_json(certificate.model_dump_json())
     assert again == certificate
     assert check(inst, again) == check(inst, certificate)

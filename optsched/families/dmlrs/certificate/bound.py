@@ -24,7 +24,6 @@ from optsched.families.dmlrs.certificate.kernels import (
     slot_options,
 )
 from optsched.families.dmlrs.certificate.limits import (
-    DmlrsLimits,
     PackingPriced,
     Priced,
     ValueGrid,
@@ -35,6 +34,7 @@ from optsched.families.dmlrs.certificate.packings import Packings
 from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsInstance, Needs, linked_table
 from optsched.numbers.arrays import Ints
 from optsched.process import interrupts
+from optsched.proofs.branching import JobLimits
 from optsched.proofs.grid import capacity_cost, charged
 
 MEMORY = 2**28  # bytes of results that are kept for leaves to come
@@ -49,7 +49,6 @@ class LimitsOfJob(NamedTuple):
     never: bool  # whether it may stay out
     low: Ints  # (S,) numbers of workers
     high: Ints  # (S,)
-    mode: Ints  # (S,)
 
 
 class WorkerCosts(NamedTuple):
@@ -117,13 +116,13 @@ class LeafBounds:
         earned = (job.utility.upper(end - job.arrival) for job, end in ends if end is not None)
         return sum(math.ceil(x * unit) for x in earned) << self.scale.shift
 
-    def unrestricted(self) -> DmlrsLimits:
+    def unrestricted(self) -> JobLimits:
         """Return the limits at the root of a tree."""
-        jobs, slots = len(self.inst.jobs), self.inst.horizon
-        last, mode = np.full(jobs, slots - 1, np.int64), np.zeros((jobs, slots), np.int64)
-        return DmlrsLimits.at_root(self.inst.arrays.arrival, last, self.cap, slots, mode)
+        slots = self.inst.horizon
+        last = np.full(len(self.inst.jobs), slots - 1, np.int64)
+        return JobLimits.at_root(self.inst.arrays.arrival, last, self.cap, slots)
 
-    def bound(self, limits: DmlrsLimits, priced: Priced) -> int | None:
+    def bound(self, limits: JobLimits, priced: Priced) -> int | None:
         """Return the bound of a leaf, times 2**grid_bits; None if no schedule meets its limits."""
         never = limits.never & ~limits.low.any(axis=1)  # a job with workers completes
         limits = replace(limits, never=never)
@@ -137,10 +136,7 @@ class LeafBounds:
                 return None
             total += payoff
         if isinstance(priced, PackingPriced):
-            packings = self.packings.value(limits, priced)
-            if packings is None:
-                return None
-            total += packings
+            total += self.packings.value(limits, priced)
         unit_value = capacity_cost(priced.prices, self.capacity, self.count)
         return (total << self.scale.shift) + unit_value
 
@@ -149,18 +145,18 @@ class LeafBounds:
         """Value of slots at prices of packings."""
         return Packings(self.scale, self.capacity, self.count, self.tables)
 
-    def payoff(self, i: int, limits: DmlrsLimits, priced: Priced) -> int | None:
+    def payoff(self, i: int, limits: JobLimits, priced: Priced) -> int | None:
         """Return an upper bound on the value of job ``i``; None if it must complete and cannot."""
         arrival, last = self.inst.jobs[i].arrival, int(limits.last[i])
         first, never = int(limits.first[i]), bool(limits.never[i])
         if first > last:
             return 0 if never else None
-        low, high, mode = (x[i, arrival:] for x in (limits.low, limits.high, limits.mode))
-        name = (priced.key, i, first, last, never, low.tobytes(), high.tobytes(), mode.tobytes())
+        low, high = limits.low[i, arrival:], limits.high[i, arrival:]
+        name = (priced.key, i, first, last, never, low.tobytes(), high.tobytes())
         if name not in self._payoffs:
             if len(self._payoffs) >= self.memory:
                 self._payoffs.clear()
-            what = LimitsOfJob(first - arrival, last - arrival, never, low, high, mode)
+            what = LimitsOfJob(first - arrival, last - arrival, never, low, high)
             self._payoffs[name] = self._best(i, priced, what)
         return self._payoffs[name]
 
@@ -184,13 +180,13 @@ class LeafBounds:
     def _best_by(self, i: int, priced: Priced, what: LimitsOfJob, slots: int, floor: int) -> int:
         """Return the payoff above ``floor`` of job ``i`` in its first ``slots``, or the floor."""
         needs, costs = self.inst.needs[i], self._slots(i, priced, slots)
-        limits = zip(what.low.tolist(), what.high.tolist(), what.mode.tolist(), strict=True)
+        limits = zip(what.low.tolist(), what.high.tolist(), strict=True)
         known: dict[tuple[int, ...], tuple[Ints, Ints]] = {}  # slots of equal costs and limits
         found = []
-        for cost, (low, high, mode) in zip(costs[:slots], limits, strict=False):
-            name = (id(cost), low, high, mode)
+        for cost, (low, high) in zip(costs[:slots], limits, strict=False):
+            name = (id(cost), low, high)
             if name not in known:
-                known[name] = self._options(needs, cost, low, high, mode)
+                known[name] = self._options(needs, cost, low, high)
             found.append(known[name])
         width = max(1, max(len(w) for w, _ in found))
         options = SlotChoices(
@@ -205,7 +201,7 @@ class LeafBounds:
         return int(best_payoff(options, needs.work, unit_value, what.first, slots - 1, floor))
 
     def _options(
-        self, needs: Needs, costs: tuple[Ints, ...], low: int, high: int, mode: int
+        self, needs: Needs, costs: tuple[Ints, ...], low: int, high: int
     ) -> tuple[Ints, Ints]:
         """Return the work and cost of the options of a job in a slot within its limits."""
         rates = np.array([needs.inner, needs.outer], np.int64)
@@ -213,7 +209,7 @@ class LeafBounds:
             work, cost = linked_options(costs[0], rates, needs.work, low, high)
         else:
             inner, outer = costs
-            work, cost = slot_options(inner, outer, rates, needs.work, low, high, mode)
+            work, cost = slot_options(inner, outer, rates, needs.work, low, high)
         return work, cost
 
     def _slots(self, i: int, priced: Priced, slots: int) -> list[tuple[Ints, ...]]:

@@ -21,8 +21,7 @@ with payoff_i the most that job i earns, u_i(completion) - cost of its workers a
 
 A tree of restrictions makes the bound tighter: every inner node splits the
 schedules in two, so that its leaves cover all of them; each leaf has its own bound, and the
-greatest is the bound of the tree. A leaf bounds nothing if no schedule meets its restrictions, such
-as one whose forced workers find no place in some slot (``unpackable``).
+greatest is the bound of the tree. A leaf bounds nothing if no schedule meets its restrictions.
 
 Where few jobs run in few slots, a certificate may instead name a value, and the checker follows all
 that can happen, slot by slot, and drops states that cannot exceed the value at prices on capacity
@@ -31,7 +30,7 @@ that can happen, slot by slot, and drops states that cannot exceed the value at 
 Without loss of value a job has exactly the PS that its workers need in a slot, no more workers than
 do its whole work, and nothing after its completion; "completes in slot t" means that slot t holds
 its last worker. A job that never completes has no workers. Link by link (`links`), all
-PS of a job sit on one machine in a slot, and there are no packings, nor modes.
+PS of a job sit on one machine in a slot, and there are no packings.
 
 The checker uses integers only, no tolerance but the instance's own, no code of any solver.
 Utilities are rounded up, costs down, the bound up.
@@ -41,19 +40,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from typing import Annotated, Any, Literal, Self
 
-import numpy as np
 from pydantic import Field, NonNegativeInt
 
 from optsched.families.dmlrs.certificate.bound import LeafBounds
 from optsched.families.dmlrs.certificate.declared import RelaxationRow, relaxed_bound
-from optsched.families.dmlrs.certificate.forced import INNER_ONLY, OUTER_ONLY, Forced, unpackable
 from optsched.families.dmlrs.certificate.limits import (
     MOST_PRICES,
     CapacityPriced,
-    DmlrsLimits,
     PackingPriced,
     Priced,
 )
@@ -62,13 +58,12 @@ from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.overflow import INT64
 from optsched.problem import Frozen
-from optsched.proofs.branching import Index, SlotSplit
+from optsched.proofs.branching import Index, SlotSplit, priced_leaves
 from optsched.proofs.grid import LARGEST_PRICE, Exact, dense, sparse
 from optsched.proofs.limits import check_owner, inside
-from optsched.proofs.tree import Change, change, check_tree, greatest_bound, walk
+from optsched.proofs.tree import check_tree, greatest_bound
 
 FINEST_GRID = 1200  # bits: the smallest float is above 2**-1100
-NOWHERE = -1  # the mode of a slot in which a job may not run at all
 BLINK = 50_000  # jobs times slots up to which a few seconds are enough for any prices
 
 
@@ -129,12 +124,10 @@ class _Node(Frozen):
 
 
 class Leaf(_Node):
-    """A set of schedules that is bounded by prices, or empty."""
+    """A set of schedules that is bounded by prices."""
 
     node: Literal["leaf"] = "leaf"
-    unpackable: NonNegativeInt | None = Field(
-        default=None, description="a slot whose forced workers find no place"
-    )
+    unpackable: None = Field(default=None, exclude=True, description="of earlier versions: null")
 
 
 class CompletionSplit(SlotSplit, _Node):
@@ -150,14 +143,7 @@ class WorkersSplit(SlotSplit, _Node):
     at: Index
 
 
-class ModeSplit(SlotSplit, _Node):
-    """Branch: the job runs in ``slot`` on one machine | on two or more."""
-
-    node: Literal["mode"] = "mode"
-
-
-Split = CompletionSplit | WorkersSplit | ModeSplit
-Node = Annotated[Leaf | CompletionSplit | WorkersSplit | ModeSplit, Field(discriminator="node")]
+Node = Annotated[Leaf | CompletionSplit | WorkersSplit, Field(discriminator="node")]
 
 
 class SlotProgramProof(Frozen):
@@ -201,7 +187,7 @@ def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[
     """
     check_owner(inst, certificate.instance_sha256)
     nodes = certificate.nodes
-    check_tree(nodes, lambda k, node: _check(inst, k, node))
+    check_tree(nodes, lambda k, node: node.node == "leaf" or node.check(k, inst))
     if certificate.program is not None:
         yield _program(inst, certificate, certificate.program)
         return
@@ -210,25 +196,12 @@ def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[
         return
     bounds = LeafBounds(inst, certificate.grid_bits)
     root, unit = nodes[0], Fraction(2) ** certificate.grid_bits
-    whole = isinstance(root, Leaf) and root.prices is None and root.unpackable is None
+    whole = isinstance(root, Leaf) and root.prices is None
     if whole and len(inst.jobs) * inst.horizon > BLINK:
         yield bounds.unpriced() / unit  # the trivial bound
         return
-    limits = bounds.unrestricted()
-
-    @lru_cache(maxsize=1)  # price sets come one after the other
-    def priced(owner: int) -> Priced:
-        return _read(inst, owner, nodes[owner].prices if owner >= 0 else None)
-
-    for k, owner in walk(nodes, lambda split, right: _restrict(limits, split, right)):
-        prices, leaf = priced(owner), nodes[k]
-        assert isinstance(leaf, Leaf)
-        if leaf.unpackable is not None:
-            _only_by_job(inst, f"node {k}", "an unpackable slot")
-            _check_unpackable(inst, k, leaf.unpackable, limits)
-            yield None
-            continue
-        bound = bounds.bound(limits, prices)
+    read = partial(_read, inst)
+    for bound in priced_leaves(nodes, bounds.unrestricted(), read, bounds.bound):
         yield None if bound is None else bound / unit
 
 
@@ -242,8 +215,8 @@ def _program(
     """Return the value that the program over slots cannot exceed."""
     _only_by_job(inst, "program", "the program over slots")
     root, bits = certificate.nodes[0], certificate.grid_bits
-    if not isinstance(root, Leaf) or root.unpackable is not None:
-        raise ValueError("program: the first node is no plain leaf, expected it to be the only one")
+    if not isinstance(root, Leaf):
+        raise ValueError("program: the first node is no leaf, expected it to be the only one")
     priced = _read(inst, 0, root.prices)
     if not isinstance(priced, CapacityPriced):
         raise ValueError("program: the node has other prices, expected prices of capacity, or none")
@@ -255,9 +228,8 @@ def _relaxed(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Fraction:
     """Return the bound that the duals of the linear relaxation prove."""
     root = certificate.nodes[0]
     prices = root.prices
-    plain = isinstance(root, Leaf) and root.unpackable is None
-    if not plain or not isinstance(prices, RelaxedPrices):
-        raise ValueError("duals of the relaxation in a tree, expected them at a plain leaf, alone")
+    if not isinstance(root, Leaf) or not isinstance(prices, RelaxedPrices):
+        raise ValueError("duals of the relaxation in a tree, expected them at a leaf, alone")
     if len(prices.work) != len(inst.jobs):
         raise ValueError(f"node 0: {len(prices.work)} prices of work, expected {len(inst.jobs)}")
     classes = len(inst.arrays.classes)
@@ -276,45 +248,9 @@ def _relaxed(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Fraction:
     return bound / Fraction(2) ** certificate.grid_bits
 
 
-def _check_unpackable(inst: DmlrsInstance, k: int, slot: int, limits: DmlrsLimits) -> None:
-    inside(f"node {k}", "unpackable slot", slot, 0, inst.horizon - 1)
-    forced = [
-        Forced(i, int(limits.low[i, slot]), int(limits.mode[i, slot]))
-        for i in np.flatnonzero(limits.low[:, slot]).tolist()
-    ]
-    if any(f.mode == NOWHERE for f in forced):
-        return
-    if unpackable(inst, forced) is not True:
-        raise ValueError(
-            f"node {k}: the workers that are forced in slot {slot} find a place, or it takes too "
-            "long to see that they do not"
-        )
-
-
 def _only_by_job(inst: DmlrsInstance, place: str, what: str) -> None:
     if inst.locality != "job":
         raise ValueError(f"{place}: {what} has a meaning in the reading 'job' only, expected none")
-
-
-def _check(inst: DmlrsInstance, k: int, node: Leaf | Split) -> None:
-    """Refuse a split on entities that the instance lacks."""
-    if isinstance(node, Leaf):
-        return
-    node.check(k, inst, node.at if isinstance(node, WorkersSplit) else None)
-    if isinstance(node, ModeSplit):
-        _only_by_job(inst, f"node {k}", "a split of modes")
-
-
-def _restrict(limits: DmlrsLimits, split: Split, right: bool) -> list[Change]:
-    """Go down one side of a split; return the data that restore the state."""
-    if isinstance(split, CompletionSplit):
-        return limits.completion(split, right)
-    if isinstance(split, WorkersSplit):
-        return limits.workers(split, split.at, right)
-    where, mode = (split.job, split.slot), OUTER_ONLY if right else INNER_ONLY
-    if limits.mode[where] not in (0, mode):  # neither on one machine nor on more
-        return [change(limits.mode, where, NOWHERE), change(limits.high, where, 0)]
-    return [change(limits.mode, where, mode)]
 
 
 def _read(inst: DmlrsInstance, k: int, prices: Prices | None) -> Priced:

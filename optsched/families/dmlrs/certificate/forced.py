@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsInstance
 
-ANY, INNER_ONLY, OUTER_ONLY = 0, 1, 2
+INNER_ONLY, OUTER_ONLY = 1, 2
 MOST_STEPS = 20_000  # placements that are tried
 
 Residual = tuple[int, ...]  # residual capacity of one machine, by resource
@@ -25,7 +25,7 @@ class Forced(NamedTuple):
 
     job: int
     workers: int
-    mode: int  # ANY, INNER_ONLY or OUTER_ONLY
+    mode: int  # INNER_ONLY or OUTER_ONLY
 
 
 class _TooLongError(Exception):
@@ -71,7 +71,7 @@ class _Search:
         alpha = tuple(self.inst.arrays.worker_demand[item.job].tolist())
         beta = tuple(self.inst.arrays.ps_demand[item.job].tolist())
         m = needs.ps_inner[n]
-        if item.mode != OUTER_ONLY and m != IMPOSSIBLE:
+        if item.mode == INNER_ONLY and m != IMPOSSIBLE:
             for h, residual in enumerate(residuals):
                 if h and residuals[h - 1] == residual:
                     continue
@@ -80,7 +80,7 @@ class _Search:
                     self.count()
                     yield tuple(sorted((*residuals[:h], left, *residuals[h + 1 :])))
         m = needs.ps_outer[n]
-        if item.mode != INNER_ONLY and m != IMPOSSIBLE:
+        if item.mode == OUTER_ONLY and m != IMPOSSIBLE:
             for after in self.spread(residuals, 0, n, m, alpha, beta, (n, m), None):
                 yield tuple(sorted(after))
 

@@ -18,7 +18,6 @@ from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
 
 NONE = 2**62  # the cost of a schedule that does not exist
-INNER_ONLY, OUTER_ONLY = 1, 2
 MOST_LABELS = 50_000  # above it, neighbours are joined into one that is better than both
 COARSE = 36  # binary digits of work that the prices of missing work leave out
 STEEPEST = 2**38  # the greatest price of missing work, of all slots together
@@ -169,7 +168,7 @@ def outer_costs(
 
 @kernel
 def slot_options(
-    inner: Ints, outer: Ints, rates: Ints, total: int, low: int, high: int, mode: int
+    inner: Ints, outer: Ints, rates: Ints, total: int, low: int, high: int
 ) -> tuple[Ints, Ints]:
     """Return the work and cost of the options of a slot, both rising; dominated options left out.
 
@@ -191,8 +190,7 @@ def slot_options(
         b = min(total, j * rates[1]) if j > 0 else -1
         take = a >= b
         n, w, c = (i, a, inner[i]) if take else (j, b, outer[j])
-        allowed = low <= n <= high and mode != (OUTER_ONLY if take else INNER_ONLY)
-        if allowed and c < least:
+        if low <= n <= high and c < least:
             if first == work.size or work[first] != w:
                 first -= 1
             work[first], cost[first] = w, c

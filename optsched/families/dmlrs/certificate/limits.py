@@ -1,4 +1,4 @@
-"""Overflow analysis of the checker's integers: limits of a leaf, prices, and the grid of values.
+"""Overflow analysis of the checker's integers: prices, and the grid of values.
 
 The kernels of the checker are compiled, and count in 64 bits. Bounds on the magnitude of every sum
 (Moore, 1966) prove that nothing leaves that range: `ValueGrid` chooses the grid of values
@@ -8,7 +8,6 @@ accordingly, for any instance and prices.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -16,19 +15,12 @@ from optsched.families.dmlrs.certificate.kernels import COARSE, NONE, STEEPEST, 
 from optsched.families.dmlrs.instance import LARGEST_UNITS, DmlrsInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.overflow import Magnitude
-from optsched.proofs.branching import JobLimits
 from optsched.proofs.grid import ceil_log2
+from optsched.proofs.limits import richest_end
 
 MOST_PRICES = 2**26  # of a price set, the zeros that are not written included
 WORK = 2**56  # of a job, at most: `instance_work`
 MOST_PRODUCT = 2**58  # of the greatest utility, times the workers of a job in all slots
-
-
-@dataclass
-class DmlrsLimits(JobLimits):
-    """Branching restrictions on each job along the path to a leaf."""
-
-    mode: Ints  # (I, T) ANY, INNER_ONLY or OUTER_ONLY; -1: may not run
 
 
 @dataclass(frozen=True)
@@ -105,13 +97,6 @@ class ValueGrid:
         size = Magnitude("size of a machine", SURROGATE * len(self.inst.resources))
         (utility + size).named("value of a packing").fits(NONE - 1)
         return charged
-
-
-def richest_end(inst: DmlrsInstance) -> Fraction:
-    """Return the most that a job can earn: when it completes as early as can be."""
-    ends = zip(inst.jobs, inst.earliest, strict=True)
-    earned = (job.utility.upper(end - job.arrival) for job, end in ends if end is not None)
-    return max(earned, default=Fraction(0))
 
 
 def demands(inst: DmlrsInstance) -> tuple[Ints, Ints]:

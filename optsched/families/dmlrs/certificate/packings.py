@@ -7,16 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.dmlrs.certificate.kernels import INNER_ONLY, NONE
-from optsched.families.dmlrs.certificate.limits import (
-    DmlrsLimits,
-    PackingPriced,
-    ValueGrid,
-    demands,
-)
+from optsched.families.dmlrs.certificate.kernels import NONE
+from optsched.families.dmlrs.certificate.limits import PackingPriced, ValueGrid, demands
 from optsched.families.dmlrs.certificate.slot_packing import MOST_JOBS, best_packing
 from optsched.families.dmlrs.instance import IMPOSSIBLE, LARGEST_UNITS
 from optsched.numbers.arrays import Ints
+from optsched.proofs.branching import JobLimits
 from optsched.proofs.grid import charged, lowered
 
 MEMORY = 2**28  # bytes of results that are kept
@@ -55,22 +51,17 @@ class Packings:
             self._prices = (priced.key, total)
         return self._prices[1]
 
-    def value(self, limits: DmlrsLimits, priced: PackingPriced) -> int | None:
-        """Return the value of all slots beyond that of capacity; None: one has no packing."""
+    def value(self, limits: JobLimits, priced: PackingPriced) -> int:
+        """Return the value of all slots beyond that of capacity."""
         together = self.together(priced)
-        inner = (limits.mode == INNER_ONLY) | (limits.mode == 0)
-        most = np.where(limits.running(self.inst.arrays.arrival) & inner, limits.high, 0)
-        least = np.where(limits.mode == INNER_ONLY, limits.low, 0)
-        total = 0
-        for t in range(self.inst.horizon):
-            best = self._slot(t, together[:, t], priced.prices[t], least[:, t], most[:, t])
-            if best == -NONE:
-                return None
-            total += best
-        return total
+        most = np.where(limits.running(self.inst.arrays.arrival), limits.high, 0)
+        return sum(
+            self._slot(t, together[:, t], priced.prices[t], most[:, t])
+            for t in range(self.inst.horizon)
+        )
 
-    def _slot(self, t: int, together: Ints, prices: Ints, least: Ints, most: Ints) -> int:
-        here = np.flatnonzero((most > 0) & (together[:, -1] > 0) | (least > 0))
+    def _slot(self, t: int, together: Ints, prices: Ints, most: Ints) -> int:
+        here = np.flatnonzero((most > 0) & (together[:, -1] > 0))
         if here.size > MOST_JOBS:
             raise ValueError(
                 f"slot {t}: {here.size} jobs have prices of workers that sit together, expected at "
@@ -80,21 +71,17 @@ class Packings:
             together[here].tobytes(),
             prices.tobytes(),
             here.tobytes(),
-            least[here].tobytes(),
             most[here].tobytes(),
         )
         if name not in self._known:
             if len(self._known) * sum(map(len, name[:2])) >= MEMORY:
                 self._known.clear()
             number = np.arange(self.load.shape[1])[None, :]
-            allowed = (least[here, None] <= number) & (number <= most[here, None])
+            allowed = number <= most[here, None]
             value = np.full((len(self.capacity), *allowed.shape), -NONE, np.int64)
             for c, price in enumerate(prices):
                 cost = charged(self.load[here], price, self.scale.shift, self.charged)
                 gain = together[here] - cost
                 value[c] = np.where(allowed & self.fits[c, here], gain, -NONE)
-            forced = sum(1 << k for k in np.flatnonzero(least[here]).tolist())
-            self._known[name] = int(
-                best_packing(value, self.load[here], self.capacity, self.count, forced)
-            )
+            self._known[name] = int(best_packing(value, self.load[here], self.capacity, self.count))
         return self._known[name]

@@ -31,8 +31,8 @@ class MachineJobs(NamedTuple):
 
 
 @kernel
-def best_packing(net_value: Ints, load: Ints, capacity: Ints, count: Ints, forced: int) -> int:
-    """Return the greatest value of inner placements on all machines of a slot, -NONE without any.
+def best_packing(net_value: Ints, load: Ints, capacity: Ints, count: Ints) -> int:
+    """Return the greatest value of inner placements on all machines of a slot.
 
     Parameters
     ----------
@@ -42,18 +42,13 @@ def best_packing(net_value: Ints, load: Ints, capacity: Ints, count: Ints, force
     load : shape (n, N + 1, R), units
     capacity : shape (C, R), units
     count : shape (C,)
-    forced : int
-        The set of jobs, as bits, that must have a place.
     """
     classes, n = net_value.shape[:2]
     sets = 1 << n
     total = np.zeros(sets, np.int64)  # of the best packing of a set of jobs on the machines so far
-    for s in range(sets):
-        if s & forced:
-            total[s] = -NONE
     after, useful = np.empty(sets, np.int64), np.empty(sets, np.int64)
     for c in range(classes):
-        value = set_values(net_value[c], load, capacity[c], forced)
+        value = set_values(net_value[c], load, capacity[c])
         used = 0
         for s in range(1, sets):
             if value[s] > -NONE:
@@ -64,7 +59,7 @@ def best_packing(net_value: Ints, load: Ints, capacity: Ints, count: Ints, force
                 best = total[s]
                 for k in range(used):
                     a = useful[k]
-                    if a & ~s == 0 and total[s ^ a] > -NONE:
+                    if a & ~s == 0:
                         best = max(best, total[s ^ a] + value[a])
                 after[s] = best
             total[:] = after
@@ -72,11 +67,11 @@ def best_packing(net_value: Ints, load: Ints, capacity: Ints, count: Ints, force
 
 
 @kernel
-def set_values(net_value: Ints, load: Ints, capacity: Ints, forced: int) -> Ints:
+def set_values(net_value: Ints, load: Ints, capacity: Ints) -> Ints:
     """Return for every set of jobs the value of the best load of one machine, or a bound on it.
 
-    -NONE if there is none, or if a subset with all forced jobs has the same value; shape
-    (2**n,). ``net_value`` (n, N + 1), ``load`` (n, N + 1, R), ``capacity`` (R,), in units, are its.
+    -NONE if there is none, or if a subset has the same value; shape (2**n,). The machine has
+    ``net_value`` (n, N + 1), ``load`` (n, N + 1, R) and ``capacity`` (R,), in units.
     """
     n = net_value.shape[0]
     most = np.zeros(n, np.int64)
@@ -91,7 +86,7 @@ def set_values(net_value: Ints, load: Ints, capacity: Ints, forced: int) -> Ints
     for s in range(1, value.size):
         floor = lowest
         for j in range(n):
-            if (s >> j) & 1 and not (forced >> j) & 1:
+            if (s >> j) & 1:
                 floor = max(floor, closure[s ^ (1 << j)])
         closure[s] = floor
         members = np.array([j for j in order if (s >> j) & 1], np.int64)

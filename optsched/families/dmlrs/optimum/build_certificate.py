@@ -7,30 +7,28 @@ becomes a tree of splits with prices at its leaves (Cheung et al., 2017).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from optsched.engine.branch import BranchAndBoundTree, TreeNode
 from optsched.engine.reserve import busy
-from optsched.engine.slot_tree import Completion, Workers
+from optsched.engine.slot_tree import Completion, Workers, certified_nodes
 from optsched.families.dmlrs.certificate.bound import LeafBounds
 from optsched.families.dmlrs.certificate.check import (
     CapacityPrices,
     CompletionSplit,
     DmlrsCertificate,
     Leaf,
-    ModeSplit,
     PackingPrices,
-    Split,
     WorkersSplit,
 )
 from optsched.families.dmlrs.certificate.limits import CapacityPriced
-from optsched.families.dmlrs.optimum.relaxations.at_nodes import LocalityRestriction
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree
 from optsched.numbers.arrays import Floats, Ints
 from optsched.proofs.grid import to_grid
+
+KINDS = {TreeNode: Leaf, Completion: CompletionSplit, Workers: WorkersSplit}
 
 
 def certify_capacity(problem: CapacityRelaxation, prices: Floats) -> DmlrsCertificate:
@@ -74,37 +72,11 @@ def certify_tree(problem: SlotTree, tree: BranchAndBoundTree) -> DmlrsCertificat
     bits_left = 59 - math.ceil(math.log2(max(1.0, 4.0 * inst.horizon * most * dearest)))
     # the grid of prices per worker, at the finest
     bits = max(0, min(40, bits_left))
-    nodes: list[Leaf | Split] = []
-    held: dict[int, bytes] = {}  # prices that a node inherits from above, by node
-    here = problem.node
-    for k, node in enumerate(tree.nodes):
-        key = node.prices.tobytes()
-        prices: PackingPrices | None = None
-        if held.get(k) != key:
-            prices = _prices(problem, node.prices, bits)
-        for child in node.children or ():
-            held[child] = key
-        nodes.append(_node(problem, node, prices))
-    problem.at(here)
-    return DmlrsCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
+    nodes = certified_nodes(tree, lambda prices: _prices(problem, prices, bits), KINDS)
+    return DmlrsCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=nodes)
 
 
 def _prices(problem: SlotTree, prices: Floats, bits: int) -> PackingPrices:
     together = np.diff(problem.by_job(prices), axis=2)
     capacity = np.ascontiguousarray(problem.by_class(prices).transpose(0, 2, 1))
     return PackingPrices.of(to_grid(together, bits), to_grid(capacity, bits))
-
-
-SPLITS: dict[type, Callable[..., Split]] = {
-    Completion: CompletionSplit,
-    Workers: WorkersSplit,
-    LocalityRestriction: ModeSplit,
-}
-
-
-def _node(problem: SlotTree, node: TreeNode, prices: PackingPrices | None) -> Leaf | Split:
-    if node.children is None:
-        slot = problem.at(node.restrictions).unpackable_slot()
-        return Leaf(unpackable=slot) if slot is not None else Leaf(prices=prices)
-    left, right = node.children
-    return SPLITS[type(node.split)](**vars(node.split), left=left, right=right, prices=prices)

@@ -23,6 +23,7 @@ from optsched.families.dmlrs.certificate.check import (
     Leaf,
     SlotProgramProof,
 )
+from optsched.families.dmlrs.certificate.forced import OUTER_ONLY
 from optsched.families.dmlrs.certificate.joint import Conflict
 from optsched.families.dmlrs.certificate.program import (
     MOST_CONFLICTS,
@@ -31,7 +32,6 @@ from optsched.families.dmlrs.certificate.program import (
     refuted,
 )
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, Entry, JobSchedule
-from optsched.families.dmlrs.optimum.relaxations.at_nodes import OUTER_ONLY
 from optsched.families.dmlrs.optimum.tree.placing import PlacementRequest, pack
 from optsched.families.dmlrs.verify import verify
 from optsched.numbers.arrays import Floats

@@ -11,10 +11,10 @@ from fractions import Fraction
 from functools import partial
 
 from optsched.families.dmlrs.certificate.check import FINEST_GRID, DmlrsCertificate
-from optsched.families.dmlrs.certificate.limits import richest_end
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
 from optsched.families.dmlrs.verify import verify
 from optsched.proofs.grid import float_above
+from optsched.proofs.limits import richest_end
 from optsched.scheduling import units
 
 

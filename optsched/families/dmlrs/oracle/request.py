@@ -16,7 +16,7 @@ from optsched.numbers.resources import close
 from optsched.process import interrupts
 
 NOT_LINKED = np.zeros((0, 0), np.int64)
-ANY_NUMBER = np.zeros((3, 0), np.int64)  # no limits on numbers and modes
+ANY_NUMBER = np.zeros((2, 0), np.int64)  # no limits on numbers
 NO_PRICES = np.zeros((0, 0))
 
 
@@ -95,7 +95,7 @@ class CompletionWindow(NamedTuple):
 
     first: int  # slots in which it may complete
     last: int
-    limits: Ints = ANY_NUMBER  # (3, T) lower, upper and mode of a `nodes.Node`, or (3, 0)
+    limits: Ints = ANY_NUMBER  # (2, T) lower and upper of a `SlotNode`, or (2, 0)
     together: Floats = NO_PRICES  # (T, N + 1), or (0, 0): see ``most_together``
     most_together: int = -1  # if it is not below 0: n workers at the inner rate, of which it is the
     # most, have the price ``together[t, n]``, and those of the machines are for outer placements

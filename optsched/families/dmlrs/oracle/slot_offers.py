@@ -26,8 +26,6 @@ from optsched.process import interrupts
 from optsched.scheduling.oracle.schedule import PricedMachines
 from optsched.scheduling.oracle.slots import plain_int
 
-INNER_ONLY, OUTER_ONLY = 1, 2
-
 
 def open_slots(
     job: Request,
@@ -139,10 +137,9 @@ def _open_slots(arguments: tuple[Any, ...]) -> tuple[int, float]:
                 parts[0, k] = window.together[slot, k]
         if limited:
             for side in range(2):
-                shut = limits[2, slot] == (INNER_ONLY if side else OUTER_ONLY)
                 most = outer_last if side else inner_last
                 for k in range(1, most + 1):
-                    if shut or k < limits[0, slot] or k > limits[1, slot]:
+                    if k < limits[0, slot] or k > limits[1, slot]:
                         parts[side, k] = np.inf
                 while most > 0 and parts[side, most] == np.inf:
                     most -= 1

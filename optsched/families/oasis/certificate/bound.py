@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from optsched.families.oasis.certificate.convexified import best_payoff, least_costs
 from optsched.families.oasis.certificate.kernels import NONE, cheapest, slot_costs, useful_slots
-from optsched.families.oasis.certificate.limits import CELLS, GridRange, cells, richest_end
+from optsched.families.oasis.certificate.limits import CELLS, GridRange, cells
 from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.overflow import int64s
@@ -25,6 +24,7 @@ from optsched.process import interrupts
 from optsched.proofs.branching import JobLimits
 from optsched.proofs.grid import capacity_cost, charged, lowered
 from optsched.proofs.knapsack import best_load, units_that_fit
+from optsched.proofs.limits import richest_end
 
 LARGEST_UNIT_PRICE = 2**190  # of a unit of a resource: Python's integers hold it
 NEGLIGIBLE = Fraction(1, 2**29)  # of `richest_end`: jobs below it count as never completed
@@ -45,19 +45,9 @@ class SideCapacity:
         self.demand = np.minimum(demand, LARGEST_UNITS)  # (I, R)
         self.capacity = capacity[[c[0] for c in self.classes]]  # (C, R)
         self.count = np.array([len(c) for c in self.classes], np.int64)  # (C,)
-        self.machines = len(capacity)
-        self.class_of = {h: c for c, machines in enumerate(self.classes) for h in machines}
         # (C, I): workers (PS) of a job on one empty machine, at most N_i
         self.max_units = units_that_fit(self.demand, self.capacity, a.chunks)
         self.total = self.count @ self.max_units  # (I,)
-
-
-@dataclass
-class OasisLimits(JobLimits):
-    """Branching restrictions on each job along the path to a leaf."""
-
-    machines: dict[tuple[int, int, int, int], tuple[int, int]]
-    """(side, slot, machine, job) -> limits on that machine"""
 
 
 @dataclass(frozen=True)
@@ -194,14 +184,19 @@ class LeafBounds:
         likely = np.ldexp(self.inst.arrays.utility[i, window], self.grid)
         return best_payoff(ends, lambda delay: self._utility(i, delay), likely)
 
-    def unrestricted(self) -> OasisLimits:
+    def unrestricted(self) -> JobLimits:
         """Return the limits at the root of a tree."""
         arrival, slots = self.inst.arrays.arrival, self.inst.horizon
-        return OasisLimits.at_root(arrival, self.last, self.cap, slots, {})
+        return JobLimits.at_root(arrival, self.last, self.cap, slots)
 
-    def bound(self, limits: OasisLimits, prices: CapacityPriced | SlotPriced) -> int | None:
+    def bound(self, limits: JobLimits, prices: CapacityPriced | SlotPriced) -> int | None:
         """Return the bound of a leaf, times 2**grid_bits; None if no schedule meets its limits."""
-        if not self._spread(limits):
+        limits = limits.copy()
+        for i, t in zip(*np.nonzero(limits.low), strict=True):
+            limits.never[i] = False  # it completes, and not before
+            limits.first[i] = max(limits.first[i], t)
+        limits.last[limits.first > limits.last] = -1  # it stays out
+        if np.any(limits.low > limits.high):
             return None
         total = 0
         for i in range(len(self.inst.jobs)):
@@ -215,38 +210,10 @@ class LeafBounds:
                 capacity_cost(p, side.capacity, side.count)
                 for side, p in zip(self.sides, prices.prices, strict=True)
             )
-        for side in (0, 1):
-            load = self._machines(side, limits, prices.prices[side])
-            if load is None:
-                return None
-            total += load
+        total += sum(self._machines(side, limits, prices.prices[side]) for side in (0, 1))
         return total << self.shift
 
-    def _spread(self, limits: OasisLimits) -> bool:
-        """Apply the limits on machines to a job's totals; False if nothing is left."""
-        totals: dict[tuple[int, int, int], tuple[int, int]] = {}
-        for (s, t, h, i), (low, high) in limits.machines.items():
-            side = self.sides[s]
-            max_units = int(side.max_units[side.class_of[h], i])
-            if low > min(max_units, high):
-                return False
-            least, most = totals.get((s, t, i), (0, int(side.total[i])))
-            totals[s, t, i] = (least + low, most - max_units + min(max_units, high))
-        for (s, t, i), (low, high) in totals.items():
-            if s == 1:  # numbers of PS as numbers of workers
-                low = int(np.searchsorted(self.ps_needed[i], low))
-                high = int(np.searchsorted(self.ps_needed[i], high, side="right")) - 1
-            limits.low[i, t] = max(limits.low[i, t], low)
-            limits.high[i, t] = min(limits.high[i, t], high)
-        for i, t in zip(*np.nonzero(limits.low), strict=True):
-            limits.never[i] = False  # it completes, and not before
-            limits.first[i] = max(limits.first[i], t)
-        limits.last[limits.first > limits.last] = -1  # it stays out
-        return not np.any(limits.low > limits.high)
-
-    def _payoff(
-        self, i: int, limits: OasisLimits, prices: CapacityPriced | SlotPriced
-    ) -> int | None:
+    def _payoff(self, i: int, limits: JobLimits, prices: CapacityPriced | SlotPriced) -> int | None:
         """Return an upper bound on the value of job ``i``; None if it must complete and cannot."""
         arrival, last = self.inst.jobs[i].arrival, int(limits.last[i])
         first, never = int(limits.first[i]), bool(limits.never[i])
@@ -323,28 +290,15 @@ class LeafBounds:
         cost: Ints = np.outer(worker, numbers) + np.outer(server, self.ps_needed[i][numbers])
         return cost
 
-    def _machines(self, s: int, limits: OasisLimits, value: Ints) -> int | None:
+    def _machines(self, s: int, limits: JobLimits, value: Ints) -> int:
         """Return the value of the most expensive loads of one side's machines over all slots."""
         side, total = self.sides[s], 0
         most = limits.high if s == 0 else self._servers(limits.high)
         value = np.where(limits.running(self.inst.arrays.arrival), value, 0).T.copy()  # (T, I)
         most = np.where(value.T > 0, most, 0).T.copy()  # (T, I)
-        restricted: dict[int, dict[int, dict[int, tuple[int, int]]]] = {}  # slot, machine, job
-        for (where, t, h, i), held in limits.machines.items():
-            if where == s:
-                restricted.setdefault(t, {}).setdefault(h, {})[i] = held
         for t in np.flatnonzero(value.any(axis=1)).tolist():
-            apart = restricted.get(t, {})
-            for c, count in enumerate(side.count):
-                alone = count - sum(side.class_of[h] == c for h in apart)
-                if alone:
-                    total += int(alone) * self.load(s, c, value[t], most[t])
-        for t, machines in restricted.items():
-            for h, jobs in machines.items():
-                load = self.restricted(s, side.class_of[h], value[t], most[t], jobs)
-                if load is None:
-                    return None
-                total += load
+            for c, count in enumerate(side.count.tolist()):
+                total += count * self._load(s, c, value[t], most[t])
         return total
 
     def _servers(self, workers: Ints) -> Ints:
@@ -356,31 +310,15 @@ class LeafBounds:
             np.int64,
         ).reshape(workers.shape)
 
-    def load(self, s: int, c: int, value: Ints, most: Ints, capacity: Ints | None = None) -> int:
+    def _load(self, s: int, c: int, value: Ints, most: Ints) -> int:
         """Return the value of the most expensive load of an empty machine of class ``c``."""
         side = self.sides[s]
         most = np.minimum(most, side.max_units[c])
-        capacity = side.capacity[c] if capacity is None else capacity
-        key = (s, c, value.tobytes(), most.tobytes(), capacity.tobytes())
+        key = (s, c, value.tobytes(), most.tobytes())
         if key not in self._loads:
             _make_space(self._loads)
-            self._loads[key] = best_load(value, most, side.demand, capacity)
+            self._loads[key] = best_load(value, most, side.demand, side.capacity[c])
         return self._loads[key]
-
-    def restricted(
-        self, s: int, c: int, value: Ints, most: Ints, jobs: Mapping[int, tuple[int, int]]
-    ) -> int | None:
-        """Return the same where some jobs are limited; None if the least does not fit."""
-        side = self.sides[s]
-        left = [int(x) for x in side.capacity[c]]
-        most, gain = most.copy(), 0
-        for i, (low, high) in jobs.items():
-            left = [x - low * int(d) for x, d in zip(left, side.demand[i], strict=True)]
-            gain += low * int(value[i])
-            most[i] = max(0, min(int(most[i]), high) - low)
-        if min(left) < 0:
-            return None
-        return gain + self.load(s, c, value, most, np.array(left, np.int64))
 
 
 def _first_below(utility: Utility, delays: range, least: Fraction) -> int:

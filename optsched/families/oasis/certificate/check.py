@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -43,7 +43,6 @@ from optsched.families.oasis.certificate.bound import (
     LARGEST_UNIT_PRICE,
     CapacityPriced,
     LeafBounds,
-    OasisLimits,
     SlotPriced,
 )
 from optsched.families.oasis.certificate.declared import relaxed_bound
@@ -52,10 +51,10 @@ from optsched.families.oasis.instance import OasisInstance
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.overflow import INT64
 from optsched.problem import Frozen
-from optsched.proofs.branching import Index, SlotSplit
+from optsched.proofs.branching import Index, SlotSplit, priced_leaves
 from optsched.proofs.grid import LARGEST_PRICE, Exact, dense, sparse
 from optsched.proofs.limits import check_owner, inside
-from optsched.proofs.tree import Change, change, check_tree, greatest_bound, walk
+from optsched.proofs.tree import check_tree, greatest_bound
 
 FINEST_GRID = 1200  # bits: the smallest and the largest float are within 2**1100
 SIDES = ("worker", "PS")
@@ -133,20 +132,7 @@ class WorkersSplit(SlotSplit, _Node):
     at: Index
 
 
-class MachineSplit(SlotSplit, _Node):
-    """The job has at most ``at`` workers (PS) on one machine in ``slot`` | more.
-
-    Allowed above prices of slots only: prices of capacity do not see single machines.
-    """
-
-    node: Literal["machine"] = "machine"
-    side: Literal[0, 1] = Field(description="0: a worker machine, 1: a PS machine")
-    machine: Index
-    at: Index
-
-
-Split = CompletionSplit | WorkersSplit | MachineSplit
-Node = Annotated[Leaf | CompletionSplit | WorkersSplit | MachineSplit, Field(discriminator="node")]
+Node = Annotated[Leaf | CompletionSplit | WorkersSplit, Field(discriminator="node")]
 
 
 class OasisCertificate(Frozen):
@@ -185,7 +171,7 @@ def leaf_bounds(inst: OasisInstance, certificate: OasisCertificate) -> Iterator[
     """
     check_owner(inst, certificate.instance_sha256)
     nodes = certificate.nodes
-    check_tree(nodes, lambda k, node: _check(inst, k, node))
+    check_tree(nodes, lambda k, node: node.node == "leaf" or node.check(k, inst))
     if any(isinstance(node.prices, RelaxedPrices) for node in nodes):
         yield _relaxed(inst, certificate)
         return
@@ -199,21 +185,8 @@ def leaf_bounds(inst: OasisInstance, certificate: OasisCertificate) -> Iterator[
         if isinstance(alone, CapacityPriced):
             yield bounds.relaxed(alone) * unit + bounds.late
             return
-    limits = bounds.unrestricted()
-
-    @lru_cache(maxsize=1)  # price sets come one after the other
-    def priced(owner: int) -> CapacityPriced | SlotPriced:
-        prices = nodes[owner].prices if owner >= 0 else None
-        return _read(bounds, owner, prices)
-
-    for leaf, owner in walk(nodes, lambda split, right: _restrict(limits, split, right)):
-        prices = priced(owner)
-        if isinstance(prices, CapacityPriced) and limits.machines:
-            raise ValueError(
-                f"node {leaf}: prices of capacity below a split on a single machine, "
-                "expected prices of slots"
-            )
-        bound = bounds.bound(limits.copy(), prices)
+    root, read = bounds.unrestricted(), partial(_read, bounds)
+    for bound in priced_leaves(nodes, root, read, bounds.bound):
         yield None if bound is None else bound * unit + bounds.late
 
 
@@ -233,28 +206,6 @@ def _relaxed(inst: OasisInstance, certificate: OasisCertificate) -> Fraction:
     both = _capacity(inst, 0, prices)
     bound = relaxed_bound(inst, both, prices.work, certificate.grid_bits)
     return bound / Fraction(2) ** certificate.grid_bits
-
-
-def _check(inst: OasisInstance, k: int, node: Leaf | Split) -> None:
-    """Refuse a split on entities that the instance lacks."""
-    if isinstance(node, Leaf):
-        return
-    node.check(k, inst, None if isinstance(node, CompletionSplit) else node.at)
-    if isinstance(node, MachineSplit):
-        machines = (inst.worker_capacity, inst.ps_capacity)[node.side]
-        inside(f"node {k}", f"{SIDES[node.side]} machine", node.machine, 0, len(machines) - 1)
-
-
-def _restrict(limits: OasisLimits, split: Split, right: bool) -> list[Change]:
-    """Go down one side of a split; return the data that restore the state."""
-    if isinstance(split, CompletionSplit):
-        return limits.completion(split, right)
-    if isinstance(split, WorkersSplit):
-        return limits.workers(split, split.at, right)
-    place = (split.side, split.slot, split.machine, split.job)
-    low, high = limits.machines.get(place, (0, LARGEST_PRICE))
-    narrower = (max(low, split.at + 1), high) if right else (low, min(high, split.at))
-    return [change(limits.machines, place, narrower)]
 
 
 def _read(bounds: LeafBounds, k: int, prices: Prices | None) -> CapacityPriced | SlotPriced:

@@ -16,7 +16,6 @@ from typing import Self
 from optsched.families.oasis.certificate.kernels import NONE
 from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
 from optsched.numbers.overflow import Magnitude
-from optsched.numbers.utility import richest
 from optsched.proofs.grid import ceil_log2
 from optsched.proofs.knapsack import SCALE
 
@@ -39,7 +38,7 @@ class GridRange:
 
     @classmethod
     def of(cls, inst: OasisInstance, grid_bits: int, most_earned: Fraction) -> Self:
-        """Choose the grid for prices in utility times 2**-grid_bits; see `richest_end`.
+        """Choose the grid for prices in utility times 2**-grid_bits; see `limits.richest_end`.
 
         Raises
         ------
@@ -69,12 +68,6 @@ class GridRange:
         utility = Magnitude("utility", math.ceil(most_earned * Fraction(2) ** grid))
         (utility + rent).fits()
         return cls(grid, grid_bits - grid, dearest)
-
-
-def richest_end(inst: OasisInstance) -> Fraction:
-    """Return the most that a job can earn: when it completes as early as can be."""
-    ends = zip(inst.jobs, inst.earliest, strict=True)
-    return richest((job.utility, end - job.arrival) for job, end in ends if end is not None)
 
 
 def cells(what: str, *shape: int) -> None:

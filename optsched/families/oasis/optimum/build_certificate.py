@@ -7,30 +7,29 @@ becomes a tree of splits with prices at its leaves (Cheung et al., 2017).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
 from optsched.engine.branch import BranchAndBoundTree, TreeNode
-from optsched.engine.slot_tree import Completion, Workers
+from optsched.engine.slot_tree import Completion, Workers, certified_nodes
 from optsched.families.oasis.certificate.check import (
     CapacityPrices,
     CompletionSplit,
     Leaf,
-    MachineSplit,
-    Node,
     OasisCertificate,
     SlotPrices,
     WorkersSplit,
     to_fine_grid,
 )
-from optsched.families.oasis.certificate.limits import GridRange, richest_end
+from optsched.families.oasis.certificate.limits import GridRange
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
-from optsched.families.oasis.optimum.tree.nodes import MachineBranch
 from optsched.numbers.arrays import Floats
 from optsched.proofs.grid import to_grid
+from optsched.proofs.limits import richest_end
+
+KINDS = {TreeNode: Leaf, Completion: CompletionSplit, Workers: WorkersSplit}
 
 
 def certify_capacity(problem: CapacityRelaxation, prices: Floats) -> OasisCertificate:
@@ -72,28 +71,9 @@ def certify_tree(problem: UnitPriceDecomposition, tree: BranchAndBoundTree) -> O
     inst = problem.inst
     # a job that must complete may have to pay a lot: the whole schedule stays below 2**60
     bits = _slot_bits(inst, max(float(node.prices.max(initial=0.0)) for node in tree.nodes))
-    nodes: list[Node] = []
-    held: dict[int, bytes] = {}  # prices that a node inherits from above, by node
-    for k, node in enumerate(tree.nodes):
-        key = node.prices.tobytes()
-        prices = None
-        if held.get(k) != key:
-            prices = SlotPrices.of(*(to_grid(p, bits) for p in problem.by_job(node.prices)))
-        for child in node.children or ():
-            held[child] = key
-        nodes.append(_node(node, prices))
-    return OasisCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
+    nodes = certified_nodes(tree, lambda prices: _prices(problem, prices, bits), KINDS)
+    return OasisCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=nodes)
 
 
-SPLITS: dict[type, Callable[..., Node]] = {
-    Completion: CompletionSplit,
-    Workers: WorkersSplit,
-    MachineBranch: MachineSplit,
-}
-
-
-def _node(node: TreeNode, prices: SlotPrices | None) -> Node:
-    if node.children is None:
-        return Leaf(prices=prices)
-    left, right = node.children
-    return SPLITS[type(node.split)](**vars(node.split), left=left, right=right, prices=prices)
+def _prices(problem: UnitPriceDecomposition, prices: Floats, bits: int) -> SlotPrices:
+    return SlotPrices.of(*(to_grid(p, bits) for p in problem.by_job(prices)))

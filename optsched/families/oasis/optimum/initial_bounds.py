@@ -11,10 +11,10 @@ from functools import partial
 
 from optsched.families.oasis.certificate.bound import LeafBounds
 from optsched.families.oasis.certificate.check import FINEST_GRID, OasisCertificate
-from optsched.families.oasis.certificate.limits import richest_end
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.verify import verify
 from optsched.proofs.grid import ceil_log2, float_above
+from optsched.proofs.limits import richest_end
 from optsched.scheduling import units
 
 BITS = 40  # of the grid, below the most that a job can earn

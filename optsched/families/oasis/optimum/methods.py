@@ -64,6 +64,8 @@ def auto(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) ->
         search.compact_bound()
         search.improve(min(2 * short, progress.left() / 4), packs=False)
         _branch(search)
+        if not progress.stop():  # nothing is left to split, but numbers do not pack
+            cpsat(inst, progress, threads=threads, seed=seed)
         return
     seconds = params.slow * (size * sum(count.size for count in search.capacity.count)) ** 1.5
     share = params.tighten_share * progress.left()

@@ -1,23 +1,17 @@
 // One machine: the most valuable whole numbers of items that fit.
 
-// items: [{value, least, most, size: [units per resource]}]; null if the least numbers do not fit.
+// items: [{value, most, size: [units per resource]}].
 function dearestLoad(items, capacity) {
-  const left = [...capacity];
   let sure = 0n;
-  const open = [];
+  const rest = [];
   for (const item of items) {
-    item.size.forEach((s, r) => (left[r] -= s * big(item.least)));
-    sure += item.value * big(item.least);
-    if (item.most > item.least && item.value > 0n) open.push({ ...item, most: item.most - item.least });
+    if (item.size.every((s) => s === 0n)) sure += item.value * big(item.most);
+    else {
+      const fit = item.size.reduce((n, s, r) => (s > 0n ? smaller(n, capacity[r] / s) : n), big(item.most));
+      if (fit > 0n) rest.push({ ...item, most: Number(fit) });
+    }
   }
-  if (left.some((x) => x < 0n)) return null;
-  const free = open.filter((item) => item.size.every((s) => s === 0n));
-  for (const item of free) sure += item.value * big(item.most);
-  const rest = open.filter((item) => item.size.some((s) => s > 0n));
-  rest.forEach((item) => {
-    item.most = Math.min(item.most, Number(item.size.reduce((n, s, r) => (s > 0n ? smaller(n, left[r] / s) : n), 1n << 50n)));
-  });
-  return sure + searchLoad(rest.filter((item) => item.most > 0), left);
+  return sure + searchLoad(rest, capacity);
 }
 
 function searchLoad(items, capacity) {

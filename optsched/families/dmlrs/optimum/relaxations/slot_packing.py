@@ -28,8 +28,7 @@ class Slots(NamedTuple):
     load: Floats  # (I, N + 1, R) of n workers and their parameter servers; below 0: impossible
     capacity: Floats  # (C, R)
     copies: Ints  # (C,) machines of a class
-    lower: Ints  # (T, I) fewest workers; a job without any may be left out if it is 0
-    upper: Ints  # (T, I)
+    upper: Ints  # (T, I) most workers
 
 
 class PricedMachine(NamedTuple):
@@ -39,7 +38,6 @@ class PricedMachine(NamedTuple):
     price: Floats  # (R,) of a unit
     load: Floats  # (I, N + 1, R) units of n workers
     capacity: Floats  # (R,) units
-    lower: Ints  # (I,) fewest workers
     upper: Ints  # (I,) most workers
     item: Ints  # (n,): the jobs that sets consist of
 
@@ -70,21 +68,16 @@ def pack_slot(t: int, slots: Slots, number: Ints, group: Ints) -> float:
     Returns
     -------
     float
-        No packing has a greater value; -inf if there is none. That of ``number`` unless a search
-        had to be cut short.
+        No packing has a greater value. That of ``number`` unless a search had to be cut short.
     """
-    value, price, lower, upper = slots.value[t], slots.price[t], slots.lower[t], slots.upper[t]
+    value, price, upper = slots.value[t], slots.price[t], slots.upper[t]
     load, capacity, count = slots.load, slots.capacity, slots.copies
     jobs, classes = upper.size, count.size
     number[:], group[:] = 0, 0
     item = np.empty(jobs, np.int64)
-    n, forced = 0, plain_int(0)
+    n = 0
     for i in range(jobs):
-        if lower[i] > upper[i]:
-            return -np.inf
-        if upper[i] > 0 and (value[i, -1] > 0.0 or lower[i] > 0):
-            if lower[i] > 0:
-                forced |= 1 << n
+        if upper[i] > 0 and value[i, -1] > 0.0:
             item[n] = i
             n += 1
     if n == 0:
@@ -93,8 +86,6 @@ def pack_slot(t: int, slots: Slots, number: Ints, group: Ints) -> float:
     for c in range(classes):
         machines += min(count[c], n)
     total = np.zeros(sets)
-    for s in range(sets):
-        total[s] = -np.inf if s & forced else 0.0
     after = np.empty(sets)
     chosen = np.zeros((machines, sets), np.int64)
     at = np.empty(machines, np.int64)
@@ -102,9 +93,9 @@ def pack_slot(t: int, slots: Slots, number: Ints, group: Ints) -> float:
     list_of = np.empty(sets, np.int64)
     m, excess = 0, 0.0
     for c in range(classes):
-        machine = PricedMachine(value, price[:, c], load, capacity[c], lower, upper, item[:n])
+        machine = PricedMachine(value, price[:, c], load, capacity[c], upper, item[:n])
         sack = surrogate(machine)
-        excess += min(count[c], n) * set_values(machine, sack, forced, net_value[c], closure)
+        excess += min(count[c], n) * set_values(machine, sack, net_value[c], closure)
         used = 0
         for s in range(1, sets):
             if net_value[c, s] > -np.inf:
@@ -121,8 +112,6 @@ def pack_slot(t: int, slots: Slots, number: Ints, group: Ints) -> float:
             total[:] = after
             at[m] = c
             m += 1
-    if total[sets - 1] == -np.inf:
-        return -np.inf
     left = sets - 1
     y = np.empty(n, np.int64)
     for k in range(m - 1, -1, -1):
@@ -130,7 +119,7 @@ def pack_slot(t: int, slots: Slots, number: Ints, group: Ints) -> float:
         left ^= a
         if a == 0:
             continue
-        machine = PricedMachine(value, price[:, c], load, capacity[c], lower, upper, item[:n])
+        machine = PricedMachine(value, price[:, c], load, capacity[c], upper, item[:n])
         best_of_set(machine, surrogate(machine), a, -np.inf, plain_int(MOST_STEPS), y)
         for j in range(n):
             if (a >> j) & 1:
@@ -159,14 +148,14 @@ def holds(load: Floats, free: Floats) -> bool:
 @kernel
 def surrogate(machine: PricedMachine) -> Knapsack:
     """Choose the resource, or all of them added up, whose fractional knapsack is the tightest."""
-    value, price, load, capacity, lower, upper, item = machine
+    value, price, load, capacity, upper, item = machine
     n, resources = item.size, capacity.size
     numbers = load.shape[1]
     most = np.zeros(n)
     net_value = np.full((n, numbers), -np.inf)
     for k in range(n):
         i = item[k]
-        for w in range(max(1, lower[i]), min(upper[i], numbers - 1) + 1):
+        for w in range(1, min(upper[i], numbers - 1) + 1):
             if not holds(load[i, w], capacity):
                 break
             net_value[k, w] = net(value[i, w], price, load[i, w])
@@ -220,9 +209,7 @@ def promised(
 
 
 @kernel
-def set_values(
-    machine: PricedMachine, sack: Knapsack, forced: int, net_value: Floats, closure: Floats
-) -> float:
+def set_values(machine: PricedMachine, sack: Knapsack, net_value: Floats, closure: Floats) -> float:
     """Fill ``net_value`` (2**n,) of every set of items: its best load, -inf if a subset equals it.
 
     ``closure`` (2**n,) is scratch memory. Returns how much greater the value of any set might be,
@@ -233,8 +220,8 @@ def set_values(
     y = np.empty(n, np.int64)
     for s in range(1, net_value.size):
         floor, net_value[s] = -np.inf, -np.inf
-        for j in range(n):  # without one that may stay away
-            if (s >> j) & 1 and not (forced >> j) & 1:
+        for j in range(n):  # without one
+            if (s >> j) & 1:
                 floor = max(floor, closure[s ^ (1 << j)])
         closure[s] = floor
         promise = promised(sack.most, sack.density, sack.order, s, 0, LOOSE)
@@ -257,7 +244,7 @@ def best_of_set(
     Returns its value, -inf if there is none, and how many steps are left; ``y`` (n,) gets the
     workers of each item.
     """
-    value, price, load, capacity, lower, upper, item = machine
+    value, price, load, capacity, upper, item = machine
     size, density, most, order = sack
     resources = capacity.size
     path = np.empty(order.size, np.int64)
@@ -281,7 +268,7 @@ def best_of_set(
             now[k] = min(upper[i], load.shape[1] - 1) + 1
         now[k] -= 1
         w = now[k]
-        if w < max(1, lower[i]):
+        if w < 1:
             k -= 1
             continue
         if not holds(load[i, w], free[k]):

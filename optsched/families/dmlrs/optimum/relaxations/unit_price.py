@@ -11,21 +11,27 @@ leave, as in `relaxations/capacity`. Blocks of jobs have their schedules as colu
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Self
 
 import numpy as np
 
 from optsched.engine.colgen import Column, Pricing
-from optsched.families.dmlrs.optimum.relaxations.at_nodes import INNER_ONLY, OUTER_ONLY, NodeBlocks
-from optsched.families.dmlrs.optimum.relaxations.capacity import NEGLIGIBLE, CapacityRelaxation
+from optsched.engine.slot_tree import SlotNode
+from optsched.families.dmlrs.optimum.relaxations.capacity import (
+    NEGLIGIBLE,
+    CapacityRelaxation,
+    oracle_steps,
+)
 from optsched.families.dmlrs.optimum.relaxations.slot_packing import Slots, pack_slots
-from optsched.families.dmlrs.oracle.schedule import Best
+from optsched.families.dmlrs.oracle.request import CompletionWindow, Request
+from optsched.families.dmlrs.oracle.schedule import Best, Oracle
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
 from optsched.scheduling.board import JobPlan
 from optsched.scheduling.oracle.schedule import PricedMachines
 
 
-class SlotBlocks(NodeBlocks):
+class SlotBlocks:
     """The blocks and their oracles, at one node.
 
     Parameters
@@ -35,9 +41,17 @@ class SlotBlocks(NodeBlocks):
     """
 
     def __init__(self, capacity: CapacityRelaxation) -> None:
-        super().__init__(capacity)
-        self.by_capacity = capacity
-        self.free = capacity.free
+        self.by_capacity, self.inst = capacity, capacity.inst
+        self.jobs, self.slots = capacity.jobs, capacity.slots
+        self.requests, self.classes = capacity.requests, capacity.classes
+        self.count, self.group = capacity.count, capacity.group.tolist()
+        self.capacity, self.free = capacity.capacity, capacity.free
+        # far more than the value of all jobs, so that small infeasibilities cut a node off as well
+        best = self.inst.arrays.utility.max(axis=1, initial=0.0)
+        # times the value of all jobs: the price of not running a job that must
+        self.penalty = 1.0 + 100.0 * float(best.sum())
+        largest = max((job.chunks for job in self.inst.jobs), default=1)
+        self.oracle = Oracle(self.slots, len(self.classes), largest)
         self.load = self._loads()  # (I, N + 1, R)
         holds = (self.load[:, :, None, :] <= self.capacity).all(axis=3)
         holds &= self.load[:, :, :1] >= 0
@@ -70,14 +84,25 @@ class SlotBlocks(NodeBlocks):
             load[i, n] = n[:, None] * q.worker_demand + q.ps_inner[n][:, None] * q.ps_demand
         return load
 
-    def _limits(self) -> tuple[Ints, Ints]:
-        """Return the fewest and most workers on one machine in every slot, (T, I)."""
-        node, slots = self.node, np.arange(self.slots)
-        runs = (self.row[:, :, 1] >= 0) & (slots[None, :] <= node.last[:, None])
+    def root(self) -> SlotNode:
+        """Return the node without restrictions."""
+        first = [
+            job.arrival if end is None else end
+            for job, end in zip(self.inst.jobs, self.inst.earliest, strict=True)
+        ]
+        most = np.array([q.most for q in self.requests], np.int64)
+        ends, upper = np.full(self.jobs, self.slots), np.repeat(most[:, None], self.slots, axis=1)
+        return SlotNode(np.array(first, np.int64), ends, np.zeros_like(upper), upper)
+
+    def at(self, node: SlotNode) -> Self:
+        """Move to ``node``."""
+        self.node = node
+        self.equality = np.zeros(self.copies.size, bool)
+        self.equality[: self.jobs] = (node.last < self.slots) | node.lower.any(axis=1)
+        runs = (self.row[:, :, 1] >= 0) & (np.arange(self.slots) <= node.last[:, None])
         most = np.minimum(node.upper, self.max_units.max(axis=1, initial=0)[:, None])
-        upper = np.where(runs & (node.mode != OUTER_ONLY), most, 0)
-        lower = np.where(node.mode == INNER_ONLY, node.lower, 0)
-        return np.ascontiguousarray(lower.T), np.ascontiguousarray(upper.T)
+        self.upper = np.ascontiguousarray(np.where(runs, most, 0).T)  # (T, I) on one machine
+        return self
 
     def by_job(self, prices: Floats) -> Floats:
         """Return prices of n workers on the machine of their PS, shape (I, T, N + 1)."""
@@ -103,15 +128,11 @@ class SlotBlocks(NodeBlocks):
         """Call every oracle; see `colgen.Decomposition`."""
         best = np.full(self.copies.size, -np.inf)
         columns: list[Column] = []
-        if self.impossible:
-            return Pricing(best, columns)
         worker, charged = self.by_job(prices), self.by_class(prices)
         machines = PricedMachines(charged, self.free, self.count)
         for i, request in enumerate(self.requests):
             most = int(self.max_units[i].max(initial=0))
-            best[i], found = self.best_schedule(
-                i, request, machines, float(duals[i]), worker[i], most
-            )
+            best[i], found = self._best_schedule(i, request, machines, duals[i], worker[i], most)
             if found is not None:
                 outer = np.where(found.amount % 2 == 1, found.amount, 0)
                 spread = Best(found.payoff, found.completion, outer)
@@ -119,6 +140,33 @@ class SlotBlocks(NodeBlocks):
                 columns.append(self.job_column(i, found.completion, found.amount, entries))
         self._packings(worker, charged, duals, best, columns)
         return Pricing(best, columns)
+
+    def _best_schedule(
+        self,
+        i: int,
+        request: Request,
+        machines: PricedMachines,
+        dual: float,
+        together: Floats,
+        most: int,
+    ) -> tuple[float, Best | None]:
+        """Return the best payoff of a job at this node, and its schedule if that beats ``dual``.
+
+        ``together`` and ``most`` are the last fields of a `CompletionWindow`.
+        """
+        node = self.node
+        stay_out = not self.equality[i]
+        first, last = int(node.first[i]), int(min(node.last[i], self.slots - 1))
+        best = None
+        if self.inst.earliest[i] is not None and first <= last:
+            limits = np.stack((node.lower[i], node.upper[i]))
+            window = CompletionWindow(first, last, limits, together, most)
+            best = self.oracle.within(request, machines, window)
+            work_units.steps(oracle_steps(request, machines.free.shape))
+        if best is None:
+            return (0.0 if stay_out else -np.inf), None
+        payoff = max(best.payoff, 0.0) if stay_out else best.payoff
+        return payoff, best if best.payoff > dual else None
 
     def job_column(self, i: int, completion: int, amount: Ints, entries: Ints) -> Column:
         """Return the column of a schedule, placed by rows [side, slot, class, number]."""
@@ -139,7 +187,7 @@ class SlotBlocks(NodeBlocks):
         number, group = np.zeros((2, self.slots, self.jobs), np.int64)
         value = np.ascontiguousarray(worker.transpose(1, 0, 2))
         machines = (self.load, self.capacity, self.count)
-        slots = Slots(value, charged, *machines, self.lower, self.upper)
+        slots = Slots(value, charged, *machines, self.upper)
         pack_slots(slots, best[self.jobs :], number, group)
         # elementary ones of a packing, for every job and slot
         work_units.steps(2_000 * int(np.count_nonzero(self.upper)))

@@ -9,12 +9,12 @@ tight as that of prices on capacity where packing matters. Branch and price uses
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from optsched.engine.colgen import Column, Pricing
+from optsched.engine.slot_tree import SlotNode
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.relaxations.capacity import NEGLIGIBLE, SIDES
 from optsched.families.oasis.optimum.relaxations.windows import (
@@ -23,13 +23,20 @@ from optsched.families.oasis.optimum.relaxations.windows import (
     windowed_backtrack,
     windowed_costs,
 )
-from optsched.families.oasis.optimum.tree.nodes import Book, Host, Node
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.process import work_units
 from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 from optsched.scheduling.oracle.schedule import new_table
 
 NODES = 5_000_000  # of the search for a best pattern; beyond it, a bound takes its place
+
+
+class Host(NamedTuple):
+    """A block of machines: a class in a slot."""
+
+    side: int
+    slot: int
+    group: int  # the class
 
 
 class UnitPriceDecomposition:
@@ -55,15 +62,21 @@ class UnitPriceDecomposition:
         self.row[:, useful] = np.arange(2 * pairs).reshape(2, pairs)
         self.rows = 2 * pairs
         self.rhs = np.zeros(self.rows)
-        self.separated: set[tuple[int, int]] = set()  # (side, slot) whose machines are separate
-        self.hosts = self._hosts()
+        self.hosts = [
+            Host(side, t, c)
+            for side in SIDES
+            for t in range(self.slots)
+            if (self.row[side, :, t] >= 0).any()
+            for c in range(len(self.classes[side]))
+        ]
+        count = [len(self.classes[host.side][host.group]) for host in self.hosts]
+        self.copies = np.array([1.0] * self.jobs + count)
         # far more than the value of all jobs, so that small infeasibilities cut a node off as well
         # times the value of all jobs: the price of not running a job that must
         self.penalty = 1.0 + 100.0 * float(arrays.utility.max(axis=1, initial=0.0).sum())
         size = max((w for i, w in enumerate(inst.work) if self._can_finish(i)), default=1)
         self.table = new_table(self.slots + 1, size + 1)  # inf
         self.ending = np.full(self.slots, np.inf)
-        self.book = Book(self.jobs, self.slots)
         self.at(self.root())
 
     def _can_finish(self, i: int) -> bool:
@@ -78,75 +91,19 @@ class UnitPriceDecomposition:
                 useful[i, job.arrival :] = self.arrays.utility[i, job.arrival :] > least
         return useful
 
-    def _hosts(self) -> list[Host]:
-        """Return the blocks that follow the jobs."""
-        return [
-            Host(side, t, c, machine)
-            for side in SIDES
-            for t in range(self.slots)
-            if (self.row[side, :, t] >= 0).any()
-            for c, members in enumerate(self.classes[side])
-            for machine in (members if (side, t) in self.separated else [None])
-        ]
-
-    def root(self) -> Node:
+    def root(self) -> SlotNode:
         """Return the node without restrictions."""
         first = self.arrays.arrival.copy()
         upper = np.repeat(self.most[:, None], self.slots, axis=1)
         upper[self.row[0] < 0] = 0
-        return Node(first, np.full(self.jobs, self.slots), np.zeros_like(upper), upper, machines={})
+        return SlotNode(first, np.full(self.jobs, self.slots), np.zeros_like(upper), upper)
 
-    def at(self, node: Node) -> Self:
-        """Move to ``node``; blocks change if it restricts a machine that is not separate."""
+    def at(self, node: SlotNode) -> Self:
+        """Move to ``node``."""
         self.node = node
-        missing = {(side, t) for side, t, _ in node.machines} - self.separated
-        if missing:
-            self.separated |= missing
-            self.hosts = self._hosts()
-        self.equality = np.zeros(self.jobs + len(self.hosts), bool)
+        self.equality = np.zeros(self.copies.size, bool)
         self.equality[: self.jobs] = node.last < self.slots
-        self.copies = np.ones(self.equality.size)
-        for b, host in enumerate(self.hosts):
-            if host.machine is None:
-                self.copies[self.jobs + b] = len(self.classes[host.side][host.group])
-            elif host.place in node.machines and node.machines[host.place][0].any():
-                self.equality[self.jobs + b] = True  # the empty pattern is not allowed
         return self
-
-    def translate(self, columns: Sequence[Column]) -> list[Column]:
-        """Return known columns in the blocks as they are now."""
-        blocks: dict[tuple[int, int, int], list[int]] = {}
-        for b, host in enumerate(self.hosts):
-            blocks.setdefault((host.side, host.slot, host.group), []).append(b)
-        out = []
-        for column in columns:
-            if column.block < self.jobs:
-                out.append(self.job_column(column.block, *column.choice))
-                continue
-            host, pattern = column.choice
-            for b in blocks[host.side, host.slot, host.group]:
-                out.append(self.host_column(b, pattern))
-        return out
-
-    def allowed(self, columns: Sequence[Column]) -> Flags:
-        """Return which columns the node permits; see `branch.BranchProblem`."""
-        node, book = self.node, self.book
-        book.read(columns)
-        job, amount = book.job, book.amount
-        out = np.ones(len(columns), bool)
-        out[book.place] = (
-            (node.first[job] <= book.completion)
-            & (book.completion <= node.last[job])
-            & (node.lower[job] <= amount).all(axis=1)
-            & (amount <= node.upper[job]).all(axis=1)
-        )
-        if node.machines:
-            for k, column in enumerate(columns):
-                if column.block >= self.jobs and column.choice[0].place in node.machines:
-                    lower, upper = node.machines[column.choice[0].place]
-                    pattern = column.choice[1]
-                    out[k] = (pattern >= lower).all() and (pattern <= upper).all()
-        return out
 
     def by_job(self, prices: Floats) -> tuple[Floats, Floats]:
         """Return prices of workers and PS by job and slot, each (I, T)."""
@@ -222,25 +179,21 @@ class UnitPriceDecomposition:
             slots = [self.hosts[b].slot for b in mine]
             value = np.ascontiguousarray(prices[side][:, slots].T)
             upper = np.where((self.row[side][:, slots] >= 0).T, self.most[None, :], 0)
-            lower = np.zeros_like(upper)
-            for k, b in enumerate(mine):
-                if self.hosts[b].place in self.node.machines:
-                    lower[k], most = self.node.machines[self.hosts[b].place]
-                    upper[k] = np.minimum(upper[k], most)
             capacity = self.capacity[side][[self.hosts[b].group for b in mine]]
             out = np.zeros((len(mine), self.jobs), np.int64)
             top = np.zeros(len(mine))
+            lower = np.zeros_like(upper)
             knapsacks = Knapsacks(value, self.demand[side], capacity, lower, upper)
             best_patterns(knapsacks, top, out, NODES, STEPS)
             work_units.steps(pattern_steps(upper))
             for k, b in enumerate(mine):
                 block = self.jobs + b
                 best[block] = top[k]
-                if np.isfinite(top[k]) and top[k] > duals[block]:
+                if top[k] > duals[block]:
                     columns.append(self.host_column(b, out[k]))
 
     def host_column(self, b: int, pattern: Ints) -> Column:
-        """Return the column of a machine of host block b that hosts ``pattern``, shape (I,)."""
+        """Return the column of a machine of block b that hosts ``pattern``, shape (I,)."""
         host = self.hosts[b]
         i = np.flatnonzero(pattern)
         rows = self.row[host.side, i, host.slot]

@@ -4,20 +4,16 @@ FAMILIES.dmlrs = (() => {
   const { tables, earliest, fits } = dmlrsData;
   const { together, apart, linked } = dmlrsCosts;
   const { smallWork, useful, best } = dmlrsPayoffs;
-  const { dearestPacking, unpackable } = dmlrsPackings;
+  const { dearestPacking } = dmlrsPackings;
   const { checkProgram } = dmlrsProgram;
   const { relaxedBound } = dmlrsRelaxed;
   const LARGE = 50000; // jobs times slots
   const PLACES = 2 ** 26;
-  const ANY = 0;
-  const INNER = 1;
-  const OUTER = 2;
-  const NOWHERE = -1;
 
   function check(inst, cert) {
     const { jobs } = inst;
     const T = inst.horizon;
-    cert.nodes.forEach((node, k) => checkNode(inst, node, `node ${k}`));
+    checkSplits(inst, cert.nodes);
     if (cert.program !== null) return provedByProgram(inst, cert);
     if (cert.nodes.some((node) => node.prices?.kind === "relaxed")) return provedByDuals(inst, cert);
     const ends = jobs.map((_, i) => earliest(inst, i));
@@ -29,7 +25,7 @@ FAMILIES.dmlrs = (() => {
     all.lowered = (x) => smaller(shifted(x, -all.far), 2n * room);
     let found = null;
     const [root] = cert.nodes;
-    const isPlain = root.node === "leaf" && root.prices === null && root.unpackable === null;
+    const isPlain = root.node === "leaf" && root.prices === null;
     if (cert.nodes.length === 1 && isPlain && jobs.length * T > LARGE) {
       found = powerOfTwo(bigSum(ends.map((c, i) => (c === null ? 0n : ceilShifted(utility(i, c), g)))), -g);
     } else {
@@ -48,7 +44,7 @@ FAMILIES.dmlrs = (() => {
   function provedByDuals(inst, cert) {
     walkTree(cert.nodes, () => {});
     const [root] = cert.nodes;
-    need(root.node === "leaf" && root.unpackable === null && root.prices?.kind === "relaxed", "duals of the relaxation in a tree");
+    need(root.node === "leaf" && root.prices?.kind === "relaxed", "duals of the relaxation in a tree");
     const { slots } = readPrices({ inst, sets: new Map() }, { kind: "capacity", entries: root.prices.entries });
     const bound = toFloat(relaxedBound(inst, slots, root.prices, cert.grid_bits), 1);
     need(Number.isFinite(bound), "the bound is beyond the largest float");
@@ -60,7 +56,7 @@ FAMILIES.dmlrs = (() => {
     const [root] = cert.nodes;
     need(!inst.isLinked, "the program over slots means nothing link by link");
     walkTree(cert.nodes, () => {});
-    need(root.node === "leaf" && root.unpackable === null, "beside a program the only node is a plain leaf");
+    need(root.node === "leaf", "beside a program the only node is a leaf");
     need(root.prices === null || root.prices.kind === "capacity", "beside a program there are prices of capacity, or none");
     need(cert.program.conflicts.length <= 1000, "too many conflicts");
     const { slots } = readPrices({ inst, sets: new Map() }, root.prices);
@@ -70,54 +66,12 @@ FAMILIES.dmlrs = (() => {
     return bound;
   }
 
-  function checkNode(inst, node, where) {
-    if (node.node === "leaf") return;
-    const job = inst.jobs[node.job];
-    need(job, `${where}: job ${node.job} does not exist`);
-    need(node.slot >= job.arrival && node.slot < inst.horizon, `${where}: slot ${node.slot} does not exist, or is before the arrival`);
-    if (node.node === "workers") need(node.at < job.chunks, `${where}: at ${node.at} is too large`);
-    if (node.node === "mode") need(!inst.isLinked, `${where}: a split of modes means nothing link by link`);
-  }
-
-  // What the splits above a leaf say of each job.
-  function limitsOf(inst, above) {
-    const T = inst.horizon;
-    const found = inst.jobs.map((job, i) => ({
-      first: job.arrival,
-      last: T - 1,
-      never: true,
-      low: new Int32Array(T),
-      high: new Int32Array(T).fill(tables(inst, i).most),
-      mode: new Int8Array(T),
-    }));
-    for (const [node, isRight] of above) {
-      const own = found[node.job];
-      const t = node.slot;
-      if (node.node === "completion") {
-        if (isRight) own.first = Math.max(own.first, t + 1);
-        else [own.last, own.never] = [Math.min(own.last, t), false];
-      } else if (node.node === "workers") {
-        if (isRight) own.low[t] = Math.max(own.low[t], node.at + 1);
-        else own.high[t] = Math.min(own.high[t], node.at);
-      } else {
-        const mode = isRight ? OUTER : INNER;
-        if (own.mode[t] !== ANY && own.mode[t] !== mode) [own.mode[t], own.high[t]] = [NOWHERE, 0];
-        else own.mode[t] = mode;
-      }
-    }
-    return found;
-  }
-
   function boundLeaf(all, leaf, above) {
     const { inst, g } = all;
-    const set = leaf.prices ?? [...above].reverse().map(([node]) => node.prices).find((p) => p) ?? null;
+    const set = pricesOf(leaf, above);
     if (!all.sets.has(set)) all.sets.set(set, readPrices(all, set));
     const prices = all.sets.get(set);
-    const limits = limitsOf(inst, above);
-    if (leaf.unpackable !== null) {
-      checkUnpackable(inst, leaf.unpackable, limits);
-      return null;
-    }
+    const limits = limitsOf(inst, above, () => inst.horizon - 1, (i) => tables(inst, i).most);
     for (const own of limits) {
       if (own.low.some((n) => n > 0)) own.never = false;
       if (own.low.some((n, t) => n > own.high[t])) return null;
@@ -128,20 +82,8 @@ FAMILIES.dmlrs = (() => {
       if (payoff === null) return null;
       total += payoff;
     }
-    if (prices.kind !== "capacity") {
-      const worth = worthOfPackings(all, prices, limits);
-      if (worth === null) return null;
-      total += worth;
-    }
+    if (prices.kind !== "capacity") total += worthOfPackings(all, prices, limits);
     return add(powerOfTwo(total, -g), powerOfTwo(prices.worth, -all.cert.grid_bits));
-  }
-
-  function checkUnpackable(inst, slot, limits) {
-    need(!inst.isLinked, "a slot in which workers find no place means nothing link by link");
-    need(slot < inst.horizon, `slot ${slot} does not exist`);
-    const wishes = limits.map((own, i) => ({ i, n: own.low[slot], mode: own.mode[slot] })).filter(({ n }) => n > 0);
-    if (wishes.some(({ mode }) => mode === NOWHERE)) return;
-    need(unpackable(inst, wishes), `the workers that are forced in slot ${slot} find a place`);
   }
 
   // --- prices ---
@@ -204,13 +146,13 @@ FAMILIES.dmlrs = (() => {
     if (!prices.costs.has(key)) {
       const found = [];
       if (inst.isLinked) {
-        for (const [a, b, cost] of linked(inst, i, worker, ps)) found.push({ n: a + b, inner: a, outer: b, mode: ANY, cost });
+        for (const [a, b, cost] of linked(inst, i, worker, ps)) found.push({ n: a + b, inner: a, outer: b, cost });
       } else {
         together(inst, i, worker, ps).forEach((cost, n) => {
-          if (n && cost !== null) found.push({ n, inner: n, outer: 0, mode: INNER, cost: own ? own[n] : cost });
+          if (n && cost !== null) found.push({ n, inner: n, outer: 0, cost: own ? own[n] : cost });
         });
         apart(inst, i, worker, ps).forEach((cost, n) => {
-          if (cost !== null) found.push({ n, inner: 0, outer: n, mode: OUTER, cost });
+          if (cost !== null) found.push({ n, inner: 0, outer: n, cost });
         });
       }
       prices.costs.set(key, { found, useful: new Map() });
@@ -222,7 +164,7 @@ FAMILIES.dmlrs = (() => {
     const { inst } = all;
     if (own.first > own.last) return own.never ? 0n : null;
     const { arrival, chunks } = inst.jobs[i];
-    const key = `${prices.id};${i};${own.first};${own.last};${own.never};${own.low};${own.high};${own.mode}`;
+    const key = `${prices.id};${i};${own.first};${own.last};${own.never};${own.low};${own.high}`;
     if (all.payoffs.has(key)) return all.payoffs.get(key);
     const derived = inst.derived[i];
     derived.small ??= smallWork(derived.work, inst.horizon * chunks);
@@ -231,10 +173,10 @@ FAMILIES.dmlrs = (() => {
     const forced = [];
     for (let t = arrival; t <= own.last; t += 1) {
       const offered = choices(all, prices, i, t);
-      const [low, high, mode] = [own.low[t], own.high[t], own.mode[t]];
-      const name = `${low};${high};${mode}`;
+      const [low, high] = [own.low[t], own.high[t]];
+      const name = `${low};${high}`;
       if (!offered.useful.has(name)) {
-        const allowed = offered.found.filter((o) => o.n >= low && o.n <= high && (mode === ANY || o.mode === mode));
+        const allowed = offered.found.filter((o) => o.n >= low && o.n <= high);
         offered.useful.set(name, useful(allowed.map((o) => ({ work: o.inner * inner + o.outer * outer, cost: o.cost })), total));
       }
       slots.push(offered.useful.get(name));
@@ -259,39 +201,34 @@ FAMILIES.dmlrs = (() => {
     for (let t = 0; t < inst.horizon; t += 1) {
       const here = [];
       limits.forEach((own, i) => {
-        const mode = own.mode[t];
-        const runs = t >= inst.jobs[i].arrival && t <= own.last && (mode === ANY || mode === INNER);
-        const most = runs ? own.high[t] : 0;
-        const least = mode === INNER ? own.low[t] : 0;
+        const most = t >= inst.jobs[i].arrival && t <= own.last ? own.high[t] : 0;
         const sums = prices.sums[i].get(t) ?? prices.free;
-        if ((most > 0 && sums.at(-1) > 0n) || least > 0) here.push({ i, least, most, sums });
+        if (most > 0 && sums.at(-1) > 0n) here.push({ i, most, sums });
       });
       need(here.length <= 12, `slot ${t}: ${here.length} jobs have prices of workers that sit together`);
       const at = prices.slots.get(t) ?? [];
-      const key = `${here.map(({ i, least, most, sums }) => `${i},${least},${most},${sums}`).join(";")}/${at.join(";")}`;
+      const key = `${here.map(({ i, most, sums }) => `${i},${most},${sums}`).join(";")}/${at.join(";")}`;
       if (!all.packings.has(key)) {
-        const jobs = here.map((x) => ({ must: x.least > 0, options: inst.classes.map((c, k) => packed(inst, x, c, at.filter(([b]) => b === k), far, cap)) }));
+        const jobs = here.map((x) => inst.classes.map((c, k) => packed(inst, x, c, at.filter(([b]) => b === k), far, cap)));
         all.packings.set(key, dearestPacking(inst, jobs));
       }
-      const worth = all.packings.get(key);
-      if (worth === null) return null;
-      total += worth;
+      total += all.packings.get(key);
     }
     return total;
   }
 
   // What a job may have on a machine of a class: {worth, load}, both rising. What takes more and is worth no more is left out.
-  function packed(inst, { i, least, most, sums }, c, at, far, cap) {
+  function packed(inst, { i, most, sums }, c, at, far, cap) {
     const own = tables(inst, i);
     const [alpha, beta] = inst.demand[i];
     const found = [];
-    for (let n = Math.max(1, least); n <= Math.min(most, inst.jobs[i].chunks); n += 1) {
+    for (let n = 1; n <= Math.min(most, inst.jobs[i].chunks); n += 1) {
       const m = own.near[n];
       if (m < 0 || !fits(own, c, n, m)) continue;
       const load = alpha.map((x, r) => big(n) * x + big(m) * beta[r]);
       const paid = at.reduce((a, [, r, p]) => a + p * load[r], 0n);
       const worth = sums[n] - smaller(shifted(paid, -far), cap);
-      if ((least > 0 || worth > 0n) && (!found.length || worth > found.at(-1).worth)) found.push({ worth, load });
+      if (worth > 0n && (!found.length || worth > found.at(-1).worth)) found.push({ worth, load });
     }
     return found;
   }

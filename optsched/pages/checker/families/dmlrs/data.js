@@ -42,10 +42,9 @@ const dmlrsData = (() => {
   );
   const split = (word, more) => record({ prices: [prices, null], job: index, slot: index, left: index, right: index, node: [oneOf(word), word], ...more });
   const nodes = tagged("node", {
-    leaf: record({ prices: [prices, null], node: [oneOf("leaf"), "leaf"], unpackable: [orNull(whole(0)), null] }),
+    leaf: record({ prices: [prices, null], node: [oneOf("leaf"), "leaf"], unpackable: [orNull(oneOf()), null] }), // of earlier versions: null
     completion: split("completion", {}),
     workers: split("workers", { at: index }),
-    mode: split("mode", {}),
   });
   const program = record({ value: large(0, 2n ** 63n - 1n), conflicts: list(list(row(index, index, index))) });
   const certificate = record({

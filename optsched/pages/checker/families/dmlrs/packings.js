@@ -8,27 +8,26 @@ const dmlrsPackings = (() => {
 
   // --- packings ---
 
-  // jobs: {options: per class [{worth, load}] with rising loads, must}. Null if a job that must have a place has none.
+  // jobs: for each class [{worth, load}] with rising loads.
   function dearestPacking(inst, jobs) {
     const sets = 1 << jobs.length;
-    const forced = jobs.reduce((s, job, k) => (job.must ? s | (1 << k) : s), 0);
-    let total = Array.from({ length: sets }, (_, s) => (s & forced ? null : 0n));
+    let total = Array(sets).fill(0n);
     inst.classes.forEach((c, k) => {
-      const value = setWorths(jobs.map((job) => ({ ...job, options: job.options[k] })), c.units, sets);
+      const value = setWorths(jobs.map((options) => options[k]), c.units, sets);
       const useful = value.map((x, s) => [s, x]).filter(([s, x]) => {
         if (s === 0 || x === null) return false;
         for (let j = 0; j < jobs.length; j += 1) {
           const less = s & ~(1 << j);
-          if (less !== s && !((forced >> j) & 1) && value[less] !== null && value[less] >= x) return false;
+          if (less !== s && value[less] !== null && value[less] >= x) return false;
         }
         return true;
       });
       for (let h = 0; h < Math.min(c.count, jobs.length) && useful.length; h += 1) {
         total = total.map((best, s) => {
           for (const [a, x] of useful) {
-            if (a & ~s || total[s ^ a] === null) continue;
+            if (a & ~s) continue;
             const other = total[s ^ a] + x;
-            if (best === null || other > best) best = other;
+            if (other > best) best = other;
           }
           return best;
         });
@@ -43,7 +42,7 @@ const dmlrsPackings = (() => {
     value[0] = 0n;
     const dive = (k, s, worth, left) => {
       for (let j = k; j < jobs.length; j += 1) {
-        for (const { worth: each, load } of jobs[j].options) {
+        for (const { worth: each, load } of jobs[j]) {
           const rest = load.map((x, r) => left[r] - x);
           if (rest.some((x) => x < 0n)) break; // more take no less
           const more = s | (1 << j);
@@ -86,7 +85,7 @@ const dmlrsPackings = (() => {
       const { i, n, mode } = order[k];
       const own = tables(inst, i);
       const next = (rest) => placed(sorted(rest), k + 1);
-      if (mode !== OUTER && own.near[n] >= 0) {
+      if (mode === INNER && own.near[n] >= 0) {
         for (let h = 0; h < all.length; h += 1) {
           if (h && key(all[h]) === key(all[h - 1])) continue;
           const left = less(own, all[h], n, own.near[n]);
@@ -95,7 +94,7 @@ const dmlrsPackings = (() => {
           if (next(put(all, h, left))) return true;
         }
       }
-      if (mode !== INNER && own.far[n] >= 0 && spread(own, all, 0, n, own.far[n], [n, own.far[n]], null, next)) return true;
+      if (mode === OUTER && own.far[n] >= 0 && spread(own, all, 0, n, own.far[n], [n, own.far[n]], null, next)) return true;
       dead.add(state);
       return false;
     };

@@ -9,6 +9,7 @@ FAMILIES.oasis = (() => {
 
   function check(inst, cert) {
     const { jobs } = inst;
+    checkSplits(inst, cert.nodes);
     if (cert.nodes.some((node) => node.prices?.kind === "relaxed")) {
       walkTree(cert.nodes, () => {});
       const { entries, work, kind } = cert.nodes[0].prices ?? {};
@@ -55,76 +56,11 @@ FAMILIES.oasis = (() => {
     return most > 0 ? Math.ceil(inst.derived[i].work / most) - 1 : Infinity;
   }
 
-  // What the splits above a leaf say of a job: completion, and numbers of workers per slot.
-  function limitsOf({ inst, last }, above) {
-    const found = inst.jobs.map((job, i) => {
-      const own = tables(inst, i);
-      return {
-        first: job.arrival,
-        last: last[i],
-        must: false,
-        low: new Int32Array(inst.horizon),
-        high: new Int32Array(inst.horizon).fill(own.most),
-        hosted: new Map(),
-      };
-    });
-    for (const [node, isRight] of above) {
-      const { job: i, slot: t } = node;
-      need(i < inst.jobs.length, `job ${i} does not exist`);
-      need(t < inst.horizon && t >= inst.jobs[i].arrival, `job ${i}: slot ${t} does not exist, or is before its arrival`);
-      if (node.at !== undefined) need(node.at < inst.jobs[i].chunks, `job ${i}: at ${node.at} is too large`);
-      const own = found[i];
-      if (node.node === "completion") {
-        if (isRight) own.first = Math.max(own.first, t + 1);
-        else {
-          own.last = Math.min(own.last, t);
-          own.must = true;
-        }
-      } else if (node.node === "workers") {
-        if (isRight) own.low[t] = Math.max(own.low[t], node.at + 1);
-        else own.high[t] = Math.min(own.high[t], node.at);
-      } else {
-        need(node.machine < inst.sides[node.side].of.length, `machine ${node.machine} does not exist`);
-        const key = `${node.side},${t},${node.machine}`;
-        const range = own.hosted.get(key) ?? { side: node.side, t, machine: node.machine, low: 0, high: Infinity };
-        if (isRight) range.low = Math.max(range.low, node.at + 1);
-        else range.high = Math.min(range.high, node.at);
-        own.hosted.set(key, range);
-      }
-    }
-    return found.every((own, i) => totals(inst, own, tables(inst, i))) ? found : null;
-  }
-
-  // From limits on machines to totals of slots; false if no schedule is left.
-  function totals(inst, own, { rooms, room, ps }) {
-    const sums = new Map();
-    for (const range of own.hosted.values()) {
-      const there = rooms[range.side][inst.sides[range.side].of[range.machine]];
-      const high = Math.min(there, range.high);
-      if (range.low > high) return false;
-      const key = `${range.side},${range.t}`;
-      const slot = sums.get(key) ?? { side: range.side, t: range.t, low: 0, high: room[range.side] };
-      slot.low += range.low;
-      slot.high -= there - high;
-      sums.set(key, slot);
-    }
-    for (let { side, t, low, high } of sums.values()) {
-      if (side === 1) {
-        low = ps.findIndex((m) => m >= low);
-        if (low < 0) return false;
-        let n = ps.length - 1;
-        while (ps[n] > high) n -= 1;
-        high = n;
-      }
-      own.low[t] = Math.max(own.low[t], low);
-      own.high[t] = Math.min(own.high[t], high);
-    }
+  // Whether a job has a schedule within its limits, which least numbers of workers narrow.
+  function settled(inst, own) {
     for (let t = 0; t < inst.horizon; t += 1) {
       if (own.low[t] > own.high[t]) return false;
-      if (own.low[t] > 0) {
-        own.must = true;
-        own.first = Math.max(own.first, t);
-      }
+      if (own.low[t] > 0) [own.never, own.first] = [false, Math.max(own.first, t)];
     }
     if (own.first > own.last) own.last = -1; // it stays out
     return true;
@@ -132,22 +68,17 @@ FAMILIES.oasis = (() => {
 
   function boundLeaf(all, leaf, above) {
     const { inst, g, lost } = all;
-    const set = leaf.prices ?? [...above].reverse().map(([node]) => node.prices).find((p) => p) ?? null;
+    const set = pricesOf(leaf, above);
     const prices = readPrices(all, set);
-    if (prices.kind === "capacity" && set) need(!above.some(([node]) => node.node === "machine"), "prices of capacity do not see single machines");
-    const limits = limitsOf(all, above);
-    if (limits === null) return null;
+    const limits = limitsOf(inst, above, (i) => all.last[i], (i) => tables(inst, i).most);
+    if (!limits.every((own) => settled(inst, own))) return null;
     let total = lost;
     for (let i = 0; i < inst.jobs.length; i += 1) {
       const payoff = payoffOf(all, prices, i, limits[i]);
       if (payoff === null) return null;
       total += payoff;
     }
-    if (prices.kind === "slots") {
-      const worth = worthOfLoads(all, prices, limits);
-      if (worth === null) return null;
-      total += worth;
-    }
+    if (prices.kind === "slots") total += worthOfLoads(all, prices, limits);
     return add(powerOfTwo(total, -g), powerOfTwo(prices.worth, prices.kind === "slots" ? -g : -all.cert.grid_bits));
   }
 

@@ -41,12 +41,10 @@ const oasisData = (() => {
     }),
   );
   const split = (word, more) => record({ prices: [prices, null], job: child, slot: child, left: child, right: child, node: [oneOf(word), word], ...more });
-  const side = oneOf(0, 1);
   const nodes = tagged("node", {
     leaf: record({ prices: [prices, null], node: [oneOf("leaf"), "leaf"] }),
     completion: split("completion", {}),
     workers: split("workers", { at: child }),
-    machine: split("machine", { side, machine: child, at: child }),
   });
   const certificate = record({
     instance_sha256: text,

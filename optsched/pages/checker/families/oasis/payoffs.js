@@ -40,7 +40,7 @@ const oasisPayoffs = (() => {
     const { inst, g } = all;
     const job = inst.jobs[i];
     const { work, most } = { ...inst.derived[i], ...tables(inst, i) };
-    let best = own.must ? null : 0n;
+    let best = own.never ? 0n : null;
     let reach = 0;
     for (let t = job.arrival; t <= own.last; t += 1) reach += own.high[t];
     if (reach < work || own.first > own.last) return best;
