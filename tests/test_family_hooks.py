@@ -60,7 +60,8 @@ class Preempting:
         return schedule, verdict.model_copy(update=changes)
 
 
-def test_regret_to_further_references(install, small, tmp_path, capsys):
+def test_regret_to_further_references(install, small, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
     install(references={"compact program": "compact"})
     report = compare(small, ["fifo"], time_limit=120)
     best = report.references["compact program"]

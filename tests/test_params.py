@@ -145,7 +145,8 @@ def test_a_campaign_has_them_in_its_key_where_they_differ():
         SearchLimits(params=NO_TREE).reference("bot")
 
 
-def test_a_command_lists_them(call):
+def test_a_command_lists_them(call, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
     status, out, _ = call("info", "--params", "--json")
     assert status == 0
     listed = json.loads(out)

@@ -1,6 +1,7 @@
 """Parameters of methods: a frozen dataclass per component, and a tree of them per family.
 
-The type of a field states its range and its unit, the docstring of its class its meaning.
+The type of a field states its range and its unit, the docstring of its class its meaning. The
+components are those of an algorithm portfolio (Gomes and Selman, 2001).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Parameters of the methods that combine the parts; those of the parts are next to their code."""
+"""Parameters of the methods that combine the parts; those of the parts are next to their code.
+
+They share the time among the parts, as in an algorithm portfolio (Gomes and Selman, 2001).
+"""
 
 from __future__ import annotations
 
