@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
+import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -20,47 +20,53 @@ LP_SECTIONS = re.compile(
 LP_REST = re.compile(rf"^[ \t]*(?:{LP_SECTIONS.pattern})\b", re.IGNORECASE | re.MULTILINE)
 
 
-def refuse_misread(
-    path: Path, bounds: Mapping[str, tuple[float, float]], unused: Collection[str]
+def refuse_mps(path: Path, text: str) -> None:
+    """Refuse an MPS file that HiGHS reads as another model than is written.
+
+    Raises
+    ------
+    InputError
+        The message names the line.
+    """
+    for number, complaint in _mps(io.StringIO(text, newline=None)):
+        raise InputError(f"{path}, line {number}: {complaint}")
+
+
+def refuse_lp(
+    path: Path, text: str, bounds: Mapping[str, tuple[float, float]], unused: Collection[str]
 ) -> None:
-    """Refuse a file that HiGHS reads as another model than is written.
+    """Refuse an LP file that HiGHS reads as another model than is written.
 
     ``bounds`` are those that HiGHS reads, ``unused`` the variables without coefficients.
 
     Raises
     ------
     InputError
-        The message names the line or the variable.
+        The message names the variable.
     """
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8", errors="replace") as file:
-        if ".mps" in path.suffixes:
-            for number, complaint in _mps(file):
-                raise InputError(f"{path}, line {number}: {complaint}")
-        else:
-            text = re.sub(r"\\.*", "", file.read())
-            rest = LP_REST.search(text)
-            head = text[: rest.start()] if rest else text
-            for name in unused:
-                if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", head):
-                    raise InputError(
-                        f"{path}: {name} occurs neither in the objective nor in a constraint, "
-                        "expected a variable of the model; names are separated by blanks"
-                    )
-            for name in _binaries(text.splitlines()):
-                low, high = bounds.get(name, (0.0, 1.0))
-                if low < 0 or high > 1:
-                    raise InputError(
-                        f"{path}: variable {name} is binary and its bounds are {low:g} and "
-                        f"{high:g}, expected bounds within 0 and 1"
-                    )
+    text = re.sub(r"\\.*", "", text)
+    rest = LP_REST.search(text)
+    head = text[: rest.start()] if rest else text
+    for name in unused:
+        if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", head):
+            raise InputError(
+                f"{path}: {name} occurs neither in the objective nor in a constraint, "
+                "expected a variable of the model; names are separated by blanks"
+            )
+    for name in _binaries(io.StringIO(text, newline=None)):
+        low, high = bounds.get(name, (0.0, 1.0))
+        if low < 0 or high > 1:
+            raise InputError(
+                f"{path}: variable {name} is binary and its bounds are {low:g} and "
+                f"{high:g}, expected bounds within 0 and 1"
+            )
 
 
-def _mps(file: Iterator[str]) -> Iterator[tuple[int, str]]:
+def _mps(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
     """Yield the lines of an MPS file that are doubtful, and why."""
     section, objective, free, columns = "", "", set[str](), set[str]()
     latest = -1
-    for number, line in enumerate(file, start=1):
+    for number, line in enumerate(lines, start=1):
         words = line.partition("$")[0].split()
         if not words or line.startswith("*"):
             continue

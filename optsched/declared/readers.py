@@ -12,13 +12,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import repeat
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
-from optsched.declared.files import NUMBER, refuse_misread
+from optsched.declared.files import NUMBER, refuse_lp, refuse_mps
 from optsched.declared.model import KINDS, Declared, Draft, component_of, index_of
-from optsched.files.atomic_io import open_file, read_limited
+from optsched.files.atomic_io import read_limited
 from optsched.files.format import first_error
 from optsched.numbers.resources import exact
 from optsched.problem import InputError
@@ -385,21 +386,28 @@ def _table(path: Path) -> tuple[dict[str, float], dict[str, float]]:
 
 
 def _of_file(path: Path) -> Draft:
-    """Read an MPS or LP file."""
+    """Read an MPS or LP file, which HiGHS and the checks see unpacked and under one ending."""
     from optsched.solvers import read_program
+    from optsched.traces.lines import read_bytes
 
-    with open_file(path):
-        pass  # there is one: HiGHS would only report that it cannot read it
-    try:
-        found = read_program(path)
-    except ValueError as err:
-        raise InputError(f"{path}: {err}") from err
+    text = read_bytes(path)
+    ending = Path(path.name.lower().removesuffix(".gz")).suffix
+    if ending not in (".mps", ".lp"):
+        raise InputError(f"{path}: expected an MPS or LP file (.mps, .lp, also with .gz)")
+    with TemporaryDirectory() as folder:
+        plain = Path(folder) / f"model{ending}"
+        plain.write_bytes(text)
+        try:
+            found = read_program(plain)
+        except ValueError as err:
+            raise InputError(f"{path}: {err}") from err
     used = {k for _, _, _, entries in found.rows for k, _ in entries}
-    refuse_misread(
-        path,
-        {name: (low, high) for name, _, low, high, _ in found.columns},
-        [c[0] for k, c in enumerate(found.columns) if k not in used and not c[1]],
-    )
+    if ending == ".mps":
+        refuse_mps(path, text.decode(errors="replace"))
+    else:
+        bounds = {name: (low, high) for name, _, low, high, _ in found.columns}
+        unused = [c[0] for k, c in enumerate(found.columns) if k not in used and not c[1]]
+        refuse_lp(path, text.decode(errors="replace"), bounds, unused)
     draft = Draft("max" if found.maximize else "min", found.offset)
     for name, cost, lower, upper, integer in found.columns:
         draft.columns.append(

@@ -204,6 +204,22 @@ def test_what_is_doubtful_in_mps_files_is_refused_in_one_line(tmp_path, change, 
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize("name", ["model.MPS", "model.Mps.gz", "packed.mps", "plain.mps.GZ"])
+def test_checks_are_those_of_the_format_whatever_the_name(tmp_path, name):
+    path = tmp_path / name
+    data = written().replace("x cost 1", "x cost 1,5").encode()
+    path.write_bytes(gzip.compress(data) if name in ("model.Mps.gz", "packed.mps") else data)
+    with pytest.raises(InputError, match="line 9: 'cost 1,5 at_most 1', expected"):
+        offline(path)
+
+
+def test_a_model_that_unpacks_to_much_more_is_refused(tmp_path):
+    path = tmp_path / "bomb.mps.gz"
+    path.write_bytes(gzip.compress(b"* x\n" * 10**6 + written().encode()))
+    with pytest.raises(InputError, match="the gzip unpacks to more than 50 times its size"):
+        offline(path)
+
+
 def test_names_with_blanks_are_refused(tmp_path):
     text = """NAME          t
 ROWS
