@@ -366,6 +366,13 @@ def test_theorems_are_about_the_familys_own_policies_only():
     assert other.guarantee is None
 
 
+def test_a_policy_under_the_name_of_another_is_not_the_familys_own(oasis):
+    policy = Fifo()
+    policy.name = "oasis"
+    with pytest.raises(PolicyError, match="its name 'oasis' is that of a policy of family oasis"):
+        simulate(oasis, policy)
+
+
 def test_own_statistics_are_marked_everywhere(oasis, capsys):
     handed = []
 

@@ -215,8 +215,12 @@ def _complain(missing: Sequence[str], name: str) -> None:
 
 
 def is_own(family: Family, policy: Any) -> bool:
-    """Whether a policy is one of the family's own: theorems are about these only."""
-    return type(policy) in {type(make()) for make in family.policies.values()}
+    """Whether a policy is one of the family's own: theorems are about these only.
+
+    One that has the name of another is not.
+    """
+    own = {name: type(make()) for name, make in family.policies.items()}
+    return type(policy) in own.values() and own.get(policy.name, type(policy)) is type(policy)
 
 
 class Introduction(NamedTuple):
