@@ -146,14 +146,8 @@ def turns(
     """Return policies in the order in which they run: slow ones run last.
 
     First those that need no thought (`Family.trivial`), last those that are slow (`Family.slow`),
-    else as they are listed. Trivial ones run even if they were not requested.
-
-    Parameters
-    ----------
-    family : Family
-    policies : sequence of str or Policy, optional
-    load : bool
-        Load those that are named by their code. Where it fails by itself, that is left to the run.
+    else as they are listed. Trivial ones run even if they were not requested. With ``load``, those
+    that are named by their code are loaded; where it fails by itself, that is left to the run.
 
     Returns
     -------
