@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import block_array, csr_array, vstack
+from scipy.sparse.csgraph import connected_components
 
 from optsched.declared.arrays import Arrays, arrays
 from optsched.declared.certificate import Leaf, Tree, evaluate, from_below, implied
@@ -23,6 +25,7 @@ from optsched.problem import Implementation, InputError
 from optsched.solvers import Conic, solve_cones
 
 SHRINKING = (0.0, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7)  # of multipliers, so that reduced costs get signs
+LOOSENING = (0.0, 1e-6)  # of bounds, so that a value at its bound has an interior
 TIGHTENING = (0.0, 1e-9, 1e-8)  # of limits, so that a solution that is off by less is feasible
 
 
@@ -128,36 +131,60 @@ def _fraction(x: float) -> Fraction:
 def complete(inst: Declared, values: Sequence[float]) -> Solution:
     """Return the values with the best ones of the auxiliary variables, 0 where there are none.
 
-    Where the solver is off by more than the tolerance, heads of cones keep a distance from it.
+    They are found together. Then those that share no row or cone with others are programs of their
+    own, where the solver was off by more than the tolerance: heads of cones keep a distance from
+    it, and bounds give way, to which the values return, as an atom at its limit has no interior.
     """
     whole, cones = arrays(inst), cones_of(inst)
-    missing = np.array([c.auxiliary for c in inst.columns])
-    known = np.where(missing, 0.0, values)
-    used = whole.rows @ known
-    rows = whole.rows[:, missing]
-    mine = np.diff(rows.indptr) > 0
-    lower, upper = whole.lower[missing], whole.upper[missing]
-    heads = [cone.head for cone in inst.cones]
-    size = np.zeros(len(cones))
-    made = Solution(values=tuple(known.tolist()))
-    for tightening in TIGHTENING:
-        for (_, _, f), head, unit in zip(cones, heads, size, strict=True):
-            f[head] -= tightening * unit
-        found = solve_cones(
-            whole.cost[missing],
-            rows[mine],
-            ((whole.low - used)[mine], (whole.high - used)[mine]),
-            (lower, upper),
-            [(kind, matrix[:, missing], f + matrix @ known) for kind, matrix, f in cones],
-        )
-        if found.x is None:
+    missing = np.flatnonzero([c.auxiliary for c in inst.columns])
+    x = np.array(values, dtype=float)
+    x[missing] = 0.0
+    used = [abs(whole.rows), *(csr_array(abs(m).sum(axis=0)[None, :]) for _, m, _ in cones)]
+    uses = vstack(used, format="csc")[:, missing]
+    parts = connected_components(block_array([[None, uses], [uses.T, None]]))[1]
+    constraints, columns = parts[: uses.shape[0]], parts[uses.shape[0] :]
+    names = [row.name for row in inst.rows] + [cone.name for cone in inst.cones]
+    part_of = dict(zip(names, constraints.tolist(), strict=True))
+    best, least = x.copy(), dict.fromkeys(columns.tolist(), math.inf)
+    together = [(missing, np.flatnonzero(np.diff(uses.tocsr().indptr)))]
+    for loosening, tightening in [(0.0, 0.0), *product(LOOSENING, TIGHTENING)]:
+        pieces = together or [
+            (missing[columns == k], np.flatnonzero(constraints == k))
+            for k, off in least.items()
+            if off
+        ]
+        together = []
+        for mine, touched in pieces:
+            rows = touched[touched < len(inst.rows)]
+            members = []
+            for i in touched[rows.size :] - len(inst.rows):
+                kind, matrix, f = cones[i]
+                constant, head = f + matrix @ x, inst.cones[i].head
+                size = max(1.0, abs(constant[head]))
+                constant -= matrix[:, mine] @ x[mine]
+                constant[head] -= tightening * size
+                members.append((kind, matrix[:, mine], constant))
+            block = whole.rows[rows]
+            known = block @ x - block[:, mine] @ x[mine]
+            lower, upper = whole.lower[mine], whole.upper[mine]
+            room = loosening * np.maximum(1.0, np.abs(x[mine]))
+            found = solve_cones(
+                whole.cost[mine],
+                block[:, mine],
+                (whole.low[rows] - known, whole.high[rows] - known),
+                (lower - room, upper + room),
+                members,
+            )
+            if found.x is not None:
+                x[mine] = np.clip(found.x, lower, upper)
+        off = dict.fromkeys(least, 0.0)
+        for broken in verify(inst, Solution(values=tuple(x.tolist()))).violations:
+            k = part_of.get(broken.equation, -1)
+            off[k] = max(off.get(k, 0.0), broken.amount)
+        for k in least:
+            if off[k] < least[k]:
+                least[k], mine = off[k], missing[columns == k]
+                best[mine] = x[mine]
+        if not any(least.values()):
             break
-        x = known.copy()
-        x[missing] = np.clip(found.x, lower, upper)
-        made = Solution(values=tuple(x.tolist()))
-        if not verify(inst, made).violations:
-            break
-        for k, ((_, matrix, f), head) in enumerate(zip(cones, heads, strict=True)):
-            if matrix[:, missing].nnz:  # what is decided cannot be tightened
-                size[k] = max(1.0, abs((f + matrix @ x)[head]))
-    return made
+    return Solution(values=tuple(best.tolist()))
