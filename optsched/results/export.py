@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable
 from enum import StrEnum
@@ -164,4 +165,5 @@ def _written_by_pyomo(program: Any, to: Format) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / f"program.{to}"
         program.write(str(made), io_options={"labeler": labeler})  # ending: format
-        return made.read_bytes()
+        # Pyomo writes an infinite bound of an integer variable in MPS as a number
+        return re.sub(rb"(?m)^ UI (\S+ \S+) 10E20$", rb" PL \1", made.read_bytes())

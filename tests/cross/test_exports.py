@@ -6,6 +6,7 @@ import pytest
 from independent import completion, dmlrs, oasis
 
 from optsched.core import solve
+from optsched.declared.readers import offline
 from optsched.problem import Status, get_family
 from optsched.results.export import Format, write_program
 
@@ -87,3 +88,10 @@ def test_scip_lets_jobs_run_on_after_the_horizon(seed, tmp_path):
     inst = completion.tiny(seed).model_copy(update={"enforce_horizon": False, "horizon": 2})
     write_program(inst, tmp_path / "program.mps", Format.MPS)
     assert by_scip(tmp_path / "program.mps") == pytest.approx(solve(inst, time_limit=60).value)
+
+
+@pytest.mark.parametrize("name", ["oasis", "dmlrs", "completion"])
+def test_an_exported_program_can_be_read_as_a_declared_problem(tmp_path, name):
+    path = tmp_path / "small.mps"
+    write_program(get_family(name).generate("small", seed=1), path, Format.MPS)
+    assert offline(path).columns

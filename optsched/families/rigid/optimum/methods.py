@@ -12,9 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy, deepcopy
 
 import numpy as np
 
+from optsched.engine.budget import Span
 from optsched.engine.progress import Progress
 from optsched.families.rigid.certificate.check import MOST_FILLED, Prices, RigidCertificate
 from optsched.families.rigid.facts import RUN_TIMES, run_times
@@ -38,7 +40,7 @@ PLAYED = 0.06  # units of effort of an event
 LOOKED = 8  # elementary steps of a start that pricing looks at
 PASSED = 6  # elementary steps of an event that is passed
 CLOSED = 1e-7  # relative: a slowdown is no whole number
-TASK = 0.1  # seconds of the ascent until it hands over its prices, in a thread of its own
+TASK = 0.1  # seconds of a thread until it hands over prices or a schedule
 
 
 class Portfolio:
@@ -50,7 +52,7 @@ class Portfolio:
     progress : Progress
     seed : int
     threads : int, optional
-        Above 1, the ascent has a thread of its own.
+        Above 1, the ascent has a thread of its own; once prices are fine enough, a second search.
     """
 
     def __init__(
@@ -64,7 +66,8 @@ class Portfolio:
         self.params: AutoParams = progress.params.auto
         self.inst, self.progress = inst, progress
         self.problem = problem = RigidProblem(inst)
-        self.rng = Streams(seed)("search")
+        self.streams = Streams(seed)
+        self.rng = self.streams("search")
         starts, allocation = (
             np.zeros(problem.n, np.int64),
             np.zeros((problem.n, len(problem.bins)), np.int64),
@@ -125,6 +128,18 @@ class Portfolio:
         """Go on with the large neighborhood search for a turn, at a share of the time."""
         hot, cold = self.params.hot, self.params.cold
         self.shake(hot * (cold / hot) ** share if share < self.params.frozen else 0.0)
+
+    def second(self) -> Portfolio:
+        """Return one that shares all but the search, which begins hot with other random numbers."""
+        other = copy(self)
+        other.rng, other.walk = self.streams("second search"), deepcopy(self.walk)
+        return other
+
+    def cool_alone(self, span: Span) -> None:
+        """Go on with the search for some turns, while another thread searches as well."""
+        end = self.progress.seconds() + TASK
+        while self.progress.seconds() < end:
+            self.cool(span.share())
 
     def shake(self, heat: float) -> None:
         """Go on with the large neighborhood search for a turn."""
@@ -277,11 +292,14 @@ class Portfolio:
             return
         self.begin()
         span, reported, task = progress.span(), 0.0, None
+        second: tuple[Portfolio, Span] | None = None
         with ThreadPoolExecutor(1) as pool:
             while not progress.stop():
                 if task is None or task.done():
                     if task is not None:
                         task.result()
+                    if second is not None:
+                        self.keep(second[0].walk.best_start, second[0].walk.best_allocation)
                     if self.steps is not None and not self.rounded:
                         self.round()
                     if progress.seconds() - reported > 1.0 or self.ending():
@@ -294,6 +312,9 @@ class Portfolio:
                             task = pool.submit(self.ascend_alone)
                         else:
                             self.ascend()
+                    elif self.threads > 1:
+                        second = second or (self.second(), progress.span())
+                        task = pool.submit(second[0].cool_alone, second[1])
                 self.cool(span.share())
         self.report()
 
