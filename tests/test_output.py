@@ -94,7 +94,8 @@ def test_reproduce_says_in_json_where_the_numbers_are(call, tmp_path):
     assert {"name", "score", "findings", "results", "picture"} <= set(json.loads(out))
 
 
-def test_verbose_has_all_columns_and_prices(call, folder):
+def test_verbose_has_all_columns_and_prices(call, folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
     args = ("ratio", folder / "small.json", "--optimum", folder / "result.json", "-p", "fifo")
     _, brief, _ = call(*args)
     _, full, _ = call(*args, "-v")

@@ -98,8 +98,8 @@ TimeLimit = Annotated[
     ),
 ]
 WORK_LIMIT = (
-    "in work units. One unit is a fixed amount of computation, about 1 ms on one core, so the "
-    "result is the same on every machine"
+    "in work units, about 1 ms each on one core. Work is counted, not timed, so the result is the "
+    "same on every machine"
 )
 WorkLimit = Annotated[
     float | None, typer.Option(min=0, help=f"Limit of the search {WORK_LIMIT}; uses one thread.")

@@ -75,7 +75,8 @@ def run(
 ) -> None:
     """Run the cells of a plan that are not yet in the result store.
 
-    A cell is one run: a policy, an instance and a seed. A minimal plan has three lines:
+    A cell is one run: a policy on an instance that is drawn with a seed. A minimal plan has three
+    lines:
 
     [[instances]]
 

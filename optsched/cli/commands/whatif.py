@@ -83,8 +83,8 @@ def whatif(
 
     The change concerns machines, load or jobs. The comparison covers policies, the recorded
     schedule and the certified optimum; the change of the optimum is an interval. Shadow prices show
-    when capacity is scarce. Limits apply to each of the two searches. `optsched report` turns the
-    output file into a page.
+    when capacity is scarce. Limits apply separately to the optimum before and after the change.
+    `optsched report` turns the output file into a page.
 
     Example:  optsched whatif log.swf --machines nodes.csv --add 10xgpu -o whatif.json
     """
