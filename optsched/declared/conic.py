@@ -6,7 +6,7 @@ Clarabel (Goulart and Chen, 2024) solves them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import block_array, csr_array, vstack
 from scipy.sparse.csgraph import connected_components
 
-from optsched.declared.arrays import Arrays, arrays
+from optsched.declared.arrays import Arrays, arrays, nearest_feasible
 from optsched.declared.certificate import Leaf, Tree, evaluate, from_below, implied
 from optsched.declared.feasibility import verify
 from optsched.declared.model import Declared, Solution, neat
@@ -60,13 +60,21 @@ def conic(inst: Declared, progress: Progress, *, relaxed: bool = False) -> None:
             _prove(inst, whole, found, progress)
         if found.x is None or relaxed or progress.stop():
             return
-        for values in (list(map(neat, found.x.tolist())), found.x.tolist()):
-            columns = zip(values, inst.columns, strict=True)
-            solution = Solution(values=tuple(min(max(v, c.lower), c.upper) for v, c in columns))
+        for solution in _candidates(inst, whole, found.x):
             verdict = progress.family.verify(inst, solution)
             if verdict.value is not None:
                 progress.accept(solution, verdict)
                 return
+
+
+def _candidates(inst: Declared, whole: Arrays, x: Floats) -> Iterator[Solution]:
+    """Yield the point of an interior-point method rounded, as it is, and moved into the model."""
+    for values in (list(map(neat, x.tolist())), x.tolist()):
+        columns = zip(values, inst.columns, strict=True)
+        yield Solution(values=tuple(min(max(v, c.lower), c.upper) for v, c in columns))
+    moved = nearest_feasible(whole, x)
+    if moved is not None:
+        yield complete(inst, moved.tolist())
 
 
 def _solved(whole: Arrays, cones: Any, tightening: float, progress: Progress) -> Conic:
