@@ -86,7 +86,7 @@ class AutoParams:
         Factor of the time that the check of the sample suggests: few jobs take most of it, and
         better prices take longer.
     alone : float
-        Seconds of the tree before CP-SAT looks, at most a quarter of what is left.
+        Seconds of the tree before CP-SAT runs, at most a quarter of the remaining time.
     early : float
         Seconds of CP-SAT before the tree goes on.
     smoothing : float

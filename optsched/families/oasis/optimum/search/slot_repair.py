@@ -46,7 +46,7 @@ class SlotRepairParams:
     share, stuck_share : float
         Share of the time for repairs in branch and price, while the bound falls, and else.
     stuck : float
-        Share of the time without a better bound, from which on it counts as stuck.
+        Share of the time without a better bound after which the bound is stuck.
     turn : float
         Seconds of one repair in a thread of its own, until the best of them is looked for.
     program_seconds, least_seconds : float

@@ -56,8 +56,8 @@ FAMILIES.dmlrs = (() => {
     const [root] = cert.nodes;
     need(!inst.isLinked, "the program over slots means nothing link by link");
     walkTree(cert.nodes, () => {});
-    need(root.node === "leaf", "beside a program the only node is a leaf");
-    need(root.prices === null || root.prices.kind === "capacity", "beside a program there are prices of capacity, or none");
+    need(root.node === "leaf", "with a program over slots, the only node is a leaf");
+    need(root.prices === null || root.prices.kind === "capacity", "with a program over slots, there are prices of capacity, or none");
     need(cert.program.conflicts.length <= 1000, "too many conflicts");
     const { slots } = readPrices({ inst, sets: new Map() }, root.prices);
     checkProgram(inst, cert, slots);
