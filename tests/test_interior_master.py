@@ -9,7 +9,7 @@ from optsched.engine.colgen import Master, generate_columns
 from optsched.engine.interior_master import InteriorMaster, InteriorMasterParams
 from optsched.process import work_units
 
-FEW = InteriorMasterParams(few=12)
+FEW = InteriorMasterParams(min_columns=12)
 
 
 def settled(master):

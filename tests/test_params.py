@@ -139,8 +139,8 @@ def test_a_campaign_has_them_in_its_key_where_they_differ():
     assert "params" not in usual.content
     assert other.content["params"] == NO_TREE
     assert usual.key == stated.key != other.key
-    with pytest.raises(InputError, match=r"params: rigid\.auto has no field 'small'"):
-        SearchLimits(params=NO_TREE).reference("rigid")
+    with pytest.raises(InputError, match=r"params: rigid\.auto has no field 'restart'"):
+        SearchLimits(params={"auto": {"restart": 1.0}}).reference("rigid")
     with pytest.raises(InputError, match="params: family bot has no parameters"):
         SearchLimits(params=NO_TREE).reference("bot")
 

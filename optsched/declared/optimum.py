@@ -547,7 +547,7 @@ class _Tree:
             self.progress.confirm()
             self._checked = len(self.nodes)
             self._each = (busy() - began) / self._checked
-        if (len(self.nodes) - 1) % self.params.seldom == 0:
+        if (len(self.nodes) - 1) % self.params.clock_nodes == 0:
             self.reserve.work = self._each * len(self.nodes)
             self._over |= self.reserve.share() >= 1
         return self._over or self.progress.stop()

@@ -14,23 +14,32 @@ class TreeParams:
     Attributes
     ----------
     patience : int
-        Nodes after which cuts are tried.
+        Nodes of the tree before cuts are tried.
     stuck : float
-        Relative improvement of five rounds of cuts below which there are no more.
-    rounds, most_cuts : int
-        Rounds of cuts at the root, and cuts of the tableau in each.
-    node_rounds, most_in_tree : int
-        Rounds of cuts at a node, and the most cuts of a whole tree.
+        Relative improvement of the bound over five rounds of cuts below which the rounds end.
+    rounds : int
+        Rounds of cuts at the root.
+    most_cuts : int
+        Cuts from the simplex tableau per round.
+    node_rounds : int
+        Rounds of cuts at a node below the root.
+    most_in_tree : int
+        Most cuts in a whole tree.
     most_sizes : int
-        Sizes of the coefficients of a row by which it is divided and rounded.
-    reliable, tried : int
-        Branchings up to which a column is tried before; most columns that are tried at a node.
+        Distinct coefficients of a row by which the row is divided and rounded.
+    reliable : int
+        Branchings on a column up to which its pseudocosts are unreliable, so that strong branching
+        tests it.
+    tried : int
+        Most columns that strong branching tests at a node.
     most_kept : float
-        Share of the time that is kept for checking the tree.
-    seldom : int
-        Nodes between two looks at the clock.
-    first_check, next_check : int
-        Nodes after which a tree is checked, and the growth until the next time.
+        Largest share of the time that is reserved for checking the certificate.
+    clock_nodes : int
+        Nodes between two readings of the clock.
+    first_check : int
+        Nodes after which the certificate is first checked.
+    next_check : int
+        Growth factor of the number of nodes until the next check.
     """
 
     patience: Count = 100
@@ -43,7 +52,7 @@ class TreeParams:
     reliable: Number = 4
     tried: Number = 8
     most_kept: Share = 0.4
-    seldom: Count = 32
+    clock_nodes: Count = 32
     first_check: Count = 50
     next_check: Number = 2
 

@@ -40,26 +40,27 @@ class AscentParams:
     Attributes
     ----------
     batches : int
-        Parts of the blocks that a step prices at a time, at most.
+        Most batches into which the blocks are divided; each step prices one batch.
     sweeps : int
-        Passes over all blocks between two looks at the average.
+        Passes over all blocks before the average bound is compared with the one before.
     shrink : float
-        Factor of a step where the average gains too little.
-    swing : float
-        Excess of a row's usage over its capacity, relative, beyond which it counts as that.
-    comes_back : float
-        How fast a price of 0 grows: share of the mean value of rows.
+        Factor of the step length if the average bound has not improved enough.
+    most_excess : float
+        Limit of the relative excess of a row's usage over its capacity in a step.
+    revival : float
+        Growth of a price of 0 in a step, relative to the mean price.
     lowest : float
-        Least scale of prices that is tried, over the value of the blocks without prices.
+        Lowest scale of the initial prices, relative to the value of the blocks without prices.
     scans : int
-        Steps of the golden section: nine find the scale within about 10 %.
+        Steps of the golden-section search for the scale of the initial prices; 9 steps find it
+        within about 10 %.
     """
 
     batches: Count = 20
     sweeps: Count = 4
     shrink: Share = 0.5
-    swing: Factor = 2.0
-    comes_back: Share = 0.01
+    most_excess: Factor = 2.0
+    revival: Share = 0.01
     lowest: Factor = 1e-4
     scans: Number = 9
 
@@ -188,8 +189,8 @@ class Ascent:
                     if self.stop():
                         return
                     price(int(k))
-                    excess = np.minimum(usage.sum(axis=0) * each - 1.0, self.params.swing)
-                    move = step * (scale + self.params.comes_back * scale[some].mean()) * excess
+                    excess = np.minimum(usage.sum(axis=0) * each - 1.0, self.params.most_excess)
+                    move = step * (scale + self.params.revival * scale[some].mean()) * excess
                     scale = np.where(some, np.maximum(0.0, scale + move), 0.0)
                     mean += scale
             mean /= self.params.sweeps * len(self.batches)

@@ -37,13 +37,15 @@ class BranchParams:
     Attributes
     ----------
     exact : float
-        Relative distance of bound and master up to which a node counts as solved.
+        Relative gap between dual bound and master below which column generation at a node has
+        converged.
     tail : float
-        The same at which a node that has to be split is split.
+        Relative gap below which a node that must be branched on is branched on (early branching).
     candidates : int
-        Splits that are compared by their effect on the master (strong branching).
+        Branching candidates whose effect on the master is compared (strong branching).
     dive : int
-        Depth to which the better child of a node is followed, before the best bound is.
+        Depth up to which the better child of a node is solved next, before the node with the best
+        bound.
     """
 
     exact: Factor = 1e-9

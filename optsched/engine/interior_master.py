@@ -31,50 +31,52 @@ class InteriorMasterParams:
 
     Attributes
     ----------
-    filled : float
-        Share of its capacity from which on a row takes part.
-    hollow : float
-        Share of its capacity below which a row leaves, if its price is idle too.
-    overfull : float
-        Of a capacity: more in a row that took no part, and the program is solved again.
+    enter_usage : float
+        Usage of a capacity row, relative to its capacity, from which the row is in the program.
+    leave_usage : float
+        Usage below which a row leaves the program if its price is idle.
+    violation : float
+        Violation of a row outside the program, relative to its capacity, above which the program is
+        solved again.
     accuracy : float
-        Relative accuracy of a solution, over the distance of bound and master.
+        Accuracy of a solution, relative to the gap between dual bound and master.
     loosest : float
-        Greatest relative accuracy of the interior point.
+        Loosest relative accuracy of the interior-point method.
     tightest : float
-        Least relative accuracy of the interior point.
-    serves : float
-        Of the value: rows and blocks with a smaller price are idle.
-    keep : int
-        Columns that are kept for every row and block that is not idle.
-    most : float
-        The same, from which on columns are dropped.
-    few : int
-        Columns that are always kept.
-    first : float
-        Products of slacks and duals at the start, relative to the value of a row.
-    nothing : float
-        Of these products: a column of which there is less counts as new.
+        Tightest relative accuracy of the interior-point method.
+    idle_price : float
+        Price of a row or block, relative to the objective value, below which it is idle.
+    kept_columns : int
+        Columns kept per row and block that is not idle.
+    most_columns : float
+        Columns per row and block that is not idle above which columns are dropped.
+    min_columns : int
+        Columns below which none is dropped.
+    first_product : float
+        Initial complementarity products (slack times dual), relative to the value of a row.
+    new_product : float
+        Products below which a column is initialized as a new one, relative to the initial products.
     most_rows : int
-        Rows up to which the interior point solves it; beyond, a simplex does.
-    rise : float
-        Initial value of a block, as a multiple of its best column.
+        Rows up to which the interior-point method solves the program; above, the simplex method
+        does.
+    first_dual : float
+        Initial dual of a block, as a multiple of the value of its best column.
     """
 
-    filled: Share = 0.98
-    hollow: Share = 0.6
-    overfull: Share = 0.03
+    enter_usage: Share = 0.98
+    leave_usage: Share = 0.6
+    violation: Share = 0.03
     accuracy: Share = 0.1
     loosest: Share = 1e-2
     tightest: Share = 1e-6
-    serves: Amount = 1e-6
-    keep: Count = 4
-    most: Factor = 5.5
-    few: Count = 500
-    first: Factor = 0.02
-    nothing: Amount = 0.01
+    idle_price: Amount = 1e-6
+    kept_columns: Count = 4
+    most_columns: Factor = 5.5
+    min_columns: Count = 500
+    first_product: Factor = 0.02
+    new_product: Amount = 0.01
     most_rows: Count = 5000
-    rise: Factor = 3.0
+    first_dual: Factor = 3.0
 
 
 DEFAULT = InteriorMasterParams()
@@ -113,7 +115,7 @@ class InteriorMaster:
         self.known: set[tuple[int, float, bytes, bytes, bytes]] = set()
         self.usage = csc_array((self.rows, 0))  # of the first columns, in parts of the capacity
         row_value = np.zeros(self.rows) if prices is None else prices * problem.rhs
-        self.joined = row_value > params.serves * row_value.sum()  # rows that take part
+        self.joined = row_value > params.idle_price * row_value.sum()  # rows that take part
         self.vertices = False  # whether a simplex solves it, where the interior point fails
         self.loosest = self.accuracy = params.loosest
         self.sound = True  # the last program was solved
@@ -161,10 +163,10 @@ class InteriorMaster:
             over = np.where(self.joined, 0.0, filled - self.row_capacity)
             self._join(filled)
             worst = float(over.max(initial=0.0))
-            if worst <= self.params.overfull:
+            if worst <= self.params.violation:
                 break
-        hollow = filled < self.params.hollow * self.row_capacity
-        idle = prices * self.scale <= self.params.serves * abs(value)
+        hollow = filled < self.params.leave_usage * self.row_capacity
+        idle = prices * self.scale <= self.params.idle_price * abs(value)
         self.joined &= ~(hollow & idle)
         self.last = value, prices, duals
         payoff = self._payoff(prices, duals)
@@ -183,20 +185,20 @@ class InteriorMaster:
 
     def _join(self, filled: Floats) -> None:
         """Let rows take part that are filled to the greater part."""
-        self.joined |= filled > self.params.filled * self.row_capacity
+        self.joined |= filled > self.params.enter_usage * self.row_capacity
 
     def _choose(self) -> None:
         """Drop the columns that have been farthest from paying since the last choice, if many."""
         if self.last is None:
             return
         value, prices, duals = self.last
-        least = self.params.serves * abs(value)
+        least = self.params.idle_price * abs(value)
         row_value = np.concatenate([prices * self.scale * self.row_capacity, duals * self.copies])
         busy = int(np.count_nonzero(row_value > least))
         known = self.usage.shape[1]
-        if known <= max(self.params.few, self.params.most * busy):
+        if known <= max(self.params.min_columns, self.params.most_columns * busy):
             return
-        kept = max(self.params.few, self.params.keep * busy)
+        kept = max(self.params.min_columns, self.params.kept_columns * busy)
         best = np.sort(np.argsort(-self.nearest, kind="stable")[:kept])
         self.columns = [self.columns[k] for k in best] + self.columns[known:]
         self.known = {key(c) for c in self.columns}
@@ -313,14 +315,14 @@ class _Beginning:
         column has a positive reduced cost.
         """
         value, matrix, limit, equal = program
-        least, spread = params.nothing * self.spread, self.spread
+        least, spread = params.new_product * self.spread, self.spread
         row_value = np.maximum(self.row_value[rows], spread)
         known = np.append(self.x, np.zeros(block.size - self.x.size))
         payoff = value - matrix.T @ np.append(row_value, np.zeros(self.duals.size))
         top = np.full(self.duals.size, -np.inf)
         np.maximum.at(top, block, payoff)
         top = np.where(np.isfinite(top), top, 0.0)
-        duals = np.maximum(top + params.rise * spread, self.duals)
+        duals = np.maximum(top + params.first_dual * spread, self.duals)
         duals = np.where(equal[rows.size :], duals, np.maximum(duals, spread))
         reduced = duals[block] - payoff
         x = np.where(known > least, known, np.minimum(least, spread / reduced))
@@ -354,6 +356,6 @@ def _first(
     if each <= 0:
         each = max(float(most @ copies), 1e-9 * float(np.abs(value).max())) / limit.size
     row_value = np.zeros(guess.size)
-    row_value[rows] = np.maximum(guess[rows], params.first * each) if guess.any() else each
+    row_value[rows] = np.maximum(guess[rows], params.first_product * each) if guess.any() else each
     least = np.where(equal[rows.size :], -np.inf, 0.0)
-    return _Beginning((0.5 * copies / number)[block], row_value, least, params.first * each)
+    return _Beginning((0.5 * copies / number)[block], row_value, least, params.first_product * each)

@@ -32,13 +32,14 @@ class LnsParams:
     Attributes
     ----------
     largest_share : float
-        Share of the accepted jobs that a move takes out, at most.
+        Largest share of the accepted jobs that one move removes.
     cooling : pair of float
-        Acceptance temperature at the start and the end, relative to the value.
+        Initial and final temperature of simulated annealing, relative to the value of the schedule.
     tries : int
-        Rejected jobs that are tried again in one move.
+        Rejected jobs that one move tries to insert.
     likely_tries : int
-        The same where it is known which of them are likely to fit.
+        Rejected jobs that one move tries to insert where an estimate selects those that are likely
+        to fit.
     """
 
     largest_share: Share = 0.2

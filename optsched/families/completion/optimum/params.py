@@ -21,11 +21,12 @@ class AutoParams:
     Attributes
     ----------
     small : int
-        Jobs times slots up to which one grid of single slots is solved at once.
+        Jobs times slots up to which every slot has its own price from the start, and the dynamic
+        program over time runs.
     first_search : float
-        Seconds of a first search for schedules, per job and slot.
+        Duration of the first search for schedules.
     restart : float
-        Seconds of one run of the large neighborhood search.
+        Duration of one run of the large neighborhood search.
     """
 
     small: Number = 1200
@@ -40,42 +41,46 @@ class ProverParams:
     Attributes
     ----------
     stride : float
-        Share of the gap by which the first value to refute is above the bound.
+        Distance of the first value to refute from the dual bound, as a share of the gap.
     failures : int
-        Failures in a row after which the proof is given up.
-    few_states, more : int
-        States of the first proof, at most; factor of those of the last one, for the next.
+        Consecutive failures after which the dynamic program is abandoned.
+    first_states : int
+        State limit of the first run.
+    growth : int
+        Growth factor of the state limit from a run to the next.
     width : int
-        States of a slot that are followed in search of schedules.
-    dives : float
-        Share of the time for that search.
+        Beam width (states per slot) of the search for schedules.
+    beam_share : float
+        Share of the time for the beam search.
     repricing_share : float
-        Share of the time that is left, for new prices at most.
+        Largest share of the remaining time for the optimization of prices.
     repricing : pair of float
-        Seconds for new prices, and factor of the time of the last run that is added, at most.
-    contested : int
-        States of a run above which concurrent runs are examined.
-    contest : pair of float
-        Seconds for that in addition to the time of the run, and at most.
-    few_slots : int
-        Slots in which a conflict of a path is looked for at once.
+        Most seconds for the optimization of prices: a constant, and a multiple of the duration of
+        the last run that is added.
+    conflict_states : int
+        States of a run above which overlapping jobs are checked for conflicts.
+    conflict_seconds : pair of float
+        Seconds for this check: a constant that is added to the duration of the run, and the
+        maximum.
+    conflict_slots : int
+        Slots of a path in which a conflict is searched for at once.
     patience : int
-        Factor of the time of CP-SAT where it did not suffice.
+        Growth factor of the time limit of CP-SAT after it was too short.
     most_kept : float
-        Share of the time that is kept for checking the certificate, at most.
+        Largest share of the time that is reserved for checking the certificate.
     """
 
     stride: Share = 0.125
     failures: Count = 8
-    few_states: Count = 2**14
-    more: Count = 8
+    first_states: Count = 2**14
+    growth: Count = 8
     width: Count = 100
-    dives: Share = 0.2
+    beam_share: Share = 0.2
     repricing_share: Share = 0.05
     repricing: tuple[Seconds, Amount] = (1.0, 2.0)
-    contested: Number = 4096
-    contest: tuple[Seconds, Seconds] = (1.0, 3.0)
-    few_slots: Number = 4
+    conflict_states: Number = 4096
+    conflict_seconds: tuple[Seconds, Seconds] = (1.0, 3.0)
+    conflict_slots: Number = 4
     patience: Count = 8
     most_kept: Share = 0.25
 

@@ -61,36 +61,39 @@ class AutoParams:
     Attributes
     ----------
     small : int
-        Jobs times slots up to which the branching tree pays.
+        Jobs times slots up to which branch and price runs.
     program : int
-        Jobs times slots times machines up to which a whole program is soon written down.
+        Jobs times slots times machines up to which the compact program is built.
     first_search : float
-        Seconds per job and slot of a short search for schedules.
+        Duration of the first search for schedules.
     restart : float
-        Seconds of one annealing run of the search.
+        Duration of one run of simulated annealing in the search.
     eased : float
-        Factor of the best prices, at which the payoff of many jobs is close to 0.
+        Factor of the best prices at which the search inserts jobs: at the best prices, many jobs
+        have a payoff near 0.
     price_share : float
-        Share of the time that is left, for prices first, if the tree is too large.
+        Share of the remaining time for column generation if the instance is too large for branch
+        and price.
     steps : tuple of float
-        Lengths of a first step from prices 0, as shares of Polyak's.
+        Lengths tried for the first subgradient step from prices 0, relative to Polyak's step
+        length.
     most_kept : float
-        Share of the time that is kept for feasibility check and checker, at most.
+        Largest share of the time that is reserved for feasibility check and certificate check.
     sample : int
-        Jobs whose check states how long that of all takes.
+        Jobs of the sample that estimates the duration of the certificate check.
     first_sample : float
-        Seconds from the start when that is measured first.
+        Time of the first estimate, after the start.
     sampled : float
-        Share of the time for that, at most.
-    dearer : float
-        Factor of the time that the check of the sample suggests: few jobs take most of it, and
-        better prices take longer.
+        Largest share of the time for these estimates.
+    margin : float
+        Factor on the estimated duration of the check: a few jobs take most of it, and better prices
+        take longer.
     alone : float
-        Seconds of the tree before CP-SAT runs, at most a quarter of the remaining time.
+        Duration of branch and price before CP-SAT runs; at most a quarter of the remaining time.
     early : float
-        Seconds of CP-SAT before the tree goes on.
+        Duration of CP-SAT before branch and price continues.
     smoothing : float
-        Weight of the best prices so far in column generation.
+        Weight of the best prices so far in column generation (Wentges smoothing).
     """
 
     small: Number = 400
@@ -104,7 +107,7 @@ class AutoParams:
     sample: Count = 40
     first_sample: Seconds = 1.0
     sampled: Part = 0.03
-    dearer: Factor = 2.5
+    margin: Factor = 2.5
     alone: Seconds = 4.0
     early: Seconds = 2.0
     smoothing: Part = 0.9
@@ -168,7 +171,7 @@ class _Portfolio:
         self.progress.proved(bound, lambda: certify_capacity(self.capacity, prices))
         began = self.progress.seconds()
         if self.reserve.counts and began > self.sampling:
-            self.checking = self.params.dearer * check_seconds(
+            self.checking = self.params.margin * check_seconds(
                 self.capacity, prices, self.params.sample
             )
             now = self.progress.seconds()

@@ -277,7 +277,7 @@ class Portfolio:
             self.report()
             if progress.stop():
                 return
-        if p.n > self.params.few:
+        if p.n > self.params.small:
             for policy in (Ordered("sjf", exact=True), Easy(exact=True)):
                 self.play(policy)
                 self.report()

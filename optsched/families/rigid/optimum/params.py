@@ -16,36 +16,43 @@ class AutoParams:
 
     Attributes
     ----------
-    few : int
-        Jobs that a tree may close.
+    small : int
+        Jobs up to which branch and bound runs.
     turns : int
-        Of the search for a few jobs.
-    coarse, fine : int
-        Intervals of prices at first, and at most.
+        Iterations of the search for instances with at most `small` jobs.
+    coarse : int
+        Intervals with constant prices at the start of dual ascent.
+    fine : int
+        Most intervals with constant prices.
     most_prices : int
-        Of all resources and sizes.
+        Most prices: intervals times resources and job sizes.
     shortest_step : float
-        Of Polyak's length: below it the ascent has stalled.
+        Step, relative to Polyak's step length, below which dual ascent has stalled.
     alphas : tuple of float
-        Alpha points of the list schedules.
+        Alpha points whose orders list scheduling uses.
     steps : int
-        Adaptive ones, before intervals are halved.
-    first_rate, last_rate : float
-        Of adaptive steps, relative to prices.
+        Steps of dual ascent before the intervals are halved.
+    first_rate : float
+        Initial step length, relative to the prices.
+    last_rate : float
+        Final step length, relative to the prices.
     rounds : int
-        Of the search in a turn, at most.
-    hot, cold : float
-        How much worse a schedule may be, in mean costs of a job, first and last.
+        Most moves of the search in one iteration.
+    hot : float
+        Initial temperature of simulated annealing, relative to the mean cost of a job.
+    cold : float
+        Final temperature, relative to the mean cost of a job.
     frozen : float
         Share of the time after which no worse schedule is accepted.
     behind : int
-        Jobs behind the old place of a job that moves, and as many behind its new one, that move as
-        well, at most.
+        Most jobs after the old position of a moved job, and after its new one, that are scheduled
+        again.
     depth : int
-        Jobs of the queue that list scheduling tries, as batch systems limit backfilling.
+        Jobs of the queue that list scheduling considers, as batch systems limit the depth of
+        backfilling.
     """
 
-    few: Number = 14
+    small: Number = 14
     turns: Number = 10
     coarse: Count = 256
     fine: Count = 2**16

@@ -37,17 +37,20 @@ class NeighborhoodParams:
     Attributes
     ----------
     most_out : int
-        Jobs that are taken out at once, at most.
+        Most jobs that one move removes.
     anywhere : float
-        Share of moves that take out any jobs, else those of about the same time.
+        Share of moves that remove random jobs; the others remove jobs that run at about the same
+        time.
     place : float
-        Share of moves that take out only jobs that also share a server.
+        Share of the latter moves whose jobs also share a server.
     common : float
-        Share of insertions at the multiple of the prices that the move has drawn.
+        Share of insertions that use the price multiple of their move; the others draw one.
     cooling : pair of float
-        Temperature at the start and the end, relative to weighted completion.
-    slower : float
-        Power of the share of time that has passed: it falls slowly while it is high.
+        Initial and final temperature of simulated annealing, relative to the weighted completion
+        time.
+    exponent : float
+        Exponent of the elapsed share of time in the cooling schedule; above 1, the temperature
+        falls slowly at first.
     """
 
     most_out: Count = 6
@@ -55,7 +58,7 @@ class NeighborhoodParams:
     place: Share = 0.5
     common: Share = 0.7
     cooling: tuple[Factor, Factor] = (1e-3, 1e-5)
-    slower: Amount = 2.0
+    exponent: Amount = 2.0
 
 
 class Plan(NamedTuple):
@@ -198,7 +201,7 @@ class Neighborhood:
             self.move(
                 scale
                 * self.params.cooling[0]
-                * (self.params.cooling[1] / self.params.cooling[0]) ** passed**self.params.slower,
+                * (self.params.cooling[1] / self.params.cooling[0]) ** passed**self.params.exponent,
                 rng,
             )
             # relative: rounding

@@ -37,23 +37,25 @@ class OrderParams:
 
     Attributes
     ----------
-    ways : int
-        Ways to run a job that are on its menu.
+    modes : int
+        Most modes per job.
     tolerance : float
-        Ways that need more than the least by this share are not on the menu.
+        Initial tolerance: relative excess of a mode's weighted demand over the least one above
+        which the mode is not used.
     spread : float
-        Standard deviation of changes of the logarithms of numbers.
+        Standard deviation of changes of the logarithms of the resource weights and of the
+        tolerance.
     shift : float
-        Standard deviation of changes of the logarithm of a job's place in the order.
-    numbers : float
-        Share of changes of the numbers; the others are of places.
+        Standard deviation of changes of the logarithm of a job's priority.
+    weight_share : float
+        Share of moves that change resource weights and tolerance; the others change priorities.
     """
 
-    ways: Count = 16
+    modes: Count = 16
     tolerance: Amount = 0.2
     spread: Amount = 0.3
     shift: Amount = 0.5
-    numbers: Share = 0.2
+    weight_share: Share = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +136,7 @@ class Orders:
         # elementary steps for a job and for a way to run, as a rule
         work_units.steps(2000 * self.weight.size + 20 * self.offers.duration.size)
         area = np.where(self.fits, self.taken @ rule.mix, np.inf)
-        ways, least = menus(self.offers.first, area, rule.tolerance, self.params.ways)
+        ways, least = menus(self.offers.first, area, rule.tolerance, self.params.modes)
         with np.errstate(divide="ignore"):  # jobs that take nothing go first
             place = np.log(least) - np.log(self.weight) + rule.shift
         order = np.argsort(place, kind="stable")
@@ -165,7 +167,7 @@ class Orders:
         jobs = self.weight.size
         while not stop():
             rule = best.rule
-            if rng.random() < self.params.numbers:
+            if rng.random() < self.params.weight_share:
                 factor = np.exp(self.params.spread * rng.normal(size=rule.mix.size + 1))
                 mix = rule.mix * factor[:-1]
                 rule = replace(rule, mix=mix / mix.sum(), tolerance=rule.tolerance * factor[-1])

@@ -131,14 +131,14 @@ class Prover:
         proven = max(self.proven, min(proven, self.value()) - 1)
         stride, failed = math.ceil(self.params.stride * (self.value() - proven)), 0
         first, dives = self.progress.seconds(), 0.0  # seconds
-        end, most = 0.0, self.params.few_states
+        end, most = 0.0, self.params.first_states
 
         def over() -> bool:
             return self._stop() or self.progress.seconds() > end
 
         while proven < self.value() and failed < self.params.failures:
             began = self.progress.seconds()
-            if len(self.lists) > 1 and dives <= self.params.dives * (began - first):
+            if len(self.lists) > 1 and dives <= self.params.beam_share * (began - first):
                 if self._prove(self.value(), width=self.params.width):
                     return
                 dives += self.progress.seconds() - began
@@ -149,10 +149,10 @@ class Prover:
                 return
             if done:
                 proven, failed = aim, 0
-                if self.params.more * self.timeline.pool.size[0] < most:
+                if self.params.growth * self.timeline.pool.size[0] < most:
                     stride *= 2
                 else:
-                    most = self.params.more * int(self.timeline.pool.size[0])
+                    most = self.params.growth * int(self.timeline.pool.size[0])
             else:  # a nearer aim, at better prices
                 proven = max(proven, self.proven)
                 stride, failed = max(1, stride // 2), failed + 1
@@ -211,7 +211,7 @@ class Prover:
             if self._over():
                 return False
             try:
-                if timeline.pool.size[0] > self.params.contested:
+                if timeline.pool.size[0] > self.params.conflict_states:
                     self._contest(self.progress.seconds() - began)
                 if not whole and width == MOST_STATES:
                     return False
@@ -270,7 +270,9 @@ class Prover:
             return REFUTED
         if key in self.doubts:
             return REFUTED if self.doubts[key] else DOUBTED
-        if self._learn(conflict_in_time(self.platform, runs, self._late, self.params.few_slots)):
+        if self._learn(
+            conflict_in_time(self.platform, runs, self._late, self.params.conflict_slots)
+        ):
             return LEARNED
         # slots by which it may then start jobs later
         how = self._place(path, 0 if whole else 2)
@@ -280,7 +282,7 @@ class Prover:
             self._search(path)
             return MISSED
         if self._learn(
-            conflict_in_time(self.platform, runs, self._late, least=self.params.few_slots)
+            conflict_in_time(self.platform, runs, self._late, least=self.params.conflict_slots)
         ):
             return LEARNED
         self.doubts[key] = how == "infeasible"
@@ -324,7 +326,7 @@ class Prover:
     def _contest(self, seconds: float) -> None:
         """Learn why what often runs at once does not fit, after a run of this many seconds."""
         end = self.progress.seconds() + min(
-            self.params.contest[0] + seconds, self.params.contest[1]
+            self.params.conflict_seconds[0] + seconds, self.params.conflict_seconds[1]
         )
         for items in often(self.timeline):
             if self._over() or self.progress.seconds() > end:
