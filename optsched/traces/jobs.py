@@ -20,7 +20,7 @@ The table has one row per job, in the order of submission (equal times: the orde
 
 ``attrs["format"]`` names the format, ``attrs["dropped"]`` counts rows that name no running time
 (or no processors), ``attrs["why"]`` states their number by reason, ``attrs["start"]`` is the
-date of the first submission, or None.
+date of the first submission, or None, ``attrs["processors"]`` those of the machine, or None.
 """
 
 from __future__ import annotations
@@ -208,6 +208,7 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
     jobs[["submit_seconds", "start_seconds"]] -= first
     jobs = jobs.astype({"tasks": np.int64})
     jobs.attrs = {"format": kind, "dropped": dropped, "why": why, "start": start}
+    jobs.attrs["processors"] = table.get("processors")
     return jobs
 
 

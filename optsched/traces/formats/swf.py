@@ -4,12 +4,14 @@ One task is one processor. A negative time and a number of processors below 1 me
 known. Column 10 is memory per processor in KB; where a log adds columns of its own (more than 18)
 it is known to mean something else, and is left out. Lines of status 2, 3 and 4 are parts of a job
 that was interrupted; the line with its totals has status 0 or 1. A first line that holds no number
-is a header.
+is a header. The comment "MaxProcs" states the processors of the machine.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import takewhile
 from operator import methodcaller
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ import numpy as np
 
 from optsched.process import messages
 from optsched.traces.columns import SECONDS, SUBMIT, TASKS, Columns, Number
-from optsched.traces.lines import TextLine, is_number, read_fields
+from optsched.traces.lines import TextLine, is_number, read_fields, read_lines
 
 FIELDS = 18
 READ = {
@@ -26,6 +28,7 @@ READ = {
     **{9: "requested time", 10: "memory", 12: "user"},
     **{15: "queue", 16: "partition", 17: "preceding job"},
 }
+MACHINE = re.compile(r";\s*MaxProcs:\s*(\d{1,9})\s*", re.IGNORECASE)
 STATUS = 11
 PARTS = ("2", "3", "4")
 ANY = Number("-1: unknown", low=-1e12, high=1e12)
@@ -85,6 +88,8 @@ def read_swf(path: Path) -> Table:
             f"{path}: {dependent} of {len(columns)} jobs name a preceding job (column 17); "
             "dependencies are not modelled"
         )
+    comments = takewhile(lambda text: text.startswith(";"), (text for _, text in read_lines(path)))
+    stated = [int(found[1]) for found in map(MACHINE.fullmatch, comments) if found]
     labels = zip(columns.text("partition"), columns.text("queue"), strict=True)
     return {
         "name": columns.text("job"),
@@ -97,5 +102,6 @@ def read_swf(path: Path) -> Table:
         "cpu": np.ones(len(columns)),
         "memory_gb": np.where((memory > 0) & (not extended), memory / 1024**2, np.nan),
         "user": columns.text("user"),
+        "processors": stated[0] if stated else None,
         "partition": [next((name for name in pair if name != "-1"), "") for pair in labels],
     }

@@ -112,6 +112,14 @@ def test_a_log_is_taken_as_it_is_and_its_schedule_is_a_row(tmp_path):
     assert FAMILY.verify(inst, schedule).value == pytest.approx((25 + 20 + 9) / 3)
 
 
+@pytest.mark.parametrize(("stated", "pool"), [(6, 6), (3, 4)])
+def test_the_machine_has_the_processors_that_a_log_states_if_its_jobs_fit(tmp_path, stated, pool):
+    (tmp_path / "log.swf").write_text(
+        f"; Version: 2.2\n; MaxProcs: {stated}\n{LOG.replace('30 0 4 4', '30 5 4 4')}"
+    )
+    assert FAMILY.open_trace(tmp_path / "log.swf", Window()).total == (pool,)
+
+
 def test_tables_have_waiting_times_and_what_policies_know(tmp_path):
     (tmp_path / "log.swf").write_text(LOG.replace("30 0 4 4", "30 5 4 4"))
     inst = FAMILY.open_trace(tmp_path / "log.swf", Window())
@@ -135,7 +143,7 @@ def test_machines_that_are_too_few_for_what_was_recorded(tmp_path):
     assert inst.total == (5,)
     schedule, told = FAMILY.recorded(tmp_path / "log.swf", window, inst)
     assert schedule is None
-    assert "left out: it used 8 cpu at once, more than the list of machines has (5)" in told[0]
+    assert "left out: it used 8 cpu at once, more than the machines have (5)" in told[0]
 
 
 def test_all_jobs_of_a_short_log_are_taken_with_their_queues(tmp_path):

@@ -1,8 +1,8 @@
 """Instances made of recorded logs: times in seconds, nothing is scaled.
 
 What one task requests is that of the list; where the list of machines is missing, there is one pool
-with as much as the recorded schedule used at once. Requested times are those of the log, and run
-times where it has none, or shorter ones.
+with as much as the recorded schedule used at once, and the processors that an SWF log states.
+Requested times are those of the log, and run times where it has none, or shorter ones.
 """
 
 from __future__ import annotations
@@ -102,6 +102,11 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         )
     if listed is None:
         most = _most_used(jobs, _starts(taken, jobs))
+        stated = tables.jobs.attrs.get("processors") or 0
+        known = len(parts) == 1 and stated >= max(job.tasks for job in jobs)
+        if known:  # a task of such a log is a processor
+            core = [limit.kind for limit in limits].index("cpu")
+            most[core] = stated * int(need[0][core])
         machines = tuple(
             Machine(
                 name="pool" if len(parts) == 1 else f"pool of {part}",
@@ -115,8 +120,9 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         shown = zip(most, limits, strict=True)
         pool = "a pool" if len(parts) == 1 else "every partition is a pool"
         messages.remark(
-            f"no list of machines: {pool} with as much as the recorded schedule used at once: "
-            + ", ".join(f"{c} {limit.unit}" for c, limit in shown)
+            f"no list of machines: {pool} with as much as the recorded schedule used at once"
+            + (", and the processors that the log states (MaxProcs)" if known else "")
+            + f": {', '.join(f'{c} {limit.unit}' for c, limit in shown)}"
         )
     else:
         machines = _machines(listed, limits)
@@ -165,8 +171,8 @@ def recorded(
     if any(used > there for used, there in zip(most, inst.total, strict=True)):
         used = ", ".join(f"{u} {n}" for u, n in zip(most, inst.resources, strict=True))
         return None, [
-            f"what your cluster did is left out: it used {used} at once, more than the list of "
-            f"machines has ({', '.join(map(str, inst.total))}); expected the machines it ran on"
+            f"what your cluster did is left out: it used {used} at once, more than the machines "
+            f"have ({', '.join(map(str, inst.total))}); expected the machines it ran on"
         ]
     nodes = _placed(inst, starts) if inst.packed else ()
     if isinstance(nodes, int):
