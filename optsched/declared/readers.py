@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
-from optsched.declared.files import NUMBER, refuse_lp, refuse_mps
+from optsched.declared.files import NUMBER, parse
 from optsched.declared.model import KINDS, Declared, Draft, component_of, index_of
 from optsched.files.atomic_io import read_limited
 from optsched.files.format import first_error
@@ -398,16 +398,13 @@ def _of_file(path: Path) -> Draft:
         plain = Path(folder) / f"model{ending}"
         plain.write_bytes(text)
         try:
+            written = parse(text.decode(), ending)
             found = read_program(plain)
         except ValueError as err:
             raise InputError(f"{path}: {err}") from err
-    used = {k for _, _, _, entries in found.rows for k, _ in entries}
-    if ending == ".mps":
-        refuse_mps(path, text.decode(errors="replace"))
-    else:
-        bounds = {name: (low, high) for name, _, low, high, _ in found.columns}
-        unused = [c[0] for k, c in enumerate(found.columns) if k not in used and not c[1]]
-        refuse_lp(path, text.decode(errors="replace"), bounds, unused)
+    other = written.difference(found)
+    if other is not None:
+        raise InputError(f"{path}: HiGHS reads {other} otherwise than it is written")
     draft = Draft("max" if found.maximize else "min", found.offset)
     for name, cost, lower, upper, integer in found.columns:
         draft.columns.append(
