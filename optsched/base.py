@@ -7,8 +7,8 @@ import re
 import reprlib
 import sys
 import warnings
-from collections.abc import Callable
-from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, ParamSpec, Self, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
@@ -69,6 +69,13 @@ class Frozen(BaseModel):
     """Data that is checked once, when it is made, and never changes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy that shares nothing that was computed if there is an ``update``."""
+        made = super().model_copy(update=update, deep=deep)
+        for name in (made.__dict__.keys() - type(self).model_fields.keys()) if update else ():
+            del made.__dict__[name]
+        return made
 
 
 def renamed_names(module: str, **names: str) -> Callable[[str], object]:

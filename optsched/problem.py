@@ -18,9 +18,9 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias, get_args
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from optsched.base import Frozen as Frozen
 from optsched.base import InputError as InputError
@@ -50,6 +50,23 @@ class Instance(Frozen):
     def digest(self) -> str:
         """Return the SHA-256 of the canonical JSON text: the identity in result files."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy; with an ``update``, it is checked again.
+
+        Raises
+        ------
+        pydantic.ValidationError
+            The changed data are no instance.
+        """
+        if not update:
+            return super().model_copy(deep=deep)
+        data = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self)(**(data | dict(update)))
+
+    def labeled(self, **texts: Any) -> Self:
+        """Return the instance with other values of fields from which nothing is computed."""
+        return BaseModel.model_copy(self, update=texts)
 
     def __repr__(self) -> str:
         origin = getattr(self, "source", "")

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -57,6 +58,17 @@ def test_compiling_is_on_no_clock_and_is_said(tmp_path):
     done = subprocess.run([sys.executable, "-c", COLD], env=cold, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "\n"
+
+
+def test_no_file_in_the_working_folder_chooses_where_kernels_are_stored(tmp_path):
+    pytest.importorskip("yaml")
+    (tmp_path / ".numba_config.yaml").write_text("cache_dir: here\n")
+    code = "import optsched.numbers.kernels as k; from numba import config; print(config.CACHE_DIR)"
+    env = {n: x for n, x in os.environ.items() if n != "NUMBA_CACHE_DIR"}
+    env["PYTHONPATH"] = str(Path(__file__).parents[1])
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, env=env, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "\n"), done.stderr
 
 
 def test_where_nothing_can_be_stored_is_said():

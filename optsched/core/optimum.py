@@ -365,7 +365,8 @@ def known(instance: Instance, start: Start | Sequence[Start]) -> Known:
     bounds: list[tuple[float, Frozen]] = []
     for part in parts:
         interrupts.leave_if_abandoned()
-        if isinstance(part, Optimum | Known) and part.instance_sha256 != digest:
+        other = isinstance(part, Optimum) and part.sense != family_of(instance).sense
+        if other or (isinstance(part, Optimum | Known) and part.instance_sha256 != digest):
             raise InputError(f"the warm start is for another instance, expected {digest}")
         if isinstance(part, Optimum):
             mine = () if part.schedule is None else (part.schedule,)

@@ -115,7 +115,10 @@ def compare(
     against = _against(reference)
     references = dict(references or {})
     for best in (optimum, *references.values()):
-        if best is not None and best.instance_sha256 != instance.digest():
+        if best is not None and (best.instance_sha256, best.sense) != (
+            instance.digest(),
+            family.sense,
+        ):
             raise InputError(
                 "the optimum belongs to another instance, expected one of this instance"
             )

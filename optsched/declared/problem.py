@@ -346,8 +346,7 @@ class Problem:
             refuse_changed(made)
         drawn = "found by a search" if seed is None else f"seed={seed}"
         words = [self.name, chosen, *(f"{k}={v}" for k, v in sizes.items()), drawn]
-        origin = {"problem": self.name, "source": " ".join(w for w in words if w)}
-        return made.model_copy(update=origin)
+        return made.labeled(problem=self.name, source=" ".join(w for w in words if w))
 
     def policy(self, function: Callable[[View], Any]) -> FunctionPolicy:
         """Make a policy of a function of an event, which returns values of variables."""

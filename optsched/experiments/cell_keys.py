@@ -402,12 +402,13 @@ class Reference:
     seed: int = 0
     check: str = Level.CERTIFIED
     params: Content = field(default_factory=dict, hash=False)
+    sense: str = ""  # "min" of a declared problem: the digest of an instance does not tell
 
     @cached_property
     def content(self) -> Content:
-        """Content of the key; without parameters, where all are those by default."""
+        """Content of the key; without parameters, where all are those by default, and sense."""
         found = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: x for name, x in found.items() if name != "params" or x}
+        return {name: x for name, x in found.items() if name not in ("params", "sense") or x}
 
     @cached_property
     def key(self) -> bytes:
@@ -421,8 +422,8 @@ class Reference:
 
     def solve(self, instance: Instance) -> Optimum:
         """Look for the optimum of an instance."""
-        content = dict(self.content)
-        return solve(instance, work_limit=content.pop("effort"), **content)
+        options = {name: x for name, x in self.content.items() if name not in ("effort", "sense")}
+        return solve(instance, work_limit=self.effort, **options)
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,8 @@ class SearchLimits(Frozen):
         effort = EFFORT if self.effort is None and self.time_limit is None else self.effort
         params = changes(read_params(get_family(family), self.params))
         limits = (self.method, self.time_limit, effort, self.gap, self.seed)
-        return Reference(*limits, str(self.check), params)
+        sense = "min" if family.startswith("declared-min") else ""
+        return Reference(*limits, str(self.check), params, sense)
 
 
 class Instances(Frozen):

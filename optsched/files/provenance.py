@@ -103,7 +103,7 @@ def names_changes(*options: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
             ]
             if changes:
                 source = ", ".join([made.source, *changes])
-                made = made.model_copy(update={"source": source})
+                made = made.labeled(source=source)
             result: T = made
             return result
 

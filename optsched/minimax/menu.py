@@ -50,7 +50,7 @@ class Menu:
                 f"menu {self.name} returned a {type(made).__name__}, expected what "
                 "optsched.online returns"
             )
-        return made.model_copy(update={"problem": self.name, "source": text_of(chosen)})
+        return made.labeled(problem=self.name, source=text_of(chosen))
 
     def instances(self) -> list[Declared]:
         """Return the instances of all sequences, in order; neighbours must not reveal the future.

@@ -9,16 +9,20 @@ numbers that it reads, and counts only while these are the same: numba itself lo
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol, TypeVar, cast, overload
 
 import numpy as np
 from numba import njit
-from numba.core import event
+from numba.core import config, event
 from numba.core.dispatcher import Dispatcher
 
 from optsched.process import timing
+
+setattr(config, "_config_fname", os.devnull)  # noqa: B010  (no file of the working folder counts:
+cast(Any, config).reload_config()  # it could name a folder of kernels, which are code)
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T", bound=tuple[Any, ...])

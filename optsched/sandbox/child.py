@@ -67,10 +67,10 @@ def main() -> None:
     plugged = importlib.util.find_spec(config["plugged"]) if config["plugged"] else None
     if plugged is not None:
         importer.found[plugged.name] = plugged
-    sys.meta_path.insert(sys.meta_path.index(PathFinder), importer)
     _compile_without_saving(config["writable"][0])
     places = [*config["readable"], *importer.places()]
     guards = lock(places, config["writable"], config["hidden"], apart=apart)
+    sys.meta_path.insert(sys.meta_path.index(PathFinder), importer)  # what it finds runs locked
     send = partial(_send, answers, os.getpid())
     send({"guards": guards})
     from optsched.policies.loader import get_policy

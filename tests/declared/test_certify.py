@@ -192,7 +192,7 @@ def test_names_that_cannot_be_shown_are_refused(hidden, tmp_path):
     path.write_text(
         f"NAME\nROWS\n N obj\n G c\nCOLUMNS\n    {name}  obj  1  c  1\nRHS\n    rhs  c  5\nENDATA\n"
     )
-    with pytest.raises(InputError, match="line 6: holds .*, expected other characters"):
+    with pytest.raises(InputError, match=r"line 6: holds .*, expected other characters"):
         run("certify", path, "-o", tmp_path / "r.json")
     assert not (tmp_path / "r.json").exists()
 

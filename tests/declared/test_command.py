@@ -12,13 +12,15 @@ from blocks import read
 from typer.main import get_command
 from typer.testing import CliRunner
 
+import optsched
 from optsched.adversarial.evaluation import Terms
 from optsched.adversarial.worst_case import find_worst_case
 from optsched.cli.app import app
 from optsched.core import compare
+from optsched.declared.model import KINDS
 from optsched.experiments.campaign import campaign
 from optsched.experiments.plan import Plan, make_plan
-from optsched.files.format import load_instance
+from optsched.files.format import load_instance, save_instance
 from optsched.problem import InputError, PolicyError, get_family
 from optsched.process.loading import load_from_file
 from optsched.results.load import load_report
@@ -588,3 +590,38 @@ def test_the_function_and_the_module_have_one_name():
             wrong()
     with pytest.raises(InputError, match="preset 'a' has 'b'"):
         optsched.problem(sizes={"a": {"b": 1}})(lambda random, n: None)  # noqa: ARG005
+
+
+@pytest.mark.slow
+def test_no_module_of_the_folder_of_a_policy_runs_before_the_sandbox_is_locked(folder):
+    run("generate", "knapsack.py:knapsack", "--preset", "small", "-o", "k.json")
+    (folder / "numba.py").write_text("open('ran', 'w').write('unlocked')\nraise ImportError\n")
+    (folder / "mine.py").write_text(
+        "class Mine:\n    name, information, knows = 'mine', 'after', ()\n"
+        "    def start(self, public, prior, streams):\n        pass\n"
+        "    def step(self, event):\n        return {}\n"
+    )
+    done = run("run", "k.json", "-p", "mine:Mine", "--sandbox")
+    assert "sandbox" in done.stdout
+    assert not (folder / "ran").exists()
+
+
+def test_a_maximization_and_a_minimization_of_equal_data_have_two_optima(folder):
+    columns = [{"name": "x", "cost": 1.0, "upper": 3, "revealed": 0, "decided": 0}]
+    for sense, kind in KINDS.items():
+        inst = kind.model_validate({"columns": columns, "rows": []})
+        save_instance(inst, folder / f"{sense}.json")
+    (folder / "both.toml").write_text(
+        "".join(
+            f'[[instances]]\nfamily = "declared-{sense}"\nfiles = "{sense}.json"\n'
+            for sense in KINDS
+        )
+        + '[[policies]]\nname = "greedy"\n[reference]\nwork_limit = 10\n'
+    )
+    table = campaign("both.toml", "both.sqlite").table().set_index("family")
+    assert table["optimum"].to_dict() == {"declared-max": 3, "declared-min": 0}
+    best = {sense: optsched.solve(load_instance(folder / f"{sense}.json")) for sense in KINDS}
+    with pytest.raises(InputError, match="the optimum belongs to another instance"):
+        compare(load_instance(folder / "min.json"), ["greedy"], optimum=best["max"])
+    with pytest.raises(InputError, match="the warm start is for another instance"):
+        optsched.solve(load_instance(folder / "min.json"), start=best["max"])

@@ -17,7 +17,7 @@ back. The routes of one master form a tree: in a platform without cycles there i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from operator import is_
@@ -175,11 +175,6 @@ class BotPlatform(Frozen):
         """B of every arc, byte/s, shape (2 L,)."""
         wide: Floats = self._wide.array
         return wide
-
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:  # noqa: ARG002
-        """Return a copy that is checked again, and shares nothing that was computed."""
-        data = {name: getattr(self, name) for name in type(self).model_fields}
-        return type(self)(**(data | dict(update or {})))
 
     def arc_name(self, arc: int) -> str:
         """Return an arc in words."""

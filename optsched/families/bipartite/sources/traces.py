@@ -71,7 +71,7 @@ def open_trace(source: Path, window: Window) -> BipartiteInstance:
     slot = seconds(chosen.pop("slot"))
     settings.positive(slot=slot)
     made = from_trace(pods, nodes, seed=chosen.pop("draw_seed"), **chosen)
-    return made.model_copy(update={"slot_seconds": slot})  # nothing depends on it
+    return made.labeled(slot_seconds=slot)
 
 
 def from_trace(
