@@ -81,6 +81,12 @@ MORE = {  # help of --verbose, by module of the command
     "minimax": "Print all histories.",
 }
 
+
+def size(what: str, *names: str, most: int = MOST) -> Any:
+    """Return the option for a size of an instance."""
+    return typer.Option(*names, min=1, max=most, help=f"{what}.")
+
+
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result here.")]
 FAMILY_HELP = f"Problem family ({', '.join(family_names())})"
 FAMILY_OR_PROBLEM = f"{FAMILY_HELP}, or declared problem (FILE.py:NAME)."

@@ -72,15 +72,8 @@ def figure(found: Advice) -> Figure:
     return drawn
 
 
-def page_of_advice(path: Path, callback: Callable[[str], None] = lambda _: None) -> Page:
-    """Return the page of policies with predictions.
-
-    Parameters
-    ----------
-    path : Path
-        Output of `advice -o`.
-    callback : callable
-        Called with the finished part.
+def page_of_advice(path: Path, callback: Callable[[str], None]) -> Page:
+    """Return the page of policies with predictions, which `advice -o` has written.
 
     Raises
     ------

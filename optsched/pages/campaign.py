@@ -80,20 +80,8 @@ class Reading:
         return get_family(group.partition(" ")[0])
 
 
-def page_of_store(
-    path: Path, policies: Sequence[str] = (), callback: Callable[[str], None] = lambda _: None
-) -> Page:
-    """Return the page of a campaign.
-
-    Parameters
-    ----------
-    path : Path
-        The store.
-    policies : sequence of str
-        Whose worst instances are drawn, by their names in the tables.
-    callback : callable
-        Called with the finished part.
-    """
+def page_of_store(path: Path, policies: Sequence[str], callback: Callable[[str], None]) -> Page:
+    """Return the page of a campaign's store."""
     found = Reading.of(path, callback)
     families = [found.family(group) for group in found.statistics.groups]
     with Store.open(path) as store:

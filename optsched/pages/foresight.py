@@ -23,15 +23,8 @@ from optsched.pages.repeat import of_page
 from optsched.pages.schedules import CSS, data_uri
 
 
-def page_of_foresight(path: Path, callback: Callable[[str], None] = lambda _: None) -> Page:
-    """Return the page of a curve.
-
-    Parameters
-    ----------
-    path : Path
-        What `foresight -o` has written.
-    callback : callable
-        Called with the finished part.
+def page_of_foresight(path: Path, callback: Callable[[str], None]) -> Page:
+    """Return the page of a curve that `foresight -o` has written.
 
     Raises
     ------

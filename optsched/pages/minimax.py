@@ -30,15 +30,8 @@ from optsched.pages.repeat import of_page
 from optsched.problem import InputError
 
 
-def page_of_game(path: Path, callback: Callable[[str], None] = lambda _: None) -> Page:
-    """Return the page of a set of instances and of its best online algorithms.
-
-    Parameters
-    ----------
-    path : Path
-        What `minimax -o` has written.
-    callback : callable
-        Called with the finished part.
+def page_of_game(path: Path, callback: Callable[[str], None]) -> Page:
+    """Return the page of instances and their best online algorithms: what `minimax -o` writes.
 
     Raises
     ------

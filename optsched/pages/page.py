@@ -31,6 +31,12 @@ from optsched.problem import InputError
 from optsched.process import interrupts
 
 SQLITE = b"SQLite format 3\0"  # how the file of a store begins
+PAGES = {  # by kind of file; those of a store and of a result also draw schedules
+    "minimax": page_of_game,
+    "foresight": page_of_foresight,
+    "advice": page_of_advice,
+    "whatif": page_of_whatif,
+}
 
 
 @renamed_arguments(tell="callback")
@@ -72,19 +78,14 @@ def report(
     path, page = Path(source), writable(Path(target))
     with open_file(path) as f:
         is_store = f.read(len(SQLITE)) == SQLITE
-    drawing = {"store": page_of_store, "result": page_of_result}  # they draw schedules
-    others = {
-        "minimax": page_of_game,
-        "foresight": page_of_foresight,
-        "advice": page_of_advice,
-        "whatif": page_of_whatif,
-    }
-    kind = "store" if is_store else read_json(path, "result", *others)["kind"]
-    if kind in others and policies:
-        raise InputError(f"--policy {policies[0]}: no schedules are drawn, expected no --policy")
-    made = (
-        others[kind](path, callback) if kind in others else drawing[kind](path, policies, callback)
-    )
+    kind = "store" if is_store else read_json(path, "result", *PAGES)["kind"]
+    if kind in PAGES:
+        if policies:
+            refused = f"--policy {policies[0]}"
+            raise InputError(f"{refused}: no schedules are drawn, expected no --policy")
+        made = PAGES[kind](path, callback)
+    else:
+        made = (page_of_store if is_store else page_of_result)(path, policies, callback)
     interrupts.raise_if_interrupted()
     write_whole(page, render(made))
     return page

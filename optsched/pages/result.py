@@ -33,19 +33,8 @@ LONG = 400  # characters of a fact
 TIMES = "as the run states; not checked"
 
 
-def page_of_result(
-    path: Path, policies: Sequence[str] = (), callback: Callable[[str], None] = lambda _: None
-) -> Page:
-    """Return the page of an optimum, or of a comparison.
-
-    Parameters
-    ----------
-    path : Path
-        What `solve -o` or `ratio -o` has written.
-    policies : sequence of str
-        Whose schedules are drawn next to the best one; by default that of the worst policy.
-    callback : callable
-        Called with the finished part.
+def page_of_result(path: Path, policies: Sequence[str], callback: Callable[[str], None]) -> Page:
+    """Return the page of what `solve -o` or `ratio -o` has written.
 
     Raises
     ------

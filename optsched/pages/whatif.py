@@ -41,7 +41,7 @@ METHOD = (
 )
 
 
-def page_of_whatif(path: Path, callback: Callable[[str], None] = lambda _: None) -> Page:
+def page_of_whatif(path: Path, callback: Callable[[str], None]) -> Page:
     """Return the page of what `whatif -o` has written.
 
     Raises

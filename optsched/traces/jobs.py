@@ -79,7 +79,6 @@ FORMATS = (*training.FORMATS, slurm.FORMAT, OWN)
 MACHINE_HEADS = (
     {"sn", "cpu_milli"},
     {"cpu", "memory_gb", "gpu", "count"},
-    {*philly.NODES},
     *({*form.needed} for form in inventories.FORMATS),
 )
 

@@ -24,7 +24,7 @@ import pandas as pd
 
 from optsched.problem import InputError
 from optsched.traces.columns import Columns, Number, read_columns
-from optsched.traces.formats import inventories, philly
+from optsched.traces.formats import inventories
 from optsched.traces.formats.declared import Table, TraceFormat, recognized
 from optsched.traces.frames import as_file
 from optsched.traces.jobs import FORMATS as JOBS
@@ -78,47 +78,37 @@ def read_machines(source: Path | str | pd.DataFrame) -> pd.DataFrame:
 
 def _read_machines(path: Path) -> pd.DataFrame:
     if path.name.lower().removesuffix(".gz").endswith(".machines"):
-        return _finished(path, "SWF machines", _clusters(path))
+        return _finished("SWF machines", _rows(path, _clusters(path)))
     if not has_columns(path) or any(form.fits(first_row(path).fields) for form in JOBS):
         raise InputError(f"{path}: is a list of jobs, expected a list of machines")
-    form, names = recognized(path, FORMATS)
+    form, names = recognized(path, (*inventories.FORMATS, OWN))
     columns = read_columns(path, names)
     table = form.table(columns, RULES)
-    table.setdefault("name", columns.names())
+    if form is OWN:
+        table.setdefault("name", columns.names())
     columns.warn_unread(form.name, form.implied)
-    return _finished(path, form.name, table)
+    machines = _rows(path, table)
+    if form is not OWN:
+        named = machines[["gpu", "cpu", "memory_gb", "model"]].itertuples(index=False)
+        machines["name"] = [inventories.name(form, *machine) for machine in named]
+    return _finished(form.name, machines)
 
 
-def _finished(path: Path, kind: str, table: Table) -> pd.DataFrame:
-    """Put equal machines together, in order of first appearance."""
+def _rows(path: Path, table: Table) -> pd.DataFrame:
+    """Return the machines of a list, a row each."""
     rows = pd.DataFrame({name: table.get(name, MISSING.get(name, np.nan)) for name in COLUMNS})
     if rows.empty:
         raise InputError(f"{path}: names no machine, expected at least one")
+    return rows
+
+
+def _finished(kind: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """Put equal machines together, in order of first appearance."""
     groups = rows.groupby(EQUAL, sort=False, dropna=False)
     machines = groups.agg(name=("name", "first"), count=("count", "sum")).reset_index()
     machines = machines[list(COLUMNS)].astype({"count": np.int64})
     machines.attrs = {"format": kind}
     return machines
-
-
-def _nodes(columns: Columns) -> Table:
-    gpu = columns.numbers("gpu", Number("GPUs", high=1e6, whole=True))
-    cpu = (
-        columns.numbers("cpu_milli", Number("thousandths of a core", high=1e12, above_low=True))
-        / 1000
-    )
-    memory = columns.numbers("memory_mib", Number("MiB", high=1e12, above_low=True)) / 1024
-    model = columns.text("model")
-    return {
-        "name": [
-            f"{g:.0f} x {m or 'GPU'}, {c:g} cores" if g else f"{c:g} cores, {ram:g} GB"
-            for g, m, c, ram in zip(gpu, model, cpu, memory, strict=True)
-        ],
-        "gpu": gpu,
-        "cpu": cpu,
-        "memory_gb": memory,
-        "model": model,
-    }
 
 
 CLUSTER = ("id", "name", "nodes", "cpus per node", "speed", "memory per node")
@@ -141,18 +131,8 @@ def _clusters(path: Path) -> Table:
     }
 
 
-FORMATS = (
-    TraceFormat(
-        "Alibaba GPU v2023 nodes",
-        needed=("sn", "cpu_milli", "memory_mib", "gpu"),
-        implied=("sn",),
-        more=_nodes,
-    ),
-    TraceFormat("Philly machines", philly.NODES, implied=("machineId",), more=philly.nodes),
-    *inventories.FORMATS,
-    TraceFormat(
-        "own machines",
-        needed=("gpu", "cpu", "memory_gb"),
-        columns={name: name for name in COLUMNS},
-    ),
+OWN = TraceFormat(
+    "own machines",
+    needed=("gpu", "cpu", "memory_gb"),
+    columns={name: name for name in COLUMNS},
 )

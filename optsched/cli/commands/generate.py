@@ -8,10 +8,10 @@ import typer
 from optsched.cli.commands.outcome import report
 from optsched.cli.options import (
     FAMILY_OR_PROBLEM,
-    MOST,
     MOST_SLOTS,
     Json,
     Seed,
+    size,
     sizes_given,
     with_verbosity,
 )
@@ -39,22 +39,12 @@ def generate(
             help="Settings to draw with, as `optsched info` lists them (default: the first)."
         ),
     ] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, max=MOST, help="Number of jobs.")] = None,
-    slots: Annotated[
-        int | None, typer.Option("--horizon", min=1, max=MOST_SLOTS, help="Number of slots.")
-    ] = None,
-    machines: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Number of machines.")
-    ] = None,
-    ports: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Number of ports (bipartite).")
-    ] = None,
-    nodes: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Number of nodes (bot).")
-    ] = None,
-    applications: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Number of applications (bot).")
-    ] = None,
+    jobs: Annotated[int | None, size("Number of jobs")] = None,
+    slots: Annotated[int | None, size("Number of slots", "--horizon", most=MOST_SLOTS)] = None,
+    machines: Annotated[int | None, size("Number of machines")] = None,
+    ports: Annotated[int | None, size("Number of ports (bipartite)")] = None,
+    nodes: Annotated[int | None, size("Number of nodes (bot)")] = None,
+    applications: Annotated[int | None, size("Number of applications (bot)")] = None,
     load: Annotated[
         float | None,
         typer.Option(help="Offered load (demand over capacity); sets the number of machines."),

@@ -20,6 +20,7 @@ from optsched.cli.options import (
     Statistics,
     Style,
     load_statistics,
+    size,
     sizes_given,
     with_verbosity,
 )
@@ -42,24 +43,12 @@ def worst_case(
         str | None,
         typer.Option(help="Preset whose parameter ranges are searched (default: the first)."),
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Maximum number of jobs.")
-    ] = None,
-    slots: Annotated[
-        int | None, typer.Option("--horizon", min=1, max=MOST_SLOTS, help="Number of slots.")
-    ] = None,
-    machines: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Number of machines.")
-    ] = None,
-    ports: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Number of ports (bipartite).")
-    ] = None,
-    nodes: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Number of nodes (bot).")
-    ] = None,
-    applications: Annotated[
-        int | None, typer.Option(min=1, max=MOST, help="Maximum number of applications (bot).")
-    ] = None,
+    jobs: Annotated[int | None, size("Maximum number of jobs")] = None,
+    slots: Annotated[int | None, size("Number of slots", "--horizon", most=MOST_SLOTS)] = None,
+    machines: Annotated[int | None, size("Number of machines")] = None,
+    ports: Annotated[int | None, size("Number of ports (bipartite)")] = None,
+    nodes: Annotated[int | None, size("Number of nodes (bot)")] = None,
+    applications: Annotated[int | None, size("Maximum number of applications (bot)")] = None,
     evaluations: Annotated[
         int, typer.Option(min=1, help="Number of instances that each search evaluates.")
     ] = 300,

@@ -1,66 +1,85 @@
 """Lists of machines that others have published, each known by its columns.
 
 Alibaba GPU v2020       machine, gpu_type, cap_cpu, cap_mem, cap_gpu
+Alibaba GPU v2023       sn, cpu_milli, memory_mib, gpu, model
 Alibaba spot GPU v2026  node_name, gpu_model, gpu_capacity_num, cpu_num (no memory)
+Philly                  machineId, number of GPUs, single GPU mem (no cores, no memory)
 Tiresias clusters       num_switch, num_node_p_switch, num_gpu_p_node, num_cpu_p_node, mem_p_node
 """
 
 from __future__ import annotations
 
-import numpy as np
-
-from optsched.numbers.arrays import Floats
 from optsched.traces.columns import Columns, Number
 from optsched.traces.formats.declared import Table, TraceFormat
 
-PAI = ("machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu")
-SPOT = ("gpu_model", "gpu_capacity_num", "cpu_num", "node_name")
-CLUSTER = ("num_switch", "num_node_p_switch", "num_gpu_p_node", "num_cpu_p_node", "mem_p_node")
-GPUS = Number("GPUs", high=1e6, whole=True)
-SOME = Number("of one machine", above_low=True)
+GPUS = {"gpu": Number("GPUs", high=1e6, whole=True)}
 COUNT = Number("how many", low=1, high=1e6, whole=True)
 WITHOUT = "CPU"  # what the list of 2020 calls the model of a machine without GPUs
 
 
-def _pai(columns: Columns) -> Table:
-    gpu = columns.numbers("cap_gpu", GPUS)
-    model = ["" if m == WITHOUT else m for m in columns.text("gpu_type")]
-    return _table(gpu, columns.numbers("cap_cpu", SOME), columns.numbers("cap_mem", SOME), model)
+def _models(columns: Columns) -> Table:
+    return {"model": ["" if m == WITHOUT else m for m in columns.text("gpu_type")]}
 
 
-def _spot(columns: Columns) -> Table:
-    return _table(
-        columns.numbers("gpu_capacity_num", GPUS), columns.numbers("cpu_num", SOME),
-        np.full(len(columns), np.nan), columns.text("gpu_model"),
-    )  # fmt: skip
+def _count(columns: Columns) -> Table:
+    switches, nodes = (columns.numbers(n, COUNT) for n in ("num_switch", "num_node_p_switch"))
+    return {"count": switches * nodes}
 
 
-def _clusters(columns: Columns) -> Table:
-    count = columns.numbers("num_switch", COUNT) * columns.numbers("num_node_p_switch", COUNT)
-    return _table(
-        columns.numbers("num_gpu_p_node", GPUS), columns.numbers("num_cpu_p_node", SOME),
-        columns.numbers("mem_p_node", SOME), [""] * len(columns), count,
-    )  # fmt: skip
-
-
-def _table(
-    gpu: Floats, cpu: Floats, memory: Floats, model: list[str], count: Floats | int = 1
-) -> Table:
-    return {
-        "name": [
-            f"{g:.0f} x {m or 'GPU'}, {c:g} cores" if g else f"{c:g} cores"
-            for g, m, c in zip(gpu, model, cpu, strict=True)
-        ],
-        "count": count,
-        "gpu": gpu,
-        "cpu": cpu,
-        "memory_gb": memory,
-        "model": model,
-    }
-
-
-FORMATS = (
-    TraceFormat("Alibaba GPU v2020 machines", PAI, implied=("machine",), more=_pai),
-    TraceFormat("Alibaba spot GPU v2026 nodes", SPOT, implied=("node_name",), more=_spot),
-    TraceFormat("Tiresias clusters", CLUSTER, more=_clusters),
+V2023 = TraceFormat(
+    "Alibaba GPU v2023 nodes",
+    needed=("sn", "cpu_milli", "memory_mib", "gpu"),
+    columns={"gpu": "gpu", "cpu": "cpu_milli", "memory_gb": "memory_mib", "model": "model"},
+    per={"cpu": 1000, "memory_gb": 1024},
+    rules=GPUS
+    | {
+        "cpu": Number("thousandths of a core", high=1e12, above_low=True),
+        "memory_gb": Number("MiB", high=1e12, above_low=True),
+    },
+    implied=("sn",),
 )
+PHILLY = TraceFormat(
+    "Philly machines",
+    needed=("machineId", "number of GPUs", "single GPU mem"),
+    columns={"gpu": "number of GPUs", "model": "single GPU mem"},
+    rules=GPUS,
+    implied=("machineId",),
+)
+FORMATS = (
+    V2023,
+    PHILLY,
+    TraceFormat(
+        "Alibaba GPU v2020 machines",
+        needed=("machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu"),
+        columns={"gpu": "cap_gpu", "cpu": "cap_cpu", "memory_gb": "cap_mem"},
+        rules=GPUS,
+        implied=("machine",),
+        more=_models,
+    ),
+    TraceFormat(
+        "Alibaba spot GPU v2026 nodes",
+        needed=("gpu_model", "gpu_capacity_num", "cpu_num", "node_name"),
+        columns={"gpu": "gpu_capacity_num", "cpu": "cpu_num", "model": "gpu_model"},
+        rules=GPUS,
+        implied=("node_name",),
+    ),
+    TraceFormat(
+        "Tiresias clusters",
+        needed=(
+            *("num_switch", "num_node_p_switch", "num_gpu_p_node", "num_cpu_p_node"),
+            "mem_p_node",
+        ),
+        columns={"gpu": "num_gpu_p_node", "cpu": "num_cpu_p_node", "memory_gb": "mem_p_node"},
+        rules=GPUS,
+        more=_count,
+    ),
+)
+
+
+def name(form: TraceFormat, gpu: float, cpu: float, memory_gb: float, model: str) -> str:
+    """Return the name of a machine: its GPUs and cores, as far as the list states them."""
+    if form is PHILLY:
+        return f"{gpu:.0f} x GPU of {model}"
+    if gpu:
+        return f"{gpu:.0f} x {model or 'GPU'}, {cpu:g} cores"
+    return f"{cpu:g} cores" + f", {memory_gb:g} GB" * (form is V2023)

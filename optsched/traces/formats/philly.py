@@ -1,4 +1,4 @@
-"""The job log and the machine list of Philly, as Microsoft has published them.
+"""The job log of Philly, as Microsoft has published it.
 
 `cluster_job_log` is JSON, a list of jobs: `jobid`, `vc` (the tenant), `submitted_time`,
 `attempts`. An attempt has `start_time`, `end_time`, and in `detail` the GPUs of every host (`ip`,
@@ -7,8 +7,6 @@ attempts: a task is a GPU, there are as many as in the last attempt, and they ru
 GPU-hours of all take. An attempt that has no start or no end counts nothing; where it is the last
 one, the job ran on when the log was taken, and its running time is not known. Times are local:
 what ends before it began, in the hour in which clocks are put back, takes no time.
-
-`cluster_machine_list` names machines with their GPUs; nothing is stated of cores and memory.
 """
 
 from __future__ import annotations
@@ -25,11 +23,10 @@ from optsched.base import Text
 from optsched.files.format import first_error
 from optsched.numbers.arrays import Floats
 from optsched.problem import InputError
-from optsched.traces.columns import UNKNOWN, Columns, Number
+from optsched.traces.columns import UNKNOWN
 from optsched.traces.lines import begins, read_bytes
 
 DATE = "%Y-%m-%d %H:%M:%S"
-NODES = ("machineId", "number of GPUs", "single GPU mem")
 
 Table = dict[str, Any]
 
@@ -124,16 +121,3 @@ def _dates(path: Path, name: str, texts: Sequence[str | None], owner: Sequence[i
             "2017-10-09 07:01:55"
         )
     return np.asarray((dates - pd.Timestamp(0)).dt.total_seconds(), dtype=np.float64)
-
-
-def nodes(columns: Columns) -> Table:
-    """Return the table of a machine list."""
-    gpu = columns.numbers("number of GPUs", Number("GPUs", high=1e6, whole=True))
-    memory = columns.text("single GPU mem")
-    return {
-        "name": [f"{g:.0f} x GPU of {m}" for g, m in zip(gpu, memory, strict=True)],
-        "gpu": gpu,
-        "cpu": np.full(len(columns), np.nan),
-        "memory_gb": np.full(len(columns), np.nan),
-        "model": memory,
-    }

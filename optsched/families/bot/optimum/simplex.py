@@ -1,8 +1,7 @@
 """Linear programs: optima of linear utilities, and of max-min by levels.
 
 One linear program is enough where the utility is linear; max-min takes one per level (Nace and
-Pióro, 2008). The dual values of each program are prices, and so a bound. The equations of a basis
-are solved again with iterative refinement (Gleixner et al., 2016).
+Pióro, 2008). The dual values of each program are prices, and so a bound.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_array, hstack, vstack
-from scipy.sparse.linalg import splu
 
 from optsched import solvers
 from optsched.engine.progress import Progress
@@ -119,37 +117,8 @@ def _solved(
             solvers.run(h, effort=limits["effort"])
             status = h.modelStatusToString(h.getModelStatus())
         if status == "Optimal":
-            found = Vertex(np.array(h.getSolution().col_value), np.abs(solvers.row_duals(h)))
-            return _refined(h, found, cost, matrix, low, high)
+            return Vertex(np.array(h.getSolution().col_value), np.abs(solvers.row_duals(h)))
     return None
-
-
-def _refined(
-    h: Any, found: Vertex, cost: Floats, matrix: csc_array, low: Floats, high: Floats
-) -> Vertex:
-    """Solve the equations of the basis anew: HiGHS stops where they hold up to `ACCURACY`."""
-    basis = h.getBasis()
-    basic = [str(s).endswith("kBasic") for s in basis.col_status]
-    if any(str(s).endswith("kUpper") for s in basis.col_status):
-        return found
-    tight = [not str(s).endswith("kBasic") for s in basis.row_status]
-    columns, rows = np.flatnonzero(basic), np.flatnonzero(tight)
-    square = csc_array(matrix[rows][:, columns])
-    side = np.where(np.isfinite(high[rows]), high[rows], low[rows])
-    x, duals = np.zeros(len(cost)), np.zeros(len(low))
-    try:
-        factors = splu(square)
-    except RuntimeError:  # singular
-        return found
-    x[columns] = factors.solve(side)
-    x[columns] += factors.solve(side - square @ x[columns])
-    duals[rows] = factors.solve(cost[columns], trans="T")
-    duals[rows] += factors.solve(cost[columns] - square.T @ duals[rows], trans="T")
-    sound = np.isfinite(x).all() and np.isfinite(duals).all()
-    # by which the solution of a basis may be infeasible
-    if not sound or x.min() < -1e-9 or (matrix @ x - high).max() > 1e-9:
-        return found
-    return Vertex(np.maximum(x, 0.0), np.abs(duals))
 
 
 def _level_by_level(inst: BotInstance, progress: Progress, threads: int) -> None:
