@@ -211,10 +211,10 @@ def test_ratio_prints_json_for_all_policies(call, folder):
         assert 1 <= float(low) <= float(high)
 
 
-def test_a_result_on_stdout_is_json_alone(call, folder):
-    status, out, _ = call("ratio", folder / "small.json", "-p", "fifo", *LIMIT, "-o", "-")
-    assert status == 0
-    assert json.loads(out)["policies"][0]["name"] == "fifo"
+def test_a_result_does_not_go_where_the_table_is_printed(call, folder):
+    status, out, err = call("ratio", folder / "small.json", "-p", "fifo", *LIMIT, "-o", "-")
+    assert (status, out) == (2, "")
+    assert "-o -: expected a file, or --json for the result on stdout" in err
 
 
 def test_a_log_is_not_overwritten(call, folder):

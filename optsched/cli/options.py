@@ -328,8 +328,8 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         if (output := given.get("output")) is not None:
             logs = [] if source.suffix == ".json" else [source]  # a result holds its instance
             writable(output, given.get("machines"), *logs)  # refused early
-            if is_stdout(output) and parameters["output"].default is None:  # of a result
-                given |= {"output": None, "as_json": True}
+            if is_stdout(output) and "time_limit" in given:  # where the table is printed
+                raise InputError("-o -: expected a file, or --json for the result on stdout")
         source = Path(problem_named(str(source)))
         text = {name: given.pop(name) for name in WINDOW}
         if given.get("windows") is not None:  # facts are those of the first one
