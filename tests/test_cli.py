@@ -211,6 +211,19 @@ def test_ratio_prints_json_for_all_policies(call, folder):
         assert 1 <= float(low) <= float(high)
 
 
+def test_a_result_does_not_go_where_the_table_is_printed(call, folder):
+    status, out, err = call("ratio", folder / "small.json", "-p", "fifo", *LIMIT, "-o", "-")
+    assert (status, out) == (2, "")
+    assert "-o -: expected a file, or --json for the result on stdout" in err
+
+
+def test_a_log_is_not_overwritten(call, folder):
+    jobs = folder / "jobs.csv"
+    status, _, err = call("solve", jobs, *WINDOW, *LIMIT, "-o", jobs)
+    assert (status, jobs.read_text()) == (2, JOBS)
+    assert "jobs.csv: is an input as well, expected another file to write" in err
+
+
 def test_ratio_of_the_sample(call):
     status, out, _ = call("ratio", "sample", "--policy", "fifo", "--time-limit", "0.5", *WINDOW)
     assert status == 0

@@ -228,6 +228,10 @@ def test_facts_and_an_instance_that_tells_nothing(small):
     alone = compare(small, ["fifo"], optimum=optimum(small))
     assert not alone.facts.telling  # nothing better than fifo is known
     assert "cannot tell policies apart" in str(alone)
+    (fifo,) = alone.policies
+    wide = compare(small, ["fifo"], optimum=optimum(small, value=fifo.value, bound=9 * fifo.value))
+    assert wide.facts.telling  # the optimum may be far above
+    assert "baseline fifo with ratio 1 .. 9" in str(wide)
 
 
 def test_unknown_policy(small):

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from optsched.files.atomic_io import open_file, writable
+from optsched.files.atomic_io import is_stdout, open_file, writable
 from optsched.problem import (
     Family,
     InputError,
@@ -331,8 +331,11 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         from optsched.core import is_instance, open_input  # traces need a library of tables
         from optsched.core.inputs import usual_family
 
-        if given.get("output") is not None:
-            writable(given["output"])  # refused early
+        if (output := given.get("output")) is not None:
+            logs = [] if source.suffix == ".json" else [source]  # a result holds its instance
+            writable(output, given.get("machines"), *logs)  # refused early
+            if is_stdout(output) and "time_limit" in given:  # where the table is printed
+                raise InputError("-o -: expected a file, or --json for the result on stdout")
         source = Path(problem_named(str(source)))
         text = {name: given.pop(name) for name in WINDOW}
         if given.get("windows") is not None:  # facts are those of the first one

@@ -223,11 +223,13 @@ class Facts(Frozen):
     parallel_share: float | None = Field(description="share of jobs with more than one worker")
     trivial_policy: str | None
     trivial_ratio: Extended | None = Field(description="low end of the best baseline's ratio")
+    trivial_most: Extended | None = Field(default=None, description="its high end")
 
     @property
     def telling(self) -> bool:
-        """Whether the instance can tell policies apart."""
-        return self.trivial_ratio is None or self.trivial_ratio >= TELLING
+        """Whether the instance can tell policies apart, for all that is proved."""
+        most = self.trivial_ratio if self.trivial_most is None else self.trivial_most
+        return most is None or most >= TELLING
 
     def __str__(self) -> str:
         parts = [self.size]
@@ -237,7 +239,10 @@ class Facts(Frozen):
             of = f" of {self.scarcest}" if self.scarcest else ""
             parts.append(f"offered load {self.offered_load:.3g}{of}")
         if self.trivial_ratio is not None:
-            parts.append(f"baseline {self.trivial_policy} with ratio {self.trivial_ratio:.4g}")
+            ratio = f"{self.trivial_ratio:.4g}"
+            if self.trivial_most not in (None, self.trivial_ratio):
+                ratio += f" .. {self.trivial_most:.4g}"
+            parts.append(f"baseline {self.trivial_policy} with ratio {ratio}")
         return ", ".join(parts)
 
 
@@ -593,8 +598,8 @@ def facts_of(scale: RatioScale, runs: Sequence[Run]) -> Facts:
     described = scale.family.describe(scale.instance)
     scarcest, load = max(_leaves(described.get(LOAD)), key=lambda leaf: leaf[1], default=("", None))
     simple = [r for r in runs if r.policy in scale.family.trivial]
-    trivial = [(scale.ratio(r.value).low, r.policy) for r in simple]
-    ratio, name = min(trivial, default=(None, None))
+    trivial = [(scale.ratio(r.value), r.policy) for r in simple]
+    ratio, name = min(trivial, key=lambda t: (t[0].low, t[1]), default=(None, None))
     jobs = {len(run.completion) for run in runs if run.completion}
     return Facts(
         size=scale.family.headline(scale.instance),
@@ -603,7 +608,8 @@ def facts_of(scale: RatioScale, runs: Sequence[Run]) -> Facts:
         scarcest=scarcest,
         parallel_share=described.get(PARALLEL),
         trivial_policy=name,
-        trivial_ratio=ratio,
+        trivial_ratio=None if ratio is None else ratio.low,
+        trivial_most=None if ratio is None else ratio.high,
     )
 
 

@@ -402,7 +402,7 @@ class Reference:
     seed: int = 0
     check: str = Level.CERTIFIED
     params: Content = field(default_factory=dict, hash=False)
-    sense: str = ""  # "min" of a declared problem: the digest of an instance does not tell
+    sense: str = ""  # "min" of a declared problem, whose digest is that of the maximization
 
     @cached_property
     def content(self) -> Content:

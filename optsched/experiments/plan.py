@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from inspect import isfunction
-from math import prod
+from math import isfinite, prod
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -571,6 +571,8 @@ def _must_be_json(content: Any, place: str) -> None:
     if _is_nested(content, DEEPEST):
         raise InputError(f"{place}: is nested too deeply, expected at most {DEEPEST} levels")
     for key, value in _objects(content):
+        if isinstance(value, float):
+            raise InputError(f"{place}: {key} is {value}, expected a finite number")
         function = getattr(value, "function", value)  # of a problem, or of a policy
         right = f"its name, {name_of(function)!r}" if isfunction(function) else "a text or a number"
         raise InputError(f"{place}: {key} is a {type(value).__name__}, expected {right}")
@@ -588,7 +590,9 @@ def _objects(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
     elif isinstance(value, list | tuple):
         for k, part in enumerate(value):
             yield from _objects(part, f"{key}[{k}]")
-    elif not isinstance(value, str | int | float | None):
+    elif not isinstance(value, str | int | float | None) or (
+        isinstance(value, float) and not isfinite(value)
+    ):
         yield key, value
 
 

@@ -410,7 +410,10 @@ def whatif(
     KeyboardInterrupt
         After Ctrl-C, before there is anything to compare.
     """
-    lists = ([x] if isinstance(x, str) else list(x) for x in (add, remove, without))
+    for name, least, number in (("windows", 2, windows), ("jobs", 1, options.get("jobs"))):
+        if number is not None and (type(number) is not int or number < least):
+            raise InputError(f"{name} is {number!r}, expected a whole number, at least {least}")
+    lists = ([x] if isinstance(x, str) else list(x or ()) for x in (add, remove, without))
     added, removed, gone = lists
     changes = Changes.of(added, removed, scale_load, gone)
     turns(get_family("rigid"), policies)  # an unknown policy is refused before the log is read

@@ -132,15 +132,18 @@ def _writing(path: Path) -> Iterator[None]:
         raise InputError(f"{path}: cannot be written: {err.strerror or err}") from err
 
 
-def writable(path: Path) -> Path:
+def writable(path: Path, *read: Path | None) -> Path:
     """Return ``path`` if a file can be written there; called before the work is done.
 
     Raises
     ------
     InputError
-        It cannot; the message states why.
+        It cannot, or it is one of the files that are ``read``; the message states why.
     """
     with _writing(path):
+        for source in read:
+            if source is not None and path.exists() and source.exists() and path.samefile(source):
+                raise InputError(f"{path}: is an input as well, expected another file to write")
         if path == STDOUT:
             if not messages.has_output:
                 raise OSError(errno.EBADF, "stdout is closed")

@@ -159,6 +159,8 @@ def turns(
     InputError
         Unknown policy, or one that cannot be loaded.
     """
+    if isinstance(policies, str):
+        raise InputError(f"policies is {policies!r}, expected a list such as [{policies!r}]")
     requested = family.compared if policies is None else list(policies)
     for policy in requested:
         known_or_refused(family, policy)

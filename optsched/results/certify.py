@@ -12,6 +12,7 @@ from typing import Any
 from optsched.core.optimum import TIME_LIMIT, Optimum, solve
 from optsched.declared.arrays import arrays
 from optsched.declared.feasibility import verify
+from optsched.declared.files import NUMBER
 from optsched.declared.model import Declared, Solution
 from optsched.declared.readers import offline
 from optsched.engine.budget import Budget
@@ -262,19 +263,21 @@ def _read_solution(path: Path, inst: Declared) -> Solution:
         if line.startswith("# Columns ") and (number := line.split()[2]).isdecimal():
             first, last = k + 1, k + 1 + int(number)
             break
-    place = {c.name: j for j, c in enumerate(inst.columns)}
-    values = [0.0] * len(place)
-    for k in range(first, min(last, len(lines))):
+    if last > len(lines):
+        raise InputError(f"{path}: ends after line {len(lines)}, expected {last - first} columns")
+    values = {c.name: 0.0 for c in inst.columns}
+    given = set[str]()
+    for k in range(first, last):
         name, _, text = lines[k].strip().rpartition(" ")
+        name = name.strip()
         if not lines[k].strip() or lines[k].startswith(("#", "=obj=")):
             continue
-        try:
-            value = float(text)
-            values[place[name.strip()]] = value
-        except (KeyError, ValueError):
+        if name not in values or name in given or not NUMBER.fullmatch(text):
             raise InputError(
-                f"{path}, line {k + 1}: {lines[k][:60]!r}, expected a variable and its value"
-            ) from None
-        if not math.isfinite(value):
-            raise InputError(f"{path}, line {k + 1}: {name} is {value}, expected a finite number")
-    return Solution(values=tuple(values))
+                f"{path}, line {k + 1}: {lines[k][:60]!r}, expected a variable and its value, once"
+            )
+        given.add(name)
+        values[name] = float(text)
+        if not math.isfinite(values[name]):
+            raise InputError(f"{path}, line {k + 1}: {name} is {text}, expected a finite number")
+    return Solution(values=tuple(values.values()))

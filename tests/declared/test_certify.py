@@ -170,6 +170,10 @@ def test_a_solution_file_of_highs_is_read(model):
         ("a 1\nz 1\n", "line 2: 'z 1', expected a variable and its value"),
         ("a one\n", "line 1: 'a one', expected a variable and its value"),
         ("a inf\n", "line 1: a is inf, expected a finite number"),
+        ("a 1\na 0\n", "line 2: 'a 0', expected a variable and its value, once"),
+        ("a 1_0\n", "line 1: 'a 1_0', expected a variable and its value"),
+        ("a \u0661\n", "line 1: 'a \u0661', expected a variable and its value"),
+        ("# Columns 3\na 1\n", "ends after line 2, expected 3 columns"),
     ],
 )
 def test_solution_files_that_are_none_are_refused(model, text, complaint):
@@ -177,6 +181,19 @@ def test_solution_files_that_are_none_are_refused(model, text, complaint):
     path.write_text(text)
     with pytest.raises(InputError, match=re.escape(complaint)):
         optsched.certify(model, solution=path)
+
+
+def test_no_input_is_overwritten(model):
+    (model.with_suffix(".sol")).write_text("a 1\n")
+    for words in (
+        ["-o", model],
+        ["-o", "x.json", "--vipr", model],
+        ["-o", model.with_suffix(".sol")],
+    ):
+        with pytest.raises(InputError, match="is an input as well, expected another file"):
+            run("certify", model, "--solution", model.with_suffix(".sol"), *words)
+    with pytest.raises(InputError, match="result and proof, expected two files"):
+        run("certify", model, "-o", model.with_suffix(".x"), "--vipr", model.with_suffix(".x"))
 
 
 def test_a_solution_is_a_file(model):

@@ -277,9 +277,15 @@ def test_instance_files_of_another_family_are_refused(tmp_path):
         ({"limits": {"memory_gb": 1e308}}, "limits.memory_gb: is 1e+308; Input should be less"),
         ({"refrence": {}}, "refrence"),
         ({"digests": {}}, "digests is no key of a plan"),
-        ({"instances": [{"family": "bot", "parameters": {"nodes": math.nan}}]}, "finite numbers"),
-        ({"instances": [{"family": "bot", "grid": {"nodes": [math.inf]}}]}, "finite numbers"),
-        ({"policies": [{"name": "fifo", "parameters": {"x": math.nan}}]}, "finite numbers"),
+        (
+            {"instances": [{"family": "bot", "parameters": {"nodes": math.nan}}]},
+            "nodes is nan, expected a finite",
+        ),
+        ({"instances": [{"family": "bot", "grid": {"nodes": [math.inf]}}]}, "grid.nodes[0] is inf"),
+        (
+            {"policies": [{"name": "fifo", "parameters": {"x": math.nan}}]},
+            "x is nan, expected a finite",
+        ),
         ({"instances": [{"family": "bot", "parameters": {"x": date(2020, 1, 1)}}]}, "x is a date"),
         ({"name": "\x1b[31mred"}, "holds a control character"),
         ({"instances": [{"family": "bot", "parameters": {"x": nested(25)}}]}, "nested too deeply"),

@@ -19,6 +19,7 @@ from optsched.cli.options import (
 )
 from optsched.engine.interval import CLOSED
 from optsched.files.atomic_io import writable
+from optsched.problem import InputError
 from optsched.process import crash_state, messages
 
 
@@ -60,9 +61,11 @@ def certify(
     from optsched.cli.progress_display import Ticker
     from optsched.results.certify import certify
 
-    for target in (output, vipr):
+    for target, other in ((output, vipr), (vipr, output)):
         if target is not None:
-            writable(target)  # refused early
+            writable(target, model, solution, params)  # refused early
+            if target == other:
+                raise InputError(f"{target}: result and proof, expected two files")
     with ending_well(), Ticker("looking for a proof") as ticker:
         crash_state.listen_to_signals()
         found = certify(

@@ -46,7 +46,7 @@ def report(
     """
     from optsched.cli.progress_display import Ticker
 
-    writable(output)  # refused early
+    writable(output, source)  # refused early
     with ending_well():
         crash_state.listen_to_signals()
         with Ticker(f"reading {source}") as ticker:

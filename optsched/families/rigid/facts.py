@@ -128,7 +128,7 @@ def saved(
         return
     (prices,) = certificate.prices
     grid = prices.on_grid(certificate.grid_bits)
-    filled, larger = values(inst, grid), values(inst, grid, more=more[grid.resource])
+    filled, larger = values(inst, grid), values(inst, grid, more)
     for j, (begin, end) in enumerate(pairwise(prices.times)):
         price = sum(u * row[j] for u, row in zip(more, prices.price, strict=True))
         price += larger[j] - filled[j]

@@ -8,6 +8,7 @@ from optsched.core import solve
 from optsched.families.bipartite.instance import BipartiteInstance
 from optsched.families.bipartite.optimum.decision import Solver
 from optsched.families.bipartite.optimum.initial_bounds import opening
+from optsched.families.bipartite.optimum.interior_algebra import inverted
 from optsched.families.bipartite.sources.presets import generate
 from optsched.families.bipartite.verify import Verifier
 from optsched.problem import Level, Status
@@ -151,3 +152,16 @@ def test_shadow_prices_are_what_one_more_unit_is_worth(method):
     machine["capacity"] = tuple(c + more * (j == k) for j, c in enumerate(machine["capacity"]))
     richer = solve(BipartiteInstance.model_validate(content), method=method, gap=1e-9)
     assert richer.value - best.value == pytest.approx(more * first["price"], rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "matrix", [np.zeros((3, 3)), np.full((3, 3), np.nan), np.diag([1, np.inf])]
+)
+def test_a_matrix_without_an_inverse_ends_the_method_and_is_no_error(matrix):
+    assert not inverted(matrix)
+
+
+def test_a_matrix_is_replaced_by_its_inverse():
+    matrix = np.array([[2.0, -1.0], [-1.0, 3.0]])
+    assert inverted(matrix)
+    assert matrix == pytest.approx(np.array([[0.6, 0.2], [0.2, 0.4]]))

@@ -66,7 +66,7 @@ def test_what_a_check_takes_is_kept(monkeypatch):
     monkeypatch.setattr(methods, "check_seconds", lambda *_: LONG / 100)
     found = search(time_limit=LONG)
     report(found)
-    assert found.reserve.seconds() == pytest.approx(AutoParams.dearer * LONG / 100, rel=0.5)
+    assert found.reserve.seconds() == pytest.approx(AutoParams.margin * LONG / 100, rel=0.5)
     assert found.sampling >= 0
 
 

@@ -162,6 +162,44 @@ def test_surcharges_prove_that_two_wide_jobs_do_not_run_at_once():
     assert max(check(PAIR, RigidCertificate.root(PAIR, p, 4)) for p in pooled) == 12.5
 
 
+TWO = RigidInstance(
+    resources=("p", "q"),
+    machines=(Machine(capacity=(3, 0)), Machine(capacity=(0, 5))),
+    jobs=tuple(RigidJob(arrival=0, run=10, request=10, need=need) for need in [(2, 0), (0, 4)] * 2),
+)
+
+
+def test_resources_that_share_no_job_have_surcharges_each():
+    more = [Surcharges(resource=k, needs=(need,), price=((1,),)) for k, need in enumerate((2, 4))]
+    prices = Prices(times=(0, 10), price=((0,), (0,)), surcharges=more)
+    assert check(TWO, RigidCertificate.root(TWO, prices, 0)) == 15
+    assert (
+        check(TWO, RigidCertificate.root(TWO, prices.model_copy(update={"surcharges": ()}), 0))
+        == 10
+    )
+    twice = prices.model_copy(update={"surcharges": (*more, more[0])})
+    assert check(TWO, RigidCertificate.root(TWO, twice, 0)) == 12.5  # a job pays once
+    assert {*RigidProblem(TWO).sized().needs} == {0, 1}
+    old = prices.model_dump() | {"surcharges": more[0].model_dump()}
+    assert Prices.model_validate(old).surcharges == (more[0],)
+    assert Prices.model_validate(old | {"surcharges": None}).surcharges == ()
+
+
+@pytest.mark.slow
+def test_the_unit_of_a_resource_makes_no_difference():
+    """Memory is in 1/1024 GB in logs; long steps along it hid all other prices."""
+    log = FAMILY.generate("lublin", seed=1, jobs=60, load=0.8)
+    (pool,) = log.machines
+    bounds = []
+    for unit in (1, 10**6):
+        jobs = [j.model_copy(update={"need": (*j.need, unit * j.need[0])}) for j in log.jobs]
+        wide = (pool.model_copy(update={"capacity": (*pool.capacity, unit * pool.capacity[0])}),)
+        data = {"resources": ("cpu", "memory"), "units": (), "machines": wide, "jobs": jobs}
+        inst = log.model_copy(update=data)
+        bounds.append(optsched.solve(inst, work_limit=3000).certified_bound)
+    assert bounds[1] == pytest.approx(bounds[0], rel=0.05)
+
+
 def test_a_size_that_is_not_listed_pays_no_surcharge():
     assert check(PAIR, RigidCertificate.root(PAIR, sized(needs=(1,)), 0)) == 0
 
@@ -173,8 +211,9 @@ def test_steps_and_checker_agree_on_the_bound_of_sizes():
     assert found is not None
     end = int(problem.jobs.arrival.max() + problem.jobs.run.max())
     times = problem.grid(end, 40)
-    price = np.zeros((1 + found.needs.size, len(times)))
-    price[1:, :-1] = 0.02 * found.needs[:, None] * (1 + np.arange(len(times) - 1) % 3)
+    (needs,) = found.needs.values()
+    price = np.zeros((1 + needs.size, len(times)))
+    price[1:, :-1] = 0.02 * needs[:, None] * (1 + np.arange(len(times) - 1) % 3)
     steps, now = steps_from(price), price.copy()
     first, _ = adapt(
         found.jobs, times, now.copy(), found.room, 0.0, 1, steps, -np.inf, price.copy()
@@ -233,6 +272,27 @@ def test_knapsacks_of_more_steps_than_a_checker_takes_are_refused(tmp_path):
     save_result(path, inst, best.model_copy(update=forged))
     found = answers([path], tmp_path)
     assert "too many steps of knapsacks" in json.dumps(found)
+
+
+@pytest.mark.skipif(NODE is None, reason="needs Node")
+def test_trees_of_more_breakpoints_than_a_checker_looks_at_are_refused(tmp_path):
+    times, leaves = tuple(range(2**16)), 2**12
+    long = Prices(times=times, price=((0,) * (len(times) - 1),))
+    nodes = []
+    for k in range(leaves - 1):
+        nodes += [Split(job=0, at=k, left=2 * k + 1, right=2 * k + 2), Leaf(prices=0)]
+    made = RigidCertificate.root(PAIR, long, 0).model_copy(
+        update={"nodes": (*nodes, Leaf(prices=0))}
+    )
+    with pytest.raises(
+        ValueError, match="268435456 breakpoints for each of 2 jobs, expected at most"
+    ):
+        check(PAIR, made)
+    path = tmp_path / "long.json"
+    best = optsched.solve(PAIR, work_limit=50)
+    forged = {"certificate": made, "shadow_prices": (), "bound_level": Level.CLAIMED}
+    save_result(path, PAIR, best.model_copy(update=forged))
+    assert "too many breakpoints" in json.dumps(answers([path], tmp_path))
 
 
 def test_prices_beyond_64_bits_that_nobody_pays_are_counted():

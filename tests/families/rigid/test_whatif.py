@@ -186,6 +186,11 @@ def test_the_shadow_price_of_a_node_counts_jobs_that_one_processor_cannot_take()
         ({"without": ["user=bob", "user=eve", "user=alice"]}, "no job is left after the change"),
         ({"remove": ["1xfat", "1xthin"]}, "jobs no longer fit after the change: job 1 (1 x 4 cpu)"),
         ({"add": "1xfat", "windows": 9}, "8 jobs"),
+        ({"add": "1xfat", "windows": 1}, "windows is 1, expected a whole number, at least 2"),
+        ({"add": "1xfat", "windows": "2"}, "windows is '2', expected a whole number, at least 2"),
+        ({"add": "1xfat", "jobs": 1.5}, "jobs is 1.5, expected a whole number, at least 1"),
+        ({"add": None}, "nothing is changed, expected --add, --remove"),
+        ({"add": "1xfat", "policies": "easy"}, "policies is 'easy', expected a list such as"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_in_a_line(tmp_path, options, said):

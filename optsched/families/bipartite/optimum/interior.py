@@ -33,7 +33,6 @@ from optsched.families.bipartite.optimum.interior_algebra import (
     ConcaveProgram,
     Iterate,
     dual_value,
-    factorize,
     reduced,
     solve,
     steepen,
@@ -138,7 +137,7 @@ def maximize(
         by_channel=np.zeros((6, length)),
         by_row=np.zeros((2, height)),
         by_cell=np.zeros((4, resources, many)),
-        matrices=np.zeros((resources + 2, many, many)),
+        matrices=np.zeros((resources + 1, many, many)),
     )
     value_scale = begin(program, iterate)
     value, bound, iterations = improve(stopped, tolerance, value_scale, program, iterate)
@@ -208,14 +207,14 @@ def improve(
     value, bound, iterations
     """
     n, first, at, cell, resource, _, _, beta, u, _ = program
-    x, z, dx, dz, best, by_channel, by_row, by_cell, matrices = iterate
+    x, z, dx, dz, best, by_channel, by_row, by_cell, _ = iterate
     length, height, many, resources = len(u), len(program.c), len(n), len(beta)
     y, above = x[:length], x[length : 2 * length]
     zl, zu, dy, dzl, dzu = z[:length], z[length:], dx[:length], dz[:length], dz[length:]
     nu, theta = z[2 * length : 2 * length + height], z[2 * length + height :]
     d, g, rise, bent = by_channel[0], by_channel[1], by_channel[2], by_channel[3]
     to_low, to_high = by_channel[4], by_channel[5]  # 1 / y and 1 / (u - y)
-    area, total, summed = by_row[0], by_cell[3], matrices[resources]
+    area, total = by_row[0], by_cell[3]
     best_value, best_bound = -np.inf, np.inf
     stalls, iterations, step = 0, 0, 1.0
     value = value_of(y, total, program)
@@ -261,15 +260,7 @@ def improve(
                 to_low[i], to_high[i] = 1.0 / y[i], 1.0 / above[i]
                 d[i] = 1.0 / (curve + zl[i] * to_low[i] + zu[i] * to_high[i])
                 area[r] += d[i]
-        reduced(stopped, program, iterate)
-        if stopped[0] != 0:
-            continue  # evaluate this point, and stop
-        for p in range(many):
-            for q in range(many):
-                summed[p, q] = 0.0
-                for k in range(resources):
-                    summed[p, q] += matrices[k, p, q]
-        if not factorize(stopped, summed):
+        if not reduced(stopped, program, iterate):
             step = 0.0  # one more look, then it ends
             continue
         # predictor, then corrector

@@ -1,14 +1,15 @@
 """Linear algebra of the interior-point method of `bipartite`, and both of its bounds.
 
-Block elimination of a structured Newton system (Boyd and Vandenberghe, 2004). The blocks are
-M-matrices, inverted without subtractions (Grassmann et al., 1985), so that no digits cancel; their
-sum is factorized by Cholesky.
+Block elimination of a structured Newton system (Boyd and Vandenberghe, 2004). LAPACK inverts the
+blocks and the sum of their inverses.
 """
 
 from __future__ import annotations
 
 import math
 from typing import NamedTuple
+
+import numpy as np
 
 from optsched.families.bipartite.certificate.enclosure import surplus
 from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL, gain
@@ -47,7 +48,7 @@ class Iterate(NamedTuple):
     by_channel: Floats  # (6, length)
     by_row: Floats  # (2, height)
     by_cell: Floats  # (4, K, many)
-    matrices: Floats  # (K + 2, many, many)
+    matrices: Floats  # (K + 1, many, many) the inverses, and that of their sum
 
 
 @kernel(error_model="numpy")
@@ -79,145 +80,69 @@ def steepen(y: Floats, program: ConcaveProgram, rise: Floats, bent: Floats) -> N
 
 
 @kernel(error_model="numpy")
-def reduced(stopped: Ints, program: ConcaveProgram, iterate: Iterate) -> None:
-    """Write N_k^-1 for every resource, unless it is ``stopped`` (1,).
+def reduced(stopped: Ints, program: ConcaveProgram, iterate: Iterate) -> bool:
+    """Write N_k^-1 for every resource, and the inverse of their sum.
+
+    Returns False if it was ``stopped`` (1,), or rounding has gone too far.
 
     N_k has no positive numbers next to the diagonal, and its row sums are positive: w / theta +
-    beta^2 sum of d / (1 + q sum d). Kept as these two parts it is inverted without a single
-    subtraction (Grassmann, Taksar, Heyman), however small they get.
+    beta^2 sum of d / (1 + q sum d). These two parts are added up, and then the diagonal from them.
     """
     first, at, resource, beta = program.first, program.at, program.resource, program.beta
-    matrices, by_cell = iterate.matrices, iterate.by_cell
+    matrices, excess = iterate.matrices, iterate.by_cell[0]
     resources, many, height = len(beta), len(program.n), len(program.c)
-    d, area, excess = iterate.by_channel[0], iterate.by_row[0], by_cell[0]
+    d, area = iterate.by_channel[0], iterate.by_row[0]
     head = len(iterate.x) - resources * many - height
     s, nu = iterate.x[head:], iterate.z[head:]
     w, theta = s[height:], nu[height:]
+    matrices[:] = 0.0
     for k in range(resources):
         for p in range(many):
             excess[k, p] = w[k * many + p] / theta[k * many + p]
-            for q in range(many):
-                matrices[k, p, q] = 0.0
     for r in range(height):
         k = resource[r]
         matrix, over = matrices[k], excess[k]
-        square = beta[k] * beta[k]
         q = nu[r] / s[r]
-        whole = square / (1.0 + q * area[r])
-        share = q * whole
+        whole = beta[k] * beta[k] / (1.0 + q * area[r])
         begin, end = first[r], first[r + 1]
-        if end - begin == many:  # all ports, in order: nothing to look up
-            for i in range(many):
-                part = share * d[begin + i]
-                line = matrix[i]
-                for j in range(i):
-                    line[j] += part * d[begin + j]
-                over[i] += whole * d[begin + i]
-        else:
-            for i in range(begin, end):
-                part = share * d[i]
-                line = matrix[at[i]]
+        for i in range(begin, end):
+            part = q * whole * d[i]
+            line = matrix[at[i]]
+            if end - begin == many:  # all ports, in order: nothing to look up
+                for j in range(i - begin):
+                    line[j] -= part * d[begin + j]
+            else:
                 for j in range(begin, i):
-                    line[at[j]] += part * d[j]
-                over[at[i]] += whole * d[i]
+                    line[at[j]] -= part * d[j]
+            over[at[i]] += whole * d[i]
         if stopped[0] != 0:
-            return
+            return False
+    summed = matrices[resources]
     for k in range(resources):
-        invert(stopped, matrices[k], excess[k], by_cell[1, 0], matrices[resources + 1])
-
-
-@kernel(error_model="numpy", fastmath=SUMS)
-def invert(stopped: Ints, matrix: Floats, excess: Floats, pivot: Floats, factor: Floats) -> None:
-    """Replace the ``matrix`` (many, many) by its inverse.
-
-    Given are minus its lower triangle and its row sums, ``excess`` (many,). ``pivot`` (many,) and
-    ``factor`` (many, many) are to work with. When ``stopped`` (1,) is not 0, what is written means
-    nothing.
-    """
-    size = len(matrix)
-    for i in range(size):  # both triangles
-        for j in range(i):
-            matrix[j, i] = matrix[i, j]
-    for j in range(size):
-        if stopped[0] != 0:
-            return
-        line = matrix[j]
-        p = excess[j]
-        for i in range(j + 1, size):
-            p += line[i]
-        pivot[j] = p
-        for i in range(j + 1, size):
-            x = line[i] / p
-            if x > 0.0:
-                other = matrix[i]
-                excess[i] += x * excess[j]
-                for k in range(j + 1, size):
-                    other[k] += x * line[k]
-                other[i] = 0.0
-    for j in range(size):  # row j of the factor: column j of the inverse of the triangular one
-        if stopped[0] != 0:
-            return
-        line = factor[j]
-        for k in range(size):
-            line[k] = 0.0
-        line[j] = 1.0
-        for k in range(j, size):
-            x = line[k] / pivot[k]
-            if x > 0.0:
-                own = matrix[k]
-                for i in range(k + 1, size):
-                    line[i] += x * own[i]
-    for i in range(size):
-        if stopped[0] != 0:
-            return
-        for j in range(i + 1):
-            x = 0.0
-            for k in range(i, size):
-                x += factor[i, k] * factor[j, k] / pivot[k]
-            matrix[i, j] = x
-            matrix[j, i] = x
-
-
-@kernel(error_model="numpy", fastmath=SUMS)
-def factorize(stopped: Ints, matrix: Floats) -> bool:
-    """Replace the lower triangle of a ``matrix`` (n, n) by its Cholesky factor.
-
-    A pivot that vanishes is lifted. Returns False if it was ``stopped`` (1,), or a pivot is no
-    positive number.
-    """
-    size = len(matrix)
-    for i in range(size):
         if stopped[0] != 0:
             return False
-        own = matrix[i]
-        for j in range(i):
-            other = matrix[j]
-            x = 0.0
-            for k in range(j):
-                x += own[k] * other[k]
-            own[j] = (own[j] - x) / other[j]
-        x = 0.0
-        for k in range(i):
-            x += own[k] * own[k]
-        x = max(own[i] - x, 1e-15 * own[i])
-        if not x > 0.0:
+        matrix, over = matrices[k], excess[k]
+        for i in range(many):
+            for j in range(i):
+                matrix[j, i] = matrix[i, j]
+        for i in range(many):
+            matrix[i, i] = over[i] - matrix[i].sum()
+        if not inverted(matrix):
             return False
-        own[i] = math.sqrt(x)
-    return True
+        summed += matrix
+    return inverted(summed)
 
 
 @kernel(error_model="numpy")
-def substitute(factor: Floats, x: Floats) -> None:
-    """Replace ``x`` (n,) by the solution of the system with this Cholesky ``factor`` (n, n)."""
-    size = len(x)
-    for i in range(size):
-        for j in range(i):
-            x[i] -= factor[i, j] * x[j]
-        x[i] /= factor[i, i]
-    for i in range(size - 1, -1, -1):
-        for j in range(i + 1, size):
-            x[i] -= factor[j, i] * x[j]
-        x[i] /= factor[i, i]
+def inverted(matrix: Floats) -> bool:
+    """Replace a ``matrix`` (n, n) by its inverse; False if LAPACK finds none."""
+    if not np.isfinite(matrix.sum()):
+        return False
+    try:
+        matrix[:] = np.linalg.inv(matrix)
+    except Exception:  # it is singular
+        return False
+    return True
 
 
 @kernel(error_model="numpy", fastmath=SUMS)
@@ -308,7 +233,8 @@ def solve(centre: float, phase: int, program: ConcaveProgram, iterate: Iterate) 
         for k in range(resources):
             missing -= theta[k * many + p]
         side[p] -= missing
-    substitute(matrices[resources], side)
+    times(matrices[resources], side, product)
+    side[:] = product
     for k in range(resources):
         for p in range(many):
             right[k, p] -= side[p]

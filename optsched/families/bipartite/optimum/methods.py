@@ -6,8 +6,7 @@ The problem decomposes by slot into concave programs that duality closes (Boyd a
 - ``auto``: the best decision for every pattern of jobs, each by the interior-point method
   (Mehrotra, 1992), or, for gains of the sum over machines, by the stated model and its duals; equal
   patterns are solved once. Patterns that remain unsolved when time is up get the best known
-  decision and prices of the others, and of the best stationary decision. Where a gap remains,
-  small instances are passed to ``conic`` as well.
+  decision and prices of the others, and of the best stationary decision.
 - ``stationary``: the best single decision for all slots (10).
 - ``conic``: as ``auto``, by the stated model and a general conic solver; a cross-check.
 """
@@ -22,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optsched.engine.budget import Limits
-from optsched.engine.interval import CLOSED
 from optsched.engine.progress import Progress
 from optsched.families.bipartite.certificate.check import (
     BipartiteCertificate,
@@ -45,7 +43,6 @@ if TYPE_CHECKING:
 SHARE = 0.5  # of the gap that is requested; the rest is for rounding
 MOST_NUMBERS = 50_000_000  # of all decisions of a schedule
 CANDIDATES = 500  # decisions and prices that are tried for patterns that were not solved
-CONIC = 50_000  # numbers of all decisions up to which the conic solver tries what is open
 REPORTING = 0.25  # time to report what was found / time to find it, at most
 
 
@@ -77,11 +74,11 @@ def _solver(inst: BipartiteInstance) -> Solver | SumSolver:
     return SumSolver(inst)
 
 
-def auto(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int) -> None:
+def auto(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Find the best decision of every pattern of jobs."""
     if progress.stop():
         return
-    a, accurate = inst.arrays, accuracy(progress.gap_limit)
+    accurate = accuracy(progress.gap_limit)
     solver = _solver(inst)
     best = solver.try_to_solve(inst.counts, accurate, progress.called_off, units(progress))
     if best is None:
@@ -102,11 +99,6 @@ def auto(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int
             answer.keep(p, solved)
     finally:  # after Ctrl-C as well
         answer.report(progress)
-    if inst.arrays.summed:
-        return  # by the conic solver already
-    gap, numbers = progress.gap(), patterns @ np.bincount(a.port, minlength=a.copies)
-    if not progress.stop() and gap is not None and gap > CLOSED and numbers.sum() <= CONIC:
-        conic(inst, progress, threads=threads, seed=seed)
 
 
 class _PerSlot:

@@ -64,7 +64,7 @@ def _fits_interior(inst: BotInstance) -> bool:
 
 
 def conic(inst: BotInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
-    """Solve the conic program of the utility; of the logarithm, both forms where the gap is open.
+    """Solve the conic program of the utility; of the logarithm, its form with exponential cones.
 
     Raises
     ------
@@ -73,19 +73,10 @@ def conic(inst: BotInstance, progress: Progress, *, threads: int, seed: int) -> 
     """
     if inst.alpha == "inf":
         raise InputError("alpha is inf, which takes a program per level; expected method simplex")
-    even = bool((inst.weights == inst.weights[0]).all())  # the geometric form rounds weights
-    forms = ("geometric", "exponential") if even else ("exponential",)
-    for form in forms if inst.alpha == 1 else forms[:1]:
-        _conic(inst, progress, threads, form)
-        if progress.stop():
-            return
-
-
-def _conic(inst: BotInstance, progress: Progress, threads: int, form: str) -> None:
     from optsched.models import bot as model  # here, since CVXPY takes a while to import
 
     report(inst, progress, equal_shares(inst))  # whatever the solver does
-    problem = _solved(lambda: model.solver_program(inst, form), progress, threads)
+    problem = _solved(lambda: model.solver_program(inst, "exponential"), progress, threads)
     if problem is None:
         return
     report(inst, progress, model.rates(inst, problem))

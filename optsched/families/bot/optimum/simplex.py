@@ -6,7 +6,6 @@ Pióro, 2008). The dual values of each program are prices, and so a bound.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,20 +52,15 @@ def simplex(inst: BotInstance, progress: Progress, *, threads: int, seed: int) -
 
 def _at_once(inst: BotInstance, progress: Progress, threads: int) -> None:
     region = Region(inst)
-    found = _sold(region, scaled(inst.weights[region.apps] * region.most), progress, threads)
-    if found is not None:
-        report(inst, progress, region.rates(found.x))
-        settle(inst, progress, [Prices.of(*region.prices(found.duals))])
-
-
-def _sold(region: Region, value: Floats, progress: Progress, threads: int) -> Vertex | None:
-    """Maximize the sum of ``value`` times x; prices are raised to where no column gains."""
+    value = inst.weights[region.apps] * region.most
+    value /= value.max()
     size = region.matrix.shape[0]
     rows = (np.full(size, -np.inf), np.ones(size))
     found = _solved(-value, region.matrix, *rows, np.full(len(value), 2.0), progress, threads)
-    if found is None:
-        return None
-    return Vertex(found.x, _raised(region, found.duals, value))
+    if found is not None:
+        report(inst, progress, region.rates(found.x))
+        duals = _raised(region, found.duals, value)
+        settle(inst, progress, [Prices.of(*region.prices(duals))])
 
 
 def _raised(region: Region, duals: Floats, value: Floats) -> Floats:
@@ -92,33 +86,30 @@ def _solved(
     The rows keep x within half of ``most``, but where their entries are so small that they count
     as 0.
     """
-    # the dual simplex, and where it gives up the primal one
-    for strategy in (1, 4):
-        h = solvers.highs(threads=threads)
-        # entries below it, of columns whose largest is 1, count as 0
-        for name, value in (
-            ("presolve", "off"),
-            ("simplex_strategy", strategy),
-            ("simplex_scale_strategy", 0),  # the columns are scaled: other scales lose digits
-            ("primal_feasibility_tolerance", ACCURACY),
-            ("dual_feasibility_tolerance", ACCURACY),
-            ("small_matrix_value", 1e-12),
-        ):
-            h.setOptionValue(name, value)
-        solvers.load(h, cost, matrix, low, high, np.zeros(len(cost)), most)
-        until, status = 0.0, LIMITED[0]
-        while status in LIMITED:
-            if progress.stop():
-                return None
-            # seconds between two checks of the remaining time
-            limits = progress.limits(0.2)
-            until += limits["time_limit"]
-            h.setOptionValue("time_limit", until)
-            solvers.run(h, effort=limits["effort"])
-            status = h.modelStatusToString(h.getModelStatus())
-        if status == "Optimal":
-            return Vertex(np.array(h.getSolution().col_value), np.abs(solvers.row_duals(h)))
-    return None
+    h = solvers.highs(threads=threads)
+    # entries below it, of columns whose largest is 1, count as 0
+    for name, value in (
+        ("presolve", "off"),
+        ("simplex_scale_strategy", 0),  # the columns are scaled: other scales lose digits
+        ("primal_feasibility_tolerance", ACCURACY),
+        ("dual_feasibility_tolerance", ACCURACY),
+        ("small_matrix_value", 1e-12),
+    ):
+        h.setOptionValue(name, value)
+    solvers.load(h, cost, matrix, low, high, np.zeros(len(cost)), most)
+    until, status = 0.0, LIMITED[0]
+    while status in LIMITED:
+        if progress.stop():
+            return None
+        # seconds between two checks of the remaining time
+        limits = progress.limits(0.2)
+        until += limits["time_limit"]
+        h.setOptionValue("time_limit", until)
+        solvers.run(h, effort=limits["effort"])
+        status = h.modelStatusToString(h.getModelStatus())
+    if status != "Optimal":
+        return None
+    return Vertex(np.array(h.getSolution().col_value), np.abs(solvers.row_duals(h)))
 
 
 def _level_by_level(inst: BotInstance, progress: Progress, threads: int) -> None:
@@ -154,32 +145,7 @@ def _level_by_level(inst: BotInstance, progress: Progress, threads: int) -> None
 def _level(
     region: Region, floors: list[float | None], unit: float, progress: Progress, threads: int
 ) -> Vertex | None:
-    """Solve one level, in units near the solution; return rates (K, N) and prices of rows.
-
-    None: stopped, or no rate can be positive.
-    """
-    open_ = np.array([f is None for f in floors])
-    best = None
-    # at the unit of a level
-    for _ in range(8):
-        found = _level_in(region, floors, unit, progress, threads)
-        if found is None:
-            # a level below this share of its unit is counted anew in a smaller one
-            unit *= 0.01  # its limit is far below the rate of one application alone
-            continue
-        rho = filled(region.inst, found.x)
-        best = Vertex(rho, found.duals)
-        reached = float(rho.sum(axis=1)[open_].min())
-        if reached >= 0.01 * unit or reached <= 0:
-            break
-        unit = reached  # its rounding was relative to the larger unit
-    return best
-
-
-def _level_in(
-    region: Region, floors: list[float | None], unit: float, progress: Progress, threads: int
-) -> Vertex | None:
-    """Solve one level in given units; return rates (K, N) and prices of rows."""
+    """Solve one level, in which a rate of ``unit`` is 1; return rates (K, N) and prices of rows."""
     open_ = np.array([f is None for f in floors])
     units = np.array([unit if f is None else f for f in floors])
     column = np.minimum(region.most, units[region.apps])  # tasks/s of a pair at x = 1
@@ -203,7 +169,7 @@ def _level_in(
     # a pair that alone gives less than the level may seem free, within the accuracy
     value = found.duals[size:][region.apps] * (region.most / units[region.apps])
     little = np.where(region.most <= units[region.apps], value, 0.0)
-    return Vertex(rho, _raised(region, found.duals[:size], little))
+    return Vertex(filled(region.inst, rho), _raised(region, found.duals[:size], little))
 
 
 class Region:
@@ -268,9 +234,3 @@ def _route(before: Ints, arc: Ints, node: int) -> Ints:
         used.append(int(arc[node]))
         node = int(before[node])
     return np.array(used, np.int64)
-
-
-def scaled(values: Sequence[float] | Floats) -> Floats:
-    """Return numbers divided by the largest."""
-    array = np.asarray(values, float)
-    return np.asarray(array / array.max())

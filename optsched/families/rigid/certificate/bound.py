@@ -7,8 +7,9 @@ whole seconds, whatever the breakpoints: the bound holds for all starts. Once th
 less than the best, no later start is better, for charges are not negative. On nodes the bound is
 that of all capacity in one pool, which no schedule exceeds.
 
-A surcharge is paid by jobs of one size, their need of a resource. What all of them pay in a second
-is at most the best value of an integer knapsack (Gilmore and Gomory, 1961): of jobs that fit.
+A surcharge is paid by jobs of one size, their need of a resource. What those that pay surcharges of
+one resource pay in a second is at most the best value of an integer knapsack (Gilmore and Gomory,
+1961): of jobs that fit. A job pays the first surcharge that is listed for one of its sizes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -28,6 +29,22 @@ from optsched.numbers.overflow import Magnitude
 NEVER = 2**61  # the end of a window that has none
 
 
+class SizePrices(Protocol):
+    """Surcharges on jobs of some sizes, their needs of a resource: of a job and second."""
+
+    @property
+    def resource(self) -> int:
+        """Index of the resource."""
+
+    @property
+    def needs(self) -> Sequence[int]:
+        """Units of it, ascending."""
+
+    @property
+    def price(self) -> Sequence[Sequence[int]]:
+        """By size, like those of resources."""
+
+
 @dataclass(frozen=True)
 class GridPrices:
     """Prices on a grid: integers in units of 2**-bits of the summed objective."""
@@ -35,9 +52,7 @@ class GridPrices:
     times: Sequence[int]  # breakpoints, ascending
     price: Sequence[Sequence[int]]  # of a unit and second, by resource, from each but the last on
     bits: int
-    resource: int = 0  # that jobs of some sizes fill
-    needs: Sequence[int] = ()  # of it: the sizes, ascending
-    surcharge: Sequence[Sequence[int]] = ()  # of a job and second, by size, like ``price``
+    surcharges: Sequence[SizePrices] = ()
 
 
 class StartCosts(NamedTuple):
@@ -76,7 +91,9 @@ class BoundEvaluator:
         if any(a > b for a, b in zip(self.low, self.high, strict=True)):
             return None
         times = pricing.times or (0,)
-        rows, kinds = (*pricing.price, *pricing.surcharge), len(pricing.price)
+        sizes = [(more.resource, need) for more in pricing.surcharges for need in more.needs]
+        rows = (*pricing.price, *(row for more in pricing.surcharges for row in more.price))
+        kinds = len(pricing.price)
         cumulative = [[0] for _ in rows]
         for sums, row in zip(cumulative, rows, strict=True):
             for j, each in enumerate(row):
@@ -84,7 +101,11 @@ class BoundEvaluator:
         rent = sum(w[-1] * c for w, c in zip(cumulative, self.inst.total, strict=False))
         for j, value in enumerate(filled):
             rent += value * (times[j + 1] - times[j])
-        sizes = {need: k for k, need in enumerate(pricing.needs)}
+        index = {size: k for k, size in reversed([*enumerate(sizes)])}
+        known = [more.resource for more in pricing.surcharges]
+        paid = [
+            min((index.get((r, d[r]), NEVER) for r in known), default=NEVER) for d in self.demand
+        ]
         weight = [c.weight << pricing.bits for c in self.costs]
         latest = max([times[-1], *self.low])
         latest += max((c.shift + c.floor for c in self.costs), default=0)
@@ -104,7 +125,7 @@ class BoundEvaluator:
             arrival=array([c.arrival for c in self.costs]),
             run=array([job.run for job in self.inst.jobs]),
             demand=array(self.demand, kinds),
-            size=np.array([sizes.get(d[pricing.resource], -1) for d in self.demand], np.int64),
+            size=np.array([-1 if k == NEVER else k for k in paid], np.int64),
             weight=array(weight),
             floor=array([c.floor for c in self.costs]),
             shift=array([c.shift for c in self.costs]),
@@ -116,25 +137,27 @@ class BoundEvaluator:
         return int(sum(found.tolist())) - rent
 
 
-def values(inst: RigidInstance, pricing: GridPrices, *, more: int = 0) -> list[int]:
+def values(inst: RigidInstance, pricing: GridPrices, more: Sequence[int] = ()) -> list[int]:
     """Return the most that jobs which fit together pay in a second, for every interval.
 
-    ``more`` units are added to the capacity.
+    ``more`` units of each resource are added to the capacity.
     """
-    if not pricing.needs or len(pricing.times) < 2:
-        return [0] * max(0, len(pricing.times) - 1)
-    part = math.gcd(*pricing.needs)
-    units = (inst.total[pricing.resource] + more) // part
-    each = Magnitude.of("surcharge", [x for row in pricing.surcharge for x in row])
-    value, sizes = [*zip(*pricing.surcharge, strict=True)], [need // part for need in pricing.needs]
-    found, best = [0] * len(value), [0] * (units + 1)
-    if not each.total(units).inside(2**62):
-        lists: Any = (value, sizes, best, found)
-        filled.py_func(*lists)
-        return found
-    numbers = np.array(found)
-    filled(np.array(value), np.array(sizes), np.array(best), numbers)
-    return [int(x) for x in numbers]
+    total = [0] * max(0, len(pricing.times) - 1)
+    for sized in pricing.surcharges if total else ():
+        part, k = math.gcd(*sized.needs), sized.resource
+        units = (inst.total[k] + (more[k] if more else 0)) // part if sized.needs else 0
+        each = Magnitude.of("surcharge", [x for row in sized.price for x in row])
+        value, sizes = [*zip(*sized.price, strict=True)], [need // part for need in sized.needs]
+        found, best = [0] * len(value), [0] * (units + 1)
+        if each.total(units).inside(2**62):
+            numbers = np.array(found)
+            filled(np.array(value), np.array(sizes), np.array(best), numbers)
+            found = numbers.tolist()
+        else:
+            lists: Any = (value, sizes, best, found)
+            filled.py_func(*lists)
+        total = [a + b for a, b in zip(total, found, strict=True)] if found else total
+    return total
 
 
 @kernel

@@ -17,9 +17,9 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, NonNegativeInt
+from pydantic import BeforeValidator, Field, NonNegativeInt
 
 from optsched.families.rigid.certificate.bound import BoundEvaluator, GridPrices, values
 from optsched.families.rigid.instance import LARGEST, LATEST, RigidInstance
@@ -30,12 +30,18 @@ from optsched.proofs.tree import Change, change, check_tree, walk
 
 MOST_BITS = 100  # of the grid of prices
 MOST_FILLED = 2**25  # steps of all knapsacks: intervals * sizes * units
+MOST_WALKED = 2**28  # breakpoints of all leaves and jobs
 Second = Annotated[int, Field(ge=0, le=2 * LATEST)]
 Price = Annotated[int, Field(ge=0, lt=2**200)]
 
 
+def _listed(given: Any) -> Any:
+    """Return a list; earlier versions have one entry or null."""
+    return given if isinstance(given, list | tuple) else () if given is None else (given,)
+
+
 class Surcharges(Frozen):
-    """Surcharges on jobs of some sizes, in addition to the prices of resources."""
+    """Surcharges on jobs of some sizes of a resource, in addition to the prices of resources."""
 
     resource: NonNegativeInt = Field(description="index of the resource that is filled with them")
     needs: tuple[Annotated[int, Field(ge=1, le=LARGEST)], ...] = Field(
@@ -53,14 +59,11 @@ class Prices(Frozen):
     price: tuple[tuple[Price, ...], ...] = Field(
         description="of one unit for one second, by resource: from each breakpoint until the next"
     )
-    surcharges: Surcharges | None = None
+    surcharges: Annotated[tuple[Surcharges, ...], BeforeValidator(_listed)] = ()
 
     def on_grid(self, bits: int) -> GridPrices:
         """Return them as the bound takes them."""
-        if self.surcharges is None:
-            return GridPrices(self.times, self.price, bits)
-        more = self.surcharges
-        return GridPrices(self.times, self.price, bits, more.resource, more.needs, more.price)
+        return GridPrices(self.times, self.price, bits, self.surcharges)
 
 
 class Leaf(Frozen):
@@ -168,6 +171,12 @@ def leaf_bounds(inst: RigidInstance, certificate: RigidCertificate) -> Iterator[
         )
     lists, nodes = len(certificate.prices), certificate.nodes
     check_tree(nodes, lambda k, node: _check_node(inst, lists, k, node))
+    walked = sum(len(certificate.prices[n.prices].times) for n in nodes if isinstance(n, Leaf))
+    if walked * len(inst.jobs) > MOST_WALKED:
+        raise ValueError(
+            f"the leaves have {walked} breakpoints for each of {len(inst.jobs)} jobs, expected at "
+            f"most {MOST_WALKED} of all jobs together"
+        )
     evaluation = BoundEvaluator(inst)
     grids = [prices.on_grid(certificate.grid_bits) for prices in certificate.prices]
     filled = [values(inst, grid) for grid in grids]
@@ -199,19 +208,19 @@ def _check_prices(inst: RigidInstance, k: int, prices: Prices) -> int:
             f"prices {k}: expected {expected[0]} lists of {expected[1]} prices, one for each "
             "interval between breakpoints"
         )
-    more = prices.surcharges
-    if more is None:
-        return 0
-    inside(f"prices {k}", "resource", more.resource, 0, len(inst.resources) - 1)
-    if any(b <= a for a, b in pairwise(more.needs)):
-        raise ValueError(f"prices {k}: needs do not ascend, expected ascending ones")
-    if len(more.price) != len(more.needs) or any(len(p) != expected[1] for p in more.price):
-        raise ValueError(
-            f"prices {k}: expected {len(more.needs)} lists of {expected[1]} surcharges, one for "
-            "each interval between breakpoints"
-        )
-    units = inst.total[more.resource] // math.gcd(*more.needs) if more.needs else 0
-    return expected[1] * len(more.needs) * units
+    steps = 0
+    for more in prices.surcharges:
+        inside(f"prices {k}", "resource", more.resource, 0, len(inst.resources) - 1)
+        if any(b <= a for a, b in pairwise(more.needs)):
+            raise ValueError(f"prices {k}: needs do not ascend, expected ascending ones")
+        if len(more.price) != len(more.needs) or any(len(p) != expected[1] for p in more.price):
+            raise ValueError(
+                f"prices {k}: expected {len(more.needs)} lists of {expected[1]} surcharges, one "
+                "for each interval between breakpoints"
+            )
+        units = inst.total[more.resource] // math.gcd(*more.needs) if more.needs else 0
+        steps += expected[1] * len(more.needs) * units
+    return steps
 
 
 def _check_relaxed(inst: RigidInstance, certificate: RigidCertificate) -> None:
@@ -220,7 +229,7 @@ def _check_relaxed(inst: RigidInstance, certificate: RigidCertificate) -> None:
         raise ValueError("relaxed: expected an objective other than makespan")
     if len(certificate.nodes) > 1:
         raise ValueError("relaxed: there is a tree, expected one leaf")
-    if any(prices.surcharges is not None for prices in certificate.prices):
+    if any(prices.surcharges for prices in certificate.prices):
         raise ValueError("relaxed: there are surcharges, expected none")
 
 

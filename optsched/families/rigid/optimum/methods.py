@@ -18,7 +18,12 @@ import numpy as np
 
 from optsched.engine.budget import Span
 from optsched.engine.progress import Progress
-from optsched.families.rigid.certificate.check import MOST_FILLED, Prices, RigidCertificate
+from optsched.families.rigid.certificate.check import (
+    MOST_FILLED,
+    MOST_WALKED,
+    Prices,
+    RigidCertificate,
+)
 from optsched.families.rigid.facts import RUN_TIMES, run_times
 from optsched.families.rigid.instance import RigidInstance
 from optsched.families.rigid.online import assemble, events
@@ -216,7 +221,7 @@ class Portfolio:
         jobs, room = self.problem.jobs, self.problem.room
         if self.sized:
             jobs, room = self.sized.jobs, self.sized.room
-        each += len(self.times) * room.sizes.size * room.units
+        each += len(self.times) * (self.sized.steps if self.sized else 0)
         steps, share = self.fitting(each), int(self.steps.number[0]) / self.params.steps
         first, last = self.params.first_rate, self.params.last_rate
         rate = first * (last / first) ** min(share, 1.0)
@@ -238,7 +243,8 @@ class Portfolio:
         rows = room.capacity.size + room.sizes.size
         self.rest = (
             len(times) > self.params.fine
-            or len(times) * room.sizes.size * room.units > MOST_FILLED
+            or len(times) * (sized.steps if sized else 0) > MOST_FILLED
+            or len(times) * p.n > MOST_WALKED
             or len(times) * rows > self.params.most_prices
             or len(times) == len(self.times)
         )
@@ -246,8 +252,9 @@ class Portfolio:
             return
         price = self.price[:, np.searchsorted(self.times, times, side="right") - 1].copy()
         if sized and self.steps is None:
-            price = np.vstack([price, sized.needs[:, None] * price[sized.resource]])
-            price[sized.resource] = 0.0
+            more = [needs[:, None] * price[k] for k, needs in sized.needs.items()]
+            price[[*sized.needs]] = 0.0
+            price = np.vstack([price, *more])
         self.times, self.price, self.now = times, price, price.copy()
         self.steps = steps_from(price)
 

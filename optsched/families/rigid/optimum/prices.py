@@ -9,8 +9,8 @@ rises by subgradient steps of Polyak's length (Held et al., 1974), or by adaptiv
 Ba, 2015). The average of the starts approaches where the relaxation has them, as in the volume
 algorithm (Barahona and Anbil, 2000).
 
-Jobs of each size may pay a surcharge. What those that run at once pay together is at most the best
-value of an integer knapsack, of jobs that fit (Gilmore and Gomory, 1961).
+Jobs of each size of a resource may pay a surcharge. What those that run at once pay together is at
+most the best value of an integer knapsack, of jobs that fit (Gilmore and Gomory, 1961).
 """
 
 from __future__ import annotations
@@ -38,11 +38,12 @@ class PricedJobs(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Capacities; one resource is also packed with whole jobs by an integer knapsack."""
+    """Capacities; G resources are also packed with whole jobs by integer knapsacks."""
 
     capacity: Floats  # (K,) units
-    sizes: Ints  # (S,) needs of jobs with a surcharge
-    units: int  # to fill
+    sizes: Ints  # (S,) needs of jobs with a surcharge, one knapsack after the other
+    ends: Ints  # (G,) behind the last size of each knapsack
+    units: Ints  # (G,) to fill
 
 
 @kernel
@@ -152,36 +153,41 @@ def evaluate(
             now += level[k, j]
             over[k, j] = now + over[k, j] / (times[j + 1] - times[j])
         over[k, last] = 0.0
-    if room.sizes.size:
+    first = 0
+    for g in range(room.ends.size):
+        end = room.ends[g]
         for j in range(last):
-            total -= fill(room, price[kinds:, j], over[kinds:, j]) * (times[j + 1] - times[j])
+            paid, mine = price[kinds + first : kinds + end, j], over[kinds + first : kinds + end, j]
+            best = fill(room.sizes[first:end], room.units[g], paid, mine)
+            total -= best * (times[j + 1] - times[j])
+        first = end
     return total, looked
 
 
 @kernel
-def fill(room: Room, price: Floats, over: Floats) -> float:
+def fill(sizes: Ints, units: int, price: Floats, over: Floats) -> float:
     """Return the value of the best knapsack of jobs; subtract its numbers from ``over``.
 
-    ``price`` and ``over`` have shape (S,).
+    ``sizes``, ``price`` and ``over`` have shape (S,).
     """
-    best = np.zeros(room.units + 1)
+    best = np.zeros(units + 1)
     for k in range(price.size):
         if price[k] > 0:
-            size, each = room.sizes[k], price[k]
-            for c in range(size, room.units + 1):
+            size, each = sizes[k], price[k]
+            for c in range(size, units + 1):
                 best[c] = max(best[c], best[c - size] + each)
-    c = room.units
+    c = units
     while best[c] > 0:
         if best[c - 1] >= best[c]:
             c -= 1
             continue
         taken, most = 0, -1.0
         for k in range(price.size):
-            if price[k] > 0 and room.sizes[k] <= c and best[c - room.sizes[k]] + price[k] > most:
-                taken, most = k, best[c - room.sizes[k]] + price[k]
+            if price[k] > 0 and sizes[k] <= c and best[c - sizes[k]] + price[k] > most:
+                taken, most = k, best[c - sizes[k]] + price[k]
         over[taken] -= 1.0
-        c -= room.sizes[taken]
-    found: float = best[room.units]
+        c -= sizes[taken]
+    found: float = best[units]
     return found
 
 
@@ -239,6 +245,7 @@ def ascend(
             for j in range(last):
                 if over[k, j] < 0 and now[k, j] == 0:
                     over[k, j] = 0.0
+                over[k, j] /= max(1.0, room.capacity[k])  # whatever the units of the resource
                 square += over[k, j] ** 2 * (times[j + 1] - times[j])
         if square == 0:
             break
@@ -250,7 +257,7 @@ def ascend(
             continue
         for k in range(kinds):
             for j in range(last):
-                now[k, j] = max(0.0, now[k, j] + step * over[k, j])
+                now[k, j] = max(0.0, now[k, j] + step * over[k, j] / max(1.0, room.capacity[k]))
     best: float = state[0]
     return best, passed
 

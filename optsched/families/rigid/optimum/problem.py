@@ -30,10 +30,10 @@ LARGEST = 2**27  # jobs times nodes: a schedule on the nodes is a table of them,
 class Sized(NamedTuple):
     """Jobs whose sizes have surcharges."""
 
-    resource: int
-    needs: Ints  # (S,) units of it, ascending
+    needs: dict[int, Ints]  # of a resource, ascending, shape (S,)
     jobs: PricedJobs
     room: Room
+    steps: int  # of all knapsacks, in an interval
 
 
 class RigidProblem:
@@ -61,7 +61,8 @@ class RigidProblem:
         )
         self.load, self.bins = Load(a.tasks, a.need, a.bins), a.bins
         self.capacity = a.total.astype(float)
-        self.room = Room(self.capacity, np.zeros(0, np.int64), 0)
+        nothing = np.zeros(0, np.int64)
+        self.room = Room(self.capacity, nothing, nothing, nothing)
         self.late = 1.0 if inst.objective == "makespan" else 0.0
         share = (self.jobs.demand / np.maximum(1.0, self.capacity)).max(axis=1, initial=0.0)
         self.area = a.run * np.maximum(share, 1e-9)  # of all machines, seconds
@@ -102,26 +103,34 @@ class RigidProblem:
         return np.unique(np.linspace(first, max(end, first + 1), number + 1).astype(np.int64))
 
     def sized(self) -> Sized | None:
-        """Return jobs with their sizes, needs of the resource in most demand.
+        """Return jobs with their sizes, needs of the resources in most demand that share no job.
 
-        None if sizes fill it without a rest anyway, or if that is too much work.
+        A resource is left out if sizes fill it without a rest, or if that is too much work; None
+        if all are.
         """
-        jobs = self.jobs
+        jobs, size, steps = self.jobs, np.full(self.n, -1), 0
         used = (jobs.demand * jobs.run[:, None]).sum(axis=0) / np.maximum(1.0, self.capacity)
-        k = int(np.argmax(used))
-        need = jobs.demand[:, k].astype(np.int64)
-        sizes, size = np.unique(need, return_inverse=True)
-        size -= int(sizes[0] == 0)  # jobs that need nothing of it
-        sizes = sizes[sizes > 0]
-        chain = np.append(sizes, int(self.capacity[k]))
-        if not np.any(chain[1:] % chain[:-1]):
+        needs = dict[int, Ints]()
+        packed, parts, ends = list[Ints](), list[int](), [0]
+        for k in np.argsort(-used, kind="stable").tolist():
+            need = jobs.demand[:, k].astype(np.int64)
+            sizes, chain = np.unique(need[need > 0]), int(self.capacity[k])
+            if not sizes.size or np.any(size[need > 0] >= 0):
+                continue
+            part = int(np.gcd.reduce(sizes))
+            work = len(sizes) * (chain // part)
+            divides = not np.any(np.append(sizes[1:], chain) % sizes)
+            if divides or steps + work > MOST_FILLED // FEWEST:
+                continue
+            size[need > 0] = ends[-1] + np.searchsorted(sizes, need[need > 0])
+            needs[k], steps = sizes, steps + work
+            packed.append(sizes // part)
+            parts.append(chain // part)
+            ends.append(ends[-1] + len(sizes))
+        if not needs:
             return None
-        part = np.gcd.reduce(sizes)
-        units = int(self.capacity[k]) // part
-        if len(sizes) * units > MOST_FILLED // FEWEST:
-            return None
-        room = Room(self.capacity, sizes // part, units)
-        return Sized(k, sizes, jobs._replace(size=size), room)
+        room = Room(self.capacity, np.concatenate(packed), np.array(ends[1:]), np.array(parts))
+        return Sized(needs, jobs._replace(size=size), room, steps)
 
     def windows(self, low: Ints, high: Ints) -> PricedJobs:
         """Return the jobs with other windows of their starts."""
@@ -157,13 +166,12 @@ def written(times: Ints, price: Floats, bits: int, sized: Sized | None = None) -
     kept = [j for j, c in enumerate(columns) if j == 0 or c != columns[j - 1]]
     last = kept.pop() if kept and not any(columns[kept[-1]]) else len(columns)
     taken = [tuple(row[j] for j in kept) for row in rows]
-    kinds = len(rows) - (sized.needs.size if sized else 0)
+    surcharges, kinds = list[Surcharges](), len(rows)
+    for k, needs in reversed(sized.needs.items()) if sized else ():
+        more, kinds = tuple(taken[kinds - len(needs) : kinds]), kinds - len(needs)
+        surcharges.insert(0, Surcharges(resource=k, needs=tuple(needs.tolist()), price=more))
     return Prices(
         times=(*(int(times[j]) for j in kept), int(times[last])) if kept else (),
         price=tuple(taken[:kinds]),
-        surcharges=Surcharges(
-            resource=sized.resource, needs=tuple(sized.needs.tolist()), price=tuple(taken[kinds:])
-        )
-        if sized
-        else None,
+        surcharges=tuple(surcharges),
     )

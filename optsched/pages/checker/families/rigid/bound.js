@@ -2,7 +2,7 @@
 
 FAMILIES.rigid = (() => {
   const { judge, draw } = rigidJudge;
-  const MOST_FILLED = 2n ** 25n;
+  const [MOST_FILLED, MOST_WALKED] = [2n ** 25n, 2n ** 28n];
 
   // The integral of prices from the beginning until t, by row.
   function integrals(at, price) {
@@ -43,10 +43,11 @@ FAMILIES.rigid = (() => {
     return found;
   }
 
-  // How much of each row of prices a job pays: its needs, and the surcharge of its size.
+  // How much of each row of prices a job pays: its needs, and the first surcharge of one of its sizes.
   function amounts(one, { price, surcharges }) {
     const taken = one.need.map((d, k) => [k, one.tasks * d]);
-    const size = surcharges === null ? -1 : surcharges.needs.indexOf(taken[Number(surcharges.resource)][1]);
+    const sizes = surcharges.flatMap((more) => more.needs.map((d) => taken[Number(more.resource)][1] === d));
+    const size = sizes.indexOf(true);
     return size < 0 ? taken : [...taken, [price.length + size, 1n]];
   }
 
@@ -78,29 +79,33 @@ FAMILIES.rigid = (() => {
     if (relaxed) {
       need(!isMakespan, "relaxed: the objective is the makespan");
       need(nodes.length === 1, "relaxed: there is a tree");
-      need(prices.every((p) => p.surcharges === null), "relaxed: there are surcharges");
+      need(prices.every((p) => p.surcharges.length === 0), "relaxed: there are surcharges");
     }
     need(isMakespan || deadline === null, "a deadline, expected none");
     let steps = 0n;
-    prices.forEach(({ times: at, price, surcharges: more }, k) => {
+    prices.forEach(({ times: at, price, surcharges }, k) => {
       need(at.every((t, j) => j === 0 || t > at[j - 1]), `prices ${k}: breakpoints do not ascend`);
       need(price.length === inst.resources.length && price.every((p) => p.length === Math.max(0, at.length - 1)), `prices ${k}: not one price for each interval`);
-      if (more === null) return;
-      need(more.resource < inst.resources.length, `prices ${k}: resource ${more.resource} does not exist`);
-      need(more.needs.every((d, j) => j === 0 || d > more.needs[j - 1]), `prices ${k}: needs do not ascend`);
-      need(more.price.length === more.needs.length && more.price.every((p) => p.length === Math.max(0, at.length - 1)), `prices ${k}: not one surcharge for each interval`);
-      const part = more.needs.reduce(gcd, 0n);
-      if (part > 0n) steps += big(Math.max(0, at.length - 1) * more.needs.length) * (inst.total[Number(more.resource)] / part);
+      for (const more of surcharges) {
+        need(more.resource < inst.resources.length, `prices ${k}: resource ${more.resource} does not exist`);
+        need(more.needs.every((d, j) => j === 0 || d > more.needs[j - 1]), `prices ${k}: needs do not ascend`);
+        need(more.price.length === more.needs.length && more.price.every((p) => p.length === Math.max(0, at.length - 1)), `prices ${k}: not one surcharge for each interval`);
+        const part = more.needs.reduce(gcd, 0n);
+        if (part > 0n) steps += big(Math.max(0, at.length - 1) * more.needs.length) * (inst.total[Number(more.resource)] / part);
+      }
     });
     need(steps <= MOST_FILLED, "too many steps of knapsacks");
-    const rents = prices.map(({ times: at, price, surcharges: more }) => {
+    const rents = prices.map(({ times: at, price, surcharges }) => {
       const worth = integrals(at, price).whole;
-      return bigSum(inst.total.map((c, k) => c * worth[k])) + (more === null ? 0n : filled(inst, at, more));
+      return bigSum(inst.total.map((c, k) => c * worth[k])) + bigSum(surcharges.map((more) => filled(inst, at, more)));
     });
+    const integral = prices.map(({ times: at, price, surcharges }) => integrals(at, [...price, ...surcharges.flatMap((more) => more.price)]).until);
     nodes.forEach((node, k) => {
       if (node.node === "leaf") need(node.prices < prices.length, `node ${k}: prices ${node.prices} do not exist`);
       else need(node.job < inst.jobs.length, `node ${k}: job ${node.job} does not exist`);
     });
+    const walked = nodes.reduce((a, node) => a + (node.node === "leaf" ? prices[node.prices].times.length : 0), 0);
+    need(big(walked) * big(inst.jobs.length) <= MOST_WALKED, "too many breakpoints of all leaves and jobs");
     const bounds = [];
     walkTree(nodes, (leaf, above) => {
       const windows = inst.jobs.map((one) => [one.arrival, deadline === null ? null : deadline - one.run]);
@@ -110,10 +115,8 @@ FAMILIES.rigid = (() => {
         else range[1] = range[1] === null ? at : smaller(range[1], at);
       }
       if (windows.some(([low, high]) => high !== null && low > high)) return;
-      const own = prices[leaf.prices];
-      const more = own.surcharges;
-      const { until } = integrals(own.times, more === null ? own.price : [...own.price, ...more.price]);
-      bounds.push(bigSum(inst.jobs.map((one, i) => leastOf(inst, one, own, until, bits, windows[i]))) - rents[Number(leaf.prices)]);
+      const [own, until] = [prices[leaf.prices], integral[leaf.prices]];
+      bounds.push(bigSum(inst.jobs.map((one, i) => leastOf(inst, one, own, until, bits, windows[i]))) - rents[leaf.prices]);
     });
     if (isMakespan) {
       const last = inst.jobs.reduce((a, one) => larger(a, one.arrival + one.run), 0n);

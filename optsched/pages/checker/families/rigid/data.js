@@ -33,7 +33,9 @@ const rigidData = (() => {
   const second = large(0, 2n * LATEST);
   const price = list(list(large(0, 2n ** 200n - 1n)));
   const surcharges = record({ resource: whole(0), needs: list(large(1, LARGEST)), price });
-  const prices = record({ times: list(second), price, surcharges: [orNull(surcharges), null] });
+  const [several, one] = [list(surcharges), (v) => (v === null ? [] : [v])]; // earlier versions: one, or null
+  const listed = { read: (v, place) => several.read(Array.isArray(v) ? v : one(v), place), write: several.write };
+  const prices = record({ times: list(second), price, surcharges: [listed, []] });
   const node = tagged("node", {
     leaf: record({ node: [oneOf("leaf"), "leaf"], prices: whole(0) }),
     split: record({ node: [oneOf("split"), "split"], job: whole(0), at: second, left: whole(0), right: whole(0) }),
