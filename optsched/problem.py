@@ -397,6 +397,7 @@ class Family:
     opening: Callable[[Any], tuple[float, Callable[[], Frozen]]] | None = None
     trim: Callable[[Any, Any], Schedule] | None = None  # leaves out the jobs that are unfinished
     playable: Callable[[Any], None] = field(default=lambda _instance: None)  # InputError if not
+    current: Callable[[Any], None] = field(default=lambda _instance: None)  # likewise
     # (instance) -> notes for users of other solvers, such as the scale of the objective
     program_note: Callable[[Any], Sequence[str]] = lambda _instance: ()
     recorder: Callable[[Any, Policy], Recorder] | None = None  # None: checked at the end

@@ -276,6 +276,7 @@ def solve(  # noqa: PLR0913 - one option each
         A schedule beats a certified bound: a defect of this package.
     """
     family = family_of(instance)
+    family.current(instance)
     method = method_of(family, method)
     try:
         level = Level(check)

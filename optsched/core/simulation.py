@@ -204,6 +204,7 @@ def simulate(
     """
     family = family_of(instance)
     original = Original(instance)
+    family.current(instance)
     family.playable(instance)
     sandbox = sandbox or is_program(policy)
     checked_limit(decision_limit, sandbox=sandbox)

@@ -35,7 +35,7 @@ from optsched.declared.readers import models_are_held, refuse_changed
 from optsched.families import later
 from optsched.numbers.parameter_space import Data, ParameterSpace, Part, Range, Whole
 from optsched.numbers.streams import Streams
-from optsched.problem import Family, InputError, Method, PolicyError, Sense
+from optsched.problem import Family, InputError, PolicyError, Sense
 from optsched.process.errors import explain
 
 LARGEST_SEED = 2**31 - 1
@@ -95,17 +95,6 @@ def _program(inst: Declared) -> Any:
     return model
 
 
-def _checked(function: str) -> Method:
-    """Return a method that first looks whether the model is still the one that was declared."""
-    method = later(OPTIMUM, function)
-
-    def solve(inst: Declared, progress: Any, *, threads: int, seed: int) -> None:
-        refuse_changed(inst)
-        method(inst, progress, threads=threads, seed=seed)
-
-    return solve
-
-
 def _family(sense: Sense) -> Family:
     methods = {"auto": "auto", "tree": "tree_alone", "relaxation": "relaxation"}
     methods["cpsat"] = "cpsat"
@@ -126,7 +115,7 @@ def _family(sense: Sense) -> Family:
         assemble=assemble,
         policies=POLICIES | ({"posted": Posted} if sense == "max" else {}),
         without={} if sense == "max" else {"posted": "it sells capacities, and only maximizes"},
-        methods={name: _checked(function) for name, function in methods.items()},
+        methods={name: later(OPTIMUM, function) for name, function in methods.items()},
         params=Params,
         knowledge={"future": future, "rates": rates},
         program=_program,
@@ -137,7 +126,7 @@ def _family(sense: Sense) -> Family:
         second={"auto": "cpsat"},
         shadow_prices=later(OPTIMUM, "shadow_prices"),
         recorder=recorder,
-        playable=refuse_changed,
+        current=refuse_changed,
     )
 
 

@@ -161,7 +161,7 @@ def refuse_changed(inst: Declared) -> None:
             ("variable", inst.columns, now.columns),
             ("constraint", inst.rows, now.rows),
         ):
-            old, new = [x.name for x in was], [x["name"] for x in names]
+            old, new = {x.name: None for x in was}, {x["name"]: None for x in names}
             for name in (*(n for n in old if n not in new), *(n for n in new if n not in old)):
                 how = "is gone" if name in old else "is new"
                 if now.fixed.get(name) is not None:

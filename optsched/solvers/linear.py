@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import highspy
 
 WHOLE = 1e-9  # from a whole number, where TOLERANCE is too much
-SMALL_PROGRAM = 1000  # entries; below, "feasibility jump" (10 ms) takes longer than the rest
+SMALL_PROGRAM = 1000  # entries; below, a linear program takes less time than a thread for it
 UNLIMITED = 2**31 - 1  # iterations
 EASY = 4  # iterations for a row: hardly a linear program takes more
 LARGEST_COST = 10  # bits of the largest coefficient of an objective that HiGHS is given
@@ -453,8 +453,6 @@ def solve_mip(
     h = highs(mip=mip, **cast("HighsOptions", limits))
     scale = power_of_two(cost)
     load(h, cost / scale, a, *rows, *columns, integer)
-    if h.getNumNz() < SMALL_PROGRAM and not limits.get("gap"):  # a gap leaves more than one answer
-        h.setOptionValue("mip_heuristic_run_feasibility_jump", False)
     if start is not None:
         solution = highspy.HighsSolution()
         solution.col_value = floats(start).tolist()

@@ -141,6 +141,10 @@ class Columns:
         """
         first = next((text for text in self.cells[names[0]] if text not in UNKNOWN), "0")
         if is_number(first):
+            for name, rule in zip(names, rules, strict=True):
+                if rule.may_be_empty:
+                    cells = self.cells[name]
+                    self.cells[name] = ["" if text in UNKNOWN else text for text in cells]
             return None, [self.numbers(n, rule) for n, rule in zip(names, rules, strict=True)]
         dates = [self._dates(name, rule) for name, rule in zip(names, rules, strict=True)]
         origin = dates[0].min()

@@ -190,7 +190,8 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
     if "submit_seconds" in table:
         known &= jobs["submit_seconds"].notna()
         known &= jobs["run_seconds"].notna() | ("run_seconds" not in table)
-    dropped = int((~known).sum())
+    copies = np.asarray(table.get("array", [1] * len(known)))
+    dropped = int(copies[~known].sum())
     why = _reasons(jobs, table, ~known.to_numpy())
     jobs = jobs[known].sort_values("submit_seconds", kind="stable", ignore_index=True)
     if jobs.empty:
@@ -199,8 +200,8 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
             f"({why}), expected at least one"
         )
     if dropped:
-        waits = "; means are without their waiting" if "before start" in why else ""
-        messages.remark(f"{path}: {dropped} of {len(known)} jobs are left out: {why}{waits}")
+        waits = "; the means do not include their waiting times" if "before start" in why else ""
+        messages.remark(f"{path}: {dropped} of {copies.sum()} jobs are left out: {why}{waits}")
     first = jobs["submit_seconds"].iloc[0]
     if start is not None:
         start += pd.Timedelta(seconds=float(first))
@@ -219,21 +220,23 @@ def _reasons(jobs: pd.DataFrame, table: Table, rows: Flags) -> str:
     dropped = jobs[rows]
     starts, runs = dropped["start_seconds"].isna(), dropped["run_seconds"].isna()
     states = np.asarray(table.get("state", [""] * len(rows)))[rows]
+    copies = np.asarray(table.get("array", [1] * len(rows)))[rows]  # pending tasks of an array
     whole = "submit_seconds" in table
     counts: Counter[str] = Counter()
-    for state, waits, endless, early in zip(
-        states, starts, runs, dropped["submit_seconds"].isna() & whole, strict=True
+    for state, number, waits, endless, early in zip(
+        states, copies, starts, runs, dropped["submit_seconds"].isna() & whole, strict=True
     ):
         if early:
-            counts["without a time of submission"] += 1
+            counts["without a time of submission"] += number
         elif state and waits:
-            counts[f"{state} before start"] += 1
+            counts[f"{state} before start"] += number
         elif endless and whole:
-            counts[state or "without a run time"] += 1
+            counts[state or "without a run time"] += number
         else:
-            counts["without a number of tasks"] += 1
+            counts["without a number of tasks"] += number
     last = jobs["start_seconds"].fillna(jobs["submit_seconds"]) + jobs["run_seconds"].fillna(0.0)
-    queued = last.max() - dropped["submit_seconds"][starts.to_numpy() & (states == PENDING)]
+    pending = starts.to_numpy() & (states == PENDING)
+    queued = (last.max() - dropped["submit_seconds"][pending]) * copies[pending]
     waited = f" ({queued.sum() / HOUR:.3g} h of waiting until the log ends)"
     told = {f"{PENDING} before start": waited}
     return ", ".join(f"{n} {why}{told.get(why, '')}" for why, n in counts.most_common())

@@ -1,6 +1,8 @@
 """The programs that the built-in policies solve."""
 
 import re
+import subprocess
+import sys
 
 import pyomo.environ as pyo
 import pytest
@@ -67,3 +69,29 @@ def test_nothing_feasible_is_not_called_unbounded(policy):
     inst = optsched.online(m, revealed={"x": 0, "y": 0})
     with pytest.raises(PolicyError, match="no values satisfy"):
         simulate(inst, policy)
+
+
+WILD = """
+from optsched import solve
+from optsched.declared.model import Minimization
+upper, cost = (4, "inf", 1, 3, "inf"), (123456.789, 0, 1e-6, 123456.789, 1)
+columns = [
+    {"name": f"x{j}", "cost": cost[j], "lower": "-inf" if j == 1 else 0, "upper": upper[j],
+     "integer": j < 4, "revealed": 0, "decided": 0}
+    for j in range(5)
+]
+entries = [[0, 1e-9], [1, -2.5e-7], [2, 1e-6], [3, 1e9], [4, -2.5e-7]]
+rows = [
+    {"name": "a", "upper": 0, "entries": [[0, 1e6], [2, 0.333333]]},
+    {"name": "b", "lower": 123456.788999999, "upper": 123456.789, "entries": entries},
+]
+program = {"offset": -2.5e-7, "columns": columns, "rows": rows}
+print(solve(Minimization.model_validate(program), work_limit=400))
+"""
+
+
+def test_coefficients_of_eighteen_orders_of_magnitude_end_no_process():
+    """HiGHS crashed on it without its feasibility jump heuristic."""
+    done = subprocess.run([sys.executable, "-c", WILD], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "-2.5e-07 is optimal (certified)" in done.stdout

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import math
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -161,7 +162,7 @@ def test_slurm(write, remarks, tmp_path):
     assert jobs["cpu"].tolist() == [1, 4]
     assert jobs["memory_gb"].tolist() == [2, 8]
     assert jobs["start_seconds"].tolist() == [300, 600]
-    waits = "means are without their waiting"
+    waits = "the means do not include their waiting times"
     queued = "24.8 h of waiting until the log ends"  # job 3, until job 1 ends
     counts = f"1 PENDING before start ({queued}), 1 CANCELLED before start, 1 RUNNING"
     assert remarks == [f"{tmp_path / 'sacct.txt'}: 3 of 5 jobs are left out: {counts}; {waits}"]
@@ -169,6 +170,14 @@ def test_slurm(write, remarks, tmp_path):
         jobs = read_jobs(write(SACCT.replace("gres/gpu=4", gres).replace("2Gc", "0n")))
         assert jobs["tasks"].tolist() == [4, gpus]
         assert math.isnan(jobs["memory_gb"].iloc[1])  # 0: all of a machine
+    read_jobs(write(SACCT.replace("3|bob", "3_[0,2-5:2%1]|bob")))
+    assert "5 of 7 jobs are left out: 3 PENDING before start (74.2 h" in remarks[-1]
+    date = r"2024-01-0(\d)T(\d\d):(\d\d):00"
+    epoch = re.sub(
+        date, lambda m: str(86400 * int(m[1]) + 3600 * int(m[2]) + 60 * int(m[3])), SACCT
+    )
+    seconds = read_jobs(write(epoch.replace("2024-01-01T00:12:30", "87150")))
+    assert seconds["start_seconds"].tolist() == [300, 600]
     rows = [line.split("|") for line in SACCT.splitlines()]
     without = "\n".join("|".join(r[:3] + r[5:]) for r in rows)  # neither Start nor End
     assert read_jobs(write(without, "bare.txt"))["name"].tolist() == ["1", "2", "5"]

@@ -18,6 +18,7 @@ from optsched.traces.formats.declared import Table, TraceFormat
 DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
 UNLIMITED = (*UNKNOWN, "UNLIMITED", "INVALID", "Partition_Limit")
 GPUS = re.compile(r"gres/gpu(:[^=,]+)?=(\d+)")  # with a model, or all of them
+ARRAY = re.compile(r".*_\[([\d,:-]+)(?:%\d+)?\]")  # tasks that still wait, in one row
 MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?)([cn]?)")
 ALLOCATED = Number("allocated", high=TASKS.high, whole=True)
 GB = {"K": 1 / 1024**2, "": 1 / 1024, "M": 1 / 1024, "G": 1.0, "T": 1024.0}
@@ -41,7 +42,22 @@ def _details(columns: Columns) -> Table:
         table["request_seconds"] = _minutes(columns, "TimelimitRaw")
     if "State" in columns:  # `CANCELLED by 1001`
         table["state"] = [text.partition(" ")[0] for text in columns.text("State")]
+    table["array"] = [_tasks_of_array(name) for name in columns.text("JobID")]
     return table | {"run_seconds": _elapsed(columns)}
+
+
+def _tasks_of_array(name: str) -> int:
+    """Return how many jobs the row of a job, or of the tasks of an array, stands for.
+
+    >>> [_tasks_of_array(name) for name in ("7", "7_1", "7_[0-7]", "7_[1,4-8:2%3]")]
+    [1, 1, 8, 4]
+    """
+    found, number = ARRAY.fullmatch(name), 0
+    for part in found[1].split(",") if found else ():
+        ends, _, step = part.partition(":")
+        first, _, last = ends.partition("-")
+        number += len(range(int(first), int(last or first) + 1, int(step or 1)))
+    return max(1, number)
 
 
 def _gpus(text: str) -> int:

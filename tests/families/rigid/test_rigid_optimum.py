@@ -266,6 +266,10 @@ def test_knapsacks_of_more_steps_than_a_checker_takes_are_refused(tmp_path):
     certificate = RigidCertificate.root(inst, wide, 0)
     with pytest.raises(ValueError, match="67108864 steps of knapsacks, expected at most 33554432"):
         check(inst, certificate)
+    one = more.model_copy(update={"needs": (1,), "price": ((2**60,) * 2**6,)})
+    large = wide.model_copy(update={"surcharges": (one, one)})
+    with pytest.raises(ValueError, match="67108864 steps of knapsacks"):  # in Python's integers
+        check(inst, RigidCertificate.root(inst, large, 0))
     path = tmp_path / "wide.json"
     best = optsched.solve(inst, work_limit=50)
     forged = {"certificate": certificate, "shadow_prices": (), "bound_level": Level.CLAIMED}

@@ -219,7 +219,9 @@ def _check_prices(inst: RigidInstance, k: int, prices: Prices) -> int:
                 "for each interval between breakpoints"
             )
         units = inst.total[more.resource] // math.gcd(*more.needs) if more.needs else 0
-        steps += expected[1] * len(more.needs) * units
+        dearest = max((x for row in more.price for x in row), default=0)
+        slow = 64 if dearest * units >= 2**62 else 1  # Python's integers
+        steps += expected[1] * len(more.needs) * units * slow
     return steps
 
 

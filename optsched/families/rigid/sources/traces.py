@@ -332,12 +332,14 @@ class Limit:
 
     @property
     def name(self) -> str:
-        """Name of the resource."""
-        return self.kind + self.part
+        """Name of the resource; 1024 units of memory are 1 GB."""
+        return ("memory_mb" if self.per == 1024 else self.kind) + self.part
 
     @property
     def unit(self) -> str:
         """Name of its unit, and how many of them are one."""
+        if self.per == 1024:
+            return "MB" + self.part
         return NAMES[self.kind] + self.part + (f" / {self.per}" if self.per > 1 else "")
 
 

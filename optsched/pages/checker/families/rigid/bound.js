@@ -91,7 +91,10 @@ FAMILIES.rigid = (() => {
         need(more.needs.every((d, j) => j === 0 || d > more.needs[j - 1]), `prices ${k}: needs do not ascend`);
         need(more.price.length === more.needs.length && more.price.every((p) => p.length === Math.max(0, at.length - 1)), `prices ${k}: not one surcharge for each interval`);
         const part = more.needs.reduce(gcd, 0n);
-        if (part > 0n) steps += big(Math.max(0, at.length - 1) * more.needs.length) * (inst.total[Number(more.resource)] / part);
+        if (part === 0n) continue;
+        const units = inst.total[Number(more.resource)] / part;
+        const slow = units * more.price.flat().reduce(larger, 0n) >= 2n ** 62n ? 64n : 1n;
+        steps += big(Math.max(0, at.length - 1) * more.needs.length) * units * slow;
       }
     });
     need(steps <= MOST_FILLED, "too many steps of knapsacks");
