@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     import highspy
 
 WHOLE = 1e-9  # from a whole number, where TOLERANCE is too much
-SMALL_PROGRAM = 1000  # entries; below, a linear program takes less time than a thread for it
+SMALL_PROGRAM = 1000  # entries; below, "feasibility jump" (10 ms) takes longer than the rest
+WILD = 1e9  # ratio of the largest to the smallest coefficient
 UNLIMITED = 2**31 - 1  # iterations
 EASY = 4  # iterations for a row: hardly a linear program takes more
 LARGEST_COST = 10  # bits of the largest coefficient of an objective that HiGHS is given
@@ -453,6 +454,12 @@ def solve_mip(
     h = highs(mip=mip, **cast("HighsOptions", limits))
     scale = power_of_two(cost)
     load(h, cost / scale, a, *rows, *columns, integer)
+    sizes = np.abs(floats(h.getLp().a_matrix_.value_))
+    wild = sizes.max(initial=0.0) > WILD * sizes.min(initial=math.inf)  # HiGHS may crash without it
+    if (
+        sizes.size < SMALL_PROGRAM and not wild and not limits.get("gap")
+    ):  # with a gap: many answers
+        h.setOptionValue("mip_heuristic_run_feasibility_jump", False)
     if start is not None:
         solution = highspy.HighsSolution()
         solution.col_value = floats(start).tolist()
