@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from optsched.families.completion.modes import Modes, Types
+from optsched.families.completion.oracle.servers import MOST_UNITS
 from optsched.families.completion.oracle.worker_costs import Line, comes_first, line_up, units_of
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
@@ -179,9 +180,11 @@ def cheapest(
     bound = 0.0
     if weight > 0.0:  # without weight the bound takes longer than it saves
         bound = _least_bound(Modes(*modes), Request(*request), ending, least)
-    room = free[0].copy()  # what is free in all slots of a window
+    # what is free in all slots of a window, and where that begins: it grows from mode to mode
+    room, room_since = free[0].copy(), 0
+    left, since = max_units[0].copy(), np.zeros(e.shape[0], np.int64)
     seen, clear = np.zeros(number, np.int64), np.zeros(number, np.int64)
-    left_units, capped = np.empty(classes, np.int64), np.empty(classes, np.int64)
+    capped = np.empty(classes, np.int64)
     ahead, order, length = np.empty(classes, np.int64), np.empty(classes, np.int64), 0
     vector, other = np.empty(classes, np.int64), np.empty(classes, np.int64)
     unit, unit_ps = np.empty(classes), np.empty((kinds, classes))
@@ -204,7 +207,6 @@ def cheapest(
                 break
             here = weight * c
             now_m, now_d, low, high = -1, -1, 0.0, 0
-            window = -1  # the length of the one that ``room`` is about
             for k in range(number):
                 d, m, n = duration[k], worker_type[k], workers[k]
                 t = c - d
@@ -215,10 +217,10 @@ def cheapest(
                 a, b = min(t, slots), min(c, slots)
                 if here + n * (least[m, b] - least[m, a]) > value * (1 + TIE):
                     continue
-                begin, end, low_slot = (0, 1, 0) if constant else (t, c, max(t, seen[k]))
                 if c < clear[k]:
                     continue
-                slot = end - 1  # one that is too full rules out all windows with it
+                # a slot that is too full rules out all windows with it
+                slot, low_slot = (0, 0) if constant else (c - 1, max(t, seen[k]))
                 while slot >= low_slot and total[slot, m] >= n:
                     if together[k] == 1 and top[slot, m] < n:
                         break
@@ -228,6 +230,8 @@ def cheapest(
                     continue
                 if not constant:
                     seen[k] = c
+                if now_m < 0 and not constant:  # the first window with this completion
+                    left[:], since[:], room_since = MOST_UNITS, c, c
                 if m != now_m or d != now_d:
                     low = units_of(worker_cost, m, t, c, unit)
                     now_m, now_d, high = m, d, -1
@@ -236,11 +240,12 @@ def cheapest(
                 if here + n * low > value * (1 + TIE):
                     continue
                 if high < 0:
-                    high = 0
-                    left_units[:] = most
-                    for slot in range(begin, end):
+                    left_units, high = left[m], 0
+                    while since[m] > t:
+                        since[m] -= 1
+                        row = max_units[since[m], m]
                         for h in range(classes):
-                            left_units[h] = min(left_units[h], max_units[slot, m, h])
+                            left_units[h] = min(left_units[h], row[h])
                     for h in range(classes):
                         high = max(high, left_units[h])
                 if together[k] == 1 and high < n:
@@ -260,13 +265,13 @@ def cheapest(
                     fresh[4] = 0
                     if loses(here + costs[n], value, fresh, key, UP_TO_TYPES):
                         continue
-                if not (ring or constant or window == d):
-                    room[:] = free[t]
-                    for slot in range(t + 1, c):
-                        for h in range(classes):
-                            for r in range(room.shape[1]):
-                                room[h, r] = min(room[h, r], free[slot, h, r])
-                    window = d
+                if not ring and room_since == c:
+                    room[:] = free[c - 1]
+                while not ring and room_since > t:
+                    room_since -= 1
+                    for h in range(classes):
+                        for r in range(room.shape[1]):
+                            room[h, r] = min(room[h, r], free[room_since, h, r])
                 for p in range(kinds):
                     if not (mask[k] >> p) & 1:
                         continue
