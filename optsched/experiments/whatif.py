@@ -149,9 +149,13 @@ class WhatIf(Frozen):
             apart = self._apart(name)
             change = float(apart[:, 0].mean()), float(apart[:, 1].mean())
             if base[0] > 0:
-                share = self._possible(name, (after[0] / base[1] - 1, after[1] / base[0] - 1))
+                share = (
+                    max(after[0] / base[1] - 1, change[0] / base[change[0] > 0]),
+                    min(after[1] / base[0] - 1, change[1] / base[change[1] < 0]),
+                )
             if len(apart) >= FEWEST:
-                interval = student(apart[:, 0])[0], student(apart[:, 1])[1]
+                around = student(apart[:, 0])[0], student(apart[:, 1])[1]
+                interval = self._possible(name, around)
         return Compared(
             name=name,
             before=before,
@@ -322,7 +326,10 @@ def percent(ends: Ends | None, sign: str = "+") -> str:
     >>> percent((-0.5, 0.251)), percent((0.0, 0.5), "")
     ('-50.0 to +25.1 %', '0 to 50.0 %')
     """
-    texts = [f"{100 * x:{sign}.1f}" if round(x, 3) else "0" for x in ends or ()]
+    texts = [
+        (f"{100 * x:{sign}.1f}" if round(x, 3) else f"{100 * x:{sign}.1g}") if round(x, 6) else "0"
+        for x in ends or ()
+    ]
     return f"{_between(texts)} %" if texts else "-"
 
 
@@ -378,7 +385,8 @@ def whatif(
     source : path or Instance
         A log, an instance file of family `rigid`, or an instance.
     add, remove : str or sequence of str
-        Machines, such as ``"10xgpu"``: a type of the list of machines, or a resource of the pool.
+        Machines, such as ``"10xgpu"``: nodes of a type of the list of machines, or units of a
+        resource, of which the list gives whole nodes, rounded up.
     scale_load : float, optional
         Times since the first submission are divided by it.
     without : str or sequence of str
@@ -420,6 +428,8 @@ def whatif(
     given = {f.name: options.pop(f.name) for f in fields(Window) if f.name in options}
     opened, listed = _opened(source, Window(**given), windows)
     changes.must_be_found([inst for inst, *_ in opened])
+    changes = changes.on(opened[0][0])
+    listed += changes.caps(opened[0][0])
     pairs = [changes.apply(inst, skip_unfit=skip_unfit) for inst, *_ in opened]
     scenarios: list[tuple[Scenario, Scenario]] = []
     for k, (pair, (_, real, clock)) in enumerate(zip(pairs, opened, strict=True)):
@@ -443,9 +453,8 @@ def whatif(
                 raise
             break
         before = _scenario(pair.before, first, pair.same, clock)
-        scenarios.append(
-            (before, _scenario(pair.after, second, range(len(pair.after.jobs)), clock))
-        )
+        after = _scenario(pair.after, second, range(len(pair.after.jobs)), clock)
+        scenarios.append(_carried(before, after, changes.direction))
         n, left = len(pair.before.jobs), len(pair.after.jobs)
         listed += [f"{at}left out of both scenarios: {pair.unfit}"] if pair.unfit else []
         listed += [f"{at}after the change {n - left} of {n} jobs are gone"] if left < n else []
@@ -525,6 +534,26 @@ def _scenario(
         rows=rows,
         prices=hourly(inst, cast(RigidCertificate | None, best.certificate), clock or 0),
     )
+
+
+def _carried(before: Scenario, after: Scenario, direction: int) -> tuple[Scenario, Scenario]:
+    """Carry ends of the optimum over: with fewer machines it is at least that with more.
+
+    Prices belong to the bound of their own scenario, so one that is replaced has none.
+    """
+    if not direction:
+        return before, after
+    fewer, more = (before, after) if direction < 0 else (after, before)
+    worse, better = fewer.rows[BEST], more.rows[BEST]
+    if better.wait[0] > worse.wait[0]:
+        wait = better.wait[0], max(worse.wait[1], better.wait[0])
+        rows = fewer.rows | {BEST: worse.model_copy(update={"wait": wait})}
+        fewer = fewer.model_copy(update={"rows": rows, "prices": {}})
+    if worse.wait[1] < better.wait[1]:
+        wait = min(better.wait[0], worse.wait[1]), worse.wait[1]
+        rows = more.rows | {BEST: worse.model_copy(update={"wait": wait})}
+        more = more.model_copy(update={"rows": rows})
+    return (fewer, more) if direction < 0 else (more, fewer)
 
 
 def hourly(

@@ -33,13 +33,14 @@ def whatif(
         list[str] | None,
         typer.Option(
             metavar="NxTYPE",
-            help="Add N machines of a type of the machine list, or N units of a resource of the "
-            "pool, such as 10xgpu. May be repeated; all changes together are one scenario.",
+            help="Add N nodes of a type of the machine list, or N units of a resource, such as "
+            "10xgpu: with a list as whole nodes, rounded up. May be repeated; all changes together "
+            "are one scenario.",
         ),
     ] = None,
     remove: Annotated[
         list[str] | None,
-        typer.Option(metavar="NxTYPE", help="Remove N machines or units; may be repeated."),
+        typer.Option(metavar="NxTYPE", help="Remove N nodes or units; may be repeated."),
     ] = None,
     scale_load: Annotated[
         float | None,

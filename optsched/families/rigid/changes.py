@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -114,6 +114,48 @@ class Changes:
                 known = known if names else f"the log names no {label}"
                 raise InputError(f"without {label}={name}: no job has it, {known}")
 
+    def on(self, inst: RigidInstance) -> Changes:
+        """Return the changes with names of types or resources that the machines have.
+
+        Units of a resource that nodes of one type have become whole nodes, rounded up; so
+        ``10xgpu`` is 3 nodes of 4 GPUs. Additions and removals of a type are offset.
+
+        Raises
+        ------
+        InputError
+            A name is unknown or ambiguous, or nothing is changed.
+        """
+        more: Counter[str] = Counter()
+        for verb, n, kind in self.machines:
+            number, name = _named(inst, verb, n, kind)
+            more[name] += number if verb == "add" else -number
+        left = [("add" if n > 0 else "remove", abs(n), name) for name, n in more.items() if n]
+        if not left and self.load == 1 and not self.without:
+            raise InputError(f"{', '.join(self.words)}: changes nothing, expected a difference")
+        return replace(self, machines=tuple(left))
+
+    def caps(self, inst: RigidInstance) -> list[str]:
+        """Return a warning where other resources of a pool may make an addition useless."""
+        if not are_pools(inst):
+            return []
+        found = []
+        for n, kind in ((n, kind) for verb, n, kind in self.machines if verb == "add"):
+            k = inst.resources.index(kind)
+            beside = {
+                name
+                for job in inst.jobs
+                if job.need[k]
+                for name, d in zip(inst.resources, job.need, strict=True)
+                if d and name != kind
+            }
+            if beside:
+                found.append(
+                    f"warning: {n}x{kind}: jobs that need it also need {', '.join(sorted(beside))},"
+                    " of which there is no more, so it may help little or not at all; a list of "
+                    "machines (--machines) adds whole nodes"
+                )
+        return found
+
     def apply(self, inst: RigidInstance, *, skip_unfit: bool) -> Changed:
         """Return both scenarios; ``skip_unfit`` leaves jobs that no longer fit out of both.
 
@@ -172,10 +214,7 @@ class Changes:
             names, counts = [m.name for m in inst.machines], [m.count for m in inst.machines]
         there = list(counts)
         for verb, n, kind in self.machines:
-            name = "cpu" if pools and kind in ("processor", "processors") else kind
-            if name not in names and kind not in names:
-                raise InputError(f"{verb} {n}x{kind}: {_unknown(inst, n, kind)}")
-            k = names.index(kind if kind in names else name)
+            k = names.index(kind)
             if verb == "remove" and n > counts[k]:
                 raise InputError(f"{verb} {n}x{kind}: there are {counts[k]}, expected at most that")
             counts[k] += n if verb == "add" else -n
@@ -209,20 +248,41 @@ def are_pools(inst: RigidInstance) -> bool:
     )
 
 
-def _unknown(inst: RigidInstance, n: int, kind: str) -> str:
-    """Return why a change of ``n`` times ``kind`` means nothing, and what would be right."""
+def _named(inst: RigidInstance, verb: str, n: int, kind: str) -> tuple[int, str]:
+    """Return how many of which type of node or resource of the pool ``n`` times ``kind`` are."""
+    word = "cpu" if kind in ("processor", "processors") else kind
+    alike = [k for k, r in enumerate(inst.resources) if word in (r, r.partition(" of ")[0])]
     if are_pools(inst):
-        return f"is no resource of the pool, expected one of: {', '.join(inst.resources)}"
-    types = f"expected one of: {', '.join(_type(inst, m) for m in inst.machines)}"
-    for k, name in enumerate(inst.resources):
-        has = [m for m in inst.machines if m.capacity[k]]
-        if kind in (name, name.partition(" of ")[0]) and has:
-            nodes = -(-n * word_of(inst, k)[1] // has[0].capacity[k])
-            return (
-                f"nodes have {kind}, and only whole nodes are added or removed, such as "
-                f"{nodes}x{has[0].name}; {types}"
-            )
-    return f"is no type of node, {types}"
+        for name in (kind, word):
+            if name in inst.resources:
+                return n, name
+        if len(alike) == 1:
+            return n, inst.resources[alike[0]]
+        known = [inst.resources[k] for k in alike] or inst.resources
+        why = "several resources of the pool are" if alike else "no resource of the pool is"
+        raise InputError(
+            f"{verb} {n}x{kind}: {why} called that, expected one of: {', '.join(known)}"
+        )
+    if kind in [m.name for m in inst.machines]:
+        return n, kind
+    has = {m.name: _units(inst, m, alike) for m in inst.machines if _units(inst, m, alike)}
+    if len(has) == 1:
+        ((name, each),) = has.items()
+        return -(-n // each), name
+    if has:
+        nodes = " or ".join(f"{-(-n // each)}x{name}" for name, each in has.items())
+        raise InputError(
+            f"{verb} {n}x{kind}: several types of node have {kind}, and only whole nodes are added "
+            f"or removed, expected {nodes}"
+        )
+    types = ", ".join(_type(inst, m) for m in inst.machines)
+    raise InputError(f"{verb} {n}x{kind}: is no type of node, expected one of: {types}")
+
+
+def _units(inst: RigidInstance, machine: Machine, resources: Sequence[int]) -> int:
+    """Return how many units one node has, the most of any of these resources."""
+    units = (machine.capacity[k] // word_of(inst, k)[1] for k in resources)
+    return max(units, default=0)
 
 
 def altered(inst: RigidInstance, **update: Any) -> RigidInstance:

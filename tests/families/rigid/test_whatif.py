@@ -16,7 +16,7 @@ from optsched.cli.app import app
 from optsched.core import open_input
 from optsched.experiments.campaign import campaign
 from optsched.experiments.plan import make_plan
-from optsched.experiments.whatif import HOUR, WhatIf, hourly
+from optsched.experiments.whatif import HOUR, Scenario, WhatIf, _carried, hourly
 from optsched.families.rigid.certificate.check import (
     Prices,
     RigidCertificate,
@@ -174,7 +174,8 @@ def test_the_shadow_price_of_a_node_counts_jobs_that_one_processor_cannot_take()
         ({"add": "10gpu"}, "add '10gpu': expected a number from 1 and a type, such as 10xgpu"),
         ({"remove": "0xfat"}, "remove '0xfat': expected a number from 1"),
         ({"add": "1xgpu"}, "no type of node, expected one of: thin (2 cpu), fat (4 cpu)"),
-        ({"add": "5xcpu"}, "only whole nodes are added or removed, such as 3xthin; expected one "),
+        ({"add": "5xcpu"}, "only whole nodes are added or removed, expected 3xthin or 2xfat"),
+        ({"add": "1xfat", "remove": "1xfat"}, "1 fat added, 1 fat removed: changes nothing"),
         ({"remove": "3xthin"}, "remove 3xthin: there are 2, expected at most that"),
         ({"remove": ["2xthin", "1xfat"]}, "no machine is left after the change"),
         ({"scale_load": 0}, "scale-load 0: expected a factor > 0 other than 1"),
@@ -418,3 +419,47 @@ def test_what_was_recorded_is_a_row_of_a_campaign(tmp_path):
     assert len(table) == 4
     without = make_plan(plan | {"instances": [block | {"recorded": False}]}, tmp_path)
     assert len(without.keys()) == 2
+
+
+def test_units_of_a_resource_are_whole_nodes_that_have_it(tmp_path):
+    nodes = NODES.replace("fat,1,0", "fat,1,4")
+    log, listed = write(tmp_path, [[*row, 1] for row in jobs()], nodes)
+    log.write_text(
+        log.read_text().replace("user\n", "user,gpu\n", 1).replace("user\r", "user,gpu\r")
+    )
+    found = measured(log, listed, add="10xgpu", policies=["fcfs"])
+    assert found.changes == ("3 fat added",)
+    both = measured(log, listed, add="10xgpu", remove="1xfat", policies=["fcfs"])
+    assert (both.changes, both.direction) == (("2 fat added",), -1)
+    pool = measured(log, None, add="1xgpu", policies=["fcfs"])
+    assert any("1xgpu: jobs that need it also need cpu, of which" in x for x in pool.listed)
+
+
+def scenario(low, high):
+    row = {"wait": (low, high), "slowdown": 1, "same": high}
+    prices = {"core": (1.0,) * 24}
+    return Scenario(size="", jobs=4, weight=4, rows={"optimum": row}, prices=prices)
+
+
+@pytest.mark.parametrize("direction", [-1, 1])
+def test_ends_of_the_optimum_are_carried_over(direction):
+    fewer, more = _carried(*[scenario(1.0, 2.0), scenario(1.5, 3.0)][::-direction], direction)[
+        ::-direction
+    ]
+    assert (fewer.rows["optimum"].wait, more.rows["optimum"].wait) == ((1.5, 2.0), (1.5, 2.0))
+    assert (fewer.prices, more.prices != {}) == ({}, True)
+
+
+def compared(sides, direction):
+    before, after = zip(*sides, strict=True)
+    return WhatIf(source="", changes=("1 node added",), listed=(), direction=direction, replay="",
+                  clock=True, before=before, after=after)  # fmt: skip
+
+
+def test_the_interval_over_windows_ends_at_0_and_percent_agrees_with_hours():
+    sides = [(scenario(1.0, 2.0), scenario(0.1, 0.1))]
+    sides += [(scenario(0.9, 0.9), scenario(0.1, 2.0))] * 5
+    row = compared(sides, -1).rows["optimum"]
+    assert row.interval[1] == 0
+    assert row.change[1] < 0
+    assert row.share[1] == pytest.approx(row.change[1] / row.before[1])
