@@ -1,18 +1,12 @@
 """The search begins with the best schedule that is known, and takes over better ones."""
 
-import numpy as np
 import pytest
 from independent.oasis import FILES, load, schedule
 
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
-from optsched.families.oasis.optimum.search.neighborhood import (
-    FACTORS,
-    FULL,
-    Neighborhood,
-    flat_prices,
-)
+from optsched.families.oasis.optimum.search.neighborhood import Neighborhood, flat_prices
 from optsched.families.oasis.verify import verify
 
 by_file = pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
@@ -41,21 +35,6 @@ def test_a_schedule_is_taken_over_as_it_is(path):
     for i in list(area.board.plans):
         area.board.remove(i)
     assert all((a.free == b.free).all() for a, b in zip(area.board.sides, whole, strict=True))
-
-
-def test_slots_are_packed_anew_only_where_they_may_be():
-    differs = False
-    for path in FILES:
-        inst, _ = load(path)
-        values = []
-        for factor, packs in ((FULL, True), (len(FACTORS) - 1, False), (len(FACTORS) - 1, True)):
-            area = Neighborhood(inst, flat_prices(inst), packs=packs)
-            for i in np.argsort(area.payoff).tolist():  # the best last: others are in the way
-                area.board.insert(i, factor)
-            values.append(area.board.value)
-        assert values[0] == values[1]
-        differs |= values[1] != values[2]
-    assert differs
 
 
 def test_places_named_twice_and_jobs_that_earn_nothing():

@@ -55,14 +55,13 @@ def auto(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) ->
     params = search.params
     size = UnitPriceBranching(inst).rows // len(SIDES)
     small = size <= params.small
-    # the tree knows how workers pack; where it ends at once, no kernels of packing are compiled
     short = params.quick * search.short if small else search.short
-    search.improve(min(short, progress.left() / 4), packs=not small)
+    search.improve(min(short, progress.left() / 4))
     if progress.stop():
         return
     if small:
         search.compact_bound()
-        search.improve(min(2 * short, progress.left() / 4), packs=False)
+        search.improve(min(2 * short, progress.left() / 4))
         _branch(search)
         if not progress.stop():  # nothing is left to split, but numbers do not pack
             cpsat(inst, progress, threads=threads, seed=seed)

@@ -149,9 +149,9 @@ class Portfolio:
             start, self.starts = self.starts, self.starts + 1
             task(start, self.progress, lambda: 1.0 if self.progress.closed() else span.share())
 
-    def improve(self, seconds: float, packs: bool = True) -> None:
+    def improve(self, seconds: float) -> None:
         """Search for schedules at the best prices, from a new start in every thread."""
-        self.together(partial(self.search, packs=packs), seconds)
+        self.together(self.search, seconds)
 
     def finish(self) -> None:
         """Search to the end, in the last part among sets of jobs where that pays."""
@@ -166,9 +166,9 @@ class Portfolio:
         if dives and self.progress.schedule is not None and not self.progress.closed():
             self.together(partial(self.dive, known=self.progress.schedule), self.progress.left())
 
-    def search(self, start: int, progress: Progress, done: Done, packs: bool = True) -> None:
+    def search(self, start: int, progress: Progress, done: Done) -> None:
         """Run a large neighborhood search on single jobs from a start of its own."""
-        area = self._area(packs)
+        area = self._area()
         area.start(progress.stop)  # not cut off: a schedule for the moves to begin with
         area.search(progress, seed=self.seed, start=start, done=done)
 
@@ -200,12 +200,12 @@ class Portfolio:
         search = SlotSearch(blocks, self.guide, known, rng, self.whole.dives)
         search.search(lambda: (1.0 - done()) * span.whole, found)
 
-    def _area(self, packs: bool = True) -> Neighborhood:
+    def _area(self) -> Neighborhood:
         """Return an empty board at the best prices."""
         spread = flat_prices(self.inst)
         if self.prices is not None:
             spread = self.capacity.by_machine(self.prices)
-        return Neighborhood(self.inst, spread, self.guide, packs, self.whole.neighborhood)
+        return Neighborhood(self.inst, spread, self.guide, self.whole.neighborhood)
 
 
 class _Rounds:

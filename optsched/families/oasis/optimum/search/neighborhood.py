@@ -17,7 +17,7 @@ from optsched.engine.search import MOVE, LnsParams, construct, improve
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.relaxations.capacity import requests
 from optsched.families.oasis.optimum.relaxations.cutting_planes import LpGuidance
-from optsched.families.oasis.optimum.search.repacking_state import PackedBoard
+from optsched.families.oasis.optimum.search.machine_board import MachineBoard
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import equal_machines
 from optsched.numbers.streams import Streams
@@ -26,20 +26,10 @@ from optsched.process import work_units
 from optsched.scheduling import board
 from optsched.scheduling.board import JobPlan, load, plan_of, planned_jobs
 
-FACTORS = (  # multiples of the dual prices, and whether slots are packed anew
-    (0.0, False),
-    (0.1, False),
-    (0.3, False),
-    (0.6, False),
-    (0.9, False),
-    (1.0, False),
-    (0.3, True),
-    (0.9, True),
-    (1.0, True),
-)
+FACTORS = (0.0, 0.1, 0.3, 0.6, 0.9, 1.0)  # multiples of the dual prices
 FULL = 5  # the factor of full prices
-OTHERS = 6  # that of jobs that may only use the remaining capacity
-BUILDERS = ((FULL,), (6, 7, 8))  # factors by which schedules are built without and with a guide
+OTHERS = 2  # that of jobs that may only use the remaining capacity
+BUILDERS = ((FULL,), (2, 4, 5))  # factors by which schedules are built without and with a guide
 BUILDING = 0.2  # share of the time for building schedules
 
 
@@ -54,8 +44,6 @@ class Neighborhood:
     guide : LpGuidance, optional
         Guidance by a relaxation; without it, all jobs are alike, and the prices of workers
         follow from ``prices``.
-    packs : bool
-        Whether slots may be packed anew for a job.
     params : LnsParams, optional
     """
 
@@ -64,14 +52,13 @@ class Neighborhood:
         inst: OasisInstance,
         prices: tuple[Floats, Floats],
         guide: LpGuidance | None = None,
-        packs: bool = True,
         params: LnsParams | None = None,
     ) -> None:
         self.inst, self.params = inst, params or LnsParams()
         arrays = inst.arrays
         capacity = (arrays.worker_capacity.astype(float), arrays.ps_capacity.astype(float))
         demand = (arrays.worker_demand.astype(float), arrays.ps_demand.astype(float))
-        self.board = PackedBoard(
+        self.board = MachineBoard(
             requests(inst),
             capacity,
             (
@@ -101,10 +88,6 @@ class Neighborhood:
         self.share = np.ones(len(inst.jobs)) if guide is None else guide.share
         self.earned = self.payoff if guide is None else guide.value
         self.builders = BUILDERS[guide is not None]
-        if guide is not None:
-            self.board.candidate = guide.share > 0.05  # then slots are packed anew for a job
-        if not packs:
-            self.board.candidate = np.zeros(len(inst.jobs), bool)
 
     def _shortest(self) -> Floats:
         """Return the slots that each job needs on empty machines; 0: it can never run."""

@@ -1,33 +1,34 @@
-"""The board that packs slots anew: everybody keeps a place, and every state can be brought back."""
+"""The board of the search: jobs find a place, and every state can be brought back."""
 
 import numpy as np
 import pytest
 from small_requests import request
 
-from optsched.families.oasis.optimum.search.repacking_state import PackedBoard
+from optsched.families.oasis.optimum.search.machine_board import MachineBoard
 
 
-def board(*requests, workers=(2.0, 2.0), ps=(8.0,), repacks=True):
+def board(*requests, workers=(2.0, 2.0), ps=(8.0,)):
     slots = 3
     capacity = (np.array([[w] for w in workers]), np.array([[p] for p in ps]))
     prices = tuple(np.zeros((len(requests), slots)) for _ in capacity)
     weight = tuple(np.ones((slots, 1, len(c))) for c in capacity)
-    return PackedBoard(requests, capacity, prices, weight, ((1.0, repacks),))
+    here = MachineBoard(requests, capacity, prices, weight, (1.0,))
+    here.empty = [side.free.copy() for side in here.sides]
+    return here
 
 
 def consistent(here):
-    for side in here.sides:
+    for side, empty in zip(here.sides, here.empty, strict=True):
         used = np.einsum("thi,ir->trh", side.hosted.astype(float), side.demand)
-        assert (side.free == side.capacity.T[None] - used).all()
+        assert (side.free == empty - used).all()
         assert (side.free >= 0).all()
-        assert (side.number == side.hosted.sum(axis=1)).all()
     assert here.value == sum(here.requests[i].utility[t] for i, t in here.plans.items())
 
 
-def apart(repacks):
+def apart():
     """Return a board on which jobs 0 and 2 sit on different machines in slot 0."""
     small = request(work=1, most=1)
-    here = board(small, small, small, request(work=1, most=1, demand=2.0), repacks=repacks)
+    here = board(small, small, small, request(work=1, most=1, demand=2.0))
     for i in (0, 1, 2):
         assert here.insert(i, 0)
     here.remove(1)
@@ -35,23 +36,22 @@ def apart(repacks):
     return here
 
 
-def test_others_make_room():
-    here = apart(repacks=True)
+def test_a_job_comes_later_where_no_machine_has_room():
+    here = apart()
     assert here.insert(3, 0)
-    assert here.plans == {0: 0, 2: 0, 3: 0}
+    assert here.plans == {0: 0, 2: 0, 3: 1}
     consistent(here)
-    here = apart(repacks=False)
-    assert here.insert(3, 0)
-    assert here.plans[3] == 1  # as things stand, only later
-    consistent(here)
-    here = apart(repacks=True)
-    here.candidate[3] = False
-    assert here.insert(3, 0)
-    assert here.plans[3] == 1
+
+
+def test_workers_go_where_they_leave_the_least():
+    here = board(request(work=5, most=5, demand=2.0), workers=(7.0, 4.0, 6.0))
+    assert here.insert(0, 0)
+    assert here.sides[0].hosted[0, :, 0].tolist() == [0, 2, 3]
+    assert here.sides[0].free[0, 0].tolist() == [7, 0, 0]
 
 
 def test_states_come_back():
-    here = apart(repacks=True)
+    here = apart()
     back, before = here.keep(), {i: here.plan(i).entries.tolist() for i in here.plans}
     plan = here.remove(0)
     consistent(here)

@@ -1,28 +1,20 @@
-"""State of the large neighborhood search, with repacking of whole slots.
+"""State of the large neighborhood search: where the workers of the jobs run.
 
-Insertion solves the pricing subproblem of one job at prices per worker (Shaw, 1998). The machines
-of its workers and parameter servers (PS) are decided slot by slot, and may change when other jobs
-arrive: where a job does not fit, a heuristic packs the slot again (`repacking`). Every state is
-feasible on single machines.
+Insertion solves the pricing subproblem of one job at prices per worker (Shaw, 1998), on the free
+capacity of each slot; then the machines of its workers and parameter servers (PS) are decided slot
+by slot. Every state is feasible on single machines.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.families.oasis.optimum.search.repacking import (
-    RepackingSide,
-    count_slots,
-    hoped,
-    put,
-    put_repacked,
-    repack_slots,
-)
-from optsched.numbers.arrays import Floats, Ints
+from optsched.numbers.arrays import Floats, Ints, Small
+from optsched.numbers.kernels import kernel
 from optsched.process import work_units
 from optsched.scheduling.board import JobPlan, book, over_slots
 from optsched.scheduling.oracle.schedule import (
@@ -32,9 +24,63 @@ from optsched.scheduling.oracle.schedule import (
     compile_kernels,
     new_scratch,
 )
+from optsched.scheduling.oracle.slots import units_that_fit
 
 
-class PackedBoard:
+class BoardSide(NamedTuple):
+    """Workers or PS of I jobs on H machines in T slots, and the capacity for the next job."""
+
+    demand: Floats  # (I, R) of one worker, in units
+    most: Ints  # (I,) workers in a slot
+    weight: Floats  # (T, R, H) value of a free unit, by which a job chooses among machines
+    free: Floats  # (T, R, H) in units
+    hosted: Small  # (T, H, I) workers that run
+    max_units: Floats  # (T,) workers of the next job that a slot holds
+    scratch: Floats  # (H,)
+
+
+@kernel
+def count_slots(i: int, first: int, last: int, side: BoardSide) -> None:
+    """Count the workers of job i that fit into each of the slots first..last at present."""
+    most = side.most[i]
+    for t in range(side.max_units.size):
+        side.max_units[t] = 0.0
+    for t in range(first, last + 1):
+        units_that_fit(side.free[t], side.demand[i], most, side.scratch)
+        held = 0.0
+        for h in range(side.scratch.size):
+            held += side.scratch[h]
+        side.max_units[t] = min(float(most), held)
+
+
+@kernel(nogil=True)
+def put(i: int, amount: Ints, side: BoardSide) -> None:
+    """Place ``amount`` (T,) workers of job i where each leaves the least value behind."""
+    demand, weight, free, scratch = side.demand, side.weight, side.free, side.scratch
+    _, resources, machines = free.shape
+    for t in range(amount.size):
+        want = amount[t]
+        if want == 0:
+            continue
+        units_that_fit(free[t], demand[i], want, scratch)
+        while want > 0:
+            least, where, take = np.inf, -1, 0
+            for h in range(machines):
+                if scratch[h] >= 1.0:
+                    k = min(want, int(scratch[h]))
+                    waste = 0.0
+                    for r in range(resources):
+                        waste += weight[t, r, h] * (free[t, r, h] - k * demand[i, r])
+                    if waste / k < least:
+                        least, where, take = waste / k, h, k
+            side.hosted[t, where, i] = take
+            for r in range(resources):
+                free[t, r, where] -= take * demand[i, r]
+            scratch[where] = 0.0
+            want -= take
+
+
+class MachineBoard:
     """The state of a neighborhood search.
 
     Parameters
@@ -47,8 +93,8 @@ class PackedBoard:
         Of one worker, and of one PS.
     weight : pair of arrays of shape (T, R, H) and (T, R, K)
         Value of a free unit, by which a job chooses among machines.
-    factors : sequence of (multiple, repacks)
-        Multiples of the prices that `insert` may use, and whether it packs slots anew.
+    factors : sequence of float
+        Multiples of the prices that `insert` may use.
     """
 
     def __init__(
@@ -57,33 +103,25 @@ class PackedBoard:
         capacity: tuple[Floats, Floats],
         prices: tuple[Floats, Floats],
         weight: tuple[Floats, Floats],
-        factors: Sequence[tuple[float, bool]],
+        factors: Sequence[float],
     ) -> None:
-        self.requests, self.factors = requests, factors
+        self.requests = requests
         self.plans: dict[int, int] = {}  # completion slots
         self.value = 0.0
-        self.candidate = np.ones(len(requests), bool)
-        """The jobs for which slots are packed anew; the search may narrow it down."""
         slots, jobs = weight[0].shape[0], len(requests)
         most = np.array([(r.units.size - 1, int(r.ps_needed[-1])) for r in requests], np.int64)
         most = most.reshape(jobs, 2)
         self._kind = np.int16 if most.max(initial=1) < 2**15 else np.int32  # on a machine
         demands = [r.worker_demand for r in requests], [r.ps_demand for r in requests]
         workers, ps = (
-            self._side(np.array(d).reshape(jobs, c.shape[1]), np.ascontiguousarray(m), c, p, w)
-            for d, m, c, p, w in zip(demands, most.T, capacity, prices, weight, strict=True)
+            self._side(np.array(d).reshape(jobs, c.shape[1]), np.ascontiguousarray(m), c, w)
+            for d, m, c, w in zip(demands, most.T, capacity, weight, strict=True)
         )
         self.sides = workers, ps
         self._max_units = [side.max_units[:, None, None] for side in self.sides]
         self._prices = [
             [np.ascontiguousarray(p * multiple)[:, :, None, None] for p in prices]
-            for multiple, _ in factors
-        ]
-        self._least_ps = [  # PS that a worker needs, at the best number of workers
-            float((r.ps_needed[1:] / np.arange(1, r.ps_needed.size)).min(initial=np.inf))
-            if r.ps_needed.size > 1
-            else 0.0
-            for r in requests
+            for multiple in factors
         ]
         self._last = [_last_useful(r) for r in requests]
         self._one, self._count = np.ones(1), np.ones(1, np.int64)
@@ -93,23 +131,16 @@ class PackedBoard:
         work = max((r.work for r in requests), default=1)
         self._scratch = new_scratch(slots, 1, int(most[:, 0].max(initial=1)), work)
 
-    def _side(
-        self, demand: Floats, most: Ints, capacity: Floats, prices: Floats, weight: Floats
-    ) -> RepackingSide:
+    def _side(self, demand: Floats, most: Ints, capacity: Floats, weight: Floats) -> BoardSide:
         """Return one side of the empty cluster."""
         slots, machines, jobs = weight.shape[0], len(capacity), len(demand)
-        return RepackingSide(
+        return BoardSide(
             demand=demand,
             most=most,
-            unit_value=_unit_value(prices, demand, capacity),
-            capacity=capacity,
             weight=weight,
             free=over_slots(capacity, slots),
-            number=np.zeros((slots, jobs), np.int64),
             hosted=np.zeros((slots, machines, jobs), self._kind),
             max_units=np.zeros(slots),
-            repacked=np.zeros(slots, np.bool_),
-            fresh=np.zeros((slots, machines, jobs), self._kind),
             scratch=np.empty(machines),
         )
 
@@ -122,15 +153,6 @@ class PackedBoard:
         for side in self.sides:
             count_slots(i, request.arrival, last, side)
         completion = self._best(i, factor)
-        if self.factors[factor][1] and self.candidate[i] and not self._content(i, completion):
-            until = last if completion < 0 else completion
-            if completion >= 0 or self._hope(i, until):
-                # times as many where slots are packed anew
-                work_units.steps(20 * self._steps * (until - request.arrival + 1))
-                for side in self.sides:
-                    # to pack a slot
-                    repack_slots(i, request.arrival, until, side, 2)
-                completion = self._best(i, factor)
         if completion < 0:
             return False
         self._place(i, completion)
@@ -147,32 +169,11 @@ class PackedBoard:
         _, completion, _ = best_schedule(alone, workers, ps, 0.0, self._scratch)
         return int(completion)
 
-    def _content(self, i: int, completion: int) -> bool:
-        request = self.requests[i]
-        first = min(
-            request.arrival - (-request.work // int(self.sides[0].most[i])) - 1, self._last[i]
-        )
-        # share of the most it can earn with which a job is content without repacking
-        return completion >= 0 and bool(
-            request.utility[completion] >= 0.995 * request.utility[max(first, request.arrival)]
-        )
-
-    def _hope(self, i: int, last: int) -> bool:
-        """Whether the free amounts of all machines together would hold the work of job i."""
-        request = self.requests[i]
-        needs = request.work, request.work * self._least_ps[i]
-        return all(
-            hoped(i, request.arrival, last, side) >= need * (1 - 1e-9)
-            for side, need in zip(self.sides, needs, strict=True)
-        )
-
     def _place(self, i: int, completion: int) -> None:
         request = self.requests[i]
         amount = self._scratch.amount
         for side, number in zip(self.sides, (amount, request.ps_needed[amount]), strict=True):
             put(i, number, side)
-            if side.repacked.any():
-                put_repacked(i, number, side)
         self.plans[i] = completion
         self.value += float(request.utility[completion])
 
@@ -209,13 +210,10 @@ class PackedBoard:
         for k, side in enumerate(self.sides):
             _, t, h, n = plan.entries[plan.entries[:, 0] == k].T
             side.hosted[t, h, i] -= (sign * n).astype(self._kind)
-            np.subtract.at(side.number, (t, i), sign * n)
 
     def keep(self) -> Callable[[], None]:
         """Return an operation that restores the present state."""
-        arrays: list[NDArray[Any]] = [
-            array for s in self.sides for array in (s.free, s.number, s.hosted)
-        ]
+        arrays: list[NDArray[Any]] = [array for s in self.sides for array in (s.free, s.hosted)]
         kept, plans, value = [a.copy() for a in arrays], dict(self.plans), self.value
 
         def back() -> None:
@@ -224,20 +222,6 @@ class PackedBoard:
             self.plans, self.value = dict(plans), value
 
         return back
-
-
-def _unit_value(prices: Floats, demand: Floats, capacity: Floats) -> Floats:
-    """Return the value of a worker in a packing: its price, and a little for its size.
-
-    Shapes (I, T), (I, R), (H, R).
-    """
-    size = (demand / np.maximum(capacity.max(axis=0), 1.0)).sum(axis=1)
-    # of the highest price: what the largest worker counts for on top of its price
-    little = (
-        0.02 * max(float(prices.max(initial=0.0)), 1e-9) / max(float(size.max(initial=0.0)), 1e-9)
-    )
-    unit_value: Floats = np.ascontiguousarray(prices + little * size[:, None])
-    return unit_value
 
 
 def _last_useful(request: Request) -> int:
