@@ -45,10 +45,6 @@ SAME = 1e-9  # relative: values that differ by less are one
 SIDES = ("before", "after")
 EXACT = "exact"
 ORACLES = "policies that know exact run times cannot be deployed: only the finished job has one"
-TIED = (
-    "Resources that jobs request together are scarce together: how a price is divided among them "
-    "is arbitrary, only that of a bundle, such as a node, is not."
-)
 Ends = tuple[Signed, Signed]
 
 
@@ -226,33 +222,41 @@ class WhatIf(Frozen):
         if usable:
             first = min(usable, key=lambda r: r.before)
             last = min(usable, key=lambda r: r.after or r.before)
-            lines.append(f"Under {first.name}, the best {which} before, {it} {moved(first)}.")
+            lines.append(
+                f"With {first.name}, the best {which} before the change, {it} {moved(first)}."
+            )
             if last is not first:
-                lines.append(f"The best {which} after is {last.name}: {it} {moved(last)}.")
+                lines.append(
+                    f"After the change, the best {which} is {last.name}: {it} {moved(last)}."
+                )
         if REAL in self.rows:
             real = self.rows[REAL]
-            over = f"{hours(real.above)} more than the optimum before the change"
-            lines.append(f"As recorded, jobs waited {hours(real.before)} on average, {over}.")
-        prices = {n: row for n, row in self.prices(after=False).items() if any(row)}
-        if prices:
-            nodes = {n: row for n, row in prices.items() if n.startswith(NODE)}
-            shown = nodes or prices
+            over = f"{hours(real.above)} more than the least possible"
+            lines.append(f"Your cluster made jobs wait {hours(real.before)} on average, {over}.")
+        shown, gap = self.telling(after=False), self._open(after=False)
+        if shown:
             top = int(np.argmax(next(iter(shown.values()))))
-            units = ", ".join(f"{sum(row):.3g} h for a {unit}" for unit, row in shown.items())
-            lines.append(
-                f"Shadow prices of one more {'node' if nodes else 'unit'} before the change: "
-                f"{units}, of waiting time of all jobs together; the most in hour {top} of "
-                f"{self.day}."
+            units = ", ".join(
+                f"with 1 more {unit.removeprefix(NODE)} by {sum(row) + gap:.3g} h"
+                for unit, row in shown.items()
             )
-            if len(shown) > 1 and not nodes:
-                lines.append(TIED)
-            if gap := np.mean([np.diff(s.rows[BEST].wait)[0] * s.weight for s in self.before]):
-                lines.append(
-                    "The least possible waiting time of all jobs falls by at most a shadow price "
-                    f"plus {gap:.3g} h, the gap that the search left open; a longer search changes "
-                    "both."
-                )
+            lines.append(
+                f"Before the change, the least total waiting time of all jobs falls at most: "
+                f"{units}. Capacity is most scarce in hour {top} of {self.day}."
+            )
         return lines
+
+    def telling(self, *, after: bool) -> dict[str, list[float]]:
+        """Return the prices of nodes, else of units, that exceed the gap left open."""
+        prices = {n: row for n, row in self.prices(after=after).items() if any(row)}
+        nodes = {n: row for n, row in prices.items() if n.startswith(NODE)}
+        gap = self._open(after=after)
+        return {n: row for n, row in (nodes or prices).items() if sum(row) > gap}
+
+    def _open(self, *, after: bool) -> float:
+        """Return the mean gap of the total waiting time of all jobs, h."""
+        gaps = [np.diff(s.rows[BEST].wait)[0] * s.weight for s in self._sides[after]]
+        return float(np.mean(gaps))
 
     @property
     def day(self) -> str:
@@ -343,7 +347,7 @@ def moved(row: Compared) -> str:
     elif change[0] >= 0:
         text, sign = "rises", ""
     text += f" by {hours(change, sign)}" + (f" ({percent(share, sign)})" if share else "")
-    return f"{text}, from {hours(row.base)} to {hours(row.after)}"
+    return f"{text} (before: {hours(row.base)}, after: {hours(row.after)})"
 
 
 def _between(ends: Sequence[str]) -> str:
@@ -432,6 +436,7 @@ def whatif(
     listed += changes.caps(opened[0][0])
     pairs = [changes.apply(inst, skip_unfit=skip_unfit) for inst, *_ in opened]
     scenarios: list[tuple[Scenario, Scenario]] = []
+    stopped = False
     for k, (pair, (_, real, clock)) in enumerate(zip(pairs, opened, strict=True)):
         at = f"window {k + 1} of {len(pairs)}, " if len(pairs) > 1 else ""
         outside = {
@@ -446,11 +451,13 @@ def whatif(
             better = changes.direction < 0 and not pair.before.packed
             start = [first.optimum.schedule] if better and first.optimum.schedule else []
             second = compare(pair.after, policies, start=start, **options)
-            if scenarios:
-                interrupts.raise_if_interrupted()
+            stopped = interrupts.received() is not None
+            if stopped and scenarios:
+                break
         except KeyboardInterrupt:
             if not scenarios:
                 raise
+            stopped = True
             break
         before = _scenario(pair.before, first, pair.same, clock)
         after = _scenario(pair.after, second, range(len(pair.after.jobs)), clock)
@@ -462,6 +469,10 @@ def whatif(
     if changes.load != 1:
         factor = f"{float(changes.load):g}"
         listed.append(f"after the change times since the first submission are divided by {factor}")
+    if stopped:
+        done = f"{len(scenarios)} of {len(pairs)} windows are complete" if len(pairs) > 1 else ""
+        done = done or "a longer search after the change may narrow its interval"
+        listed.insert(0, f"interrupted by Ctrl-C: {done}")
     return WhatIf(
         source=opened[0][0].source if isinstance(source, RigidInstance) else str(source),
         changes=changes.words,

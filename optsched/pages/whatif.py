@@ -9,7 +9,6 @@ import numpy as np
 
 from optsched.experiments.cell_keys import digest_of
 from optsched.experiments.whatif import SIDES, WhatIf
-from optsched.families.rigid.changes import NODE
 from optsched.pages.blocks import (
     Block,
     ColumnHeader,
@@ -35,7 +34,8 @@ METHOD = (
     "A shadow price belongs to a unit and an hour of the day: with one more unit during that hour "
     "of every day, the certified bound on the waiting time of all jobs together falls by that "
     "much, at the prices that prove the bound. So the optimum falls by at most the shadow price "
-    "and the gap between its two ends. Resources that jobs request together, such as a GPU and its "
+    "and the gap between its two ends; smaller prices than this gap are left out. "
+    "Resources that jobs request together, such as a GPU and its "
     "cores, are scarce together: how a price is divided among them is arbitrary, and only that of "
     "a bundle, such as a node, is not.",
 )
@@ -90,11 +90,10 @@ def _plot(found: WhatIf) -> Block:
     prices = {
         f"{unit}, {side}": row
         for after, side in enumerate(SIDES)
-        for unit, row in found.prices(after=bool(after)).items()
-        if not unit.startswith(NODE)
+        for unit, row in found.telling(after=bool(after)).items()
     }
     if not prices:
-        return Words(["There are no shadow prices: the certified bound needs none."])
+        return Words(["No shadow price is larger than the gap that the search left open."])
     hour = np.arange(24.0)
     x = AxisScale(0.0, 24.0)
     y = AxisScale(0.0, 1.05 * max(max(row) for row in prices.values()) or 1.0)

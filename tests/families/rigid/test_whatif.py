@@ -28,7 +28,7 @@ from optsched.families.rigid.facts import shadow_prices
 from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob
 from optsched.families.rigid.verify import verify
 from optsched.problem import REAL, InputError, Window, get_family
-from optsched.process import messages
+from optsched.process import interrupts, messages
 
 FAMILY = get_family("rigid")
 HEAD = ["name", "submit_seconds", "start_seconds", "run_seconds", "tasks", "cpu", "user"]
@@ -255,20 +255,30 @@ def test_changes_are_those_of_the_jobs_that_both_scenarios_have(tmp_path):
     assert "before, same jobs" not in measured(*files, add="1xfat").table()[0]
 
 
-def test_a_shadow_price_comes_with_the_gap_that_the_search_left_open():
-    inst = FAMILY.generate("lublin", seed=1, jobs=40, machines=16, load=3.0)
-    found = optsched.whatif(inst, add="1xnode", policies=["fcfs"], work_limit=1000)
-    low, high = found.rows["optimum"].before
-    line = f"falls by at most a shadow price plus {40 * (high - low):.3g} h, the gap"
-    assert any(line in said for said in found.answer)
-    closed = found.model_copy(update={"before": tuple(
-        s.model_copy(update={"rows": {
-            n: r.model_copy(update={"wait": (high, high)}) if n == "optimum" else r
-            for n, r in s.rows.items()
-        }}) for s in found.before
-    )})  # fmt: skip
-    assert any("Shadow prices" in said for said in closed.answer)
-    assert not any("the gap" in said for said in closed.answer)
+@pytest.mark.parametrize(("gap", "stated"), [(0.0, True), (5.0, True), (7.0, False)])
+def test_a_shadow_price_is_stated_if_it_exceeds_the_gap(tmp_path, gap, stated):
+    found = compared([(scenario(2.0, 2.0 + gap), scenario(1.0, 1.0 + gap))], -1)
+    line = f"with 1 more core by {24 + 4 * gap:.3g} h."
+    assert any(line in said for said in found.answer) == stated
+    found.save(tmp_path / "w.json")
+    page = optsched.report(tmp_path / "w.json", tmp_path / "w.html").read_text()
+    assert ("When one more unit would help" in page) == stated
+
+
+def test_an_interrupted_run_says_so_in_file_and_page(tmp_path, monkeypatch):
+    files = write(tmp_path, jobs(20))
+    how = {"add": "1xfat", "windows": 3, "policies": ["fcfs"]}
+
+    def stop(part):
+        if part == "window 2 of 3, before the change":
+            monkeypatch.setattr(interrupts, "_received", 2)
+
+    found = measured(*files, 5, callback=stop, **how)
+    monkeypatch.setattr(interrupts, "_received", None)
+    assert found.remarks[0] == "interrupted by Ctrl-C: 1 of 3 windows are complete"
+    found.save(tmp_path / "w.json")
+    page = optsched.report(tmp_path / "w.json", tmp_path / "w.html").read_text()
+    assert "interrupted by Ctrl-C: 1 of 3 windows are complete" in page
 
 
 @pytest.mark.parametrize(
@@ -309,24 +319,22 @@ def test_policies_that_know_run_times_are_marked_and_not_recommended(tmp_path):
     assert known == {
         "optimum": "-", "sjf-exact": "exact", "easy": "requested", "fcfs": "none", REAL: "-"
     }  # fmt: skip
-    assert "easy, the best policy that can be deployed before, " in str(found)
+    assert "easy, the best policy that can be deployed before the change, " in str(found)
     assert "policies that know exact run times cannot be deployed" in found.remarks[0]
     usual = measured(*files, add="1xfat", policies=["fcfs"])
-    assert "the best policy before, " in str(usual)
+    assert "the best policy before the change, " in str(usual)
     assert "deployed" not in str(usual)
 
 
 def test_shadow_prices_are_those_of_nodes_where_there_are_any(tmp_path):
     log, nodes = write(tmp_path, jobs(20))  # too many for a tree, whose bound has no prices
     there = str(measured(log, nodes, 20, add="1xfat"))
-    assert "one more node before the change: " in there
-    assert " h for a node fat, " in there
-    assert "for a core" not in there
+    assert "with 1 more fat by " in there
+    assert "1 more core" not in there
     pool = nodes.with_name("pool.csv")
     pool.write_text("name,count,gpu,cpu,memory_gb\npool,1,0,8,24\n")
     alone = str(measured(log, pool, 20, add="1xcpu"))
-    assert "one more unit before the change: " in alone
-    assert " h for a core, " in alone
+    assert "with 1 more core by " in alone
 
 
 def test_a_window_within_the_log_begins_with_an_empty_cluster(tmp_path):
