@@ -89,6 +89,19 @@ def test_a_comparison_over_windows_is_about_them(file, call, tmp_path):
     assert [w["params"] for w in words if "effort" in w] == [NO_TREE]
 
 
+def test_a_change_is_measured_under_them(file, call, tmp_path):
+    path = tmp_path / "queue.json"
+    parameters = {"jobs": 12, "machines": 16, "load": 3.0}
+    save_instance(get_family("rigid").generate("lublin", seed=1, **parameters), path)
+    words = ("--add", "1xnode", "-p", "fcfs", "--work-limit", 100, "--json")
+    file.write_text("[auto]\nsmall = 0\n")  # no branch and bound, which closes this instance
+    for more, is_open in ((), False), (("--params", file), True):
+        status, out, err = call("whatif", path, *words, *more)
+        assert status == 0, err
+        low, high = json.loads(out)["rows"][0]["before"]
+        assert (low < high) == is_open
+
+
 def test_a_certified_model_states_them(file, call, tmp_path):
     (tmp_path / "m.lp").write_text("min\n x\nst\n c: x >= 1\nend\n")
     file.write_text("[tree]\npatience = 7\n")
