@@ -100,8 +100,10 @@ def parse(text: str, ending: str) -> Written:
         The message begins with the line, or names a constraint that nothing satisfies.
     """
     try:
-        lines = _lines(text, "*" if ending == ".mps" else "\\")
-        program = (_Mps if ending == ".mps" else _Lp)(lines).program
+        if ending == ".mps":
+            program = _Mps(_lines(text, "*")).program
+        else:
+            program = _Lp(_lines(text, "\\")).program
     except RefusedError as err:
         raise InputError("line {}: {}".format(*err.args)) from None
     for number, (name, low, high, _) in enumerate(program.rows, start=1):
