@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -73,6 +75,39 @@ def test_a_command_reads_a_file_and_its_result_states_it(small, file, call, tmp_
     assert json.loads(out)["reference"]["params"] == NO_TREE
     assert json.loads(place.read_text())["optimum"]["params"] == NO_TREE
     assert call("verify", place)[0] == 0
+
+
+def test_a_comparison_over_windows_is_about_them(file, call, tmp_path):
+    words = ("sample", "--family", "rigid", "--jobs", 6, "--windows", 2, "-p", "fcfs")
+    file.write_text("[auto]\nsmall = 0\n")
+    status, _, err = call(
+        "ratio", *words, "--work-limit", 50, "--params", file, "-o", tmp_path / "r.sqlite"
+    )
+    assert status == 0, err
+    with closing(sqlite3.connect(tmp_path / "r.sqlite")) as store:
+        words = [json.loads(text) for (text,) in store.execute("SELECT text FROM word")]
+    assert [w["params"] for w in words if "effort" in w] == [NO_TREE]
+
+
+def test_a_change_is_measured_under_them(file, call, tmp_path):
+    path = tmp_path / "queue.json"
+    parameters = {"jobs": 12, "machines": 16, "load": 3.0}
+    save_instance(get_family("rigid").generate("lublin", seed=1, **parameters), path)
+    words = ("--add", "1xnode", "-p", "fcfs", "--work-limit", 100, "--json")
+    file.write_text("[auto]\nsmall = 0\n")  # no branch and bound, which closes this instance
+    for more, is_open in ((), False), (("--params", file), True):
+        status, out, err = call("whatif", path, *words, *more)
+        assert status == 0, err
+        low, high = json.loads(out)["rows"][0]["before"]
+        assert (low < high) == is_open
+
+
+def test_a_certified_model_states_them(file, call, tmp_path):
+    (tmp_path / "m.lp").write_text("min\n x\nst\n c: x >= 1\nend\n")
+    file.write_text("[tree]\npatience = 7\n")
+    place = tmp_path / "m.json"
+    assert call("certify", tmp_path / "m.lp", "--params", file, "-o", place)[0] == 0
+    assert json.loads(place.read_text())["optimum"]["params"] == {"tree": {"patience": 7}}
 
 
 def test_an_optimum_is_kept_for_equal_parameters(small, file, call, tmp_path, monkeypatch):

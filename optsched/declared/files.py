@@ -97,14 +97,22 @@ def parse(text: str, ending: str) -> Written:
     Raises
     ------
     InputError
-        The message begins with the line.
+        The message begins with the line, or names a constraint that nothing satisfies.
     """
     try:
         if ending == ".mps":
-            return _Mps(_lines(text, "*")).program
-        return _Lp(_lines(text, "\\")).program
+            program = _Mps(_lines(text, "*")).program
+        else:
+            program = _Lp(_lines(text, "\\")).program
     except RefusedError as err:
         raise InputError("line {}: {}".format(*err.args)) from None
+    for number, (name, low, high, _) in enumerate(program.rows, start=1):
+        if low == INF or high == -INF:
+            raise InputError(
+                f"constraint {name or number} has the limits {low:g} and {high:g}, expected a "
+                "finite one"
+            )
+    return program
 
 
 def _nonzero(entries: dict[str, float]) -> dict[str, float]:
@@ -167,6 +175,9 @@ class _Mps:
         word = " ".join(words)
         if word.upper() not in known:
             self.refuse(f"OBJSENSE {word}, expected one of: {', '.join(known)}")
+        if "OBJSENSE" in self.sets:
+            self.refuse(f"OBJSENSE {word} after {self.sets['OBJSENSE']}, expected one sense")
+        self.sets["OBJSENSE"] = word
         self.program.maximize = word.upper().startswith("MAX")
 
     def _rows(self, words: list[str]) -> None:

@@ -1,5 +1,6 @@
 """The pages of all statements: what is stored makes them, and nothing else."""
 
+import re
 from pathlib import Path
 
 import papers
@@ -47,6 +48,15 @@ def test_stored_verdicts_are_those_of_the_rule(name):
     found = [(f.claim, f.verdict) for f in outcome.findings]
     assert found == [(f["claim"], f["verdict"]) for f in content["findings"]]
     assert outcome.score == content["score"]
+
+
+@pytest.mark.parametrize("name", [e.name for paper in PAPERS for e in experiments(paper)])
+def test_settings_have_the_numbers_and_quotations_of_those_that_were_run(name):
+    run, now = (
+        re.findall(r'"[^"]*"|\d[\d.,]*', " ".join(part for setting in settings for part in setting))
+        for settings in ([s.values() for s in stored(name)["settings"]], experiment(name).settings)
+    )
+    assert now == run
 
 
 def test_no_figure_has_a_rule_of_its_own():

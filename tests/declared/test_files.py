@@ -178,6 +178,7 @@ def drawn(draw):
         ((" RHS equal -2", " RHS other 3"), "row other is free and no objective"),
         ((" RHS equal -2", " RHS nowhere 3"), "line 17: nowhere is no row, expected one of ROWS"),
         (("ROWS\n", "OBJSENSE\n UP\nROWS\n"), "line 3: OBJSENSE UP, expected one of: MAX"),
+        (("ROWS\n", "OBJSENSE MAX\n MIN\nROWS\n"), "line 3: OBJSENSE MIN after MAX, expected one"),
         (
             ("ROWS\n", "OBJSENSE MAXIMISE\nROWS\n"),
             "line 2: OBJSENSE MAXIMISE, expected one of: MAX, MIN",
@@ -209,6 +210,7 @@ def drawn(draw):
         (("ENDATA", "QUADOBJ\n x x 2\nENDATA"), "section QUADOBJ, expected one of"),
         (("ENDATA", "SOS\n S1 SOS s 1\n SOS x 1\nENDATA"), "section SOS, expected one of"),
         (("ENDATA", ""), "HiGHS cannot read it"),
+        ((" RHS equal -2", " RHS equal 1e30"), "constraint equal has the limits inf and inf"),
         (
             (" L at_most", " L at_most\n L at_most"),
             "line 6: 'L at_most', expected N, L, G or E and a new name",
@@ -289,6 +291,7 @@ def test_bounds_and_kinds_in_lp_files(tmp_path, tail, y):
         (" d: x + 2 <= 3\n", "", "line 5: a constant on the left, expected terms"),
         (" d: x + 2 x <= 3\n", "", "line 5: x appears more than once, expected one term"),
         (" c: x <= 3\n", "", "constraint c: the name is used twice"),
+        (" d: x <= -inf\n", "", "constraint d has the limits -inf and -inf, expected a finite"),
         (" d: y = 1 -> x <= 3\n", "", "line 5: '>', expected name"),
         (" d: x + y <= 3 e: y <= 2\n", "", "line 5: 'e', expected it on a line of its own"),
         (" d: (x + y) <= 3\n", "", "line 5: '(x + y) <= 3', expected a name, a number"),
