@@ -100,12 +100,12 @@ TimeLimit = Annotated[
     typer.Option(
         min=0,
         help="Time limit of the search in seconds, excluding JIT compilation.",
-        show_default="60; none with --work-limit",
+        show_default="60, or none with --work-limit",
     ),
 ]
 WORK_LIMIT = (
-    "in work units, about 1 ms each on one core. Work is counted, not timed, so the result is the "
-    "same on every machine"
+    "in work units, about 1 ms each on one core. Work is counted, not timed, so the result does "
+    "not depend on the speed or load of the machine"
 )
 WorkLimit = Annotated[
     float | None, typer.Option(min=0, help=f"Limit of the search {WORK_LIMIT}; uses one thread.")
@@ -291,7 +291,10 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
     """
     parameters = inspect.signature(command).parameters
     keyword = inspect.Parameter.KEYWORD_ONLY
-    source = inspect.Parameter("source", keyword, annotation=Source)
+    known = command.__name__ in FAMILY
+    log = typer.Argument(metavar="INPUT", help="Job log, or instance file of family rigid.")
+    kind = Annotated[Path, log] if known else Source
+    source = inspect.Parameter("source", keyword, annotation=kind)
     own = [p.replace(kind=keyword) for p in parameters.values() if p.name not in OWN]
     family = inspect.Parameter(
         "family",
@@ -301,6 +304,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
             _window(
                 f"{FAMILY_HELP} of the instance.",
                 show_default="rigid for logs of Slurm, SWF and Batsim, else oasis",
+                hidden=known,
             ),
         ],
         default=None,
@@ -313,6 +317,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
             typer.Option(
                 help="Preset from which the instance is drawn (default: the first).",
                 rich_help_panel="If INPUT is a declared problem",
+                hidden=known,
             ),
         ],
         default=None,

@@ -1,4 +1,4 @@
-"""Deterministic time: limits of a solve as seconds on the clock, or as units of work.
+"""Time limits and work limits of a solve: seconds on the clock, or deterministic time.
 
 Methods compute with seconds. Under a work limit these are derived from the work done so far (see
 `process.work_units`), so that every decision is the same on any machine, as with the deterministic

@@ -88,7 +88,7 @@ def run(
     limit, so results are reproducible.
 
     Ctrl-C or SIGTERM lets running cells finish; a second one stops at once. Run the same command
-    again to resume: stored cells are kept, also after the process was killed, and if you add seeds
+    again to resume: stored cells are kept, even if the process is killed, and if you add seeds
     or policies to the plan, only the new cells run. Exit status 1: a cell failed.
 
     A plan can name code: policies (MODULE:CLASS, FILE.py:NAME, exec:COMMAND) and declared problems

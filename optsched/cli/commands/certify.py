@@ -47,11 +47,11 @@ def certify(
 ) -> None:
     """Certify the optimum of a linear or integer program.
 
-    HiGHS solves the model. optsched computes a bound with a certificate (branch and bound, LP
-    duals), verifies it in exact arithmetic, checks the best solution against every constraint in
+    HiGHS solves the model. optsched computes a bound with a certificate (a branching tree with
+    LP duals), verifies it in exact arithmetic, checks the best solution against every constraint in
     exact arithmetic, and reports where claims of HiGHS contradict the bound or this check. Exit
-    status 1: no bound is certified, a claim is contradicted, or the solution of --solution is
-    infeasible.
+    status 1: no bound is certified, a claim is contradicted, or the solution given by
+    --solution is infeasible.
 
     Example:  optsched certify model.mps -o result.json
 

@@ -87,8 +87,8 @@ def test_the_log_alone_has_a_pool_for_each_partition(tmp_path):
     more = Changes.of(add=["3xcpu of batch"], **how).apply(inst, skip_unfit=False).after
     assert more.total[inst.resources.index("cpu of batch")] == 11
     assert sum(more.total) == sum(inst.total) + 3
-    with pytest.raises(InputError, match="expected one of: gpu of gpu, cpu of batch, cpu of gpu"):
-        Changes.of(add=["3xcpu"], **how).apply(inst, skip_unfit=False)
+    with pytest.raises(InputError, match="expected one of: cpu of batch, cpu of gpu, cpu of debug"):
+        Changes.of(add=["3xcpu"], **how).on(inst)
 
 
 def test_packed_tasks_go_to_nodes_of_their_partition(tmp_path):

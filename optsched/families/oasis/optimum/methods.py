@@ -1,13 +1,14 @@
 """Methods of family `oasis`: how its building blocks are combined.
 
 - `branch_and_price`: branch and price (Barnhart et al., 1998) with prices per worker and slot;
-- `neighborhood`: large neighborhood search (Shaw, 1998), schedules only;
+- `search`: large neighborhood search (Shaw, 1998), schedules only;
 - `auto`: branch and price where the instance is small enough, otherwise cutting planes and large
   neighborhood search; where the cutting planes take long, subgradient prices and a greedy
   schedule come first, or are all;
-- `relaxation`: the value of the linear relaxation, no schedule.
+- `relaxation`: the value of the linear relaxation, no schedule;
+- `compact`, `cpsat`: the whole program in one solver.
 
-With thousands of jobs, all but the last are the subgradient method of `large`.
+With thousands of jobs, the first three are the subgradient method of `large`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from optsched.problem import RELAXATION, Method
 
 
 def neighborhood(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
-    """Search for schedules until the time is up, restarting every few seconds; proves nothing."""
+    """Search for schedules until the time is up, with restarts; proves nothing."""
     search = Portfolio(inst, progress, threads, seed)
     while not progress.stop():
         search.improve(search.params.restart)

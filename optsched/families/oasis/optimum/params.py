@@ -28,39 +28,45 @@ class AutoParams:
     small : int
         Job-slots (slots in which a job can earn, over all jobs) up to which branch and price runs.
     first_search : float
-        Seconds of the first search for schedules, per job and slot.
+        Duration of the first search for schedules.
     quick : float
-        The same before branch and price, as a share.
+        Duration of the first search before branch and price, as a share of `first_search`.
     restart : float
-        Seconds of one run of the large neighborhood search, where nothing else runs.
+        Duration of one run of the large neighborhood search where nothing else runs.
     search_share : float
-        Of the time, for new starts of the large neighborhood search in branch and price.
+        Share of the time for restarts of the large neighborhood search within branch and price.
     tighten_share : float
-        Of the time, for cutting planes.
+        Share of the time for cutting planes.
     first_rounds : int
-        Rounds of cutting planes at least, while jobs come in.
+        Least number of rounds of cutting planes while jobs are still added to the linear program.
     second_round : float
-        Seconds of the second round, over those of the first: fewer jobs take part.
+        Expected duration of the second round of cutting planes, relative to the first, in which
+        more jobs take part.
     least_gain : float
-        Share of the bound, by which one of two rounds must lower it.
+        Relative improvement of the bound in one of two rounds of cutting planes below which the
+        rounds end.
     late_gain : float
-        The same for the last round, where time is short.
+        Relative improvement of the bound in the last round below which the rounds end where time is
+        short.
     ample : int
-        Rounds for which there is time where it is not short.
+        Rounds of cutting planes that the remaining time must allow; otherwise, time is short.
     slow : float
-        Seconds that the first linear program takes, over (job-slots times classes) to 1.5.
+        Expected seconds of the first linear program, divided by (job-slots times classes) to the
+        power of 1.5.
     soon : float
-        Of the time: where that takes more, a subgradient method and a greedy schedule come first.
+        Share of the time that the first linear program may take; above, the subgradient method and
+        a greedy schedule precede it.
     filling : float
-        Of the time, for these.
+        Share of the time for the subgradient method and greedy schedules that precede cutting
+        planes.
     dives : bool
-        Whether the search goes on among sets of jobs, by dives on the configuration LP.
+        Whether dives on the configuration LP follow the search on single jobs.
     dive_seconds : float
-        Fewest seconds that are left for this.
+        Least remaining time for dives.
     dive_size : int
-        Jobs times slots up to which it is done.
+        Jobs times slots up to which dives run.
     single_share : float
-        Of the time for both, that the search on single jobs has before.
+        Share of the remaining time for large neighborhood search on single jobs before dives begin.
     """
 
     small: Number = 1500

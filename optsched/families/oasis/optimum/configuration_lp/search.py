@@ -32,36 +32,47 @@ class DiveParams:
     Attributes
     ----------
     likely : float
-        A slot is an option of a job if this share of it completes there in the relaxation.
-    after, before : ints
-        Slots after likely or known completions, and before known ones, that are options as well.
+        Share of a job that completes in a slot of the relaxation above which the slot is an option
+        of the job.
+    after : ints
+        Slots after a likely or known completion that are options as well.
+    before : ints
+        Distances of slots before a known completion that are options as well.
     levels : floats
-        The last slot that earns each of these shares of the best is an option.
+        Shares of the best utility of a job; the last slot that earns each of them is an option.
     few : float
-        A job takes part if this share of it completes in the relaxation.
-    first, again : int
-        Rounds of column generation at the first prices, and with the known schedule.
+        Share of a job that completes in the relaxation above which the job takes part.
+    first : int
+        Rounds of column generation at the first prices.
+    again : int
+        Rounds of column generation with the known schedule.
     near : float
-        How often these can run in one slot; else they are any.
-    later, last : float, floats
-        A completion is postponed to the last slot after which at least this share completes;
-        those that were postponed before, by these shares, one after the other.
-    whole, none : float
-        A job runs from this share on; it stays out at once below that one.
+        Share of moves that open jobs that can run in the same slot; the others open random jobs.
+    later : float
+        Share of a job's completions in the relaxation that must lie in its new slot or later.
+    last : floats
+        Values of `later`, one after the other, for jobs whose completion has been decided before.
+    whole : float
+        Share of a job in the relaxation above which its completion is decided.
+    none : float
+        Share of a job in the relaxation below which it stays out.
     sure : float
-        Where this share completes by then, postponements are made at once, else half of them.
+        Share of a job's completions by its new slot above which it moves there at once; if there is
+        no such job, half of the jobs move.
     tried : int
-        Jobs that lack work, of which the best to leave out is looked for.
+        Jobs without enough work among which the best one to leave out is searched for.
     loss : float
-        A dive ends early if it loses this share of the value.
+        Relative loss of value at which a dive ends early.
     patience : int
-        Rounds of column generation in which a dive must make up for its loss at the end.
-    kept, most : int
-        Packings that are kept, the cheapest ones, and how many there may be before.
+        Rounds of column generation in which a dive must recover its loss at the end.
+    kept : int
+        Packings kept in the restricted master, those with the least reduced cost.
+    most : int
+        Packings in the restricted master above which some are removed.
     report : float
-        A gain by this share of the value is made a schedule at once.
+        Relative improvement above which a schedule is made at once.
     settling : int, float
-        Rounds of column generation that this takes, and the share of the time at most.
+        Rounds of column generation before a schedule is made, and their largest share of the time.
     """
 
     likely: Share = 0.05

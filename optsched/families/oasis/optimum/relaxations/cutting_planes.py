@@ -46,25 +46,31 @@ class CutParams:
     Attributes
     ----------
     violated : float
-        A packing inequality counts if it is violated by this, relatively.
+        Relative violation above which a packing inequality (Fenchel cut) is added.
     too_fast : float
-        The same for speed, relative to the job's work.
+        Violation above which a speed inequality, of the form (l, S), is added, relative to the
+        job's work.
     share : float
-        Fewer workers, or a smaller share of a job, do not count.
+        Numbers of workers and fractions of jobs in the relaxation below which separation ignores
+        them.
     least_weight : float
-        Smaller weights are left out: they are noise, and valid without.
+        Weight of an inequality below which the weight is rounded to 0; the inequality stays valid.
     reach : float
-        A job takes part if it lacks at most this share of its utility to earn something.
+        Share of its utility that a job may lack to be profitable and still be in the linear
+        program.
     shared : int
-        Packing inequalities of other slots, at most, that a slot and class has in a round.
+        Most packing inequalities of other slots that are tried for a slot and class in a round.
     clearly : float
-        Such a one is violated by that, relatively.
+        Relative violation above which a packing inequality of another slot is added.
     alike : float
-        Cosine of the weights of two inequalities: one of them is enough.
+        Cosine of the weights of two inequalities above which only one of them is added.
     accuracy : float
-        Accuracy of the interior point, while inequalities come: it costs a fifth less.
-    rounds, nodes : int
-        Limits of `packing_cut`, and of the search for a best pattern.
+        Accuracy of the interior-point method while inequalities are added.
+    rounds : int
+        Iteration limit of the separation of a packing inequality.
+    nodes : int
+        Node limit of the search for the best pattern, in the separation of a packing inequality as
+        well.
     """
 
     violated: Amount = 1e-3

@@ -43,26 +43,34 @@ class SlotRepairParams:
 
     Attributes
     ----------
-    share, stuck_share : float
-        Share of the time for repairs in branch and price, while the bound falls, and else.
+    share : float
+        Share of the time for repairs in branch and price while the bound improves.
+    stuck_share : float
+        Share of the time for repairs in branch and price while the bound does not improve.
     stuck : float
-        Share of the time without a better bound after which the bound is stuck.
+        Share of the time without a better bound after which the bound counts as not improving.
     turn : float
-        Seconds of one repair in a thread of its own, until the best of them is looked for.
-    program_seconds, least_seconds : float
-        Seconds of one program, at most and at least.
-    fewest, most : int
-        Slots that one program re-plans.
+        Duration of one repair in a thread of its own before the best schedule of all threads is
+        taken over.
+    program_seconds : float
+        Longest time of one integer program.
+    least_seconds : float
+        Shortest time of one integer program.
+    fewest : int
+        Least number of slots that one integer program plans anew.
+    most : int
+        Most slots that one integer program plans anew.
     wider : int
-        Programs without success after which they re-plan one slot more.
+        Programs without success after which one more slot is planned anew.
     patience : int
-        Programs without success until the search counts as stuck.
+        Programs without success after which the repair ends.
     heavier : float
-        Factor of the weight of a worker that is still missing after a program without success.
+        Factor on the weight of a missing worker after a program without success.
     lightest : float
-        Least weight, relative to the greatest: solvers cannot compare 1 and 1e18.
+        Least weight of a missing worker, relative to the greatest.
     dearer : float
-        Weights of missing work are drawn from 1 to this, so that equal plans take turns.
+        Weights of missing work are drawn between 1 and this factor, so that programs with equal
+        plans differ.
     """
 
     share: Share = 0.4
