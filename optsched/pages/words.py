@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 
 from optsched.core import Optimum, RatioReport, meaning, shown_gap
+from optsched.core.reports import EvaluatedPolicy
 from optsched.experiments.statistics import Statistics, Summary
-from optsched.problem import Family, Level, Status
+from optsched.problem import REAL, Family, Level, Status
 
 SPOKEN = 8  # groups of which each has sentences of its own; of more the policies are counted
 
@@ -111,13 +112,25 @@ def of_optimum(optimum: Optimum) -> str:
     return summary
 
 
+def _reached(row: EvaluatedPolicy) -> str:
+    wait = row.columns.get("mean wait, h")
+    hours = f", a mean wait of {wait:.3g} h" if isinstance(wait, float) else ""
+    return f"it reaches {row.value:.6g}{hours}, ratio {row.ratio}"
+
+
 def of_ratios(report: RatioReport, family: Family) -> list[str]:
-    """Return what a comparison states."""
+    """Return what a comparison states, and first of all what the recorded schedule reached."""
     order = sorted(report.policies, key=lambda row: (row.ratio.low, row.name))
+    real = [row for row in order if row.name == REAL]
+    order = [row for row in order if row not in real] or order
+    known = [row.columns.get("run times known") for row in order]
+    if "requested" in known:  # exact run times are not known in a cluster
+        order = [row for row, times in zip(order, known, strict=True) if times != "exact"]
     first, last = order[0], order[-1]
-    summary = [f"{first.name} comes nearest: it reaches {first.value:.6g}, ratio {first.ratio}."]
+    summary = [f"{REAL[0].upper()}{REAL[1:]}: {_reached(row)}." for row in real]
+    summary.append(f"{first.name} comes nearest: {_reached(first)}.")
     if last is not first:
-        summary.append(f"{last.name} is farthest: it reaches {last.value:.6g}, ratio {last.ratio}.")
+        summary.append(f"{last.name} is farthest: {_reached(last)}.")
     summary.append(of_optimum(report.optimum))
     if report.hindsight:
         measures = ", ".join(f"{name} {x:.4g}" for name, x in report.hindsight.items())

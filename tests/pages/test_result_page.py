@@ -1,12 +1,15 @@
 """The page of a result: its numbers are those of the table of ratios, checked again."""
 
 import json
+import re
 
 import pytest
 from pages import Page
 
 import optsched
 from optsched.pages.scales import AxisScale
+from optsched.pages.words import of_ratios
+from optsched.problem import REAL, get_family
 from optsched.results.load import load_report
 from optsched.results.result import save_result
 
@@ -123,3 +126,17 @@ def test_axes_of_ratios_hold_one_and_all_ends(ratios, log, first):
     assert scale.marks()[0][1] == first
     assert all(0 <= place <= 1 for place, _ in scale.marks())
     assert scale.at(float("inf")) == 1.0
+
+
+def test_the_summary_of_a_log_begins_with_its_schedule_and_leaves_out_exact_run_times():
+    rigid = get_family("rigid")
+    inst = rigid.generate("lublin", seed=1, jobs=12)
+    inst = inst.model_copy(
+        update={"jobs": [j.model_copy(update={"request": 2 * j.run}) for j in inst.jobs]}
+    )
+    real = optsched.simulate(inst, "fcfs").schedule
+    policies = ["easy", "easy-exact", "sjf-exact"]
+    report = optsched.compare(inst, policies, schedule={REAL: real}, work_limit=200)
+    first, second, *_ = of_ratios(report, rigid)
+    assert re.match(r"What your cluster did: it reaches \S+, a mean wait of \S+ h, ratio", first)
+    assert second.startswith("easy comes nearest: it reaches ")
