@@ -114,6 +114,22 @@ def test_what_has_no_nodes_or_no_partition_is_refused(tmp_path, nodes, said):
         opened(tmp_path, nodes)
 
 
+def test_blanks_around_commas_mean_nothing():
+    (found,) = shares(["a, b"], ["a , c", "b"])
+    assert found.rows == {0, 1}
+
+
+@pytest.mark.parametrize("partitions", [8, 9])
+def test_partitions_that_overlap_in_too_many_ways_are_refused(partitions):
+    labels = [f"p{k}" for k in range(partitions)]
+    nodes = [*labels, ",".join(labels)]  # one of each, and one that all share
+    if partitions == 8:
+        assert len(shares(labels, nodes)) == 2**8 - 1
+        return
+    with pytest.raises(InputError, match="share nodes have more than 256 unions, expected fewer"):
+        shares(labels, nodes)
+
+
 def can_run(there, demand, capacity):
     """Whether demands, by set of rows, have units on their rows: by enumeration."""
     if not demand:
