@@ -239,10 +239,9 @@ class Facts(Frozen):
             of = f" of {self.scarcest}" if self.scarcest else ""
             parts.append(f"offered load {self.offered_load:.3g}{of}")
         if self.trivial_ratio is not None:
-            ratio = f"{self.trivial_ratio:.4g}"
-            if self.trivial_most not in (None, self.trivial_ratio):
-                ratio += f" .. {self.trivial_most:.4g}"
-            parts.append(f"baseline {self.trivial_policy} with ratio {ratio}")
+            most = self.trivial_ratio if self.trivial_most is None else self.trivial_most
+            ends = dict.fromkeys(f"{x:.4g}" for x in (self.trivial_ratio, most))
+            parts.append(f"baseline {self.trivial_policy} with ratio {' .. '.join(ends)}")
         return ", ".join(parts)
 
 
