@@ -206,7 +206,7 @@ class Changes:
     def _machines(self, inst: RigidInstance) -> list[Machine]:
         """Return the machines after the change; of pools, a type is one of their resources."""
         pools = are_pools(inst)
-        units = [word_of(inst, k)[1] for k in range(len(inst.resources))]
+        units = [inst.unit_of(k)[1] for k in range(len(inst.resources))]
         if pools:
             names = [*inst.resources]
             counts = [c // unit for c, unit in zip(inst.total, units, strict=True)]
@@ -281,7 +281,7 @@ def _named(inst: RigidInstance, verb: str, n: int, kind: str) -> tuple[int, str]
 
 def _units(inst: RigidInstance, machine: Machine, resources: Sequence[int]) -> int:
     """Return how many units one node has, the most of any of these resources."""
-    units = (machine.capacity[k] // word_of(inst, k)[1] for k in resources)
+    units = (machine.capacity[k] // inst.unit_of(k)[1] for k in resources)
     return max(units, default=0)
 
 
@@ -293,28 +293,19 @@ def altered(inst: RigidInstance, **update: Any) -> RigidInstance:
 
 def _size(inst: RigidInstance, i: int) -> str:
     job = inst.jobs[i]
-    need = ", ".join(f"{d} {n}" for d, n in zip(job.need, inst.resources, strict=True) if d)
-    return f"{job.tasks} x {need}"
+    return f"{job.tasks} x {inst.amounts(job.need)}"
 
 
 def _type(inst: RigidInstance, machine: Machine) -> str:
     """Return the name of a type of node, and what one has."""
-    amounts = enumerate(machine.capacity)
-    has = ", ".join(f"{c // word_of(inst, k)[1]} {inst.resources[k]}" for k, c in amounts if c)
-    return f"{machine.name} ({has})"
-
-
-def word_of(inst: RigidInstance, k: int) -> tuple[str, int]:
-    """Return the name of one unit of a resource, and its number of units."""
-    word, _, parts = (inst.units[k] if inst.units else "").partition(" / ")
-    return word or inst.resources[k], int(parts) if parts.isdigit() else 1
+    return f"{machine.name} ({inst.amounts(machine.capacity)})"
 
 
 def units_of(inst: RigidInstance) -> dict[str, tuple[int, ...]]:
     """Return the capacity that one more of each kind adds: of a resource, of a node type."""
     found = {}
     for k in range(len(inst.resources)):
-        word, per = word_of(inst, k)
+        word, per = inst.unit_of(k)
         found[word] = tuple(per if j == k else 0 for j in range(len(inst.resources)))
     if not are_pools(inst):
         found |= {f"{NODE}{m.name}": m.capacity for m in inst.machines}

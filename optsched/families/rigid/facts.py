@@ -24,9 +24,8 @@ RUN_TIMES = "run_times"  # prior knowledge of policies
 def headline(inst: RigidInstance) -> str:
     """Return the size in a phrase."""
     there = f"{sum(m.count for m in inst.machines)} nodes" if inst.packed else "a pool"
-    amounts = zip(inst.total, inst.resources, strict=True)
     goal = OBJECTIVES[inst.objective]
-    capacity = ", ".join(f"{c} {name}" for c, name in amounts)
+    capacity = inst.amounts(inst.total)
     left = inst.source.partition("; ")[2]  # what of a log is left out
     return f"{len(inst.jobs)} jobs, {goal}, {there} of {capacity}" + (f" ({left})" if left else "")
 

@@ -14,6 +14,7 @@ each task stays on one node.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -116,6 +117,17 @@ class Platform(Frozen):
             return np.array([self.total], np.int64)
         rows = [m.capacity for m in self.machines for _ in range(m.count)]
         return np.array(rows, np.int64)
+
+    def unit_of(self, k: int) -> tuple[str, int]:
+        """Return the name of one unit of a resource, and its number of units."""
+        word, _, parts = (self.units[k] if self.units else "").partition(" / ")
+        return word or self.resources[k], int(parts) if parts.isdigit() else 1
+
+    def amounts(self, units: Sequence[int]) -> str:
+        """Write how much of each resource there is, in whole ones, without those of 0."""
+        each = ((k, u, self.unit_of(k)[1]) for k, u in enumerate(units) if u)
+        shown = (f"{u / per if u % per else u // per} {self.resources[k]}" for k, u, per in each)
+        return ", ".join(shown) or "nothing"
 
     def demand(self, job: Submission) -> tuple[int, tuple[int, ...]]:
         """Return how many tasks run in `bins`, and the need of one: a pool takes the whole job."""

@@ -200,6 +200,82 @@ def test_the_unit_of_a_resource_makes_no_difference():
     assert bounds[1] == pytest.approx(bounds[0], rel=0.05)
 
 
+def partitions_of(seed):
+    """Return a log of two partitions, whose memory has odd amounts, and the log of each."""
+    draw = np.random.default_rng(seed)
+    both = (int(draw.integers(2, 5)), int(draw.integers(1000, 9999)))
+    jobs = []
+    for i in range(5):
+        need = (int(draw.integers(1, both[0] + 1)), int(draw.integers(1, both[1] + 1)))
+        run = int(draw.integers(1, 12))
+        jobs.append(
+            RigidJob(
+                arrival=int(draw.integers(0, 6)),
+                run=run,
+                request=run,
+                weight=int(draw.integers(1, 4)),
+                need=(*need, 0, 0) if i % 2 else (0, 0, *need),
+            )
+        )
+    nodes = (Machine(capacity=(*both, 0, 0)), Machine(capacity=(0, 0, *both)))
+    names = ("cpu of a", "memory of a", "cpu of b", "memory of b")
+    whole = RigidInstance(resources=names, machines=nodes, jobs=tuple(jobs))
+    return whole, [whole.model_copy(update={"jobs": tuple(jobs[k::2])}) for k in (0, 1)]
+
+
+@pytest.mark.parametrize("seed", sweep(range(40), 4))
+@pytest.mark.parametrize("objective", ["flow", "wait", "slowdown"])
+def test_partitions_add_up(seed, objective):
+    """Partitions share no job: the bound is that of both, no more than brute force finds."""
+    whole, parts = partitions_of(seed)
+    whole, *parts = (i.model_copy(update={"objective": objective}) for i in (whole, *parts))
+    best = float(optimum(whole))
+    found = optsched.solve(whole, work_limit=20000)
+    apart = [optsched.solve(part, work_limit=20000) for part in parts]
+    added = sum(r.certified_bound * p.weight for r, p in zip(apart, parts, strict=True))
+    assert added * (1 - 1e-6) <= found.certified_bound * whole.weight <= best * whole.weight + 1e-9
+    assert found.value == pytest.approx(best, rel=1e-12)
+    problem = RigidProblem(whole)
+    sized, times = problem.sized(), problem.grid(40, 6)
+    needs = sized.needs.items() if sized else ()
+    share = np.concatenate([1 / problem.capacity, *(d / problem.capacity[k] for k, d in needs)])
+    share[: 4 * bool(sized)] *= seed % 2  # surcharges alone, or prices as well
+    for scale in (0.5, 2.0, 8.0):
+        price = np.zeros((len(share), len(times)))
+        price[:, :-1] = scale * share[:, None] * np.linspace(1, 0.1, len(times) - 1)
+        bits = grid_bits(problem, times, price)
+        proof = RigidCertificate.root(whole, written(times, price, bits, sized), bits)
+        assert check(whole, proof) <= best * (1 + 1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_log_of_two_partitions_is_bounded_as_well_as_each(seed):
+    """Odd amounts of memory leave the surcharges to the processors of each partition."""
+    draw = np.random.default_rng(seed)
+    logs = [FAMILY.generate("lublin", seed=seed + k, jobs=40, load=0.9) for k in (0, 10)]
+    width = [log.total[0] for log in logs]
+    jobs = []
+    for k, log in enumerate(logs):
+        for job in log.jobs:
+            tasks = job.tasks * job.need[0]
+            need = [0, 0, 0, 0]
+            need[2 * k : 2 * k + 2] = tasks, tasks * 4099 - int(draw.integers(0, 2000))
+            jobs.append(job.model_copy(update={"tasks": 1, "need": tuple(need)}))
+    nodes = tuple(
+        Machine(capacity=(0, 0) * k + (w, 4099 * w) + (0, 0) * (1 - k)) for k, w in enumerate(width)
+    )
+    names = ("cpu of a", "memory of a", "cpu of b", "memory of b")
+    whole = RigidInstance(resources=names, machines=nodes, jobs=tuple(jobs))
+    assert {*RigidProblem(whole).sized().needs} == {0, 2}
+    parts = [
+        whole.model_copy(update={"jobs": tuple(j for j in jobs if j.need[2 * k])}) for k in (0, 1)
+    ]
+    joint = optsched.solve(whole, work_limit=6000).certified_bound * whole.weight
+    apart = [optsched.solve(part, work_limit=3000).certified_bound * part.weight for part in parts]
+    assert joint >= 0.99 * sum(apart)
+
+
 def test_a_size_that_is_not_listed_pays_no_surcharge():
     assert check(PAIR, RigidCertificate.root(PAIR, sized(needs=(1,)), 0)) == 0
 

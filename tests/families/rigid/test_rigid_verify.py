@@ -143,7 +143,28 @@ def test_machines_that_are_too_few_for_what_was_recorded(tmp_path):
     assert inst.total == (5,)
     schedule, told = FAMILY.recorded(tmp_path / "log.swf", window, inst)
     assert schedule is None
-    assert "left out: it used 8 cpu at once, more than the machines have (5)" in told[0]
+    assert "left out: it used 8 cpu at once, more than the machines have (5 cpu);" in told[0]
+
+
+HALVES = """submit_seconds,start_seconds,run_seconds,tasks,gpu
+0,0,9,1,0.5
+0,0,9,1,1.5
+0,0,9,1,1
+"""
+
+
+def test_messages_count_whole_ones_where_units_are_parts(tmp_path):
+    (tmp_path / "log.csv").write_text(HALVES)
+    (tmp_path / "m.csv").write_text("cpu,memory_gb,gpu,count\n4,1,1,2\n")
+    window = Window(machines=tmp_path / "m.csv")
+    inst = FAMILY.open_trace(tmp_path / "log.csv", window)
+    assert (inst.total, inst.units) == ((200,), ("GPU / 100",))
+    assert FAMILY.headline(inst).endswith("a pool of 2 gpu")
+    _, told = FAMILY.recorded(tmp_path / "log.csv", window, inst)
+    assert "it used 3 gpu at once, more than the machines have (2 gpu);" in told[0]
+    assert inst.amounts(inst.jobs[0].need) == "0.5 gpu"
+    with pytest.raises(optsched.InputError, match=r"job 1 \(1 x 1.5 gpu\)"):
+        optsched.whatif(inst, remove=f"1x{inst.machines[0].name}", work_limit=10)
 
 
 def test_all_jobs_of_a_short_log_are_taken_with_their_queues(tmp_path):

@@ -169,10 +169,9 @@ def recorded(
     starts = _starts(taken, inst.jobs)
     most = _most_used(inst.jobs, starts)
     if any(used > there for used, there in zip(most, inst.total, strict=True)):
-        used = ", ".join(f"{u} {n}" for u, n in zip(most, inst.resources, strict=True))
         return None, [
-            f"what your cluster did is left out: it used {used} at once, more than the machines "
-            f"have ({', '.join(map(str, inst.total))}); expected the machines it ran on"
+            f"what your cluster did is left out: it used {inst.amounts(most)} at once, more than "
+            f"the machines have ({inst.amounts(inst.total)}); expected the machines it ran on"
         ]
     nodes = _placed(inst, starts) if inst.packed else ()
     if isinstance(nodes, int):
