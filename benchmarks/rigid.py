@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -35,7 +36,7 @@ def cells(options: Namespace) -> Iterator[Row]:
         path = getattr(options, log)
         if path is None:
             continue
-        file = str(path.resolve())
+        file = path.name
         if log == "hpc2n":
             for processors in HPC2N:
                 yield {
@@ -53,9 +54,9 @@ def cells(options: Namespace) -> Iterator[Row]:
         yield {"part": policy, "jobs": LONG, "seed": 0}
 
 
-def read(cell: Row) -> RigidInstance:
+def read(log: Path, cell: Row) -> RigidInstance:
     """Return the beginning of a log, on so many processors."""
-    inst: RigidInstance = RIGID.open_trace(Path(cell["file"]), Window(jobs=cell["jobs"]))
+    inst: RigidInstance = RIGID.open_trace(log, Window(jobs=cell["jobs"]))
     if cell["processors"] is None:
         return inst
     jobs = (job.model_copy(update={"need": job.need[:1]}) for job in inst.jobs)
@@ -64,7 +65,7 @@ def read(cell: Row) -> RigidInstance:
     return RigidInstance(resources=inst.resources[:1], machines=(pool,), jobs=fit)
 
 
-def measure(cell: Row) -> Row:
+def measure(options: Namespace, cell: Row) -> Row:
     """Solve, or run the policy."""
     if "limit" not in cell:
         inst = RIGID.generate("lublin", seed=cell["seed"], jobs=cell["jobs"])
@@ -77,7 +78,7 @@ def measure(cell: Row) -> Row:
         other = optsched.solve(inst, method="cpsat", time_limit=cell["limit"])
         proved = mine.status is Status.OPTIMAL and mine.bound_level is Level.CERTIFIED
         return {"closed": proved, "seconds": mine.seconds, "cpsat": other.seconds}
-    inst = read(cell)
+    inst = read(getattr(options, cell["part"]), cell)
     found = optsched.solve(inst, time_limit=cell["limit"], threads=2)
     gap = 1 - found.certified_bound / found.value
     return {
@@ -139,7 +140,7 @@ def main(argv: Sequence[str] | None = None) -> Row:
     for log in LOGS:
         p.add_argument(f"--{log}", type=Path, help="the log in SWF (default: not measured)")
     options = parse(p, __file__, argv)
-    return BENCHMARK.run(list(cells(options)), measure, options)
+    return BENCHMARK.run(list(cells(options)), partial(measure, options), options)
 
 
 if __name__ == "__main__":
