@@ -216,9 +216,9 @@ WINDOW = {
     "load": Annotated[
         float | None,
         _window(
-            "Offered load: demand over capacity. Arrivals are scaled to the horizon, and the "
-            "number of machines to this load (default without --machines: 2; completion 1, "
-            "bipartite 3)."
+            "Offered load: demand over capacity (not for rigid). Arrivals are scaled to the "
+            "horizon, and the number of machines is chosen to reach this load (default without "
+            "--machines: 2; completion 1, bipartite 3)."
         ),
     ],
     "min_tasks": Annotated[
@@ -237,8 +237,8 @@ WINDOW = {
     "packed": Annotated[
         bool | None,
         _window(
-            "rigid: place tasks on the listed nodes, an equal share of a job on each of its nodes; "
-            "otherwise all nodes are one pool.",
+            "rigid: place tasks on single nodes of the list, an equal share of a job on each of "
+            "its nodes. Otherwise all nodes are one pool, or one per partition.",
             "--packed",
         ),
     ],
@@ -247,6 +247,7 @@ WINDOW = {
 
 
 FAMILY = {"whatif": "rigid"}  # by command; of the others that of the log
+SCALING = ("profile", "slots", "slot", "load", "shapes")  # options that rigid does not have
 
 
 def with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
@@ -328,6 +329,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         *(
             inspect.Parameter(name, keyword, annotation=kind, default=None)
             for name, kind in WINDOW.items()
+            if not (known and name in SCALING)
         ),
     ]
 
@@ -342,7 +344,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
             if is_stdout(output) and "time_limit" in given:  # where the table is printed
                 raise InputError("-o -: expected a file, or --json for the result on stdout")
         source = Path(problem_named(str(source)))
-        text = {name: given.pop(name) for name in WINDOW}
+        text = {name: given.pop(name, None) for name in WINDOW}
         if given.get("windows") is not None:  # facts are those of the first one
             for name in ("start", "draw_seed"):
                 if text[name] is not None:

@@ -197,7 +197,7 @@ def test_machines_never_hold_more_than_they_can(seed):
         (
             "oasis",
             {"load": 2.0},
-            "option --load is not supported by family oasis with --no-scaling, expected",
+            "option --load is not supported by family oasis where nothing is scaled, expected",
         ),
         ("oasis", {"machines": None}, "exactly the machines of a list, expected --machines FILE"),
         ("oasis", {"jobs": 6}, "has 5 jobs of at least 1 tasks, expected 6"),

@@ -92,7 +92,7 @@ def run(
     or policies to the plan, only the new cells run. Exit status 1: a cell failed.
 
     A plan can name code: policies (MODULE:CLASS, FILE.py:NAME, exec:COMMAND) and declared problems
-    (FILE.py:NAME). It runs only if --allow names it or --trust is given.
+    (FILE.py:NAME). This code runs only if --allow names it or --trust is given.
 
     Example:  optsched campaign run plan.toml
     """

@@ -94,8 +94,8 @@ def ratio(
         typer.Option(
             min=2,
             max=MOST,
-            help="Number of random instances; for a trace, of random draws of the attributes that "
-            "it lacks. Prints means and confidence intervals.",
+            help="Number of random instances; for a trace, the number of times its missing "
+            "attributes are drawn. Prints means and confidence intervals.",
         ),
     ] = None,
     windows: Annotated[

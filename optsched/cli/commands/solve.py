@@ -45,8 +45,8 @@ def solve(
         Level,
         typer.Option(
             help="Required verification of the bound. certified: optsched recomputes it from a "
-            "certificate in exact arithmetic; cross-checked: two independent methods agree; "
-            "claimed: one solver reports it."
+            "certificate in exact arithmetic; cross-checked: two implementations that share no "
+            "code agree; claimed: one solver reports it."
         ),
     ] = Level.CERTIFIED,
     start_from: StartFrom = None,

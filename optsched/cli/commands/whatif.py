@@ -33,9 +33,9 @@ def whatif(
         list[str] | None,
         typer.Option(
             metavar="NxTYPE",
-            help="Add N nodes of a type of the machine list, or N units of a resource, such as "
-            "10xgpu: with a list as whole nodes, rounded up. May be repeated; all changes together "
-            "are one scenario.",
+            help="Add N nodes of a type of the machine list, or N units of a resource (10xgpu). "
+            "With a machine list, units are added as whole nodes, rounded up. May be repeated; all "
+            "changes together are one scenario.",
         ),
     ] = None,
     remove: Annotated[
@@ -52,7 +52,9 @@ def whatif(
     without: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="LABEL=NAME", help="Remove the jobs of a user or a partition; may be repeated."
+            metavar="LABEL=NAME",
+            help="Remove the jobs of a user (user=NAME) or a partition (partition=NAME); may be "
+            "repeated.",
         ),
     ] = None,
     skip_unfit: Annotated[

@@ -65,9 +65,9 @@ def worst_case(
             min=0,
             max=1,
             help="Skip instances on which even the best schedule earns less than this fraction of "
-            "the total utility, the sum over all jobs of the utility if a job had the cluster for "
-            "itself (bot: if transfers were free; minimization: the sum of the costs of jobs on "
-            "their own, divided by the cost of the schedule).",
+            "the total utility: the sum of what each job would earn alone on the cluster (bot: "
+            "with free transfers). For costs, the fraction is the sum of the costs of the jobs, "
+            "each alone on the cluster, divided by the cost of the schedule.",
         ),
     ] = 0.2,
     earns: Annotated[
@@ -100,13 +100,15 @@ def worst_case(
     """Search for the worst instance for a policy.
 
     A local search over the parameter ranges of the preset, with up to --jobs jobs, maximizes the
-    ratio of the best schedule found to the policy. For a declared problem (FILE.py:NAME) it varies
+    ratio of the best schedule found to the policy (for costs, of the policy to the best schedule).
+    For a declared problem (FILE.py:NAME) it varies
     the random draws of each time step. The worst instance is reduced until removing any job lowers
     the ratio by more than 1 %, solved to optimality (up to --time-limit), and saved as a result
     with its certificate, for `verify`, `show` and `report`.
 
     Ctrl-C writes the worst instance so far. Run the same command again to resume, with more
-    --evaluations if you like. Exit status 1: all instances were skipped.
+    --evaluations if you like. Exit status 1: all instances were skipped,
+    or a ratio exceeds what a theorem allows.
 
     Example:  optsched worst-case --family oasis --policy oasis --preset small -o worst.json
     """

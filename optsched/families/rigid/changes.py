@@ -141,18 +141,18 @@ class Changes:
         found = []
         for n, kind in ((n, kind) for verb, n, kind in self.machines if verb == "add"):
             k = inst.resources.index(kind)
-            beside = {
+            further = {
                 name
                 for job in inst.jobs
                 if job.need[k]
                 for name, d in zip(inst.resources, job.need, strict=True)
                 if d and name != kind
             }
-            if beside:
+            if further:
                 found.append(
-                    f"warning: {n}x{kind}: jobs that need it also need {', '.join(sorted(beside))},"
-                    " of which there is no more, so it may help little or not at all; a list of "
-                    "machines (--machines) adds whole nodes"
+                    f"warning: {n}x{kind}: the jobs that use it also need "
+                    f"{', '.join(sorted(further))}, which is not added, so the effect may be small "
+                    "or none; with a list of machines (--machines), whole nodes are added"
                 )
         return found
 

@@ -1,8 +1,8 @@
 """The data of family `rigid`: parallel jobs as clusters run them. All times are whole seconds.
 
     symbol    here                       symbol    here
-    r_i       job.arrival                C_k       sum of machines[].capacity (pooled)
-    p_i       job.run                    C_hk      machines[].capacity (packed)
+    r_i       job.arrival                b_k       sum of machines[].capacity (pooled)
+    p_i       job.run                    b_hk      machines[].capacity (packed)
     q_i       job.request                s_i       schedule.start
     n_i       job.tasks                  y_ih      schedule.nodes
     d_ik      job.need, of one task      w_i       job.weight
@@ -47,7 +47,7 @@ class Machine(Frozen):
 
     name: Text = Field(default="", description="name of these nodes in tables")
     count: int = Field(default=1, ge=1, le=MOST_NODES, description="how many there are")
-    capacity: tuple[Units, ...] = Field(description="C_hk: units of each resource of one node")
+    capacity: tuple[Units, ...] = Field(description="b_hk: units of each resource of one node")
 
 
 class Submission(Frozen):
@@ -106,7 +106,7 @@ class Platform(Frozen):
 
     @property
     def total(self) -> tuple[int, ...]:
-        """C_k: units of each resource in all machines."""
+        """b_k: units of each resource in all machines."""
         each = [[m.count * c for c in m.capacity] for m in self.machines]
         return tuple(map(sum, zip(*each, strict=True)))
 
@@ -220,7 +220,7 @@ class JobArrays(Closed):
 
     @property
     def total(self) -> Ints:
-        """C_k, shape (K,)."""
+        """b_k, shape (K,)."""
         capacity: Ints = self.bins.sum(axis=0)
         return capacity
 

@@ -440,7 +440,7 @@ def test_units_of_a_resource_are_whole_nodes_that_have_it(tmp_path):
     both = measured(log, listed, add="10xgpu", remove="1xfat", policies=["fcfs"])
     assert (both.changes, both.direction) == (("2 fat added",), -1)
     pool = measured(log, None, add="1xgpu", policies=["fcfs"])
-    assert any("1xgpu: jobs that need it also need cpu, of which" in x for x in pool.listed)
+    assert any("1xgpu: the jobs that use it also need cpu" in x for x in pool.listed)
 
 
 def scenario(low, high):
