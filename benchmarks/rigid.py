@@ -35,7 +35,7 @@ def cells(options: Namespace) -> Iterator[Row]:
         path = getattr(options, log)
         if path is None:
             continue
-        file = str(path.resolve())
+        file = str(path)
         if log == "hpc2n":
             for processors in HPC2N:
                 yield {
