@@ -119,7 +119,7 @@ def _claims(claims: Sequence[Claim]) -> str:
     rows = []
     for claim in claims:
         links = ", ".join(f"[{n}](../errata.md#{n.lower()})" for n in claim.errata)
-        test = f" Test: `{claim.test.partition('::')[2]}`" if claim.test else ""
+        test = f". Test: `{claim.test.partition('::')[2]}`" if claim.test else ""
         rows.append([_cell(claim.what), str(claim.verdict), _words(claim.why) + test, links])
     return _table(["claim", "verdict", "reason", "errata"], rows) + "\n"
 

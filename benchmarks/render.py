@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 DASH = "-"  # where there is no figure
+LONG = 9  # characters of a figure that was not rounded
 
 
 def number(x: float | None, form: str = ".3g") -> str:
@@ -21,7 +22,9 @@ def percent(x: float | None) -> str:
 
 
 def sensible(cell: Any) -> str:
-    """Return a cell that was stored; a share in it is told as `percent` tells it."""
+    """Return a cell that was stored: figures rounded, and a share as `percent` tells it."""
+    if cell is None or (isinstance(cell, float) and len(str(cell)) > LONG):
+        return number(cell, ".4g")
     share = re.fullmatch(r"(\d{4,}(?:\.\d+)?)%", str(cell))
     return percent(float(share[1]) / 100) if share else str(cell)
 
@@ -46,9 +49,14 @@ def markdown(content: Mapping[str, Any]) -> str:
 
 
 def _grid(columns: Sequence[str], lines: Sequence[Sequence[Any]]) -> list[str]:
-    rule = "|".join("---" if k == 0 else "---:" for k in range(len(columns)))
-    rows = [f"| {' | '.join(map(sensible, cells))} |" for cells in lines]
-    return [f"| {' | '.join(columns)} |", f"|{rule}|", *rows]
+    cells = [[sensible(cell) for cell in line] for line in lines]
+    rule = "|".join("---:" if _figures(column) else "---" for column in zip(*cells, strict=True))
+    return [f"| {' | '.join(columns)} |", f"|{rule}|", *(f"| {' | '.join(row)} |" for row in cells)]
+
+
+def _figures(column: Sequence[str]) -> bool:
+    """Return whether a column has figures, which are aligned to the right, rather than words."""
+    return 2 * sum(bool(re.match(r"([-+≤≥] ?)?\d|-?$", cell)) for cell in column) > len(column)
 
 
 def _target_line(t: Mapping[str, Any]) -> list[str]:

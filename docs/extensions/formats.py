@@ -38,7 +38,7 @@ def kind_of(definition: Mapping[str, Any]) -> str:
     if definition.get("type") == "array":
         if "prefixItems" in definition:
             return f"[{', '.join(map(kind_of, definition['prefixItems']))}]"
-        return " ".join(["list of", kind_of(definition.get("items", {})), *limits(definition)])
+        return ", ".join([f"list of {kind_of(definition.get('items', {}))}", *limits(definition)])
     return " ".join([definition.get("type", "anything"), *limits(definition)])
 
 
