@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
+import numpy as np
 from pydantic import ValidationError
 
 from optsched.declared.files import NUMBER, parse
@@ -505,6 +506,7 @@ def _quiet() -> Any:
 
 def _of_linopy(model: Any) -> Draft:
     """Read a linopy model; names are those of its arrays with their coordinates."""
+    _refuse_beyond_matrices(model)
     draft = Draft("max" if model.objective.sense == "max" else "min")
     found = model.matrices
     kinds = [str(kind) for kind in found.vtypes]
@@ -542,6 +544,24 @@ def _of_linopy(model: Any) -> Draft:
     return draft
 
 
+def _refuse_beyond_matrices(model: Any) -> None:
+    """Refuse what linopy's matrices leave out, or state in other units than the model does."""
+    variables, rows = dict(model.variables.items()), dict(model.constraints.items())
+    scaled = [f"variable {name}" for name, v in variables.items() if np.any(v.scaling != 1)]
+    scaled += [f"constraint {name}" for name, c in rows.items() if np.any(c.scaling != 1)]
+    scaled += ["objective"] if model.objective.scaling != 1 else []
+    for what, why in (
+        *((f"variable {n}", "is semi-continuous") for n in model.variables.semi_continuous),
+        *((f"variable {n}", "is in an SOS constraint") for n in model.variables.sos),
+        *((f"constraint {n}", "is an indicator constraint") for n in model.indicator_constraints),
+        *((what, "has a scaling") for what in scaled),
+    ):
+        raise InputError(
+            f"{what}: {why}, expected continuous, integer or binary variables and linear "
+            "constraints, without scaling"
+        )
+
+
 def _labels(container: Any) -> Iterator[tuple[str, int, tuple[Any, ...]]]:
     """Yield name, label and coordinates of every entry of linopy's arrays."""
     for name in container:
@@ -555,8 +575,6 @@ def _labels(container: Any) -> Iterator[tuple[str, int, tuple[Any, ...]]]:
 
 
 def _places(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    import numpy as np
-
     yield from np.ndindex(*shape)
 
 
