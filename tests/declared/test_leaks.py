@@ -145,3 +145,26 @@ def test_a_stock_is_a_variable_or_its_inflows_leak():
     assert check_problem(reservoir(as_variable=True)).leak is None
     inst = reservoir(as_variable=True)()
     assert inst.times == tuple(range(8))  # as the page states
+
+
+@pytest.mark.parametrize("kind", ["coefficient", "constant"])
+def test_leaks_in_cones_are_found(kind):
+    cp = pytest.importorskip("cvxpy", reason="CVXPY is an optional extra")
+
+    @optsched.problem(sizes={"small": {"days": 4}}, public=["days"])
+    def norms(random, days):
+        worth = random.uniform(1, 2, days)
+        total = float(worth.sum())
+        x = [cp.Variable(2, name=f"x{t}", nonneg=True) for t in range(days)]
+        limits = [
+            cp.norm(total * x[t]) <= 5 if kind == "coefficient" else cp.norm(x[t] - total) <= 9
+            for t in range(days)
+        ]
+        gain = cp.Maximize(sum(worth[t] * cp.sum(x[t]) for t in range(days)))
+        return optsched.online(cp.Problem(gain, limits), revealed={x[t]: t for t in range(days)})
+
+    found = check_problem(norms)
+    assert found.leak is not None
+    assert re.match(
+        r"norms reveals what is still to come: time 0: cone atom\d+: members", str(found)
+    )
