@@ -180,7 +180,13 @@ def test_slurm(write, remarks, tmp_path):
     assert seconds["start_seconds"].tolist() == [300, 600]
     rows = [line.split("|") for line in SACCT.splitlines()]
     without = "\n".join("|".join(r[:3] + r[5:]) for r in rows)  # neither Start nor End
-    assert read_jobs(write(without, "bare.txt"))["name"].tolist() == ["1", "2", "5"]
+    assert read_jobs(write(without, "bare.txt"))["name"].tolist() == ["1", "2"]
+    without = "\n".join("|".join(r[:3] + r[5:10]) for r in rows)  # and no State
+    assert read_jobs(write(without, "barer.txt"))["name"].tolist() == ["1", "2", "5"]
+    for state in ("RUNNING", "SUSPENDED"):  # as the command of the page writes it, without End
+        text = "\n".join("|".join(r[:4] + r[5:]) for r in rows).replace("RUNNING", state)
+        assert read_jobs(write(text, "endless.txt"))["name"].tolist() == ["1", "2"]
+        assert f"1 {state};" in remarks[-1]
     limits = ("Partition|Timelimit", "gpu|2-00:00:00", "|", *["cpu|UNLIMITED"] * 4)
     text = "\n".join(map("|".join, zip(SACCT.splitlines(), limits, strict=True)))
     jobs = read_jobs(write(text, "limits.txt"))

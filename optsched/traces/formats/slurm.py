@@ -16,6 +16,7 @@ from optsched.traces.columns import TASKS, UNKNOWN, Columns, Number
 from optsched.traces.formats.declared import Table, TraceFormat
 
 DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
+UNENDED = ("PENDING", "RUNNING", "SUSPENDED")
 UNLIMITED = (*UNKNOWN, "UNLIMITED", "INVALID", "Partition_Limit")
 GPUS = re.compile(r"gres/gpu(:[^=,]+)?=(\d+)")  # with a model, or all of them
 ARRAY = re.compile(r".*_\[([\d,:-]+)(?:%\d+)?\]")  # tasks that still wait, in one row
@@ -40,10 +41,12 @@ def _details(columns: Columns) -> Table:
         table["request_seconds"] = _durations(columns, "Timelimit", UNLIMITED)
     elif "TimelimitRaw" in columns:
         table["request_seconds"] = _minutes(columns, "TimelimitRaw")
-    if "State" in columns:  # `CANCELLED by 1001`
-        table["state"] = [text.partition(" ")[0] for text in columns.text("State")]
+    states = [text.partition(" ")[0] for text in columns.text("State")]  # `CANCELLED by 1001`
+    table["state"] = states
     table["array"] = [_tasks_of_array(name) for name in columns.text("JobID")]
-    return table | {"run_seconds": _elapsed(columns)}
+    run = _elapsed(columns)
+    run[[state in UNENDED for state in states]] = np.nan  # what has passed so far
+    return table | {"run_seconds": run}
 
 
 def _tasks_of_array(name: str) -> int:
