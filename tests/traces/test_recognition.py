@@ -258,6 +258,15 @@ def test_dates_with_zones_and_fractions(write):
             InputError, match=r"line 3, timestamp: is .*, expected seconds, or a da"
         ):
             read_jobs(write(f"timestamp,duration,num_gpus\n2017-11-05,5,1\n{wrong},5,1\n"))
+    for first, second, zone in (
+        ("+08:00", "", "with"),
+        ("", "+08", "without"),
+        ("", "Z", "without"),
+    ):
+        day = "2017-11-05 01:30:00"
+        rows = f"timestamp,duration,num_gpus\n{day}{first},5,1\n{day}{second},5,1\n"
+        with pytest.raises(InputError, match=rf"line 3, .*, expected a date {zone} a time zone"):
+            read_jobs(write(rows))
 
 
 @st.composite
