@@ -146,6 +146,10 @@ def test_helios_and_acme(write):
     assert jobs["gpu"].tolist() == [0, 1]
     assert jobs["cpu"].tolist() == [16, 3]
     assert jobs["start_seconds"].tolist() == [0, 1200]
+    never = ACME.replace("00:30:00+08:00,,,,,", "00:30:00+08:00,,,0.0,,")  # cancelled in the queue
+    assert never != ACME
+    jobs = read_jobs(write(never))
+    assert jobs.attrs["dropped"] == 1
     jobs = read_jobs(write(ACME))
     assert jobs["cpu"].tolist() == [15]
     assert jobs["start_seconds"].tolist() == [600.5]
@@ -217,7 +221,13 @@ def test_batsim(write, remarks):
     assert jobs["name"].tolist() == ["1", "w!2"]
     assert jobs["run_seconds"].tolist() == [10, 10]
     assert jobs["tasks"].tolist() == [4, 1]
+    assert jobs["request_seconds"].tolist() == pytest.approx([20, math.nan], nan_ok=True)
+    assert jobs.attrs["processors"] == 4
     assert "1 of 3 jobs are left out" in remarks[0]
+    for walltime, run in ((8, 8), (-1, 10), (None, 10)):  # a job is killed at its walltime
+        rows = [job | {"walltime": walltime} for job in BATSIM["jobs"]]
+        jobs = read_jobs(write(json.dumps(BATSIM | {"jobs": rows}), "load.json"))
+        assert jobs["run_seconds"].tolist() == [run, run]
     for wrong, message in (
         ({"jobs": []}, "is no instance file and no job log: profiles: Field required"),
         ({**BATSIM, "profiles": {}}, "job 1: profile 'p' is missing"),
