@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import repeat
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -96,6 +97,9 @@ def online(
                 f"{'true' if holds else 'false'}, expected a constraint on variables"
             )
     made = _instance(draft)
+    if draft.follows:
+        _number_atoms(draft, made)
+        made = _instance(draft)
     if not isinstance(model, Path | str):
         if (held := _held.get()) is not None:
             held.append(model)
@@ -118,6 +122,21 @@ def models_are_held() -> Iterator[None]:
 
 
 _models: dict[int, tuple[weakref.ref[Declared], weakref.ref[Any]]] = {}
+
+
+def _number_atoms(draft: Draft, made: Declared) -> None:
+    """Give the parts of atoms numbers in the order in which they become known.
+
+    Numbers in the order of the model would reveal how much is still to come.
+    """
+    when = [c.revealed for c in made.columns]
+    cones = [max((when[j] for m in c.members for j, _ in m.entries), default=0) for c in made.cones]
+    parts = [*zip(made.times, draft.rows, strict=True), *zip(cones, draft.cones, strict=True)]
+    limits = [(time, part) for time, part in parts if part["name"] in draft.atoms]
+    columns = [(t, c) for t, c in zip(when, draft.columns, strict=True) if c.get("auxiliary")]
+    for name, found in (("atom{}", limits), ("auxiliary[{}]", columns)):
+        for number, (_, part) in enumerate(sorted(found, key=itemgetter(0))):
+            part["name"] = name.format(number)
 
 
 def offline(model: Any) -> Declared:
@@ -176,7 +195,7 @@ def refuse_changed(inst: Declared) -> None:
     for kind, old, new in pairs:
         for name, value in new.items():
             before = getattr(old, name)
-            if name not in ("revealed", "decided") and _plain(before) != _plain(value):
+            if name not in ("name", "revealed", "decided") and _plain(before) != _plain(value):
                 what = "had other coefficients"
                 if name != "entries":
                     what = f"{name} was {before} and is {value}"

@@ -168,3 +168,23 @@ def test_leaks_in_cones_are_found(kind):
     assert re.match(
         r"norms reveals what is still to come: time 0: cone atom\d+: members", str(found)
     )
+
+
+def test_names_of_atoms_do_not_reveal_how_much_is_still_to_come():
+    cp = pytest.importorskip("cvxpy", reason="CVXPY is an optional extra")
+
+    @optsched.problem(sizes={"small": {"days": 4}})
+    def mixed(random, days):
+        worth = random.uniform(1, 2, days)
+        x = [cp.Variable(2, name=f"x{t}", nonneg=True) for t in range(days)]
+        both = cp.Variable(days, name="both", bounds=[0, 3])
+        limits = [c for t in range(days) for c in (cp.norm(x[t]) <= 5, cp.abs(x[t]) <= both[t])]
+        gain = sum(float(worth[t]) * cp.sqrt(x[t][0]) + cp.min(x[t]) for t in range(days))
+        gain += cp.sum(cp.log(1 + both)) - cp.sum(both)
+        when = {x[t]: t for t in range(days)} | {both: lambda t: t}
+        return optsched.online(cp.Problem(cp.Maximize(gain), limits), revealed=when)
+
+    inst = mixed()
+    assert {c.kind for c in inst.cones} == {"second-order", "exponential"}
+    assert check_problem(mixed).leak is None
+    assert optsched.simulate(inst, "re-solve").value > 0
