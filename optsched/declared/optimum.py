@@ -821,10 +821,11 @@ def cpsat(inst: Declared, progress: Progress, *, threads: int, seed: int) -> Non
     ]
     for row, (low, high) in zip(program.rows, program.sides, strict=True):
         total = sum(a * x[j] for j, a in row)
+        beyond = 1 + sum(abs(a) * sizes[j] for j, a in row)  # no limit needs to be further away
         if low is not None:
-            model.add(total >= low)
+            model.add(total >= min(max(low, -beyond), beyond))
         if high is not None:
-            model.add(total <= high)
+            model.add(total <= min(max(high, -beyond), beyond))
     model.minimize(sum(c * x[j] for j, c in enumerate(program.cost) if c))
     solver = cp_solver(threads=threads, seed=seed, **progress.limits())
 

@@ -67,3 +67,12 @@ def test_bounds_of_integer_variables_are_not_rounded_outwards(upper):
     assert solve(inst, method="relaxation").certified_bound == pytest.approx(3 * upper)
     for policy in ("greedy", "re-solve", "rolling", "lookahead", "relaxed"):
         assert simulate(inst, policy).value == best
+
+
+@pytest.mark.parametrize(("side", "limit"), [("lower", 1e15), ("upper", -1e15)])
+def test_limits_beyond_the_input_of_cpsat(side, limit):
+    column = {"name": "x", "cost": 1, "upper": 3, "integer": True, "revealed": 0, "decided": 0}
+    for sign, value in ((1, None), (-1, 3)):
+        row = {"name": "far", side: sign * limit, "entries": [(0, 1e-5)]}
+        inst = KINDS["max"].model_validate({"columns": [column], "rows": [row]})
+        assert solve(inst, method="cpsat").value == value
