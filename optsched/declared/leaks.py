@@ -144,7 +144,10 @@ def _longer(
 
 
 def difference(one: Declared, other: Declared, cut: float, why: str) -> Leak | None:
-    """Return the first difference of the events before a time, None if there is none."""
+    """Return the first difference of what is known before a time, None if there is none."""
+    if one.sense != other.sense:
+        first = min(c.revealed for c in one.columns)
+        return Leak(first, "the objective", "sense", (one.sense, other.sense), cut, why)
     for a, b in _paired(one, other, cut):
         if a is None or b is None or a.time != b.time:
             there = [e.time for e in (a, b) if e is not None]

@@ -188,3 +188,18 @@ def test_names_of_atoms_do_not_reveal_how_much_is_still_to_come():
     assert {c.kind for c in inst.cones} == {"second-order", "exponential"}
     assert check_problem(mixed).leak is None
     assert optsched.simulate(inst, "re-solve").value > 0
+
+
+def test_a_sense_that_depends_on_later_data_is_a_leak():
+    @optsched.problem(sizes={"small": {"days": 8}}, public=["days"])
+    def wavering(random, days):
+        worth = random.integers(1, 9, days)
+        m = pyo.ConcreteModel()
+        m.x = pyo.Var(range(days), bounds=(0, 1))
+        m.goal = pyo.Objective(
+            expr=sum(int(worth[d]) * m.x[d] for d in range(days)), sense=-1 if worth[-1] > 4 else 1
+        )
+        m.least = pyo.Constraint(expr=sum(m.x[d] for d in range(days)) >= 1)
+        return optsched.online(m, revealed={m.x: lambda d: d})
+
+    assert "time 0: the objective: sense is m" in str(check_problem(wavering).leak)
