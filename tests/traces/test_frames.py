@@ -54,7 +54,7 @@ def test_durations_of_slurm_may_be_those_of_pandas():
             "JobID": [1, 2],
             "Submit": pd.to_datetime(["2024-01-01", "2024-01-02"]),
             "Elapsed": pd.to_timedelta(["1h", "90.5s"]),
-            "Timelimit": pd.to_timedelta(["2h", "1d"]),
+            "Timelimit": pd.to_timedelta(["2h", "24h"]),
             "NCPUS": [2, 3],
         }
     )
