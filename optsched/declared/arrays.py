@@ -48,6 +48,11 @@ def arrays(inst: Declared) -> Arrays:
     )
 
 
+def inwards(lower: Floats, upper: Floats, integer: Any) -> tuple[Floats, Floats]:
+    """Return bounds, those of integer columns rounded: a solver takes 0.9999999 for 1."""
+    return np.where(integer, np.ceil(lower), lower), np.where(integer, np.floor(upper), upper)
+
+
 def polish(a: Arrays, x: Floats) -> Floats | None:
     """Keep the integer variables, and solve for the others again, as exactly as HiGHS can.
 

@@ -164,6 +164,7 @@ def _rows(draft: Draft, matrix: Any, sides: Any, lines: list[_Line]) -> None:
         draft.cones.append({"name": name, "kind": kinds[name], "members": parts})
         related.append([j for part in parts for j, _ in part["entries"]])
     draft.follows = _sources(draft, related)
+    draft.atoms = {line.name for line in lines if not line.given}
 
 
 def _as_bound(draft: Draft, j: int, a: float, side: float, kind: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from optsched.declared.events import Event, NewRow, events
+from optsched.declared.events import Event, NewCone, NewRow, events
 from optsched.declared.model import Declared, ProgramVariable
 from optsched.declared.problem import Draws, Problem
 from optsched.numbers import settings
@@ -144,7 +144,10 @@ def _longer(
 
 
 def difference(one: Declared, other: Declared, cut: float, why: str) -> Leak | None:
-    """Return the first difference of the events before a time, None if there is none."""
+    """Return the first difference of what is known before a time, None if there is none."""
+    if one.sense != other.sense:
+        first = min(c.revealed for c in one.columns)
+        return Leak(first, "the objective", "sense", (one.sense, other.sense), cut, why)
     for a, b in _paired(one, other, cut):
         if a is None or b is None or a.time != b.time:
             there = [e.time for e in (a, b) if e is not None]
@@ -167,11 +170,10 @@ def _paired(
 
 def _differences(a: Event, b: Event) -> Iterator[tuple[str, str, tuple[Any, Any]]]:
     """Yield the differences of two events of the same time: subject, field and values."""
-    sides: list[
-        tuple[str, Sequence[ProgramVariable | NewRow], Sequence[ProgramVariable | NewRow]]
-    ] = [
+    sides: list[tuple[str, Sequence[ProgramVariable | NewRow | NewCone], Sequence[Any]]] = [
         ("variable", a.columns, b.columns),
         ("constraint", a.rows, b.rows),
+        ("cone", a.cones, b.cones),
     ]
     for kind, mine, theirs in sides:
         for x, y in zip(mine, theirs, strict=False):

@@ -473,5 +473,7 @@ class Draft:
     cones: list[dict[str, Any]] = field(default_factory=list)
     fixed: dict[str, float | None] = field(default_factory=dict)
     """Names of variables that are numbers, with their values, and of their components."""
+    atoms: set[str] = field(default_factory=set)
+    """Names of rows and cones that belong to atoms."""
     follows: dict[int, list[int]] = field(default_factory=dict)
     """Of every auxiliary column: those from which it follows."""

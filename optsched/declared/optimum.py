@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.declared.arrays import arrays, free_column, polish
+from optsched.declared.arrays import arrays, free_column, inwards, polish
 from optsched.declared.certificate import (
     Bounds,
     Branch,
@@ -161,8 +161,11 @@ def coarse(y: float) -> Fraction:
 class _Linear:
     """The relaxation in HiGHS, solved again and again with other bounds."""
 
-    def __init__(self, inst: Declared, called_off: Callable[[], bool]) -> None:
+    def __init__(self, inst: Declared, called_off: Callable[[], bool], *, relaxed: bool) -> None:
         self.inst, self.arrays, self.called_off = inst, arrays(inst), called_off
+        if not relaxed:
+            bounds = inwards(self.arrays.lower, self.arrays.upper, self.arrays.integer)
+            self.arrays = self.arrays._replace(lower=bounds[0], upper=bounds[1])
         self.h = highs()
         largest = float(np.abs(self.arrays.cost).max(initial=0.0))
         self.scale = 2.0 ** max(-1000, math.frexp(largest)[1] - 10) if largest else 1.0
@@ -341,7 +344,7 @@ class _Tree:
         if self.denominator is not None:
             self.program = self.program.copy()
             self.program.granular(self.denominator)
-        self.linear = _Linear(inst, progress.called_off)
+        self.linear = _Linear(inst, progress.called_off, relaxed=relaxed)
         self.lower, self.upper = implied(self.program)
         self.nodes = [_Node((), [], None)]
         self.gains = _Gains(), _Gains()
@@ -818,10 +821,11 @@ def cpsat(inst: Declared, progress: Progress, *, threads: int, seed: int) -> Non
     ]
     for row, (low, high) in zip(program.rows, program.sides, strict=True):
         total = sum(a * x[j] for j, a in row)
+        beyond = 1 + sum(abs(a) * sizes[j] for j, a in row)  # no limit needs to be further away
         if low is not None:
-            model.add(total >= low)
+            model.add(total >= min(max(low, -beyond), beyond))
         if high is not None:
-            model.add(total <= high)
+            model.add(total <= min(max(high, -beyond), beyond))
     model.minimize(sum(c * x[j] for j, c in enumerate(program.cost) if c))
     solver = cp_solver(threads=threads, seed=seed, **progress.limits())
 

@@ -388,7 +388,7 @@ def solve_open(
     """
     from scipy.sparse import csc_array, csr_array
 
-    from optsched.declared.arrays import Arrays, nearest_feasible, polish, unbounded_column
+    from optsched.declared.arrays import Arrays, inwards, nearest_feasible, polish, unbounded_column
     from optsched.solvers import solve_cones, solve_mip
 
     names = list(dict.fromkeys(row for x in chosen for row in x.coefficients))
@@ -418,6 +418,7 @@ def solve_open(
         for side in ("lower", "upper")
     )
     whole = np.array([x.integer for x in chosen], dtype=bool)
+    lower, upper = inwards(lower, upper, whole)
     program = Arrays(cost, matrix, low, high, lower, upper, whole & (not relaxed))
     cones = []
     settled = {n: x.value for n, x in state.variables.items() if x.value} if state.cones else {}

@@ -42,6 +42,9 @@ LARGEST_SEED = 2**31 - 1
 UNHASHABLE = re.compile(r"unhashable type: '\w*Var")
 HASHABLE = "scalar variables of Pyomo cannot be keys, expected names, such as 'x[0]': "
 OPTIMUM = "optsched.declared.optimum"  # imported when something is solved
+OF_ARRAYS = {  # distributions whose arrays have no row for every draw
+    *("choice", "dirichlet", "multinomial", "multivariate_hypergeometric", "multivariate_normal"),
+}
 
 
 def _not_drawn(preset: str, *, seed: int = 0, **_sizes: Any) -> Declared:  # noqa: ARG001
@@ -155,7 +158,7 @@ class Draws:
         self._seeds: Callable[[float], int] | None = None
         self._times: Sequence[float] | None = None
         self._calls, self._views, self._name = 0, 0, "draw"
-        self._each: dict[int, Generator] = {}
+        self._each: dict[float, Generator] = {}
         self.public: Generator = Streams(seed)("public")
 
     @classmethod
@@ -168,28 +171,39 @@ class Draws:
     def at(self, times: Iterable[float]) -> Draws:
         """Return draws of arrays whose row i belongs to time ``times[i]``."""
         made = copy(self)
-        made._calls, made._views, made._each = 0, 0, {}
+        made._calls, made._views = 0, 0
         self._views += 1
         made._times, made._name = [float(t) for t in times], f"{self._name} at {self._views}"
         return made
 
-    def __getitem__(self, time: int) -> Generator:
+    def __getitem__(self, time: float) -> Generator:
         """Return the stream of a time, which goes on from one call to the next."""
+        time = float(time)
         if time not in self._each:
-            self._each[time] = self._stream("time", time, int(time))
+            whole = time >= 0 and time.is_integer()
+            name, i = ("time", int(time)) if whole else (f"time {time!r}", 0)
+            self._each[time] = self._stream(name, time, i)
         return self._each[time]
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_") or not hasattr(Generator, name):
             raise AttributeError(f"there is no distribution {name!r}, expected one of numpy's")
 
-        def draw(*given: Any, size: Any = None, **more: Any) -> Any:
-            shape, arguments = _shape(name, given, size)
-            if shape is None:
+        def draw(*given: Any, **named: Any) -> Any:
+            bound = inspect.signature(getattr(Generator, name)).bind(None, *given, **named)
+            parameters = dict([*bound.arguments.items()][1:])
+            size = parameters.pop("size", None)
+            if size is None:
                 raise InputError(
                     f"random.{name} draws one number, which belongs to no time: expected a size "
                     "whose first axis is time, random[t], or random.public"
                 )
+            if not parameters.get("replace", True):
+                raise InputError(
+                    f"random.{name} draws every row by itself, so that replace=False has no "
+                    "effect: expected random.public, or random[t] for the draws of one time"
+                )
+            shape = tuple(np.atleast_1d(np.asarray(size, dtype=int)).tolist())
             times = shape[0] if self._times is None else len(self._times)
             if shape[0] != times:
                 raise InputError(
@@ -197,10 +211,10 @@ class Draws:
                     "every time"
                 )
             self._calls += 1
-            rows = [
-                getattr(self._row(i), name)(*_part(arguments, i, shape), size=shape[1:], **more)
-                for i in range(shape[0])
-            ]
+            rows = []
+            for i in range(shape[0]):
+                row = {key: _row_of(name, x, i, shape) for key, x in parameters.items()}
+                rows.append(getattr(self._row(i), name)(**row, size=shape[1:]))
             return np.array(rows) if rows else np.zeros(shape)
 
         return draw
@@ -215,26 +229,11 @@ class Draws:
         return Streams(self._seed if time < self._cut else self._other)(name, i)
 
 
-def _shape(
-    name: str, given: tuple[Any, ...], size: Any
-) -> tuple[tuple[int, ...] | None, tuple[Any, ...]]:
-    """Return the shape of a draw, also where it is given without its name, and the arguments."""
-    if size is None:
-        names = list(inspect.signature(getattr(Generator, name)).parameters)[1:]
-        place = names.index("size") if "size" in names else len(given)
-        if place < len(given):
-            size, given = given[place], given[:place]
-    if size is None:
-        return None, given
-    return tuple(np.atleast_1d(np.asarray(size, dtype=int)).tolist()), given
-
-
-def _part(given: tuple[Any, ...], i: int, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """Return the arguments of row i: of an array that has the shape of the draw, its row."""
-    return tuple(
-        x[i] if isinstance(x, np.ndarray) and x.ndim == len(shape) and x.shape[0] == shape[0] else x
-        for x in given
-    )
+def _row_of(name: str, value: Any, i: int, shape: tuple[int, ...]) -> Any:
+    """Return row i of an argument that has the dimensions of the draw, else the argument."""
+    if name in OF_ARRAYS or not isinstance(value, np.ndarray) or value.ndim != len(shape):
+        return value
+    return value[i] if value.shape[0] == shape[0] else value
 
 
 @dataclass

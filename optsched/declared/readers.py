@@ -11,10 +11,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import repeat
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
+import numpy as np
 from pydantic import ValidationError
 
 from optsched.declared.files import NUMBER, parse
@@ -95,6 +97,9 @@ def online(
                 f"{'true' if holds else 'false'}, expected a constraint on variables"
             )
     made = _instance(draft)
+    if draft.follows:
+        _number_atoms(draft, made)
+        made = _instance(draft)
     if not isinstance(model, Path | str):
         if (held := _held.get()) is not None:
             held.append(model)
@@ -117,6 +122,21 @@ def models_are_held() -> Iterator[None]:
 
 
 _models: dict[int, tuple[weakref.ref[Declared], weakref.ref[Any]]] = {}
+
+
+def _number_atoms(draft: Draft, made: Declared) -> None:
+    """Give the parts of atoms numbers in the order in which they become known.
+
+    Numbers in the order of the model would reveal how much is still to come.
+    """
+    when = [c.revealed for c in made.columns]
+    cones = [max((when[j] for m in c.members for j, _ in m.entries), default=0) for c in made.cones]
+    parts = [*zip(made.times, draft.rows, strict=True), *zip(cones, draft.cones, strict=True)]
+    limits = [(time, part) for time, part in parts if part["name"] in draft.atoms]
+    columns = [(t, c) for t, c in zip(when, draft.columns, strict=True) if c.get("auxiliary")]
+    for name, found in (("atom{}", limits), ("auxiliary[{}]", columns)):
+        for number, (_, part) in enumerate(sorted(found, key=itemgetter(0))):
+            part["name"] = name.format(number)
 
 
 def offline(model: Any) -> Declared:
@@ -175,7 +195,7 @@ def refuse_changed(inst: Declared) -> None:
     for kind, old, new in pairs:
         for name, value in new.items():
             before = getattr(old, name)
-            if name not in ("revealed", "decided") and _plain(before) != _plain(value):
+            if name not in ("name", "revealed", "decided") and _plain(before) != _plain(value):
                 what = "had other coefficients"
                 if name != "entries":
                     what = f"{name} was {before} and is {value}"
@@ -505,6 +525,7 @@ def _quiet() -> Any:
 
 def _of_linopy(model: Any) -> Draft:
     """Read a linopy model; names are those of its arrays with their coordinates."""
+    _refuse_beyond_matrices(model)
     draft = Draft("max" if model.objective.sense == "max" else "min")
     found = model.matrices
     kinds = [str(kind) for kind in found.vtypes]
@@ -542,6 +563,24 @@ def _of_linopy(model: Any) -> Draft:
     return draft
 
 
+def _refuse_beyond_matrices(model: Any) -> None:
+    """Refuse what linopy's matrices leave out, or state in other units than the model does."""
+    variables, rows = dict(model.variables.items()), dict(model.constraints.items())
+    scaled = [f"variable {name}" for name, v in variables.items() if np.any(v.scaling != 1)]
+    scaled += [f"constraint {name}" for name, c in rows.items() if np.any(c.scaling != 1)]
+    scaled += ["objective"] if model.objective.scaling != 1 else []
+    for what, why in (
+        *((f"variable {n}", "is semi-continuous") for n in model.variables.semi_continuous),
+        *((f"variable {n}", "is in an SOS constraint") for n in model.variables.sos),
+        *((f"constraint {n}", "is an indicator constraint") for n in model.indicator_constraints),
+        *((what, "has a scaling") for what in scaled),
+    ):
+        raise InputError(
+            f"{what}: {why}, expected continuous, integer or binary variables and linear "
+            "constraints, without scaling"
+        )
+
+
 def _labels(container: Any) -> Iterator[tuple[str, int, tuple[Any, ...]]]:
     """Yield name, label and coordinates of every entry of linopy's arrays."""
     for name in container:
@@ -555,8 +594,6 @@ def _labels(container: Any) -> Iterator[tuple[str, int, tuple[Any, ...]]]:
 
 
 def _places(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    import numpy as np
-
     yield from np.ndindex(*shape)
 
 

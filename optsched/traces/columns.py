@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +54,7 @@ SUBMIT = Number("seconds", high=SECONDS)
 DEMAND = Number("of one task", may_be_empty=True)
 BEGIN = Number("seconds", high=SECONDS, may_be_empty=True)
 UNKNOWN = ("", "None", "Unknown")  # of a date
+ZONE = r".*:.*(Z|[+-]\d\d(:?\d\d)?)"  # a date with a time zone
 DATE = r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d|$)"  # how a date in ISO 8601 begins
 
 
@@ -146,14 +148,15 @@ class Columns:
                     cells = self.cells[name]
                     self.cells[name] = ["" if text in UNKNOWN else text for text in cells]
             return None, [self.numbers(n, rule) for n, rule in zip(names, rules, strict=True)]
-        dates = [self._dates(name, rule) for name, rule in zip(names, rules, strict=True)]
+        zoned = re.fullmatch(ZONE, first) is not None
+        dates = [self._dates(name, rule, zoned) for name, rule in zip(names, rules, strict=True)]
         origin = dates[0].min()
         local = pd.Timestamp(first).utcoffset() or pd.Timedelta(0)
         return origin.tz_localize(None) + local, [
             np.asarray((d - origin).dt.total_seconds(), dtype=np.float64) for d in dates
         ]
 
-    def _dates(self, name: str, rule: Number) -> pd.Series[pd.Timestamp]:
+    def _dates(self, name: str, rule: Number, zoned: bool) -> pd.Series[pd.Timestamp]:
         self.read.add(name)
         cells = pd.Series(self.cells[name], dtype=object)
         known = cells.mask(~cells.str.match(DATE))
@@ -162,6 +165,9 @@ class Columns:
         if rule.may_be_empty:
             bad &= ~cells.isin(UNKNOWN)
         self.refuse(name, bad.to_numpy(), "seconds, or a date such as 2017-10-09 07:01:55")
+        other = dates.notna() & (cells.str.fullmatch(ZONE) != zoned)
+        zone = f"a date {'with' if zoned else 'without'} a time zone, like the first one"
+        self.refuse(name, other.to_numpy(dtype=np.bool_), zone)
         return dates
 
     def warn_unread(self, kind: str, known: Sequence[str] = ()) -> None:

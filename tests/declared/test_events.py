@@ -6,6 +6,7 @@ import random
 import re
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from independent.declared import FILES, load
 
@@ -341,6 +342,31 @@ def test_draws_belong_to_times():
         line = f"random.integers draws {rows} rows for 3 times, expected a row for every time"
         with pytest.raises(InputError, match=line):
             Draws(1).at([0, 0.5, 2]).integers(0, 99, (rows, 2))
+
+
+def test_arguments_of_a_draw_mean_what_they_mean_to_numpy():
+    values = np.array([10, 20, 30])
+    assert {*Draws(1).choice(values, 3).tolist()} <= {*values.tolist()}
+    assert Draws(1).choice(5, 4, True, [0, 0, 0, 0, 1]).tolist() == [4] * 4
+    assert {*Draws(1).integers(1, 2, 40, np.int64, True).tolist()} == {1, 2}
+    assert Draws(1).dirichlet(np.ones(3), 3).shape == (3, 3)
+    far = np.array([0.0, 1e6, 2e6])
+    by_name, by_place = Draws(1).normal(loc=far, size=3), Draws(1).normal(far, 1, 3)
+    assert np.abs(by_name - far).max() < 9
+    assert by_name.tolist() == by_place.tolist()
+    for given in ((5, 4, False), (5, (2, 2), False)):
+        with pytest.raises(InputError, match="replace=False has no effect"):
+            Draws(1).choice(*given)
+
+
+def test_every_time_has_a_stream_of_its_own():
+    random = Draws(1, 0.5, 2)
+    times = (-1, 0, 0.25, 0.5, 0.75, 1)
+    drawn = [random[t].random() for t in times]
+    assert len({*drawn}) == len(times)
+    assert random.at([0, 1])[0].random() not in drawn  # the same stream goes on
+    alike = [a == Draws(1)[t].random() for t, a in zip(times, drawn, strict=True)]
+    assert alike == [t < 0.5 for t in times]
 
 
 def test_decisions_name_variables_by_component_and_index():

@@ -145,3 +145,61 @@ def test_a_stock_is_a_variable_or_its_inflows_leak():
     assert check_problem(reservoir(as_variable=True)).leak is None
     inst = reservoir(as_variable=True)()
     assert inst.times == tuple(range(8))  # as the page states
+
+
+@pytest.mark.parametrize("kind", ["coefficient", "constant"])
+def test_leaks_in_cones_are_found(kind):
+    cp = pytest.importorskip("cvxpy", reason="CVXPY is an optional extra")
+
+    @optsched.problem(sizes={"small": {"days": 4}}, public=["days"])
+    def norms(random, days):
+        worth = random.uniform(1, 2, days)
+        total = float(worth.sum())
+        x = [cp.Variable(2, name=f"x{t}", nonneg=True) for t in range(days)]
+        limits = [
+            cp.norm(total * x[t]) <= 5 if kind == "coefficient" else cp.norm(x[t] - total) <= 9
+            for t in range(days)
+        ]
+        gain = cp.Maximize(sum(worth[t] * cp.sum(x[t]) for t in range(days)))
+        return optsched.online(cp.Problem(gain, limits), revealed={x[t]: t for t in range(days)})
+
+    found = check_problem(norms)
+    assert found.leak is not None
+    assert re.match(
+        r"norms reveals what is still to come: time 0: cone atom\d+: members", str(found)
+    )
+
+
+def test_names_of_atoms_do_not_reveal_how_much_is_still_to_come():
+    cp = pytest.importorskip("cvxpy", reason="CVXPY is an optional extra")
+
+    @optsched.problem(sizes={"small": {"days": 4}})
+    def mixed(random, days):
+        worth = random.uniform(1, 2, days)
+        x = [cp.Variable(2, name=f"x{t}", nonneg=True) for t in range(days)]
+        both = cp.Variable(days, name="both", bounds=[0, 3])
+        limits = [c for t in range(days) for c in (cp.norm(x[t]) <= 5, cp.abs(x[t]) <= both[t])]
+        gain = sum(float(worth[t]) * cp.sqrt(x[t][0]) + cp.min(x[t]) for t in range(days))
+        gain += cp.sum(cp.log(1 + both)) - cp.sum(both)
+        when = {x[t]: t for t in range(days)} | {both: lambda t: t}
+        return optsched.online(cp.Problem(cp.Maximize(gain), limits), revealed=when)
+
+    inst = mixed()
+    assert {c.kind for c in inst.cones} == {"second-order", "exponential"}
+    assert check_problem(mixed).leak is None
+    assert optsched.simulate(inst, "re-solve").value > 0
+
+
+def test_a_sense_that_depends_on_later_data_is_a_leak():
+    @optsched.problem(sizes={"small": {"days": 8}}, public=["days"])
+    def wavering(random, days):
+        worth = random.integers(1, 9, days)
+        m = pyo.ConcreteModel()
+        m.x = pyo.Var(range(days), bounds=(0, 1))
+        m.goal = pyo.Objective(
+            expr=sum(int(worth[d]) * m.x[d] for d in range(days)), sense=-1 if worth[-1] > 4 else 1
+        )
+        m.least = pyo.Constraint(expr=sum(m.x[d] for d in range(days)) >= 1)
+        return optsched.online(m, revealed={m.x: lambda d: d})
+
+    assert "time 0: the objective: sense is m" in str(check_problem(wavering).leak)

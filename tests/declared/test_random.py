@@ -5,8 +5,9 @@ import math
 import pytest
 from independent.declared import draw, enumerated
 
-from optsched.core import solve
+from optsched.core import simulate, solve
 from optsched.declared.certificate import check
+from optsched.declared.model import KINDS
 from optsched.problem import InputError, Level, Status
 
 FAST, ALL = range(15), range(15, 120)
@@ -50,3 +51,28 @@ def test_values_are_those_of_enumeration(seed):
 @pytest.mark.parametrize("seed", ALL)
 def test_values_are_those_of_enumeration_in_many_models(seed):
     compare_with_enumeration(seed)
+
+
+@pytest.mark.parametrize("upper", [1.7, 0.9999999, 0.9999999999999])
+def test_bounds_of_integer_variables_are_not_rounded_outwards(upper):
+    columns = [
+        {"name": f"x{t}", "cost": 1, "upper": upper, "integer": True, "revealed": t, "decided": t}
+        for t in range(3)
+    ]
+    row = {"name": "room", "upper": 7, "entries": [(j, 1) for j in range(3)]}
+    inst = KINDS["max"].model_validate({"columns": columns, "rows": [row]})
+    best = 3 * math.floor(upper)
+    for method in ("auto", "tree", "cpsat"):
+        assert solve(inst, method=method).value == best
+    assert solve(inst, method="relaxation").certified_bound == pytest.approx(3 * upper)
+    for policy in ("greedy", "re-solve", "rolling", "lookahead", "relaxed"):
+        assert simulate(inst, policy).value == best
+
+
+@pytest.mark.parametrize(("side", "limit"), [("lower", 1e15), ("upper", -1e15)])
+def test_limits_beyond_the_input_of_cpsat(side, limit):
+    column = {"name": "x", "cost": 1, "upper": 3, "integer": True, "revealed": 0, "decided": 0}
+    for sign, value in ((1, None), (-1, 3)):
+        row = {"name": "far", side: sign * limit, "entries": [(0, 1e-5)]}
+        inst = KINDS["max"].model_validate({"columns": [column], "rows": [row]})
+        assert solve(inst, method="cpsat").value == value

@@ -383,6 +383,54 @@ def test_a_table_that_may_not_end_is_not_read(tmp_path, monkeypatch):
         online(tmp_path / "some.mps", tmp_path / "times.csv")
 
 
+def semi_continuous(m, coords):
+    m.add_variables(lower=2, upper=5, semi_continuous=True, coords=coords, name="x")
+
+
+def special_ordered(m, coords):
+    x = m.add_variables(lower=0, upper=5, coords=coords, name="x")
+    m.add_sos_constraints(x, sos_type=1, sos_dim="t")
+
+
+def indicator(m, coords):
+    x = m.add_variables(lower=0, upper=5, coords=coords, name="x")
+    use = m.add_variables(binary=True, coords=coords, name="use")
+    m.add_indicator_constraints(use, 1, x <= 1, name="only")
+
+
+def scaled_variable(m, coords):
+    m.add_variables(lower=0, upper=5, coords=coords, name="x", scaling=10.0)
+
+
+def scaled_row(m, coords):
+    x = m.add_variables(lower=0, upper=5, coords=coords, name="x")
+    m.add_constraints(2 * x >= 1, name="least", scaling=4.0)
+
+
+@pytest.mark.parametrize(
+    ("add", "why"),
+    [
+        (semi_continuous, "variable x: is semi-continuous"),
+        (special_ordered, "variable x: is in an SOS constraint"),
+        (indicator, "constraint only: is an indicator constraint"),
+        (scaled_variable, "variable x: has a scaling"),
+        (scaled_row, "constraint least: has a scaling"),
+        (None, "objective: has a scaling"),
+    ],
+)
+def test_what_is_not_in_the_matrices_of_linopy_is_refused(add, why):
+    linopy = pytest.importorskip("linopy", reason="linopy is an optional extra")
+    import pandas as pd
+
+    m, hours = linopy.Model(), pd.RangeIndex(3, name="t")
+    (add or (lambda m, coords: m.add_variables(coords=coords, name="x")))(m, [hours])
+    x = m.variables["x"]
+    m.add_constraints(x.sum() <= 7, name="total")
+    m.add_objective(x.sum(), sense="max", scaling=1.0 if add else 3.0)
+    with pytest.raises(InputError, match=f"{why}, expected continuous"):
+        online(m, dict.fromkeys(m.variables, "t"))
+
+
 def test_a_linopy_model_is_read():
     linopy = pytest.importorskip("linopy", reason="linopy is an optional extra")
     import pandas as pd

@@ -46,3 +46,18 @@ def test_messages_name_the_frame(change, message):
     with pytest.raises(optsched.InputError) as caught:
         optsched.load_trace(JOBS.assign(**change), machines=NODES)
     assert str(caught.value).startswith(message)
+
+
+def test_durations_of_slurm_may_be_those_of_pandas():
+    jobs = pd.DataFrame(
+        {
+            "JobID": [1, 2],
+            "Submit": pd.to_datetime(["2024-01-01", "2024-01-02"]),
+            "Elapsed": pd.to_timedelta(["1h", "90.5s"]),
+            "Timelimit": pd.to_timedelta(["2h", "24h"]),
+            "NCPUS": [2, 3],
+        }
+    )
+    table = optsched.read_jobs(jobs)
+    assert table["run_seconds"].tolist() == [3600, 90.5]
+    assert table["request_seconds"].tolist() == [7200, 86400]

@@ -146,6 +146,10 @@ def test_helios_and_acme(write):
     assert jobs["gpu"].tolist() == [0, 1]
     assert jobs["cpu"].tolist() == [16, 3]
     assert jobs["start_seconds"].tolist() == [0, 1200]
+    never = ACME.replace("00:30:00+08:00,,,,,", "00:30:00+08:00,,,0.0,,")  # cancelled in the queue
+    assert never != ACME
+    jobs = read_jobs(write(never))
+    assert jobs.attrs["dropped"] == 1
     jobs = read_jobs(write(ACME))
     assert jobs["cpu"].tolist() == [15]
     assert jobs["start_seconds"].tolist() == [600.5]
@@ -180,7 +184,13 @@ def test_slurm(write, remarks, tmp_path):
     assert seconds["start_seconds"].tolist() == [300, 600]
     rows = [line.split("|") for line in SACCT.splitlines()]
     without = "\n".join("|".join(r[:3] + r[5:]) for r in rows)  # neither Start nor End
-    assert read_jobs(write(without, "bare.txt"))["name"].tolist() == ["1", "2", "5"]
+    assert read_jobs(write(without, "bare.txt"))["name"].tolist() == ["1", "2"]
+    without = "\n".join("|".join(r[:3] + r[5:10]) for r in rows)  # and no State
+    assert read_jobs(write(without, "barer.txt"))["name"].tolist() == ["1", "2", "5"]
+    for state in ("RUNNING", "SUSPENDED"):  # as the command of the page writes it, without End
+        text = "\n".join("|".join(r[:4] + r[5:]) for r in rows).replace("RUNNING", state)
+        assert read_jobs(write(text, "endless.txt"))["name"].tolist() == ["1", "2"]
+        assert f"1 {state};" in remarks[-1]
     limits = ("Partition|Timelimit", "gpu|2-00:00:00", "|", *["cpu|UNLIMITED"] * 4)
     text = "\n".join(map("|".join, zip(SACCT.splitlines(), limits, strict=True)))
     jobs = read_jobs(write(text, "limits.txt"))
@@ -211,7 +221,13 @@ def test_batsim(write, remarks):
     assert jobs["name"].tolist() == ["1", "w!2"]
     assert jobs["run_seconds"].tolist() == [10, 10]
     assert jobs["tasks"].tolist() == [4, 1]
+    assert jobs["request_seconds"].tolist() == pytest.approx([20, math.nan], nan_ok=True)
+    assert jobs.attrs["processors"] == 4
     assert "1 of 3 jobs are left out" in remarks[0]
+    for walltime, run in ((8, 8), (-1, 10), (None, 10)):  # a job is killed at its walltime
+        rows = [job | {"walltime": walltime} for job in BATSIM["jobs"]]
+        jobs = read_jobs(write(json.dumps(BATSIM | {"jobs": rows}), "load.json"))
+        assert jobs["run_seconds"].tolist() == [run, run]
     for wrong, message in (
         ({"jobs": []}, "is no instance file and no job log: profiles: Field required"),
         ({**BATSIM, "profiles": {}}, "job 1: profile 'p' is missing"),
@@ -252,6 +268,15 @@ def test_dates_with_zones_and_fractions(write):
             InputError, match=r"line 3, timestamp: is .*, expected seconds, or a da"
         ):
             read_jobs(write(f"timestamp,duration,num_gpus\n2017-11-05,5,1\n{wrong},5,1\n"))
+    for first, second, zone in (
+        ("+08:00", "", "with"),
+        ("", "+08", "without"),
+        ("", "Z", "without"),
+    ):
+        day = "2017-11-05 01:30:00"
+        rows = f"timestamp,duration,num_gpus\n{day}{first},5,1\n{day}{second},5,1\n"
+        with pytest.raises(InputError, match=rf"line 3, .*, expected a date {zone} a time zone"):
+            read_jobs(write(rows))
 
 
 @st.composite

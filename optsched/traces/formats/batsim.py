@@ -1,7 +1,8 @@
 """Workloads of the simulator Batsim: JSON with jobs and the profiles that they follow.
 
-A job has `id`, `subtime` (s), `res` (machines at once) and `profile`. A profile of type `delay`
-names the running time; what others take depends on the platform, so it is not known.
+A job has `id`, `subtime` (s), `res` (machines at once), `profile` and perhaps a `walltime` (s) at
+which it is killed. A profile of type `delay` names the running time; what others take depends on
+the platform, so it is not known. `nb_res` states the machines.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class _Job(BaseModel):
     subtime: float = Field(ge=0.0, le=SUBMIT.high)
     res: int = Field(ge=1, le=int(TASKS.high))
     profile: str
+    walltime: float | None = Field(default=None, le=RUN.high)
 
 
 class _Profile(BaseModel):
@@ -34,6 +36,7 @@ class _Profile(BaseModel):
 
 
 class _Workload(BaseModel):
+    nb_res: int | None = None
     jobs: list[_Job]
     profiles: dict[str, _Profile]
 
@@ -69,12 +72,16 @@ def read_workload(path: Path) -> Table:
             f"{path}: job {lacking.id}: profile {lacking.profile!r} is missing, expected it in "
             "profiles"
         )
-    delays = [workload.profiles[job.profile].delay for job in workload.jobs]
+    delays = np.array([workload.profiles[job.profile].delay for job in workload.jobs], float)
+    limits = np.array([job.walltime for job in workload.jobs], float)
+    limits[limits <= 0] = np.nan  # -1: none
     return {
         "name": [job.id for job in workload.jobs],
         "submit_seconds": np.array([job.subtime for job in workload.jobs], float),
-        "run_seconds": np.array(delays, float),
+        "run_seconds": np.where(delays > limits, limits, delays),
+        "request_seconds": limits,
         "tasks": np.array([job.res for job in workload.jobs], float),
         "gpu": 0.0,
         "cpu": 1.0,
+        "processors": workload.nb_res,
     }

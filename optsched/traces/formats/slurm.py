@@ -16,6 +16,8 @@ from optsched.traces.columns import TASKS, UNKNOWN, Columns, Number
 from optsched.traces.formats.declared import Table, TraceFormat
 
 DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
+OF_PANDAS = re.compile(r"\d+\.\d+")  # how a DataFrame's durations are written, in seconds
+UNENDED = ("PENDING", "RUNNING", "SUSPENDED")
 UNLIMITED = (*UNKNOWN, "UNLIMITED", "INVALID", "Partition_Limit")
 GPUS = re.compile(r"gres/gpu(:[^=,]+)?=(\d+)")  # with a model, or all of them
 ARRAY = re.compile(r".*_\[([\d,:-]+)(?:%\d+)?\]")  # tasks that still wait, in one row
@@ -40,10 +42,12 @@ def _details(columns: Columns) -> Table:
         table["request_seconds"] = _durations(columns, "Timelimit", UNLIMITED)
     elif "TimelimitRaw" in columns:
         table["request_seconds"] = _minutes(columns, "TimelimitRaw")
-    if "State" in columns:  # `CANCELLED by 1001`
-        table["state"] = [text.partition(" ")[0] for text in columns.text("State")]
+    states = [text.partition(" ")[0] for text in columns.text("State")]  # `CANCELLED by 1001`
+    table["state"] = states
     table["array"] = [_tasks_of_array(name) for name in columns.text("JobID")]
-    return table | {"run_seconds": _elapsed(columns)}
+    run = _elapsed(columns)
+    run[[state in UNENDED for state in states]] = np.nan  # what has passed so far
+    return table | {"run_seconds": run}
 
 
 def _tasks_of_array(name: str) -> int:
@@ -77,16 +81,24 @@ def _elapsed(columns: Columns) -> Floats:
 
 def _durations(columns: Columns, name: str, unknown: Sequence[str] = ()) -> Floats:
     """Return a column of durations in seconds, NaN where it is one of the words ``unknown``."""
-    texts, units = columns.text(name), (86400, 3600, 60, 1)
-    found = [DURATION.fullmatch(text) for text in texts]
-    bad = [m is None and text not in unknown for m, text in zip(found, texts, strict=True)]
+    texts = columns.text(name)
+    found = [_seconds(text) for text in texts]
+    bad = [x is None and text not in unknown for x, text in zip(found, texts, strict=True)]
     columns.refuse(name, np.array(bad, bool), "a time such as 1-02:03:04")
-    return np.array(
-        [
-            sum(int(n or 0) * u for n, u in zip(m.groups(), units, strict=True)) if m else np.nan
-            for m in found
-        ],
-        float,
+    return np.array(found, float)
+
+
+def _seconds(text: str) -> float | None:
+    """Return a duration in seconds; None: it is none.
+
+    >>> _seconds("1-01:00:00"), _seconds("02:30"), _seconds("90.0"), _seconds("90")
+    (90000, 150, 90.0, None)
+    """
+    if OF_PANDAS.fullmatch(text):
+        return float(text)
+    match, units = DURATION.fullmatch(text), (86400, 3600, 60, 1)
+    return (
+        sum(int(n or 0) * u for n, u in zip(match.groups(), units, strict=True)) if match else None
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from optsched.numbers.arrays import Flags
 from optsched.process import messages
-from optsched.traces.columns import BEGIN, Columns, Number, missing_columns
+from optsched.traces.columns import BEGIN, RUN, UNKNOWN, Columns, Number, missing_columns
 from optsched.traces.formats.declared import Table, TraceFormat
 
 PODS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
@@ -55,7 +55,12 @@ def _by_job(columns: Columns) -> Table:
     gpus, cores = columns.numbers("gpu_num", GPUS), columns.numbers("cpu_num", LARGE)
     nodes = np.maximum(columns.numbers("node_num", GPUS), 1.0)
     tasks = np.where(gpus > 0, gpus, nodes)
-    return {"tasks": tasks, "gpu": (gpus > 0) * 1.0, "cpu": cores / tasks, "nodes": nodes}
+    run = columns.numbers("duration", RUN)
+    if "start_time" in columns:
+        waited = np.isin(columns.text("start_time"), UNKNOWN)
+        run = np.where(waited & (run == 0), np.nan, run)  # cancelled in the queue
+    demands = {"gpu": (gpus > 0) * 1.0, "cpu": cores / tasks}
+    return demands | {"tasks": tasks, "nodes": nodes, "run_seconds": run}
 
 
 NUMBER = r"-?\d+(\.\d+)?"
@@ -200,7 +205,6 @@ FORMATS = (
             "name": "job_id",
             "submit_seconds": "submit_time",
             "start_seconds": "start_time",
-            "run_seconds": "duration",
             "user": "user",
         },
         implied=("end_time", "queue", "gpu_time"),

@@ -1,7 +1,7 @@
 """Instances made of recorded logs: times in seconds, nothing is scaled.
 
 What one task requests is that of the list; where the list of machines is missing, there is one pool
-with as much as the recorded schedule used at once, and the processors that an SWF log states.
+with as much as the recorded schedule used at once, and the processors that the log states.
 Requested times are those of the log, and run times where it has none, or shorter ones.
 """
 
@@ -121,7 +121,7 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         pool = "a pool" if len(parts) == 1 else "every partition is a pool"
         messages.remark(
             f"no list of machines: {pool} with as much as the recorded schedule used at once"
-            + (", and the processors that the log states (MaxProcs)" if known else "")
+            + (", and the processors that the log states" if known else "")
             + f": {', '.join(f'{c} {limit.unit}' for c, limit in shown)}"
         )
     else:
