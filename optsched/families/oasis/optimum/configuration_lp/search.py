@@ -145,11 +145,9 @@ class SlotSearch:
         """Return in which slots jobs may complete: where the relaxation does, and a little on."""
         blocks, params, utility = self.blocks, self.params, self.blocks.arrays.utility
         out = {}
-        for i, job in enumerate(blocks.inst.jobs):
-            most = int(blocks.most[i])
-            first = job.arrival - (-blocks.inst.work[i] // max(most, 1)) - 1
+        for i, first in enumerate(blocks.inst.earliest):
             takes_part = guide.near[i] or guide.share[i] > params.few or i in ends
-            if not takes_part or most == 0 or first >= blocks.slots or utility[i, first] <= 0:
+            if not takes_part or first is None or utility[i, first] <= 0:
                 continue
             likely = np.flatnonzero(guide.completed[i] > params.likely)
             found = {int(c) + k for c in likely for k in range(params.after + 1)}

@@ -12,7 +12,6 @@ import numpy as np
 
 from optsched.families.oasis.instance import OasisInstance
 from optsched.numbers.arrays import Floats
-from optsched.numbers.resources import close
 from optsched.process import work_units
 from optsched.scheduling.board import over_slots
 from optsched.scheduling.oracle.schedule import Oracle, PricedMachines, Request
@@ -27,21 +26,16 @@ def requests(inst: OasisInstance) -> list[Request]:
 
     A job that can never finish earns nothing, whatever its work; tables need no space for that.
     """
-    arrays, nothing = inst.arrays, np.zeros(inst.horizon)
-    close(nothing)
-    ends = [
-        w <= j.chunks * (inst.horizon - j.arrival)
-        for j, w in zip(inst.jobs, inst.work, strict=True)
-    ]
+    arrays = inst.arrays
     return [
         Request(
             arrival=job.arrival,
-            work=inst.work[i] if ends[i] else 1,
+            work=1 if inst.earliest[i] is None else inst.work[i],
             units=np.arange(job.chunks + 1),
             worker_demand=arrays.worker_demand[i].astype(float),
             ps_demand=arrays.ps_demand[i].astype(float),
             ps_needed=np.array(inst.ps_needed(i), np.int64),
-            utility=arrays.utility[i] if ends[i] else nothing,
+            utility=arrays.utility[i],
         )
         for i, job in enumerate(inst.jobs)
     ]

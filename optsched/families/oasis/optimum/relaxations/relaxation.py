@@ -80,17 +80,6 @@ def solve_program(
     return duals, np.array(h.getSolution().col_value), bool(sound)
 
 
-def most_earned(problem: CapacityRelaxation) -> Floats:
-    """Return the value of each job by the earliest completion on empty machines, shape (I,)."""
-    out = np.zeros(problem.jobs)
-    for i, request in enumerate(problem.requests):
-        most = problem.inst.most[i]
-        if most:
-            first = request.arrival - (-request.work // most) - 1
-            out[i] = request.utility[first] if first < problem.slots else 0.0
-    return out
-
-
 @dataclass(frozen=True)
 class JobColumns:
     """Where a job's variables are."""
@@ -115,7 +104,7 @@ class _Matrix:
         least: float = LEAST_UTILITY[0],
     ) -> None:
         self.problem, self.least = problem, least
-        self.earned = most_earned(problem)
+        self.earned = problem.inst.arrays.utility.max(axis=1, initial=0.0)
         self.where: dict[int, JobColumns] = {}
         self.cost: list[Floats] = []
         self.row: list[Ints] = []
@@ -166,7 +155,7 @@ class _Matrix:
         first = slots[0] + -(-request.work // most) - 1  # earliest completion
         if first > slots[-1]:
             return
-        is_open = self.new_columns(-self._marginal(f, slots, first))
+        is_open = self.new_columns(-np.diff(f[slots], prepend=0.0))
         self.chain(is_open, first - slots[0])
         worker = self.new_columns(np.zeros((slots.size, fits[0].size)))
         served = self.new_columns(np.zeros((slots.size, fits[1].size)))
@@ -194,16 +183,6 @@ class _Matrix:
         self.put(covers, is_open[0], 1.0)
         later = ends[ends + 1 < n]
         self.put(covers[: later.size], is_open[later + 1], -1.0)
-
-    @staticmethod
-    def _marginal(f: Floats, slots: Ints, first: int) -> Floats:
-        """Return the coefficients of ``open``: f at the earliest completion, then differences."""
-        g = f[slots].copy()
-        start = first - slots[0]
-        out = np.zeros(slots.size)
-        out[0] = g[start]
-        out[start + 1 :] = g[start + 1 :] - g[start:-1]
-        return out
 
     def chain(self, is_open: Ints, start: int) -> None:
         """open[t] >= open[t + 1], equal before the earliest completion; open[0] <= 1."""
