@@ -19,6 +19,7 @@ from optsched.families.oasis.optimum.relaxations.capacity import (
     NEGLIGIBLE,
     SIDES,
     CapacityRelaxation,
+    units_that_fit,
 )
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
@@ -105,6 +106,9 @@ class _Matrix:
     ) -> None:
         self.problem, self.least = problem, least
         self.earned = problem.inst.arrays.utility.max(axis=1, initial=0.0)
+        each = zip(problem.demand, problem.capacity, problem.count, strict=True)
+        chunks = problem.inst.arrays.chunks
+        self.fits = [units_that_fit(d, c, chunks) * n for d, c, n in each]  # (I, C)
         self.where: dict[int, JobColumns] = {}
         self.cost: list[Floats] = []
         self.row: list[Ints] = []
@@ -145,10 +149,7 @@ class _Matrix:
         request, job = problem.requests[i], problem.inst.jobs[i]
         f = request.utility
         slots = np.flatnonzero(f > max(self.least * self.earned[i], NEGLIGIBLE * f.max()))
-        fits = [
-            self._fits(side, demand, job.chunks)
-            for side, demand in zip(SIDES, (request.worker_demand, request.ps_demand), strict=True)
-        ]
+        fits = [self.fits[side][i] for side in SIDES]
         most = min(job.chunks, int(fits[0].sum()))
         if slots.size == 0 or most == 0:
             return
@@ -196,7 +197,7 @@ class _Matrix:
             self.put(keeps, is_open[:start], 1.0)
             self.put(keeps, is_open[1 : start + 1], -1.0)
 
-    def load(self, side: int, slots: Ints, col: Ints, demand: Floats, fits: Ints) -> None:
+    def load(self, side: int, slots: Ints, col: Ints, demand: Floats, fits: Floats) -> None:
         """Add a job's columns to the capacity rows; a class without capacity is closed."""
         problem = self.problem
         _, resources, classes = problem.shapes[side]
@@ -208,15 +209,6 @@ class _Matrix:
         if closed.size:
             shut = self.new_rows(np.zeros(1))
             self.put(shut, col[:, closed], 1.0)
-
-    def _fits(self, side: int, demand: Floats, most: int) -> Ints:
-        """Return how many workers each class holds, at most ``most`` on a machine."""
-        capacity, count = self.problem.capacity[side], self.problem.count[side]
-        needed = demand > 0
-        single = np.full(capacity.shape[0], float(most))
-        if needed.any():
-            single = np.minimum(single, np.floor(capacity[:, needed] / demand[needed]).min(axis=1))
-        return single.astype(np.int64) * count
 
     def matrices(self) -> tuple[Floats, csc_array, Floats, Floats, Floats, Floats]:
         """Return the arguments of `solvers.load`."""

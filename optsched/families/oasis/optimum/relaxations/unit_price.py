@@ -16,7 +16,7 @@ import numpy as np
 from optsched.engine.colgen import Column, Pricing
 from optsched.engine.slot_tree import SlotNode
 from optsched.families.oasis.instance import OasisInstance
-from optsched.families.oasis.optimum.relaxations.capacity import NEGLIGIBLE, SIDES
+from optsched.families.oasis.optimum.relaxations.capacity import NEGLIGIBLE, SIDES, by_class
 from optsched.families.oasis.optimum.relaxations.windows import (
     ConstantRun,
     window_steps,
@@ -43,17 +43,10 @@ class UnitPriceDecomposition:
     """The blocks and their pricing subproblems, at one node."""
 
     def __init__(self, inst: OasisInstance) -> None:
-        self.inst, self.arrays = inst, inst.arrays
-        arrays = self.arrays
+        self.inst, self.arrays = inst, (arrays := inst.arrays)
         self.jobs = len(inst.jobs)
         self.slots = inst.horizon
-        self.demand = [arrays.worker_demand.astype(float), arrays.ps_demand.astype(float)]
-        capacity = [arrays.worker_capacity.astype(float), arrays.ps_capacity.astype(float)]
-        self.classes = [arrays.worker_classes, arrays.ps_classes]
-        self.capacity = [
-            np.array([c[members[0]] for members in classes])
-            for c, classes in zip(capacity, self.classes, strict=True)
-        ]
+        self.demand, self.capacity, self.classes = by_class(inst)
         self.needed = [np.array(inst.ps_needed(i), np.int64) for i in range(self.jobs)]
         self.most = np.array(inst.most, np.int64)
         self.row = np.full((2, self.jobs, self.slots), -1)

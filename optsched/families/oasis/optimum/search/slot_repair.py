@@ -31,7 +31,7 @@ from optsched import solvers
 from optsched.engine.budget import Span
 from optsched.engine.params import Count, Factor, Seconds, Share
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisSchedule
-from optsched.families.oasis.optimum.relaxations.capacity import SIDES
+from optsched.families.oasis.optimum.relaxations.capacity import SIDES, units_that_fit
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
@@ -315,10 +315,7 @@ class SlotRepair:
         fits, limits, uppers, sums = [], [], [], []
         for side in SIDES:
             demand, capacity = problem.demand[side][jobs], self.capacity[side]  # (J, R), (H, R)
-            max_units = np.where(
-                demand[None] > 0, capacity[:, None] // np.maximum(demand, 1)[None], np.inf
-            ).min(axis=2, initial=np.inf)
-            upper = np.minimum(max_units, numbers[side][None])  # (H, J)
+            upper = units_that_fit(demand, capacity, numbers[side]).T  # (H, J)
             scale = np.maximum(capacity.max(axis=0), 1.0)
             binds = ((upper @ demand) > capacity).ravel()
             fits.append(kron(eye_array(len(capacity)), (demand / scale).T).tocsr()[binds])
