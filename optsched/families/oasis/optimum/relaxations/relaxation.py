@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array
 
 from optsched import solvers
 from optsched.engine.budget import Budget, Limits, Span
@@ -23,6 +22,7 @@ from optsched.families.oasis.optimum.relaxations.capacity import (
 )
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
+from optsched.solvers.relaxed import LinearProgram
 
 ACCURACY = 1e-4  # of the interior point: more costs time, and its prices are a start only
 LEAST_UTILITY = (0.02, 1e-3, 0.0)
@@ -43,7 +43,7 @@ def compact_prices(
     span = span or Budget().span()
     for least in LEAST_UTILITY:
         program = _Matrix(problem, least=least)
-        if program.columns:
+        if program.where:
             duals, _, sound = solve_program(program, threads=threads, limits=span.limits())
             prices = program.prices(duals)
             if not sound and not span.over():
@@ -69,7 +69,7 @@ def solve_program(
     h.setOptionValue("solver", "ipm")
     h.setOptionValue("run_crossover", "off")
     h.setOptionValue("ipm_optimality_tolerance", accuracy)
-    matrices = program.matrices()
+    matrices = program.arrays()
     solvers.load(h, *matrices)
     # numbers that are handled for a nonzero of the program, until HiGHS has it
     work_units.spend(work_units.HANDLED * 10 * matrices[1].nnz)
@@ -90,8 +90,8 @@ class JobColumns:
     hosted: tuple[Ints, Ints]  # workers and PS: (S, C) of each side
 
 
-class _Matrix:
-    """The constraint matrix, as triplets; all rows are `<=`.
+class _Matrix(LinearProgram):
+    """The program; its first rows are those of capacity.
 
     ``jobs`` are those that take part, by default all that can earn something; ``least`` is one of
     `LEAST_UTILITY`.
@@ -104,19 +104,14 @@ class _Matrix:
         *,
         least: float = LEAST_UTILITY[0],
     ) -> None:
+        super().__init__()
         self.problem, self.least = problem, least
         self.earned = problem.inst.arrays.utility.max(axis=1, initial=0.0)
         each = zip(problem.demand, problem.capacity, problem.count, strict=True)
         chunks = problem.inst.arrays.chunks
         self.fits = [units_that_fit(d, c, chunks) * n for d, c, n in each]  # (I, C)
         self.where: dict[int, JobColumns] = {}
-        self.cost: list[Floats] = []
-        self.row: list[Ints] = []
-        self.col: list[Ints] = []
-        self.val: list[Floats] = []
-        self.columns = 0
-        self.rows = problem.rhs.size
-        self.upper: list[Floats] = [np.where(problem.rhs > 0, 1.0, 0.0)]
+        self.rows(problem.rhs.size, limit=np.where(problem.rhs > 0, 1.0, 0.0))
         # of what all jobs can earn, below which a job is left out
         relevant = self.earned > 1e-4 * self.earned.sum()
         for i in np.flatnonzero(relevant).tolist() if jobs is None else sorted(jobs):
@@ -126,22 +121,6 @@ class _Matrix:
         """Return the prices on capacity among the duals: the rows are scaled to 1."""
         rhs = self.problem.rhs
         return duals[: rhs.size] / np.where(rhs > 0, rhs, 1.0)
-
-    def put(self, row: Ints, col: Ints, val: Floats | float) -> None:
-        shape = np.broadcast_shapes(np.shape(row), np.shape(col), np.shape(val))
-        self.row.append(np.broadcast_to(row, shape).ravel())
-        self.col.append(np.broadcast_to(col, shape).ravel())
-        self.val.append(np.broadcast_to(val, shape).ravel())
-
-    def new_columns(self, cost: Floats) -> Ints:
-        self.cost.append(cost.ravel())
-        start, self.columns = self.columns, self.columns + cost.size
-        return np.arange(start, self.columns).reshape(cost.shape)
-
-    def new_rows(self, upper: Floats) -> Ints:
-        self.upper.append(upper)
-        start, self.rows = self.rows, self.rows + upper.size
-        return np.arange(start, self.rows)
 
     def job(self, i: int) -> None:
         """Add job i: rows are all `<=`."""
@@ -156,30 +135,30 @@ class _Matrix:
         first = slots[0] + -(-request.work // most) - 1  # earliest completion
         if first > slots[-1]:
             return
-        is_open = self.new_columns(-np.diff(f[slots], prepend=0.0))
+        is_open = self.variables(slots.size, value=np.diff(f[slots], prepend=0.0))
         self.chain(is_open, first - slots[0])
-        worker = self.new_columns(np.zeros((slots.size, fits[0].size)))
-        served = self.new_columns(np.zeros((slots.size, fits[1].size)))
+        worker = self.variables(slots.size, fits[0].size)
+        served = self.variables(slots.size, fits[1].size)
         self.where[i] = JobColumns(slots, is_open, (worker, served))
         self.load(0, slots, worker, request.worker_demand, fits[0])
         self.load(1, slots, served, request.ps_demand, fits[1])
         n = slots.size
-        limit = self.new_rows(np.zeros(n))  # workers <= most open
+        limit = self.rows(n)  # workers <= most open
         self.put(limit[:, None], worker, 1.0)
         self.put(limit, is_open, -float(most))
         # whole PS: at best this many per worker, which is b / B or more
         ratio = float((request.ps_needed[1 : most + 1] / np.arange(1, most + 1)).min())
-        bandwidth = self.new_rows(np.zeros(n))  # ratio workers <= PS
+        bandwidth = self.rows(n)  # ratio workers <= PS
         self.put(bandwidth[:, None], worker, ratio)
         self.put(bandwidth[:, None], served, -1.0)
         # done[t], the share of the work done by slot t, is at least the share completed by then
-        done = self.new_columns(np.zeros(n))
-        grows = self.new_rows(np.zeros(n))
+        done = self.variables(n)
+        grows = self.rows(n)
         self.put(grows, done, 1.0)
         self.put(grows[1:], done[:-1], -1.0)
         self.put(grows[:, None], worker, -1.0 / request.work)
         ends = np.arange(first - slots[0], n)
-        covers = self.new_rows(np.zeros(ends.size))
+        covers = self.rows(ends.size)
         self.put(covers, done[ends], -1.0)
         self.put(covers, is_open[0], 1.0)
         later = ends[ends + 1 < n]
@@ -187,13 +166,13 @@ class _Matrix:
 
     def chain(self, is_open: Ints, start: int) -> None:
         """open[t] >= open[t + 1], equal before the earliest completion; open[0] <= 1."""
-        whole = self.new_rows(np.ones(1))
+        whole = self.rows(1, limit=1.0)
         self.put(whole, is_open[:1], 1.0)
-        falls = self.new_rows(np.zeros(is_open.size - 1))
+        falls = self.rows(is_open.size - 1)
         self.put(falls, is_open[1:], 1.0)
         self.put(falls, is_open[:-1], -1.0)
         if start > 0:
-            keeps = self.new_rows(np.zeros(start))
+            keeps = self.rows(start)
             self.put(keeps, is_open[:start], 1.0)
             self.put(keeps, is_open[1 : start + 1], -1.0)
 
@@ -207,20 +186,5 @@ class _Matrix:
             self.put(rows, col, demand[r] / np.maximum(problem.rhs[rows], 1.0))
         closed = np.flatnonzero(fits == 0)
         if closed.size:
-            shut = self.new_rows(np.zeros(1))
+            shut = self.rows(1)
             self.put(shut, col[:, closed], 1.0)
-
-    def matrices(self) -> tuple[Floats, csc_array, Floats, Floats, Floats, Floats]:
-        """Return the arguments of `solvers.load`."""
-        values = np.concatenate([np.asarray(v, float) for v in self.val])
-        index = (np.concatenate(self.row), np.concatenate(self.col))
-        matrix = coo_array((values, index), shape=(self.rows, self.columns)).tocsc()
-        upper = np.concatenate(self.upper)
-        return (
-            np.concatenate(self.cost),
-            matrix,
-            np.full(upper.size, -np.inf),
-            upper,
-            np.zeros(self.columns),
-            np.full(self.columns, np.inf),
-        )
