@@ -23,6 +23,7 @@ from optsched.families.oasis.optimum.relaxations.cutting_planes import LpGuidanc
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
 from optsched.numbers.arrays import Floats, Ints
 from optsched.scheduling.board import JobPlan
+from optsched.scheduling.online.round_robin import first_fit
 
 
 @dataclass(frozen=True)
@@ -306,9 +307,7 @@ class SlotSearch:
                 left[i] -= n
                 end[i] = t
                 for side, most in enumerate((n, int(self.blocks.needed[i][n]))):
-                    hosted = p.hosted[side][:, k]
-                    before = np.cumsum(hosted) - hosted
-                    kept = np.minimum(hosted, np.maximum(most - before, 0))
+                    kept = first_fit(p.hosted[side][:, k].astype(np.int64), most)
                     rows.setdefault(i, []).extend(
                         (side, t, int(h), int(kept[h])) for h in np.flatnonzero(kept)
                     )
