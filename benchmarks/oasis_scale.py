@@ -81,7 +81,7 @@ def simplex(inst: OasisInstance, limit: float) -> Row:
     began = time.perf_counter()
     h = solvers.highs(threads=1, time_limit=limit)
     h.setOptionValue("solver", "simplex")
-    solvers.load(h, *_Matrix(CapacityRelaxation(inst)).matrices())
+    solvers.load(h, *_Matrix(CapacityRelaxation(inst)).arrays())
     solvers.run(h)
     seconds = time.perf_counter() - began
     done = h.modelStatusToString(h.getModelStatus()) == "Optimal"

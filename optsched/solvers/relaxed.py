@@ -63,22 +63,28 @@ class LinearProgram:
         r, v, a = np.broadcast_arrays(row, variable, floats(amount))
         self._entries.append((r.ravel(), v.ravel(), a.ravel()))
 
+    def arrays(self) -> tuple[Floats, Any, Floats, Floats, Floats, Floats]:
+        """Return the arguments of `load`, for a minimization."""
+        from scipy.sparse import coo_array
+
+        row, variable, amount = map(np.concatenate, zip(*self._entries, strict=True))
+        shape = self._rows, self._variables
+        matrix = coo_array((amount, (row, variable)), shape=shape).tocsc()
+        cost, limit = -np.concatenate(self._value), np.concatenate(self._limit)
+        limit[list(self._limits)] = list(self._limits.values())
+        ranges = np.zeros(self._variables), np.full(self._variables, np.inf)
+        return cost, matrix, np.full(self._rows, -np.inf), limit, *ranges
+
     def duals(self, **limits: Unpack[MipLimits]) -> tuple[float, Floats] | None:
         """Return the optimum and the duals >= 0 of all rows; None if a limit came first.
 
         The interior point finds both; its duals need no vertex. A row that adds nothing to the
         dual's value has the dual 0.
         """
-        from scipy.sparse import coo_array
-
         if not self._variables:
             return 0.0, np.zeros(self._rows)
         stop, effort = limits.pop("stop", lambda: False), limits.pop("effort", math.inf)
-        row, variable, amount = map(np.concatenate, zip(*self._entries, strict=True))
-        shape = self._rows, self._variables
-        matrix = coo_array((amount, (row, variable)), shape=shape).tocsc()
-        cost, limit = -np.concatenate(self._value), np.concatenate(self._limit)
-        limit[list(self._limits)] = list(self._limits.values())
+        cost, matrix, least, limit, *ranges = self.arrays()
         scale = power_of_two(cost)
         h = highs(**cast("HighsOptions", limits))
         for name, value in (
@@ -87,8 +93,7 @@ class LinearProgram:
             ("ipm_optimality_tolerance", TIGHT),
         ):
             h.setOptionValue(name, value)
-        none, any_ = np.zeros(self._variables), np.full(self._variables, np.inf)
-        load(h, cost / scale, matrix, np.full(self._rows, -np.inf), limit, none, any_)
+        load(h, cost / scale, matrix, least, limit, *ranges)
         run(h, stop=stop, effort=effort)
         found = _accurate(h, limit)
         if found is None and h.getModelStatus() not in _limits_of(h):

@@ -11,11 +11,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from optsched.engine.progress import Progress
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.monolithic_mip import variables
+from optsched.families.oasis.optimum.relaxations.capacity import units_that_fit
 from optsched.numbers.arrays import Ints
 from optsched.process.interrupts import leave_if_abandoned
 from optsched.scheduling.declared import affordable, unless_stopped
@@ -54,9 +53,10 @@ class CpSatProgram(UtilityProgram):
     def __init__(self, inst: OasisInstance) -> None:
         super().__init__(inst)
         a = inst.arrays
-        for i in range(len(inst.jobs)):
-            most = units_that_fit(a.worker_demand[i], a.worker_capacity, inst.jobs[i].chunks)
-            most_ps = units_that_fit(a.ps_demand[i], a.ps_capacity, inst.jobs[i].chunks)
+        workers = units_that_fit(a.worker_demand, a.worker_capacity, a.chunks)
+        servers = units_that_fit(a.ps_demand, a.ps_capacity, a.chunks)
+        for i, both in enumerate(zip(workers, servers, strict=True)):
+            most, most_ps = (side.astype(int).tolist() for side in both)
             leave_if_abandoned()
             self._job(i, [self._slot(i, t, most, most_ps) for t in self._slots(i)])
         self._capacity(self.workers, a.worker_demand, a.worker_capacity)
@@ -109,16 +109,3 @@ class CpSatProgram(UtilityProgram):
         for (_, h), here in users.items():
             for r, limit in enumerate(capacity[h].tolist()):
                 self.model.add(sum(int(demand[i, r]) * x for i, x in here) <= limit)
-
-
-def units_that_fit(demand: Ints, capacity: Ints, most: int) -> list[int]:
-    """Return how many of one ``demand`` (R,) each empty machine of ``capacity`` (H, R) holds.
-
-    >>> units_that_fit(np.array([2, 0]), np.array([[7, 5], [99, 0]]), 10)
-    [3, 10]
-    """
-    needs = demand > 0
-    if not needs.any():
-        return [most] * len(capacity)
-    max_units = (capacity[:, needs] // demand[needs]).min(axis=1)
-    return [int(n) for n in np.minimum(max_units, most)]

@@ -23,6 +23,7 @@ from optsched.families.oasis.optimum.relaxations.cutting_planes import LpGuidanc
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
 from optsched.numbers.arrays import Floats, Ints
 from optsched.scheduling.board import JobPlan
+from optsched.scheduling.online.round_robin import first_fit
 
 
 @dataclass(frozen=True)
@@ -145,11 +146,9 @@ class SlotSearch:
         """Return in which slots jobs may complete: where the relaxation does, and a little on."""
         blocks, params, utility = self.blocks, self.params, self.blocks.arrays.utility
         out = {}
-        for i, job in enumerate(blocks.inst.jobs):
-            most = int(blocks.most[i])
-            first = job.arrival - (-blocks.inst.work[i] // max(most, 1)) - 1
+        for i, first in enumerate(blocks.inst.earliest):
             takes_part = guide.near[i] or guide.share[i] > params.few or i in ends
-            if not takes_part or most == 0 or first >= blocks.slots or utility[i, first] <= 0:
+            if not takes_part or first is None or utility[i, first] <= 0:
                 continue
             likely = np.flatnonzero(guide.completed[i] > params.likely)
             found = {int(c) + k for c in likely for k in range(params.after + 1)}
@@ -308,9 +307,7 @@ class SlotSearch:
                 left[i] -= n
                 end[i] = t
                 for side, most in enumerate((n, int(self.blocks.needed[i][n]))):
-                    hosted = p.hosted[side][:, k]
-                    before = np.cumsum(hosted) - hosted
-                    kept = np.minimum(hosted, np.maximum(most - before, 0))
+                    kept = first_fit(p.hosted[side][:, k].astype(np.int64), most)
                     rows.setdefault(i, []).extend(
                         (side, t, int(h), int(kept[h])) for h in np.flatnonzero(kept)
                     )

@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.families.oasis.instance import OasisInstance
-from optsched.numbers.arrays import Floats
-from optsched.numbers.resources import close
+from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
 from optsched.scheduling.board import over_slots
 from optsched.scheduling.oracle.schedule import Oracle, PricedMachines, Request
@@ -22,26 +21,46 @@ SLOT_STEPS = 5  # of the oracle in a slot, by class and resource
 NEGLIGIBLE = 1e-9  # utilities below this share of the best do not count in searches and programs
 
 
+def by_class(inst: OasisInstance) -> tuple[list[Floats], list[Floats], list[list[list[int]]]]:
+    """Return demands (I, R), capacities of one machine (C, R), and classes, of both sides."""
+    a = inst.arrays
+    classes = [a.worker_classes, a.ps_classes]
+    capacity = [
+        whole[[members[0] for members in mine]].astype(float)
+        for whole, mine in zip((a.worker_capacity, a.ps_capacity), classes, strict=True)
+    ]
+    return [a.worker_demand.astype(float), a.ps_demand.astype(float)], capacity, classes
+
+
+def units_that_fit(demand: Floats | Ints, capacity: Floats | Ints, most: Ints) -> Floats:
+    """Return how many of each demand, at most ``most``, each of M empty machines holds, (I, M).
+
+    >>> units_that_fit(np.array([[2, 0]]), np.array([[7, 5], [99, 0]]), np.array([10]))
+    array([[ 3., 10.]])
+    """
+    holds = np.repeat(most[:, None].astype(float), len(capacity), axis=1)
+    for r in range(capacity.shape[1]):
+        needs = demand[:, r] > 0
+        fits = np.floor(capacity[None, :, r] / demand[needs, r, None])
+        holds[needs] = np.minimum(holds[needs], fits)
+    return holds
+
+
 def requests(inst: OasisInstance) -> list[Request]:
     """Return every job in the oracle's terms.
 
     A job that can never finish earns nothing, whatever its work; tables need no space for that.
     """
-    arrays, nothing = inst.arrays, np.zeros(inst.horizon)
-    close(nothing)
-    ends = [
-        w <= j.chunks * (inst.horizon - j.arrival)
-        for j, w in zip(inst.jobs, inst.work, strict=True)
-    ]
+    arrays = inst.arrays
     return [
         Request(
             arrival=job.arrival,
-            work=inst.work[i] if ends[i] else 1,
+            work=1 if inst.earliest[i] is None else inst.work[i],
             units=np.arange(job.chunks + 1),
             worker_demand=arrays.worker_demand[i].astype(float),
             ps_demand=arrays.ps_demand[i].astype(float),
             ps_needed=np.array(inst.ps_needed(i), np.int64),
-            utility=arrays.utility[i] if ends[i] else nothing,
+            utility=arrays.utility[i],
         )
         for i, job in enumerate(inst.jobs)
     ]
@@ -52,15 +71,9 @@ class CapacityRelaxation:
 
     def __init__(self, inst: OasisInstance) -> None:
         self.inst = inst
-        arrays = inst.arrays
         self.jobs, self.slots = len(inst.jobs), inst.horizon
         self.requests = requests(inst)
-        self.classes = [arrays.worker_classes, arrays.ps_classes]
-        whole = [arrays.worker_capacity.astype(float), arrays.ps_capacity.astype(float)]
-        self.capacity = [
-            np.array([c[members[0]] for members in classes])  # (C, R) of one machine
-            for c, classes in zip(whole, self.classes, strict=True)
-        ]
+        self.demand, self.capacity, self.classes = by_class(inst)
         self.count = [np.array([len(m) for m in classes], np.int64) for classes in self.classes]
         self.free = [over_slots(c, self.slots) for c in self.capacity]
         self.shapes = [f.shape for f in self.free]  # (T, R, C)

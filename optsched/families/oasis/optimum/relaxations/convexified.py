@@ -9,7 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.families.oasis.instance import OasisInstance
-from optsched.families.oasis.optimum.relaxations.capacity import NEGLIGIBLE
+from optsched.families.oasis.optimum.relaxations.capacity import (
+    NEGLIGIBLE,
+    by_class,
+    units_that_fit,
+)
 from optsched.families.oasis.optimum.relaxations.convexified_kernels import (
     Scratch,
     SideDemand,
@@ -37,11 +41,7 @@ class RelaxedBlocks:
     def __init__(self, inst: OasisInstance) -> None:
         self.inst, a = inst, inst.arrays
         self.blocks, self.slots = len(inst.jobs), inst.horizon
-        self.classes = (a.worker_classes, a.ps_classes)
-        capacity = [
-            whole[[members[0] for members in classes]].astype(float)  # (C, R) of one machine
-            for whole, classes in zip((a.worker_capacity, a.ps_capacity), self.classes, strict=True)
-        ]
+        demand, capacity, self.classes = by_class(inst)
         count = [np.array([len(m) for m in classes], float) for classes in self.classes]
         self.shapes = [(*c.shape, self.slots) for c in capacity]
         self.sizes = [int(np.prod(shape)) for shape in self.shapes]
@@ -64,10 +64,9 @@ class RelaxedBlocks:
             servers=np.concatenate([*needed, np.zeros(1, np.int64)]),
             utility=a.utility,
         )
-        demand = (a.worker_demand.astype(float), a.ps_demand.astype(float))
         self.sides = (
-            SideDemand(demand[0], _units_that_fit(demand[0], capacity[0], count[0], a.chunks)),
-            SideDemand(demand[1], _units_that_fit(demand[1], capacity[1], count[1], a.chunks)),
+            SideDemand(demand[0], units_that_fit(demand[0], capacity[0], a.chunks) * count[0]),
+            SideDemand(demand[1], units_that_fit(demand[1], capacity[1], a.chunks) * count[1]),
         )
         self.found = SweepResults(
             np.zeros(self.blocks), np.full(self.blocks, -1, np.int64), np.zeros(self.blocks)
@@ -152,14 +151,3 @@ class RelaxedBlocks:
             item=np.zeros(held, np.int64),
             low=np.zeros(held),
         )
-
-
-def _units_that_fit(demand: Floats, capacity: Floats, count: Floats, most: Ints) -> Floats:
-    """Return how many workers (PS) of each job all machines of each class hold, (I, C)."""
-    holds = np.repeat(most[:, None].astype(float), len(capacity), axis=1)
-    for r in range(capacity.shape[1]):
-        needs = demand[:, r] > 0
-        fits = np.floor(capacity[None, :, r] / demand[needs, r, None])
-        holds[needs] = np.minimum(holds[needs], fits)
-    max_units: Floats = holds * count
-    return max_units

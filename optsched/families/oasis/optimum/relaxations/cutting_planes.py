@@ -218,7 +218,7 @@ class CutLoop:
         left, or if it is to stop.
         """
         program = _Matrix(self.problem, jobs, least=LEAST_UTILITY[self.level])
-        if not program.columns:
+        if not program.where:
             return None
         rows = self._add(program)
         duals, x, sound = solve_program(
@@ -243,7 +243,7 @@ class CutLoop:
 
     def _add(self, program: _Matrix) -> Ints:
         """Add the inequalities to the program; return the rows of the packings."""
-        rows = program.new_rows(np.ones(len(self.packings)))
+        rows = program.rows(len(self.packings), limit=1.0)
         for row, p in zip(rows, self.packings, strict=True):
             count = float(self.problem.count[p.side][p.group])
             for i in np.flatnonzero(p.weight).tolist():
@@ -267,7 +267,7 @@ class CutLoop:
         outside = np.setdiff1d(np.arange(n), inside)
         share[outside] -= most
         share[n] += most * outside.size
-        row = program.new_rows(np.zeros(1))
+        row = program.rows(1)
         used = np.flatnonzero(share[:-1])
         program.put(row, there.is_open[used], share[used] / work)
         program.put(row, there.hosted[0][inside].ravel(), -1.0 / work)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array
 
 from optsched import solvers
 from optsched.engine.budget import Budget, Limits, Span
@@ -19,9 +18,11 @@ from optsched.families.oasis.optimum.relaxations.capacity import (
     NEGLIGIBLE,
     SIDES,
     CapacityRelaxation,
+    units_that_fit,
 )
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
+from optsched.solvers.relaxed import LinearProgram
 
 ACCURACY = 1e-4  # of the interior point: more costs time, and its prices are a start only
 LEAST_UTILITY = (0.02, 1e-3, 0.0)
@@ -42,7 +43,7 @@ def compact_prices(
     span = span or Budget().span()
     for least in LEAST_UTILITY:
         program = _Matrix(problem, least=least)
-        if program.columns:
+        if program.where:
             duals, _, sound = solve_program(program, threads=threads, limits=span.limits())
             prices = program.prices(duals)
             if not sound and not span.over():
@@ -68,7 +69,7 @@ def solve_program(
     h.setOptionValue("solver", "ipm")
     h.setOptionValue("run_crossover", "off")
     h.setOptionValue("ipm_optimality_tolerance", accuracy)
-    matrices = program.matrices()
+    matrices = program.arrays()
     solvers.load(h, *matrices)
     # numbers that are handled for a nonzero of the program, until HiGHS has it
     work_units.spend(work_units.HANDLED * 10 * matrices[1].nnz)
@@ -80,17 +81,6 @@ def solve_program(
     return duals, np.array(h.getSolution().col_value), bool(sound)
 
 
-def most_earned(problem: CapacityRelaxation) -> Floats:
-    """Return the value of each job by the earliest completion on empty machines, shape (I,)."""
-    out = np.zeros(problem.jobs)
-    for i, request in enumerate(problem.requests):
-        most = problem.inst.most[i]
-        if most:
-            first = request.arrival - (-request.work // most) - 1
-            out[i] = request.utility[first] if first < problem.slots else 0.0
-    return out
-
-
 @dataclass(frozen=True)
 class JobColumns:
     """Where a job's variables are."""
@@ -100,8 +90,8 @@ class JobColumns:
     hosted: tuple[Ints, Ints]  # workers and PS: (S, C) of each side
 
 
-class _Matrix:
-    """The constraint matrix, as triplets; all rows are `<=`.
+class _Matrix(LinearProgram):
+    """The program; its first rows are those of capacity.
 
     ``jobs`` are those that take part, by default all that can earn something; ``least`` is one of
     `LEAST_UTILITY`.
@@ -114,16 +104,14 @@ class _Matrix:
         *,
         least: float = LEAST_UTILITY[0],
     ) -> None:
+        super().__init__()
         self.problem, self.least = problem, least
-        self.earned = most_earned(problem)
+        self.earned = problem.inst.arrays.utility.max(axis=1, initial=0.0)
+        each = zip(problem.demand, problem.capacity, problem.count, strict=True)
+        chunks = problem.inst.arrays.chunks
+        self.fits = [units_that_fit(d, c, chunks) * n for d, c, n in each]  # (I, C)
         self.where: dict[int, JobColumns] = {}
-        self.cost: list[Floats] = []
-        self.row: list[Ints] = []
-        self.col: list[Ints] = []
-        self.val: list[Floats] = []
-        self.columns = 0
-        self.rows = problem.rhs.size
-        self.upper: list[Floats] = [np.where(problem.rhs > 0, 1.0, 0.0)]
+        self.rows(problem.rhs.size, limit=np.where(problem.rhs > 0, 1.0, 0.0))
         # of what all jobs can earn, below which a job is left out
         relevant = self.earned > 1e-4 * self.earned.sum()
         for i in np.flatnonzero(relevant).tolist() if jobs is None else sorted(jobs):
@@ -134,90 +122,61 @@ class _Matrix:
         rhs = self.problem.rhs
         return duals[: rhs.size] / np.where(rhs > 0, rhs, 1.0)
 
-    def put(self, row: Ints, col: Ints, val: Floats | float) -> None:
-        shape = np.broadcast_shapes(np.shape(row), np.shape(col), np.shape(val))
-        self.row.append(np.broadcast_to(row, shape).ravel())
-        self.col.append(np.broadcast_to(col, shape).ravel())
-        self.val.append(np.broadcast_to(val, shape).ravel())
-
-    def new_columns(self, cost: Floats) -> Ints:
-        self.cost.append(cost.ravel())
-        start, self.columns = self.columns, self.columns + cost.size
-        return np.arange(start, self.columns).reshape(cost.shape)
-
-    def new_rows(self, upper: Floats) -> Ints:
-        self.upper.append(upper)
-        start, self.rows = self.rows, self.rows + upper.size
-        return np.arange(start, self.rows)
-
     def job(self, i: int) -> None:
         """Add job i: rows are all `<=`."""
         problem = self.problem
         request, job = problem.requests[i], problem.inst.jobs[i]
         f = request.utility
         slots = np.flatnonzero(f > max(self.least * self.earned[i], NEGLIGIBLE * f.max()))
-        fits = [
-            self._fits(side, demand, job.chunks)
-            for side, demand in zip(SIDES, (request.worker_demand, request.ps_demand), strict=True)
-        ]
+        fits = [self.fits[side][i] for side in SIDES]
         most = min(job.chunks, int(fits[0].sum()))
         if slots.size == 0 or most == 0:
             return
         first = slots[0] + -(-request.work // most) - 1  # earliest completion
         if first > slots[-1]:
             return
-        is_open = self.new_columns(-self._marginal(f, slots, first))
+        is_open = self.variables(slots.size, value=np.diff(f[slots], prepend=0.0))
         self.chain(is_open, first - slots[0])
-        worker = self.new_columns(np.zeros((slots.size, fits[0].size)))
-        served = self.new_columns(np.zeros((slots.size, fits[1].size)))
+        worker = self.variables(slots.size, fits[0].size)
+        served = self.variables(slots.size, fits[1].size)
         self.where[i] = JobColumns(slots, is_open, (worker, served))
         self.load(0, slots, worker, request.worker_demand, fits[0])
         self.load(1, slots, served, request.ps_demand, fits[1])
         n = slots.size
-        limit = self.new_rows(np.zeros(n))  # workers <= most open
+        limit = self.rows(n)  # workers <= most open
         self.put(limit[:, None], worker, 1.0)
         self.put(limit, is_open, -float(most))
         # whole PS: at best this many per worker, which is b / B or more
         ratio = float((request.ps_needed[1 : most + 1] / np.arange(1, most + 1)).min())
-        bandwidth = self.new_rows(np.zeros(n))  # ratio workers <= PS
+        bandwidth = self.rows(n)  # ratio workers <= PS
         self.put(bandwidth[:, None], worker, ratio)
         self.put(bandwidth[:, None], served, -1.0)
         # done[t], the share of the work done by slot t, is at least the share completed by then
-        done = self.new_columns(np.zeros(n))
-        grows = self.new_rows(np.zeros(n))
+        done = self.variables(n)
+        grows = self.rows(n)
         self.put(grows, done, 1.0)
         self.put(grows[1:], done[:-1], -1.0)
         self.put(grows[:, None], worker, -1.0 / request.work)
         ends = np.arange(first - slots[0], n)
-        covers = self.new_rows(np.zeros(ends.size))
+        covers = self.rows(ends.size)
         self.put(covers, done[ends], -1.0)
         self.put(covers, is_open[0], 1.0)
         later = ends[ends + 1 < n]
         self.put(covers[: later.size], is_open[later + 1], -1.0)
 
-    @staticmethod
-    def _marginal(f: Floats, slots: Ints, first: int) -> Floats:
-        """Return the coefficients of ``open``: f at the earliest completion, then differences."""
-        g = f[slots].copy()
-        start = first - slots[0]
-        out = np.zeros(slots.size)
-        out[0] = g[start]
-        out[start + 1 :] = g[start + 1 :] - g[start:-1]
-        return out
-
     def chain(self, is_open: Ints, start: int) -> None:
         """open[t] >= open[t + 1], equal before the earliest completion; open[0] <= 1."""
-        whole = self.new_rows(np.ones(1))
+        whole = self.rows(1, limit=1.0)
         self.put(whole, is_open[:1], 1.0)
-        falls = self.new_rows(np.zeros(is_open.size - 1))
+        falls = self.rows(is_open.size - 1)
         self.put(falls, is_open[1:], 1.0)
         self.put(falls, is_open[:-1], -1.0)
         if start > 0:
-            keeps = self.new_rows(np.zeros(start))
+            keeps = self.rows(start)
             self.put(keeps, is_open[:start], 1.0)
             self.put(keeps, is_open[1 : start + 1], -1.0)
 
-    def load(self, side: int, slots: Ints, col: Ints, demand: Floats, fits: Ints) -> None:
+    def load(self, side: int, slots: Ints, col: Ints, demand: Floats, fits: Floats) -> None:
         """Add a job's columns to the capacity rows; a class without capacity is closed."""
         problem = self.problem
         _, resources, classes = problem.shapes[side]
@@ -227,29 +186,5 @@ class _Matrix:
             self.put(rows, col, demand[r] / np.maximum(problem.rhs[rows], 1.0))
         closed = np.flatnonzero(fits == 0)
         if closed.size:
-            shut = self.new_rows(np.zeros(1))
+            shut = self.rows(1)
             self.put(shut, col[:, closed], 1.0)
-
-    def _fits(self, side: int, demand: Floats, most: int) -> Ints:
-        """Return how many workers each class holds, at most ``most`` on a machine."""
-        capacity, count = self.problem.capacity[side], self.problem.count[side]
-        needed = demand > 0
-        single = np.full(capacity.shape[0], float(most))
-        if needed.any():
-            single = np.minimum(single, np.floor(capacity[:, needed] / demand[needed]).min(axis=1))
-        return single.astype(np.int64) * count
-
-    def matrices(self) -> tuple[Floats, csc_array, Floats, Floats, Floats, Floats]:
-        """Return the arguments of `solvers.load`."""
-        values = np.concatenate([np.asarray(v, float) for v in self.val])
-        index = (np.concatenate(self.row), np.concatenate(self.col))
-        matrix = coo_array((values, index), shape=(self.rows, self.columns)).tocsc()
-        upper = np.concatenate(self.upper)
-        return (
-            np.concatenate(self.cost),
-            matrix,
-            np.full(upper.size, -np.inf),
-            upper,
-            np.zeros(self.columns),
-            np.full(self.columns, np.inf),
-        )

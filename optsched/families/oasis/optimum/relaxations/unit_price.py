@@ -16,14 +16,14 @@ import numpy as np
 from optsched.engine.colgen import Column, Pricing
 from optsched.engine.slot_tree import SlotNode
 from optsched.families.oasis.instance import OasisInstance
-from optsched.families.oasis.optimum.relaxations.capacity import NEGLIGIBLE, SIDES
+from optsched.families.oasis.optimum.relaxations.capacity import NEGLIGIBLE, SIDES, by_class
 from optsched.families.oasis.optimum.relaxations.windows import (
     ConstantRun,
     window_steps,
     windowed_backtrack,
     windowed_costs,
 )
-from optsched.numbers.arrays import Flags, Floats, Ints
+from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
 from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 from optsched.scheduling.oracle.schedule import new_table
@@ -43,21 +43,15 @@ class UnitPriceDecomposition:
     """The blocks and their pricing subproblems, at one node."""
 
     def __init__(self, inst: OasisInstance) -> None:
-        self.inst, self.arrays = inst, inst.arrays
-        arrays = self.arrays
+        self.inst, self.arrays = inst, (arrays := inst.arrays)
         self.jobs = len(inst.jobs)
         self.slots = inst.horizon
-        self.demand = [arrays.worker_demand.astype(float), arrays.ps_demand.astype(float)]
-        capacity = [arrays.worker_capacity.astype(float), arrays.ps_capacity.astype(float)]
-        self.classes = [arrays.worker_classes, arrays.ps_classes]
-        self.capacity = [
-            np.array([c[members[0]] for members in classes])
-            for c, classes in zip(capacity, self.classes, strict=True)
-        ]
+        self.demand, self.capacity, self.classes = by_class(inst)
         self.needed = [np.array(inst.ps_needed(i), np.int64) for i in range(self.jobs)]
         self.most = np.array(inst.most, np.int64)
         self.row = np.full((2, self.jobs, self.slots), -1)
-        useful = self._useful()
+        # a worker can matter: the job can finish, and earns something
+        useful = arrays.utility > NEGLIGIBLE * float(arrays.utility.max(initial=0.0))
         pairs = int(useful.sum())
         self.row[:, useful] = np.arange(2 * pairs).reshape(2, pairs)
         self.rows = 2 * pairs
@@ -74,22 +68,11 @@ class UnitPriceDecomposition:
         # far more than the value of all jobs, so that small infeasibilities cut a node off as well
         # times the value of all jobs: the price of not running a job that must
         self.penalty = 1.0 + 100.0 * float(arrays.utility.max(axis=1, initial=0.0).sum())
-        size = max((w for i, w in enumerate(inst.work) if self._can_finish(i)), default=1)
+        ends = zip(inst.work, inst.earliest, strict=True)
+        size = max((w for w, end in ends if end is not None), default=1)
         self.table = new_table(self.slots + 1, size + 1)  # inf
         self.ending = np.full(self.slots, np.inf)
         self.at(self.root())
-
-    def _can_finish(self, i: int) -> bool:
-        return self.inst.work[i] <= int(self.most[i]) * (self.slots - self.inst.jobs[i].arrival)
-
-    def _useful(self) -> Flags:
-        """Return where a worker can matter, (I, T): the job can finish, and earns something."""
-        useful = np.zeros((self.jobs, self.slots), bool)
-        least = NEGLIGIBLE * float(self.arrays.utility.max(initial=0.0))
-        for i, job in enumerate(self.inst.jobs):
-            if self._can_finish(i):
-                useful[i, job.arrival :] = self.arrays.utility[i, job.arrival :] > least
-        return useful
 
     def root(self) -> SlotNode:
         """Return the node without restrictions."""

@@ -123,7 +123,7 @@ class MachineBoard:
             [np.ascontiguousarray(p * multiple)[:, :, None, None] for p in prices]
             for multiple in factors
         ]
-        self._last = [_last_useful(r) for r in requests]
+        self.last = [_last_useful(r) for r in requests]
         self._one, self._count = np.ones(1), np.ones(1, np.int64)
         compile_kernels()
         # of an insertion in a slot, by machine and resource
@@ -146,7 +146,7 @@ class MachineBoard:
 
     def insert(self, i: int, factor: int) -> bool:
         """Insert job i by its best schedule at the prices times a factor, if it pays."""
-        request, last = self.requests[i], self._last[i]
+        request, last = self.requests[i], self.last[i]
         # units of effort, in addition to the steps of kernels
         work_units.spend(0.03)
         work_units.steps(self._steps * (last - request.arrival + 1))
@@ -225,6 +225,6 @@ class MachineBoard:
 
 
 def _last_useful(request: Request) -> int:
-    # a completion that earns less than this share of the best is not sought
+    # a completion that earns less than this share of the best is not sought, nor in the way
     useful: Ints = np.flatnonzero(request.utility > 1e-3 * request.utility.max())
     return int(useful[-1]) if useful.size else request.arrival

@@ -72,27 +72,16 @@ class Neighborhood:
             (_free_value(prices[0], capacity[0]), _free_value(prices[1], capacity[1])),
             FACTORS,
         )
-        best = arrays.utility.max(axis=1, initial=0.0)
-        # a job is in the way where it can still earn this share of its best
-        useful = arrays.utility > 1e-3 * best[:, None]
-        last = inst.horizon - 1 - useful[:, ::-1].argmax(axis=1)
-        self.windows = [(job.arrival, int(t)) for job, t in zip(inst.jobs, last, strict=True)]
-        shortest = self._shortest()
-        first = np.minimum(arrays.arrival + shortest - 1, inst.horizon - 1)
-        earned = np.take_along_axis(arrays.utility, first[:, None], axis=1)[:, 0]
-        earned[(shortest == 0) | (arrays.arrival + shortest > inst.horizon)] = 0.0
+        self.windows = list(zip(arrays.arrival.tolist(), self.board.last, strict=True))
+        shortest = -(-arrays.work // np.maximum(np.array(inst.most, np.int64), 1))
+        earned = arrays.utility.max(axis=1, initial=0.0)
         # a job that earns less than this share of what all can earn is not tried
         self.payoff = np.where(earned > 1e-6 * earned.sum(), earned, 0.0)
         # jobs that fill their time leave no choice
-        self.rigid = shortest / np.maximum(last - arrays.arrival + 1, 1)
+        self.rigid = shortest / (np.array(self.board.last) - arrays.arrival + 1)
         self.share = np.ones(len(inst.jobs)) if guide is None else guide.share
         self.earned = self.payoff if guide is None else guide.value
         self.builders = BUILDERS[guide is not None]
-
-    def _shortest(self) -> Floats:
-        """Return the slots that each job needs on empty machines; 0: it can never run."""
-        most = np.array(self.inst.most, np.int64)
-        return np.where(most > 0, -(-self.inst.arrays.work // np.maximum(most, 1)), 0)
 
     def start(self, stop: Callable[[], bool] = lambda: False) -> None:
         """Insert the jobs at the full prices, the most valuable first."""

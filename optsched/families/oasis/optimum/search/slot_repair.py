@@ -31,10 +31,11 @@ from optsched import solvers
 from optsched.engine.budget import Span
 from optsched.engine.params import Count, Factor, Seconds, Share
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisSchedule
-from optsched.families.oasis.optimum.relaxations.capacity import SIDES
+from optsched.families.oasis.optimum.relaxations.capacity import SIDES, units_that_fit
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
+from optsched.scheduling.online.round_robin import first_fit
 
 
 @dataclass(frozen=True)
@@ -292,7 +293,8 @@ class SlotRepair:
         numbers = point[:jobs], point[jobs : 2 * jobs]
         for side, part in zip(SIDES, (point[2 * jobs : cut], point[cut:]), strict=True):
             hosted = part.reshape(self.placed[side][t].shape)
-            self.placed[side][t] = _first(hosted, numbers[side])
+            columns = zip(hosted.T, numbers[side].tolist(), strict=True)
+            self.placed[side][t] = np.stack([first_fit(h, n) for h, n in columns], axis=1)
 
     def _numbers(self, side: int, t: int) -> Ints:
         numbers: Ints = self.placed[side][t].sum(axis=0)
@@ -315,10 +317,7 @@ class SlotRepair:
         fits, limits, uppers, sums = [], [], [], []
         for side in SIDES:
             demand, capacity = problem.demand[side][jobs], self.capacity[side]  # (J, R), (H, R)
-            max_units = np.where(
-                demand[None] > 0, capacity[:, None] // np.maximum(demand, 1)[None], np.inf
-            ).min(axis=2, initial=np.inf)
-            upper = np.minimum(max_units, numbers[side][None])  # (H, J)
+            upper = units_that_fit(demand, capacity, numbers[side]).T  # (H, J)
             scale = np.maximum(capacity.max(axis=0), 1.0)
             binds = ((upper @ demand) > capacity).ravel()
             fits.append(kron(eye_array(len(capacity)), (demand / scale).T).tocsr()[binds])
@@ -359,7 +358,7 @@ class SlotRepair:
                 left -= n
                 for side in SIDES:
                     number = n if side == 0 else problem.needed[i][n]
-                    kept = _first(self.placed[side][t][:, [k]], np.array([number]))[:, 0]
+                    kept = first_fit(self.placed[side][t][:, k], int(number))
                     sides[side].extend((t, int(h), int(kept[h])) for h in np.flatnonzero(kept))
             jobs[i] = JobSchedule(workers=tuple(sides[0]), ps=tuple(sides[1]))
         return OasisSchedule(jobs=tuple(jobs))
@@ -378,10 +377,3 @@ def _weights(problem: UnitPriceDecomposition) -> Floats:
         weight += share
     # of a missing worker, relative to the greatest
     return np.clip(weight / max(float(weight.max(initial=0.0)), 1e-300), 0.1, 1.0)
-
-
-def _first(hosted: Ints, number: Ints) -> Ints:
-    """Keep ``number`` of every column, shape (J,), the first machines first."""
-    before = np.cumsum(hosted, axis=0) - hosted
-    kept: Ints = np.minimum(hosted, np.maximum(number[None] - before, 0))
-    return kept

@@ -82,11 +82,10 @@ def pack(problem: UnitPriceBranching, side: int, number: Ints) -> Ints | None:
     Returns numbers by machine and job, shape (H, I).
     """
     jobs = np.flatnonzero(number)
-    machines = sorted(h for members in problem.classes[side] for h in members)
-    group = {h: c for c, members in enumerate(problem.classes[side]) for h in members}
+    a = problem.arrays
+    capacity = (a.worker_capacity, a.ps_capacity)[side]
     demand = problem.demand[side][jobs]  # (J, R)
-    h, j, r = len(machines), jobs.size, demand.shape[1]
-    capacity = np.array([problem.capacity[side][group[m]] for m in machines])
+    (h, r), j = capacity.shape, jobs.size
     scale = np.maximum(capacity.max(axis=0), 1.0)
     fits = block_diag([(demand / scale).T] * h)  # rows (machine, resource)
     total = hstack([eye_array(j)] * h)
@@ -103,6 +102,6 @@ def pack(problem: UnitPriceBranching, side: int, number: Ints) -> Ints | None:
     )
     if result.x is None:
         return None
-    out = np.zeros((max(machines) + 1, problem.jobs), np.int64)
-    out[np.ix_(np.array(machines), jobs)] = result.x.reshape(h, j).astype(np.int64)
+    out = np.zeros((h, problem.jobs), np.int64)
+    out[:, jobs] = result.x.reshape(h, j).astype(np.int64)
     return out
