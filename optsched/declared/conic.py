@@ -1,6 +1,7 @@
 """Conic programs: declared problems with cones, certified by the duals of an interior-point method.
 
-Clarabel (Goulart and Chen, 2024) solves them.
+Clarabel (Goulart and Chen, 2024) solves them. A linear program moves its multipliers so that their
+reduced costs have the signs that a finite bound needs.
 """
 
 from __future__ import annotations
@@ -12,19 +13,29 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy.sparse import block_array, csr_array, vstack
+from scipy.sparse import block_array, csr_array, diags_array, hstack, vstack
 from scipy.sparse.csgraph import connected_components
 
 from optsched.declared.arrays import Arrays, arrays, nearest_feasible
-from optsched.declared.certificate import Leaf, Tree, evaluate, from_below, implied
+from optsched.declared.certificate import (
+    Bounds,
+    Leaf,
+    Tree,
+    evaluate,
+    from_below,
+    implied,
+    in_dual_cone,
+)
 from optsched.declared.feasibility import verify
-from optsched.declared.model import Declared, Solution, neat
+from optsched.declared.model import Declared, Exact, Solution, neat
 from optsched.engine.progress import Progress
 from optsched.numbers.arrays import Floats
 from optsched.problem import Implementation, InputError
-from optsched.solvers import Conic, solve_cones
+from optsched.solvers import Conic, solve_cones, solve_mip
 
-SHRINKING = (0.0, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7)  # of multipliers, so that reduced costs get signs
+MOST_FREE = 1000  # variables without bounds, for Gaussian elimination in fractions
+NOISE = 1e-9  # multipliers, relative to the largest, of a cone that is taken to be slack
+MARGINS = (1e-12, 1e-10, 1e-8)  # of reduced costs, relative to the terms that they are sums of
 LOOSENING = (0.0, 1e-6)  # of bounds, so that a value at its bound has an interior
 TIGHTENING = (0.0, 1e-9, 1e-8)  # of limits, so that a solution that is off by less is feasible
 
@@ -103,21 +114,11 @@ def _prove(inst: Declared, whole: Arrays, found: Conic, progress: Progress) -> N
     if found.x is None or found.y is None:
         return
     program = inst.exact
-    lower, upper = implied(program)
+    bounds = implied(program)
+    duals = _Duals(program, whole, cones_of(inst), found, bounds)
     best: tuple[Fraction, Leaf] | None = None
-    for share in SHRINKING:
-        rows = [
-            (i, _fraction(y * (1.0 - share)))
-            for i, y in enumerate(found.y.tolist())
-            if y and program.sides[i][0 if y > 0 else 1] is not None
-        ]
-        tails = []
-        for k, (z, cone) in enumerate(zip(found.z, program.cones, strict=True)):
-            tail = [_fraction(v * (1.0 - share)) for v in np.delete(z, cone.head).tolist()]
-            if cone.kind == "exponential" and tail[0] >= 0:
-                tail = [Fraction(0), max(tail[1], Fraction(0))]
-            tails.append((k, tail))
-        bound = evaluate(program, lower, upper, rows, cones=tails)
+    for rows, tails in duals.candidates():
+        bound = evaluate(program, *bounds, rows, cones=tails)
         if bound is not None and (best is None or bound > best[0]):
             leaf = Leaf(
                 multipliers=tuple((i, str(y)) for i, y in rows),
@@ -129,6 +130,154 @@ def _prove(inst: Declared, whole: Arrays, found: Conic, progress: Progress) -> N
     if best is not None:
         leaf = best[1]
         progress.proved(from_below(program, best[0]), lambda: Tree(nodes=(leaf,)))
+
+
+Rows = list[tuple[int, Fraction]]
+Tails = list[tuple[int, list[Fraction]]]
+Multiplier = int | tuple[int, int]  # of a row, or a cone and the place in its tail
+Changes = dict[Multiplier, Fraction]
+
+
+class _Duals:
+    """Multipliers near those of Clarabel whose reduced costs have the signs that a bound needs.
+
+    The reduced cost of a variable without an upper bound must not be negative, and so on: else the
+    bound is infinite. A linear program finds small changes of the multipliers of rows, and of a
+    factor for every cone, that leave each of them a margin. What must be 0, for variables without
+    bounds, is then made 0 exactly, by Gaussian elimination in fractions.
+    """
+
+    def __init__(
+        self,
+        program: Exact,
+        whole: Arrays,
+        cones: Sequence[tuple[str, Any, Floats]],
+        found: Conic,
+        bounds: tuple[Bounds, Bounds],
+    ) -> None:
+        assert found.y is not None
+        self.program, self.whole, self.cones = program, whole, cones
+        large = max((float(np.abs(z).max()) for z in found.z), default=0.0)
+        self.z = [
+            _in_cone(np.where(np.abs(z).max() < NOISE * large, 0.0, z), kind)
+            for z, (kind, _, _) in zip(found.z, cones, strict=True)
+        ]
+        self.deep, self.tall = (np.array([b is None for b in side]) for side in bounds)
+        lower, upper = (
+            np.array([side[k] is not None for side in program.sides], dtype=bool) for k in (0, 1)
+        )
+        self.least = np.where(upper, -math.inf, 0.0)  # of the multipliers of rows
+        self.most = np.where(lower, math.inf, 0.0)
+        self.y = np.clip(found.y, self.least, self.most)
+
+    def candidates(self) -> Iterator[tuple[Rows, Tails]]:
+        """Yield multipliers as they are, and with margins of the reduced costs."""
+        yield self._exact(self.y, np.ones(len(self.z)))
+        shares = np.column_stack([m.T @ z for z, (_, m, _) in zip(self.z, self.cones, strict=True)])
+        size = np.abs(self.whole.cost) + abs(self.whole.rows.T) @ np.abs(self.y)
+        size += np.abs(shares).sum(axis=1)
+        moved = size > 0
+        size = np.maximum(size, 1e-3 * size.max(initial=1.0))
+        reduced = self.whole.cost - self.whole.rows.T @ self.y - shares.sum(axis=1)
+        near = np.maximum(np.abs(self.y), 1e-3 * np.abs(self.y).max(initial=1.0))
+        m, k = len(self.y), len(self.z)
+        for margin in MARGINS:
+            # in multiples of the margin: changes of y up and down, and of the factors
+            unit = size * margin
+            matrix = hstack(
+                [
+                    -diags_array(1 / size) @ self.whole.rows.T @ diags_array(near),
+                    diags_array(1 / size) @ self.whole.rows.T @ diags_array(near),
+                    csr_array(-shares / size[:, None]),
+                    csr_array(shares / size[:, None]),
+                ]
+            )
+            low, high = (
+                np.where(self.tall, moved, -math.inf),
+                np.where(self.deep, -1.0 * moved, math.inf),
+            )
+            both = self.tall & self.deep
+            low[both] = high[both] = 0.0
+            rise = (self.most - self.y) / near / margin
+            fall = (self.y - self.least) / near / margin
+            found = solve_mip(
+                np.concatenate([near, near, np.ones(2 * k)]),
+                matrix,
+                low - reduced / unit,
+                high - reduced / unit,
+                np.zeros(2 * (m + k)),
+                np.concatenate([rise, fall, np.full(2 * k, math.inf)]),
+                np.zeros(2 * (m + k)),
+            )
+            if found.x is None:
+                continue
+            up, down, more, less = np.split(found.x, np.cumsum([m, m, k]))
+            y = np.clip(self.y + margin * near * (up - down), self.least, self.most)
+            yield self._exact(y, 1.0 + margin * (more - less))
+
+    def _exact(self, y: Floats, factors: Floats) -> tuple[Rows, Tails]:
+        """Return multipliers as fractions, with reduced costs of 0 for variables without bounds."""
+        rows = [_fraction(v) for v in y.tolist()]
+        tails = [
+            [_fraction(v) for v in (f * np.delete(z, cone.head)).tolist()]
+            for f, z, cone in zip(factors.tolist(), self.z, self.program.cones, strict=True)
+        ]
+        for u, change in self._changes(rows, tails).items():
+            if isinstance(u, int):
+                rows[u] += change
+            else:
+                tails[u[0]][u[1]] += change
+        return [(i, v) for i, v in enumerate(rows) if v], list(enumerate(tails))
+
+    def _changes(self, rows: Sequence[Fraction], tails: Sequence[Sequence[Fraction]]) -> Changes:
+        """Solve for changes of multipliers, one for each variable without bounds."""
+        program, free = self.program, {*np.flatnonzero(self.tall & self.deep).tolist()}
+        left = {j: Fraction(program.cost[j], program.cost_scale) for j in free}
+        terms: dict[int, Changes] = {j: {} for j in free}
+        if not free or len(free) > MOST_FREE:
+            return {}
+        moves = np.isinf(self.least) & np.isinf(self.most)
+        moves |= np.abs(self.y) > 1e-6 * np.abs(self.y).max(initial=0.0)
+        for i, (entries, scale) in enumerate(zip(program.rows, program.scale, strict=True)):
+            for j, a in entries:
+                if j in free:
+                    left[j] -= rows[i] * a / scale
+                    if moves[i]:
+                        terms[j][i] = Fraction(a) / scale
+        for k, (cone, tail) in enumerate(zip(program.cones, tails, strict=True)):
+            dual = in_dual_cone(cone, tail) or [Fraction(0)] * len(cone.members)
+            head = {j for j, _ in cone.members[cone.head][1]}
+            steady = cone.kind == "second-order" and any(tail) and not free & head
+            for r, (_, members) in enumerate(cone.members):
+                for j, weight in members:
+                    if j in free:
+                        left[j] -= dual[r] * weight
+                        if steady:
+                            terms[j][k, r - 1] = weight
+        chosen: list[tuple[Multiplier, Changes, Fraction]] = []  # pivot, row, right side
+        for j in sorted(free, key=lambda j: len(terms[j])):
+            row, right = terms[j], left[j]
+            for u, other, side in chosen:
+                if times := row.pop(u, None):
+                    right -= times * side
+                    for v, weight in other.items():
+                        row[v] = row.get(v, Fraction(0)) - times * weight
+            row = {v: weight for v, weight in row.items() if weight}
+            if row:
+                pivot, unit = max(row.items(), key=lambda entry: abs(entry[1]))
+                del row[pivot]
+                chosen.append((pivot, {v: a / unit for v, a in row.items()}, right / unit))
+        found: Changes = {}
+        for u, other, side in reversed(chosen):  # all others stay as they are
+            found[u] = side - sum((a * found.get(v, 0) for v, a in other.items()), Fraction(0))
+        return found
+
+
+def _in_cone(z: Floats, kind: str) -> Floats:
+    """Return multipliers of an exponential cone that have the right signs."""
+    if kind == "exponential" and z[0] >= 0:
+        return np.array([0.0, max(z[1], 0.0), z[2]])
+    return z
 
 
 def _fraction(x: float) -> Fraction:
@@ -167,11 +316,7 @@ def complete(inst: Declared, values: Sequence[float]) -> Solution:
             members = []
             for i in touched[rows.size :] - len(inst.rows):
                 kind, matrix, f = cones[i]
-                constant, head = f + matrix @ x, inst.cones[i].head
-                size = max(1.0, abs(constant[head]))
-                constant -= matrix[:, mine] @ x[mine]
-                constant[head] -= tightening * size
-                members.append((kind, matrix[:, mine], constant))
+                members.append((kind, matrix[:, mine], f + matrix @ x - matrix[:, mine] @ x[mine]))
             block = whole.rows[rows]
             known = block @ x - block[:, mine] @ x[mine]
             lower, upper = whole.lower[mine], whole.upper[mine]
@@ -182,6 +327,7 @@ def complete(inst: Declared, values: Sequence[float]) -> Solution:
                 (whole.low[rows] - known, whole.high[rows] - known),
                 (lower - room, upper + room),
                 members,
+                margin=tightening,
             )
             if found.x is not None:
                 x[mine] = np.clip(found.x, lower, upper)

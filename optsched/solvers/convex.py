@@ -8,14 +8,16 @@ checker has evaluated the dual values.
 from __future__ import annotations
 
 import math
+import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csc_array, eye_array, triu, vstack
+from scipy.sparse import block_diag, csc_array, csr_array, diags_array, eye_array, triu, vstack
 
 from optsched.numbers.arrays import Floats
 from optsched.process.work_units import HANDLED, INTERIOR_ITERATION, spend
@@ -155,6 +157,12 @@ class Conic(NamedTuple):
     z: list[Floats]  # and of the cones
 
 
+FRAMES = 4  # solutions of a program, each in the units of the one before
+NEAR = 16.0  # by which factor units may be off
+STEEP = 200.0  # largest exponent of a unit of an exponential cone
+TINY = 1e-9  # a member of an exponential cone that is taken for 0
+
+
 def solve_cones(
     cost: Floats,
     rows: Any,
@@ -162,11 +170,16 @@ def solve_cones(
     bounds: tuple[Floats, Floats],
     cones: Sequence[tuple[str, Any, Floats]],
     *,
+    margin: float = 0.0,
     tolerance: float = 1e-10,
     time_limit: float = math.inf,
     stop: Callable[[], bool] | None = None,
 ) -> Conic:
     """Minimize a linear objective with linear and conic constraints, by Clarabel.
+
+    Its tolerances are absolute, so variables and cones are scaled by automorphisms of the cones, as
+    in Nesterov and Todd (1997), that bring the last solution near 1. The program is solved again
+    until the units fit.
 
     Parameters
     ----------
@@ -174,6 +187,8 @@ def solve_cones(
         As in :func:`optsched.solvers.load`: limits of rows, bounds of variables.
     cones : sequence of (str, sparse array, array)
         "second-order" or "exponential", F and f: F x + f is in the cone.
+    margin : float
+        By which the head of a cone, near 1, is to exceed what it must be.
     tolerance : float
         Of the gap, and of feasibility.
     time_limit : float
@@ -183,31 +198,124 @@ def solve_cones(
     """
     import clarabel
 
+    program = _Program(cost, rows, limits, bounds, cones)
+    settings = clarabel.DefaultSettings()
+    settings.verbose, settings.max_threads = False, 1
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+    end = time.perf_counter() + time_limit
+    found: Conic | None = None
+    x, before = np.clip(0.0, *bounds), None
+    for _ in range(FRAMES):
+        units = _power(np.abs(x))
+        frames = [_frame(kind, matrix, constant, x) for kind, matrix, constant in cones]
+        heads = [(f[0, 0] + f[0, 1], f[0, 0] - f[0, 1], f[-1, -1]) for f in frames]
+        now = np.log(np.maximum(np.abs([*units, *chain(*heads)]), sys.float_info.min))
+        if before is not None and np.all(np.abs(now - before) < math.log(NEAR)):
+            break
+        before = now
+        left = end - time.perf_counter()
+        if math.isfinite(left):
+            settings.time_limit = max(0.0, left)
+        made, x = _in_frames(program, units, frames, margin, settings, stop)
+        if found is None or made.x is not None:
+            found = made
+        if not np.all(np.isfinite(x)) or (stop is not None and stop()) or left <= 0:
+            break
+    assert found is not None
+    return found
+
+
+def _frame(kind: str, matrix: Any, constant: Floats, x: Floats) -> Any:
+    """Return an automorphism of a cone that brings its member at ``x`` near 1, as a sparse array.
+
+    Exponential cones, y exp(x / y) <= z, are closed under shifts of x by a multiple of y, if z is
+    multiplied to match; second-order cones under changes of the ratio of sum and difference of two
+    members, which bound the squares of the others where these two are a rotated cone.
+    """
+    member = matrix @ x + constant
+    first, unit = np.eye(min(3, len(constant))), _power(abs(member[0]))
+    if kind == "exponential":
+        shift, unit = 0.0, 1.0
+        if member[1] > TINY and member[2] > TINY:
+            unit = 2.0 ** round(math.log2(member[1]))
+            shift = float(np.clip(math.log(member[1] / member[2]), -STEEP, STEEP))
+        first[0, 1], first[2, 2] = shift, math.exp(shift)
+        return csr_array(first / unit)
+    if len(constant) > 2 and _rotated(matrix):
+        rest = float(member[2:] @ member[2:])
+        high, low = (max(float(member[0] + sign * member[1]), 1.0) for sign in (1, -1))
+        high, low = max(high, rest / low), max(low, rest / high)
+        tilt, unit = 2.0 ** round(math.log2(low / high) / 2), _power(math.sqrt(high * low))
+        first[0, :2] = (tilt + 1 / tilt) / 2, (tilt - 1 / tilt) / 2
+        first[1, :2] = first[0, 1::-1]
+    return csr_array(block_diag((first, eye_array(len(constant) - len(first)))) / unit)
+
+
+def _rotated(matrix: Any) -> bool:
+    """Whether the first two members of a cone cancel in their sum or difference."""
+    a, b = matrix[[0]], matrix[[1]]
+    return any(csr_array(a + sign * b).count_nonzero() < a.nnz for sign in (1, -1))
+
+
+def _power(x: Any) -> Any:
+    """Return the nearest powers of two, at least 1."""
+    return 2.0 ** np.rint(np.log2(np.maximum(1.0, x)))
+
+
+class _Program(NamedTuple):
+    """A program with cones, as :func:`solve_cones` takes it."""
+
+    cost: Floats
+    rows: Any
+    limits: tuple[Floats, Floats]
+    bounds: tuple[Floats, Floats]
+    cones: Sequence[tuple[str, Any, Floats]]
+
+
+def _in_frames(
+    program: _Program,
+    units: Floats,
+    frames: Sequence[Any],
+    margin: float,
+    settings: Any,
+    stop: Callable[[], bool] | None,
+) -> tuple[Conic, Floats]:
+    """Solve once, with variables in some units and cones in frames; return also the last point."""
+    import clarabel
+
+    cost, rows, limits, bounds, cones = program
     size = len(cost)
     equal = limits[0] == limits[1]
     above, below = (np.isfinite(side) & ~equal for side in (limits[1], limits[0]))
     tall, deep = (np.isfinite(side) for side in (bounds[1], bounds[0]))
+    scaled = diags_array(units, format="csr")
     one = eye_array(size, format="csr")
+    each = np.ones(rows.shape[0])
+    if len(each):
+        each = _power(abs(rows @ scaled).max(axis=1).toarray().ravel())
+    rows = csr_array(diags_array(1 / each) @ rows @ scaled)
     blocks = [rows[equal], rows[above], -rows[below], one[tall], -one[deep]]
-    sides = [limits[0][equal], limits[1][above], -limits[0][below], bounds[1][tall]]
-    sides += [-bounds[0][deep]]
+    low, high = limits[0] / each, limits[1] / each
+    sides = [low[equal], high[above], -low[below], (bounds[1] / units)[tall]]
+    sides += [-(bounds[0] / units)[deep]]
     simple = sum(block.shape[0] for block in blocks[1:])
     shapes = [clarabel.ZeroConeT(int(equal.sum())), clarabel.NonnegativeConeT(simple)]
-    for kind, matrix, constant in cones:
+    for (kind, matrix, constant), frame in zip(cones, frames, strict=True):
         second = kind == "second-order"
         shapes.append(
             clarabel.SecondOrderConeT(len(constant)) if second else clarabel.ExponentialConeT()
         )
-        blocks.append(-matrix)
-        sides.append(constant)
-    settings = clarabel.DefaultSettings()
-    settings.verbose, settings.max_threads = False, 1
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
-    if math.isfinite(time_limit):
-        settings.time_limit = max(0.0, time_limit)
+        blocks.append(-frame @ matrix @ scaled)
+        side = frame @ constant
+        side[0 if second else 2] -= margin
+        sides.append(side)
     whole = csc_array(vstack(blocks, format="csc"))
     empty = csc_array((size, size))
-    solver = clarabel.DefaultSolver(empty, cost, whole, np.concatenate(sides), shapes, settings)
+    costs = cost * units
+    worth = 2.0 ** round(math.log2(np.abs(costs).max())) if np.any(costs) else 1.0
+    solver = clarabel.DefaultSolver(
+        empty, costs / worth, whole, np.concatenate(sides), shapes, settings
+    )
     if stop is not None:
         solver.set_termination_callback(lambda _: stop())
     found = solver.solve()
@@ -222,11 +330,13 @@ def solve_cones(
         "MaxIterations": "feasible",
     }
     status = known.get(str(found.status), "unknown")
+    x = np.array(found.x) * units
     if status not in ("optimal", "feasible"):
-        return Conic(status, None, None, [])
-    z = np.split(np.array(found.z), np.cumsum([len(side) for side in sides])[:-1])
+        return Conic(status, None, None, []), x
+    z = np.split(worth * np.array(found.z), np.cumsum([len(side) for side in sides])[:-1])
     y = np.zeros(len(limits[0]))
     y[equal] -= z[0]
     y[above] -= z[1]
     y[below] += z[2]
-    return Conic(status, np.array(found.x), y, z[5:])
+    duals = [frame.T @ part for frame, part in zip(frames, z[5:], strict=True)]
+    return Conic(status, x, y / each, duals), x

@@ -291,3 +291,64 @@ def test_optima_with_small_squares_next_to_equations_are_found(seed):
     program = cp.Problem(cp.Minimize(15 * cp.sum(short) + squares), rows)
     found = solve(online(program, dict.fromkeys((made, short, level), lambda t: t)))
     assert found.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("size", [1, 1e3, 1e5])
+def test_values_are_exact_whatever_the_size_of_the_variables(size):
+    need = np.array([0.7, 1.4, 1.2]) * size
+    x = cp.Variable(3, name="x")
+    instance = online(
+        cp.Problem(cp.Minimize(cp.sum_squares(x)), [x >= need, x <= 10 * size]), {x: 0}
+    )
+    found = solve(instance)
+    assert found.status is Status.OPTIMAL
+    assert found.bound_level is Level.CERTIFIED
+    assert found.value == pytest.approx(need @ need, rel=1e-9)
+    exact = FunctionPolicy(lambda e: dict(zip(e.variables, need, strict=True)))
+    for policy in ("re-solve", exact):
+        assert simulate(instance, policy).value == pytest.approx(need @ need, rel=1e-8)
+
+
+ATOMS = {
+    "cube": lambda p, g: cp.sum(cp.power(p, 3)) - 3 * g @ p,
+    "power": lambda p, g: cp.sum(cp.power(p, 2.5)) - 3 * g @ p,
+    "huber": lambda p, g: cp.sum(cp.huber(p - g, 0.5)) + cp.sum(p) / 20,
+    "geometric mean": lambda p, g: g @ p / 40 - cp.geo_mean(p),
+    "harmonic mean": lambda p, g: g @ p / 40 - cp.harmonic_mean(p + 1),
+    "norm": lambda p, g: cp.pnorm(p - g, 3) + cp.sum(p) / 40,
+    "largest": lambda p, g: cp.sum_largest(cp.square(p - g), 2) + cp.sum(p) / 10,
+    "square of a square": lambda p, g: cp.sum(cp.square(cp.square(p))) - g @ p,
+    "weight of 0": lambda p, g: (
+        cp.sum(cp.multiply([0, *g[1:]], cp.square(p - 2))) + cp.sum(cp.exp(-p))
+    ),
+    "entropy": lambda p, g: -cp.sum(cp.entr(p + 0.1)) - g @ p / 20,
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*is being approximated")
+@pytest.mark.parametrize("atom", ATOMS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_atoms_of_all_kinds_are_certified(atom, seed):
+    """Their auxiliary variables have no bounds: reduced costs need the right sign, or to be 0."""
+    weight = np.random.default_rng(seed).uniform(0.2, 3, SLOTS).round(2)
+    p = cp.Variable(SLOTS, name="p")
+    problem = cp.Problem(cp.Minimize(ATOMS[atom](p, weight)), [p >= 0, p <= 4])
+    found = solve(online(problem, {p: lambda t: t}))
+    problem.solve(solver=cp.CLARABEL)
+    assert (found.status, found.bound_level) == (Status.OPTIMAL, Level.CERTIFIED)
+    assert found.value == pytest.approx(problem.value, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("size", [1e-2, 1.0, 1e2, 1e4])
+def test_auxiliary_variables_have_the_values_of_their_atoms(size):
+    pairs = {
+        "cube": (lambda x: cp.power(x, 3), size**3),
+        "inverse": (cp.inv_pos, 1 / size),
+        "logarithm": (lambda x: -cp.log(x), -math.log(size)),
+        "root": (lambda x: -cp.sqrt(x), -math.sqrt(size)),
+    }
+    for atom, value in pairs.values():
+        x = cp.Variable(2, name="x", bounds=[1e-3, 1e6])
+        instance = online(cp.Problem(cp.Minimize(cp.sum(atom(x)))), {x: 0})
+        policy = FunctionPolicy(lambda e: dict.fromkeys(e.variables, size))
+        assert simulate(instance, policy).value == pytest.approx(2 * value, rel=1e-7, abs=1e-8)
