@@ -102,7 +102,7 @@ def compare(
     InputError
         Unknown policy, an ``optimum`` or a reference of another instance or of other schedules, a
         ``schedule`` or a ``start`` that breaks the model.
-    PolicyError
+    PolicyError or InputError
         All policies that were requested fail on a feasible instance, or one changes the instance.
     RuntimeError
         A policy beats a certified bound, or a ratio exceeds the theoretical guarantee: a defect of
@@ -146,7 +146,7 @@ def compare(
                     )
                 taken.add(folded(run.policy))
                 done[place] = run
-            except PolicyError as err:
+            except InputError as err:  # a policy of the family refuses what is too large for it
                 original.must_be_unchanged(name_of(policy))
                 failed[place] = Failed(name=name_of(policy), why=str(err))
                 if all(k in failed for k in range(requested)) and not outside:
@@ -207,7 +207,7 @@ def _must_answer(best: Optimum, name: str, instance: Instance) -> None:
 
 
 def _infeasible(
-    err: PolicyError, original: Original, seed: int, search: SolveOptions
+    err: InputError, original: Original, seed: int, search: SolveOptions
 ) -> Optimum | None:
     """Return the optimum where a policy may have failed since no schedule exists at all.
 
