@@ -644,3 +644,15 @@ def test_a_campaign_outlives_policies_that_fork_and_paint(folder, call):
     assert status in (0, 1), err
     assert "defect" not in err
     assert (out + err).replace("\n", "").isprintable()
+
+
+def test_what_is_too_large_for_a_policy_of_the_family_costs_its_row_alone():
+    content = get_family("dmlrs").generate("small", seed=1).model_dump(mode="json")
+    content["jobs"][0]["epochs"] = 10**8
+    inst = get_family("dmlrs").instance.model_validate(content)
+    report = optsched.compare(inst, ["oasis", "fifo"], work_limit=50)
+    assert [row.name for row in report.policies] == ["fifo"]
+    assert [failed.name for failed in report.failed] == ["oasis"]
+    assert "too large for the dynamic program" in report.failed[0].why
+    with pytest.raises(InputError, match="too large for the dynamic program"):
+        optsched.compare(inst, ["oasis"], work_limit=50)

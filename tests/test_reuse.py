@@ -7,7 +7,7 @@ from terminal import refused
 
 from optsched.core import compare
 from optsched.files.format import load_instance
-from optsched.problem import get_family
+from optsched.problem import InputError, get_family
 from optsched.results.load import load_known, load_report
 from optsched.results.result import save_result
 
@@ -53,6 +53,25 @@ def test_further_references_come_from_the_file_too(folder):
     report = compare(instance, ["drf"], optimum=optimum, references=references)
     assert report.references == references
     assert report.optimum.value == optimum.value
+
+
+def test_optima_of_other_schedules_are_refused(folder):
+    instance = load_instance(folder / "b.json")
+    optimum, references = load_known(folder / "b-result.json", instance)
+    stationary = references["stationary"]
+    for refused_ones, said in (
+        ({"optimum": stationary}, "the optimum is the best stationary schedule, expected the best"),
+        (
+            {"optimum": optimum, "references": {"stationary": optimum}},
+            "stationary is the best of all, expected the best stationary schedule",
+        ),
+        (
+            {"optimum": optimum, "references": {"relaxation": optimum}},
+            "relaxation is a schedule, expected the value of the relaxation",
+        ),
+    ):
+        with pytest.raises(InputError, match=said):
+            compare(instance, ["drf"], **refused_ones)
 
 
 def test_the_optimum_of_another_instance_is_refused(call, folder):

@@ -100,9 +100,9 @@ def compare(
     Raises
     ------
     InputError
-        Unknown policy, an ``optimum`` of another instance, a ``schedule`` or a ``start`` that
-        breaks the model.
-    PolicyError
+        Unknown policy, an ``optimum`` or a reference of another instance or of other schedules, a
+        ``schedule`` or a ``start`` that breaks the model.
+    PolicyError or InputError
         All policies that were requested fail on a feasible instance, or one changes the instance.
     RuntimeError
         A policy beats a certified bound, or a ratio exceeds the theoretical guarantee: a defect of
@@ -114,14 +114,9 @@ def compare(
     family = family_of(instance)
     against = _against(reference)
     references = dict(references or {})
-    for best in (optimum, *references.values()):
-        if best is not None and (best.instance_sha256, best.sense) != (
-            instance.digest(),
-            family.sense,
-        ):
-            raise InputError(
-                "the optimum belongs to another instance, expected one of this instance"
-            )
+    for name, best in (("", optimum), *references.items()):
+        if best is not None:
+            _must_answer(best, name, instance)
     start = known(instance, search.pop("start", ()))
     if optimum is not None and (start.schedules or start.bounds):
         raise InputError("the optimum is known, expected nothing to start a search from")
@@ -151,7 +146,7 @@ def compare(
                     )
                 taken.add(folded(run.policy))
                 done[place] = run
-            except PolicyError as err:
+            except InputError as err:  # a policy of the family refuses what is too large for it
                 original.must_be_unchanged(name_of(policy))
                 failed[place] = Failed(name=name_of(policy), why=str(err))
                 if all(k in failed for k in range(requested)) and not outside:
@@ -190,8 +185,29 @@ def compare(
     return scale.report(shown, outside, failures, behind=runs)
 
 
+def _must_answer(best: Optimum, name: str, instance: Instance) -> None:
+    """Refuse an optimum that is not the reference ``name`` of an instance; "": the optimum.
+
+    Raises
+    ------
+    InputError
+        It is of another instance, or of other schedules.
+    """
+    family = family_of(instance)
+    if (best.instance_sha256, best.sense) != (instance.digest(), family.sense):
+        raise InputError("the optimum belongs to another instance, expected one of this instance")
+    scope = name if name in family.scopes else ""
+    if best.scope != scope:
+        found, expected = (
+            f"the best {s} schedule" if s else "the best of all" for s in (best.scope, scope)
+        )
+        raise InputError(f"{name or 'the optimum'} is {found}, expected {expected}")
+    if name == RELAXATION and best.value is not None:
+        raise InputError(f"{name} is a schedule, expected the value of the relaxation")
+
+
 def _infeasible(
-    err: PolicyError, original: Original, seed: int, search: SolveOptions
+    err: InputError, original: Original, seed: int, search: SolveOptions
 ) -> Optimum | None:
     """Return the optimum where a policy may have failed since no schedule exists at all.
 

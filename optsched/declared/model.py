@@ -27,6 +27,7 @@ from optsched.numbers.resources import exact, slack
 from optsched.problem import Frozen, Instance, Schedule, Sense
 
 LARGEST, SMALLEST = 1e15, 1e-15
+LEAST = 1e-6  # of the largest number of a row, or the tolerance of 1e-9 lets too much pass
 INDEX = re.compile(r"(?P<component>.+)\[(?P<index>[^\[\]]*)\]")
 WHOLE, DECIMAL = re.compile(r"-?(0|[1-9]\d*)"), re.compile(r"-?\d+\.\d+(e[+-]?\d+)?")
 
@@ -130,6 +131,13 @@ class Row(Frozen):
     def _has_sides(self) -> Self:
         if self.lower == math.inf or self.upper == -math.inf:
             raise ValueError(f"constraint {self.name}: a limit is infinite on the wrong side")
+        numbers = [abs(x) for x in (self.lower, self.upper, *(a for _, a in self.entries))]
+        size = max((x for x in numbers if x < math.inf), default=0.0)
+        if 0 < size < LEAST:
+            raise ValueError(
+                f"constraint {self.name}: its largest number is {size:g}, expected at least "
+                f"{LEAST:g}: multiply all of its numbers, as it is checked to 1e-9"
+            )
         return self
 
 

@@ -10,6 +10,7 @@ from independent.declared import FILES, draw, load
 from second_checker import NODE, answers, differences
 
 from optsched.core import relax, simulate, solve
+from optsched.declared import model
 from optsched.declared.certificate import Cut, Leaf, Tree
 from optsched.declared.model import Maximization, Minimization, Solution
 from optsched.declared.readers import online
@@ -161,3 +162,25 @@ def test_long_common_denominators_and_values_beyond_floats(tmp_path):
     found = answers(files, tmp_path)
     assert not any(part["accepted"] for parts in found.values() for part in parts)
     assert differences(files, found) == []
+
+
+@pytest.mark.parametrize("size", [1e-12, 9e-7])
+def test_rows_of_tiny_numbers_are_refused(tmp_path, monkeypatch, size):
+    """Their tolerance is not tiny: all three would be 1, which breaks the row by a half."""
+    columns = [column(f"x[{j}]", cost=1, upper=1, integer=True) for j in range(3)]
+
+    def packing(number):
+        row = {"name": "most", "upper": 2 * number, "entries": [(j, number) for j in range(3)]}
+        return Maximization.model_validate({"columns": columns, "rows": [row]})
+
+    assert solve(packing(1e-6)).value == 2
+    with pytest.raises(ValueError, match=f"constraint most: its largest number is {size:g}"):
+        packing(size / 2)
+    path = tmp_path / "result.json"
+    with monkeypatch.context() as patch:
+        patch.setattr(model, "LEAST", 0.0)
+        save_result(path, packing(size / 2), solve(packing(size / 2)))
+        assert recheck(path)[0].accepted
+    found = answers([path], tmp_path)
+    assert "its largest number is" in str(found)
+    assert differences([path], found) == []

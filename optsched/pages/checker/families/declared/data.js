@@ -72,6 +72,10 @@ const declaredData = (() => {
       need(c.lower <= c.upper && c.lower !== Infinity && c.upper !== -Infinity, `variable ${c.name}: its bounds leave no value`);
     }
     for (const r of rows) need(r.lower !== Infinity && r.upper !== -Infinity, `constraint ${r.name}: a limit is infinite on the wrong side`);
+    for (const r of rows) {
+      const size = Math.max(0, ...[r.lower, r.upper, ...r.entries.map(([, a]) => a)].map(Math.abs).filter(Number.isFinite));
+      need(size === 0 || size >= 1e-6, `constraint ${r.name}: its largest number is ${size}, expected at least 1e-6`);
+    }
     for (const c of cones) need(c.kind !== "exponential" || c.members.length === 3, `cone ${c.name}: expected 3 members`);
     for (const list of [...rows.map((r) => r.entries), ...cones.flatMap((c) => c.members.map((m) => m.entries))]) {
       const places = list.map(([j]) => j);
