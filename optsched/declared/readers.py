@@ -82,9 +82,10 @@ def online(
             shown.refuse_unused(draft.fixed)
             raise InputError(f"variable {column['name']}: has no time in `revealed`, expected one")
         column |= {"revealed": seen, "decided": seen if late is None else late}
-    for j, sources in draft.follows.items():
-        for when in ("revealed", "decided") if sources else ():
-            draft.columns[j][when] = max(draft.columns[k][when] for k in sources)
+    last = [max(range(len(found)), key=lambda j: draft.columns[j]["revealed"])] if found else []
+    for j, sources in draft.follows.items():  # a constant atom shows that later data are 0
+        for when in ("revealed", "decided"):
+            draft.columns[j][when] = max(draft.columns[k][when] for k in sources or last)
     for times in (shown, fixed):
         times.refuse_unused(draft.fixed)
     for row in draft.rows:
@@ -128,6 +129,14 @@ def offline(model: Any) -> Declared:
 
 
 def _instance(draft: Draft) -> Declared:
+    made = _validated(draft)
+    if not (draft.follows or draft.atoms):
+        return made
+    draft.name_atoms(made)
+    return _validated(draft)
+
+
+def _validated(draft: Draft) -> Declared:
     try:
         return KINDS[draft.sense].model_validate(
             {
@@ -168,6 +177,7 @@ def refuse_changed(inst: Declared) -> None:
                     how = f"is now fixed at {now.fixed[name]:g}"
                 raise InputError(f"{kind} {name} {how}, {again}")
         raise InputError(f"the model has another objective, or other cones now, {again}")
+    now.name_atoms(inst)
     pairs: list[tuple[str, Any, Any]] = [
         *zip(repeat("variable"), inst.columns, now.columns, strict=False),
         *zip(repeat("constraint"), inst.rows, now.rows, strict=False),

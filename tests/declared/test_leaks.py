@@ -145,3 +145,30 @@ def test_a_stock_is_a_variable_or_its_inflows_leak():
     assert check_problem(reservoir(as_variable=True)).leak is None
     inst = reservoir(as_variable=True)()
     assert inst.times == tuple(range(8))  # as the page states
+
+
+@pytest.mark.parametrize("leaks", [False, True])
+@pytest.mark.parametrize("kind", ["zeros", "left out", "rows"])
+def test_an_atom_that_vanishes_does_not_rename_others(kind, leaks):
+    cp = pytest.importorskip("cvxpy", reason="CVXPY is an optional extra")
+
+    @optsched.problem(sizes={"small": {"slots": 8}}, public=["slots"])
+    def rates(random, slots):
+        gain = random.integers(0, 3, slots)
+        price = random.integers(1, 9, slots)
+        p = cp.Variable(slots, nonneg=True, name="p")
+        if kind == "zeros":
+            rate = cp.sum(cp.log(1 + cp.multiply(gain, p)))
+        elif kind == "left out":
+            rate = cp.sum([cp.log(1 + g * x) for g, x in zip(gain, p, strict=True) if g])
+        else:
+            rate = cp.sum([cp.minimum(g * x, 2) for g, x in zip(gain, p, strict=True) if g])
+        heat = cp.sum(cp.multiply(price, cp.square(p))) * (price.sum() if leaks else 0.1)
+        times = {p: lambda t: t}
+        return optsched.online(cp.Problem(cp.Maximize(rate - heat), [p <= 4]), revealed=times)
+
+    found = str(check_problem(rates))
+    if leaks:  # the price of an auxiliary variable
+        assert re.search(r"time \d+: variable auxiliary\[\d,0\]: cost is -\d", found), found
+    else:
+        assert found == "rates: no leak in 20 pairs of instances"
