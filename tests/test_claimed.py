@@ -142,6 +142,25 @@ def test_pictures(made):
             says_so(text.replace("\n", " "))
 
 
+def test_ratios(made, call, monkeypatch):
+    """A single number would look exact."""
+    found, folder = made[0].optimum, made[1]
+    inst = random_instance(6)
+    alone = found.model_copy(update={"certified_bound": None, "certified_gap": None})
+    report = compare(inst, ["drf"], optimum=alone)
+    number = f"{report.policies[0].ratio.low:.4g} (claimed)"
+    assert number in str(report)
+    assert number in repr(report)
+    save_result(folder / "alone.json", inst, alone, report.runs)
+    monkeypatch.chdir(folder)
+    _, out, _ = call("show", "alone.json")
+    assert number in out
+    assert "(claimed): no certificate proves" in out
+    proved = found.model_copy(update={"certified_bound": 2 * found.bound})
+    (row,) = compare(inst, ["drf"], optimum=proved).policies
+    assert row.ratio.ends == f"{row.ratio.low:.4g} .. {row.ratio.high:.4g}"
+
+
 def test_what_is_left_of_a_command_that_is_killed(made, monkeypatch):
     report, folder = made
     inst = random_instance(6)
@@ -179,6 +198,7 @@ def test_a_campaign_counts_as_closed_what_is_proved(store, tmp_path, call):
     made = optsched.Campaign(path)
     (summary,) = made.statistics().summaries
     status = made.status()
+    assert ("(claimed)" in summary.mean) == (check == Level.CLAIMED)  # else an interval
     assert (summary.open, status.claimed) == ((0, 1) if check == Level.CLAIMED else (1, 0))
     word = "1 optima only claimed" if check == Level.CLAIMED else "1 with an open optimum"
     page = Page(optsched.report(path, tmp_path / "p.html"))

@@ -298,7 +298,14 @@ class _Case:
         reached = best(value, self.optimum.value)  # type: ignore[type-var]
         measure = measure_of(self.family, self.true)
         assert reached is not None
-        return Ratio.of(self.family.sense, value, reached, self.optimum.bound, measure=measure)
+        return Ratio.of(
+            self.family.sense,
+            value,
+            reached,
+            self.optimum.bound,
+            measure=measure,
+            claimed=self.optimum.bound_level is not Level.CERTIFIED,
+        )
 
     def worse(self, one: float | None, other: float | None) -> float | None:
         """Return the worse one of two values."""
@@ -413,6 +420,7 @@ def _numbers(expected: Declared, error: float) -> ParameterSpace:
             low, high = wrong(r.lower, r.upper)
             entries = [(j, *wrong(a)) for j, a in r.entries]
             rows.append({"name": r.name, "lower": low, "upper": max(low, high), "entries": entries})
-        return type(expected)(**{**dict(expected), "columns": columns, "rows": rows})
+        fields = {name: getattr(expected, name) for name in type(expected).model_fields}
+        return type(expected)(**{**fields, "columns": columns, "rows": rows})
 
     return _space(size, Real(-1, 1), draw, make)

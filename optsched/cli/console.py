@@ -175,6 +175,8 @@ def _legend(report: RatioReport) -> str:
     if any(row.own for row in report.policies):
         parts.append("own:...: it also knew a statistic from outside.")
     parts.append("sandbox: run in an isolated process that received only events.")
+    if any(row.ratio.claimed for row in report.policies):
+        parts.append("(claimed): no certificate proves the bound of the optimum.")
     if not all(row.obeys for row in report.policies):
         parts.append("*: leaves the model, so its ratio may be below 1.")
     return " ".join(parts)

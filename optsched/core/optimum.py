@@ -147,7 +147,7 @@ class Optimum(Frozen):
         if self.status is Status.BOUND_ONLY:
             return f"the relaxation gives the bound {self.bound:.6g} ({self.bound_level})"
         if self.value is None:
-            none = "no schedule found"
+            none = "no schedule found (one may exist)"
             if self.bound is None:
                 return none
             return f"{none}; none is better than {self.bound:.6g} ({self.bound_level})"

@@ -54,6 +54,9 @@ class Ratio(Frozen):
     guarantee: Extended | None = Field(
         default=None, description="the theory's bound on the ratio for this instance"
     )
+    claimed: bool = Field(
+        default=False, exclude=True, description="no certificate proves its high end"
+    )
 
     @model_validator(mode="after")
     def _ends_in_order(self) -> Self:
@@ -70,6 +73,8 @@ class Ratio(Frozen):
         bound: float | None,
         guarantee: float | None = None,
         measure: Callable[[float, float], float] | None = None,
+        *,
+        claimed: bool = False,
     ) -> Ratio:
         """Return the ratio of a policy that reached ``earned``.
 
@@ -86,6 +91,8 @@ class Ratio(Frozen):
             The theory's bound.
         measure : callable, optional
             (earned, optimum) -> ratio, by default the quotient that the sense requests.
+        claimed : bool
+            No certificate proves the bound.
 
         Examples
         --------
@@ -104,6 +111,7 @@ class Ratio(Frozen):
             exact=exact,
             bounded=None if exact else "high",
             guarantee=guarantee,
+            claimed=claimed and high is not None and math.isfinite(low),
         )
 
     @property
@@ -113,16 +121,20 @@ class Ratio(Frozen):
         >>> Ratio.of("max", 4.0, 5.0, 6.0).ends, Ratio.of("max", 4.0, 5.0, None).ends
         ('1.25 .. 1.5', '>= 1.25')
         """
-        if self.exact:
-            return f"{self.low:.4g}"
-        return f">= {self.low:.4g}" if self.high is None else f"{self.low:.4g} .. {self.high:.4g}"
+        if self.high is None:
+            return f">= {self.low:.4g}"
+        text = f"{self.low:.4g}" if self.exact else f"{self.low:.4g} .. {self.high:.4g}"
+        return text + self._mark
 
     def __str__(self) -> str:
-        if self.exact:
-            return f"{self.low:.4g}"
         if self.high is None:
             return f"at least {self.low:.4g}"
-        return f"between {self.low:.4g} and {self.high:.4g}"
+        text = f"{self.low:.4g}" if self.exact else f"between {self.low:.4g} and {self.high:.4g}"
+        return text + self._mark
+
+    @property
+    def _mark(self) -> str:
+        return " (claimed)" if self.claimed else ""
 
 
 def quotient(sense: str, earned: float, best: float) -> float:
@@ -224,6 +236,9 @@ class Facts(Frozen):
     trivial_policy: str | None
     trivial_ratio: Extended | None = Field(description="low end of the best baseline's ratio")
     trivial_most: Extended | None = Field(default=None, description="its high end")
+    claimed: bool = Field(
+        default=False, exclude=True, description="no certificate proves the high end"
+    )
 
     @property
     def telling(self) -> bool:
@@ -241,7 +256,8 @@ class Facts(Frozen):
         if self.trivial_ratio is not None:
             most = self.trivial_ratio if self.trivial_most is None else self.trivial_most
             ends = dict.fromkeys(f"{x:.4g}" for x in (self.trivial_ratio, most))
-            parts.append(f"baseline {self.trivial_policy} with ratio {' .. '.join(ends)}")
+            mark = " (claimed)" if self.claimed else ""
+            parts.append(f"baseline {self.trivial_policy} with ratio {' .. '.join(ends)}{mark}")
         return ", ".join(parts)
 
 
@@ -459,6 +475,7 @@ class RatioScale:
             best.bound if best.proved is None else best.proved,
             guarantee,
             measure_of(self.family, self.instance),
+            claimed=best.proved is None,
         )
 
     def regret(self, earned: float) -> dict[str, Regret]:
@@ -609,6 +626,7 @@ def facts_of(scale: RatioScale, runs: Sequence[Run]) -> Facts:
         trivial_policy=name,
         trivial_ratio=None if ratio is None else ratio.low,
         trivial_most=None if ratio is None else ratio.high,
+        claimed=ratio is not None and ratio.claimed,
     )
 
 

@@ -145,6 +145,8 @@ def _rows(draft: Draft, matrix: Any, sides: Any, lines: list[_Line]) -> None:
     members: dict[str, list[dict[str, Any]]] = {}
     kinds: dict[str, str] = {}
     for i, line in enumerate(lines):
+        if not line.given:
+            draft.atoms.add(line.name)
         cut = slice(matrix.indptr[i], matrix.indptr[i + 1])
         pairs = zip(matrix.indices[cut].tolist(), matrix.data[cut].tolist(), strict=True)
         entries = [(j, a) for j, a in pairs if a]
@@ -164,7 +166,6 @@ def _rows(draft: Draft, matrix: Any, sides: Any, lines: list[_Line]) -> None:
         draft.cones.append({"name": name, "kind": kinds[name], "members": parts})
         related.append([j for part in parts for j, _ in part["entries"]])
     draft.follows = _sources(draft, related)
-    draft.atoms = {line.name for line in lines if not line.given}
 
 
 def _as_bound(draft: Draft, j: int, a: float, side: float, kind: str) -> bool:

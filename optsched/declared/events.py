@@ -136,8 +136,7 @@ def disclosures(inst: Declared) -> Iterator[Disclosure]:
         rows.setdefault(time, []).append(i)
     cones: dict[float, list[NewCone]] = {}
     for cone in inst.cones:
-        time, new = _new_cone(inst, cone)
-        cones.setdefault(time, []).append(new)
+        cones.setdefault(inst.time_of(cone), []).append(_new_cone(inst, cone))
     known: dict[float, list[tuple[str, str, float]]] = {}  # time -> coefficients of its new rows
     users: list[list[tuple[str, float]]] = [[] for _ in inst.columns]  # rows that are older
     for row, time in zip(inst.rows, inst.times, strict=True):
@@ -162,14 +161,12 @@ def disclosures(inst: Declared) -> Iterator[Disclosure]:
         )
 
 
-def _new_cone(inst: Declared, cone: Cone) -> tuple[float, NewCone]:
-    """Return the time at which a cone becomes known, and its revealed part."""
-    used = [inst.columns[j].revealed for m in cone.members for j, _ in m.entries]
-    time = max(used, default=min((c.revealed for c in inst.columns), default=0.0))
+def _new_cone(inst: Declared, cone: Cone) -> NewCone:
+    """Return what is revealed of a cone."""
     members = tuple(
         (m.constant, tuple((inst.columns[j].name, a) for j, a in m.entries)) for m in cone.members
     )
-    return time, NewCone(name=cone.name, kind=cone.kind, members=members)
+    return NewCone(name=cone.name, kind=cone.kind, members=members)
 
 
 class Recorder:

@@ -240,6 +240,11 @@ class Declared(Instance):
         """When each row is revealed; infinite: it can never bind."""
         return tuple(_time(row, self.columns) for row in self.rows)
 
+    def time_of(self, cone: Cone) -> float:
+        """Return when a cone is revealed: with the last of its variables."""
+        used = [self.columns[j].revealed for m in cone.members for j, _ in m.entries]
+        return max(used, default=min((c.revealed for c in self.columns), default=0.0))
+
 
 class Maximization(Declared):
     """A declared problem to be maximized."""
@@ -481,7 +486,28 @@ class Draft:
     cones: list[dict[str, Any]] = field(default_factory=list)
     fixed: dict[str, float | None] = field(default_factory=dict)
     """Names of variables that are numbers, with their values, and of their components."""
-    atoms: set[str] = field(default_factory=set)
-    """Names of rows and cones that belong to atoms."""
     follows: dict[int, list[int]] = field(default_factory=dict)
     """Of every auxiliary column: those from which it follows."""
+    atoms: set[str] = field(default_factory=set)
+    """Names of rows and cones that are parts of atoms."""
+
+    def name_atoms(self, inst: Declared) -> None:
+        """Name what belongs to atoms by the time of an instance at which it becomes known.
+
+        Names are counted within that time: so they do not depend on what is still to come.
+        """
+        counts: Counter[tuple[str, float]] = Counter()
+
+        def rename(part: dict[str, Any], component: str, time: float) -> None:
+            part["name"] = label((component, time, counts[component, time]))
+            counts[component, time] += 1
+
+        for column, known in zip(self.columns, inst.columns, strict=True):
+            if column.get("auxiliary"):
+                rename(column, "auxiliary", known.revealed)
+        for row, time in zip(self.rows, inst.times, strict=True):
+            if row["name"] in self.atoms:
+                rename(row, "atom", time)
+        for cone, formed in zip(self.cones, inst.cones, strict=True):
+            if cone["name"] in self.atoms:
+                rename(cone, "atom", inst.time_of(formed))

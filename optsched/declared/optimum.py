@@ -103,7 +103,10 @@ def tree_alone(
     threads: int,  # noqa: ARG001
     seed: int,  # noqa: ARG001
 ) -> None:
-    """Solve by the tree alone: no claim of HiGHS on the integer program is needed."""
+    """Solve by the tree alone, without HiGHS on the integer program.
+
+    It has no primal heuristics: it finds a solution only where a relaxation is integral.
+    """
     if inst.cones:
         _conic(inst, progress)
         return

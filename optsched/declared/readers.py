@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import repeat
-from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -84,9 +83,10 @@ def online(
             shown.refuse_unused(draft.fixed)
             raise InputError(f"variable {column['name']}: has no time in `revealed`, expected one")
         column |= {"revealed": seen, "decided": seen if late is None else late}
-    for j, sources in draft.follows.items():
-        for when in ("revealed", "decided") if sources else ():
-            draft.columns[j][when] = max(draft.columns[k][when] for k in sources)
+    last = [max(range(len(found)), key=lambda j: draft.columns[j]["revealed"])] if found else []
+    for j, sources in draft.follows.items():  # a constant atom shows that later data are 0
+        for when in ("revealed", "decided"):
+            draft.columns[j][when] = max(draft.columns[k][when] for k in sources or last)
     for times in (shown, fixed):
         times.refuse_unused(draft.fixed)
     for row in draft.rows:
@@ -97,9 +97,6 @@ def online(
                 f"{'true' if holds else 'false'}, expected a constraint on variables"
             )
     made = _instance(draft)
-    if draft.follows:
-        _number_atoms(draft, made)
-        made = _instance(draft)
     if not isinstance(model, Path | str):
         if (held := _held.get()) is not None:
             held.append(model)
@@ -124,21 +121,6 @@ def models_are_held() -> Iterator[None]:
 _models: dict[int, tuple[weakref.ref[Declared], weakref.ref[Any]]] = {}
 
 
-def _number_atoms(draft: Draft, made: Declared) -> None:
-    """Give the parts of atoms numbers in the order in which they become known.
-
-    Numbers in the order of the model would reveal how much is still to come.
-    """
-    when = [c.revealed for c in made.columns]
-    cones = [max((when[j] for m in c.members for j, _ in m.entries), default=0) for c in made.cones]
-    parts = [*zip(made.times, draft.rows, strict=True), *zip(cones, draft.cones, strict=True)]
-    limits = [(time, part) for time, part in parts if part["name"] in draft.atoms]
-    columns = [(t, c) for t, c in zip(when, draft.columns, strict=True) if c.get("auxiliary")]
-    for name, found in (("atom{}", limits), ("auxiliary[{}]", columns)):
-        for number, (_, part) in enumerate(sorted(found, key=itemgetter(0))):
-            part["name"] = name.format(number)
-
-
 def offline(model: Any) -> Declared:
     """Return a model of any kind as an instance whose variables are all revealed at time 0."""
     draft = _read(model)
@@ -148,6 +130,14 @@ def offline(model: Any) -> Declared:
 
 
 def _instance(draft: Draft) -> Declared:
+    made = _validated(draft)
+    if not (draft.follows or draft.atoms):
+        return made
+    draft.name_atoms(made)
+    return _validated(draft)
+
+
+def _validated(draft: Draft) -> Declared:
     try:
         return KINDS[draft.sense].model_validate(
             {
@@ -188,6 +178,7 @@ def refuse_changed(inst: Declared) -> None:
                     how = f"is now fixed at {now.fixed[name]:g}"
                 raise InputError(f"{kind} {name} {how}, {again}")
         raise InputError(f"the model has another objective, or other cones now, {again}")
+    now.name_atoms(inst)
     pairs: list[tuple[str, Any, Any]] = [
         *zip(repeat("variable"), inst.columns, now.columns, strict=False),
         *zip(repeat("constraint"), inst.rows, now.rows, strict=False),
@@ -195,7 +186,7 @@ def refuse_changed(inst: Declared) -> None:
     for kind, old, new in pairs:
         for name, value in new.items():
             before = getattr(old, name)
-            if name not in ("name", "revealed", "decided") and _plain(before) != _plain(value):
+            if name not in ("revealed", "decided") and _plain(before) != _plain(value):
                 what = "had other coefficients"
                 if name != "entries":
                     what = f"{name} was {before} and is {value}"

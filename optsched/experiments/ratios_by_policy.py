@@ -217,6 +217,7 @@ class RatioSample:
     drawn: bool = False  # all instances are the same window of a trace: seeds draw attributes only
     foresight: bool = False  # the policy knew the future
     called: str = ""  # its label with its own name; "": as it is requested
+    claimed: int = 0  # ratios whose high end no certificate proves
 
     @property
     def count(self) -> int:
@@ -271,6 +272,7 @@ def _sample(
         return averages
 
     status, known = cells.status[inside], cells.numbers["known"][inside]
+    bounded = ~np.isnan(cells.numbers["bound"]) & np.isnan(cells.numbers["certified_bound"])
     zero: Flags = has & (cells.numbers["value"][inside] == 0) & (found.best[inside] == 0)
     return RatioSample(
         group=group,
@@ -283,6 +285,7 @@ def _sample(
         nothing=int(zero.sum()),
         least=float(not np.isnan(known[has]).any()),
         drawn=all(_is_one_window(source) for source in {cells.cases[c][1] for c in case}),
+        claimed=int((bounded[cells.case[inside]] & np.isfinite(low)).sum()),
     )
 
 

@@ -62,6 +62,9 @@ class Summary(Frozen):
     )
     instances: int = Field(description="with a ratio")
     open: int = Field(description="instances whose optimum is not closed")
+    claimed: int = Field(
+        default=0, exclude=True, description="ratios whose high end no certificate proves"
+    )
     errors: int = Field(description="cells without a ratio")
     infinite: int = Field(description="instances with an infinite ratio")
     nothing: int = Field(description="cells with 0/0, which counts as 1")
@@ -100,7 +103,7 @@ class Summary(Frozen):
     @property
     def mean(self) -> str:
         """The mean, as short as in a table."""
-        return between(self.low, self.high)
+        return self._between(self.low, self.high)
 
     @property
     def inside(self) -> str:
@@ -112,12 +115,15 @@ class Summary(Frozen):
     @property
     def half(self) -> str:
         """The median, as short as in a table."""
-        return between(self.median, self.median_high)
+        return self._between(self.median, self.median_high)
 
     @property
     def greatest(self) -> str:
         """The largest ratio, as short as in a table."""
-        return between(self.worst, self.worst_high)
+        return self._between(self.worst, self.worst_high)
+
+    def _between(self, low: float, high: float) -> str:
+        return between(low, high) + (" (claimed)" if self.claimed else "")
 
     @property
     def middle(self) -> str:
@@ -243,6 +249,7 @@ def summary(sample: RatioSample, *, seed: int = 0) -> Summary:
         foresight=sample.foresight,
         instances=sample.count,
         open=sample.open,
+        claimed=sample.claimed,
         errors=sample.errors,
         infinite=int(np.isinf(low).sum()),
         nothing=sample.nothing,

@@ -94,7 +94,7 @@ def of_optimum(optimum: Optimum) -> str:
     if optimum.status is Status.INFEASIBLE:
         return f"No {best} exists ({optimum.bound_level})."
     if optimum.value is None:
-        return f"No {best} was found."
+        return f"No {best} was found; one may exist."
     if optimum.bound is None:
         return f"The best {best} known reaches {optimum.value:.6g}; no bound is known."
     if optimum.status.closed:
