@@ -65,7 +65,7 @@ class Verified:
         if self.cells < self.planned:
             done += f"; {self.planned - self.cells} cells of the plan are not there yet"
         if self.unsure:
-            done += f"; {self.unsure} rows of other versions or limits of time were not found again"
+            done += f"; {self.unsure} rows of other versions or limits of time were not reproduced"
         if self.errors:
             done += f"; {self.errors} cells state an error"
         outcome = "accepted" if self.accepted else f"rejected, {len(self.wrong)} wrong"
