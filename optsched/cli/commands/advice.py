@@ -38,7 +38,9 @@ def advice(
     seeds: Annotated[
         int,
         typer.Option(
-            min=1, max=MOST, help="Number of instances of a problem; for an instance file, of random errors."
+            min=1,
+            max=MOST,
+            help="Number of instances of a problem; for an instance file, of random errors.",
         ),
     ] = 5,
     baseline: Annotated[

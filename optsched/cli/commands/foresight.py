@@ -78,8 +78,8 @@ def foresight(
 
     For every window length W, a rolling-horizon policy optimizes over the data of the next W time
     units, fixes the decisions that are due, and moves on. The command prints the share of the
-    certified optimum that this policy reaches. The knee is the shortest window whose mean share is within 1 % of that of the longest.
-    `optsched report` turns the output file into a page.
+    certified optimum that this policy reaches. The knee is the shortest window whose mean share is
+    within 1 % of that of the longest. `optsched report` turns the output file into a page.
 
     Example:  optsched foresight battery.py:battery --windows 0,6,24 -o curve.json
     """
