@@ -38,7 +38,7 @@ class Verified:
     runs: int = 0  # policies that were run again
     optima: int = 0  # that were solved again
     certificates: int = 0  # of them, checked in exact arithmetic
-    unsure: int = 0  # rows of other versions, or ended by the clock, that were not found again
+    unsure: int = 0  # rows of other versions, or ended by the clock, that were not reproduced
     errors: int = 0  # rows that state an error: there is nothing to compare
     wrong: list[str] = field(default_factory=list)
 
