@@ -56,20 +56,22 @@ class PlainCommand(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words of the usage line."""
-        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+        pieces = super().collect_usage_pieces(ctx)
+        return [piece.replace("{", "").replace("}", "") for piece in pieces]
 
 
 MOST = 100_000  # jobs, machines, ...
 MOST_SLOTS = 1_000_000
 
-Source = Annotated[
-    Path,
-    typer.Argument(
-        metavar="INPUT",
-        help="Instance or result (.json), job trace (.csv, .swf), `sample`, or declared problem "
-        "(FILE.py:NAME).",
-    ),
-]
+INPUT = (
+    "Instance or result (.json), job trace (CSV, SWF, sacct, ...; also .gz), `sample`, or declared "
+    "problem (FILE.py:NAME)."
+)
+INPUTS = {  # of commands that do not take all of these
+    "trace": "Job trace (CSV, SWF, sacct, ...; also .gz), `sample`, or declared problem "
+    "(FILE.py:NAME).",
+    "whatif": "Job log, or instance file of family rigid.",
+}
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only results and errors.")]
@@ -204,7 +206,13 @@ WINDOW = {
         ),
     ],
     "slot": Annotated[
-        str | None, _window("Length of a slot: 90s, 15min, 1h (default), ...", "--slot-length")
+        str | None,
+        _window(
+            "Length of a slot: 90s, 15min, 1h, ...",
+            "--slot-length",
+            show_default="1h, or another length if many jobs could not finish or the load could "
+            "not be reached; bipartite 10min",
+        ),
     ],
     "start": Annotated[
         str | None,
@@ -293,9 +301,8 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
     parameters = inspect.signature(command).parameters
     keyword = inspect.Parameter.KEYWORD_ONLY
     known = command.__name__ in FAMILY
-    log = typer.Argument(metavar="INPUT", help="Job log, or instance file of family rigid.")
-    kind = Annotated[Path, log] if known else Source
-    source = inspect.Parameter("source", keyword, annotation=kind)
+    argument = typer.Argument(metavar="INPUT", help=INPUTS.get(command.__name__, INPUT))
+    source = inspect.Parameter("source", keyword, annotation=Annotated[Path, argument])
     own = [p.replace(kind=keyword) for p in parameters.values() if p.name not in OWN]
     family = inspect.Parameter(
         "family",
@@ -304,7 +311,8 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
             str | None,
             _window(
                 f"{FAMILY_HELP} of the instance.",
-                show_default="rigid for logs of Slurm, SWF and Batsim, else oasis",
+                show_default="rigid for logs of Slurm, SWF and Batsim and for lists with "
+                "request_seconds, else oasis",
                 hidden=known,
             ),
         ],

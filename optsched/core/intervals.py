@@ -160,14 +160,14 @@ def warning(low: Floats, high: Floats) -> str:
         return f"fewer than {FEWEST} instances"
     few = _dominant(low) or _dominant(high)
     if few == 1:
-        return "one instance makes half of the excess"
+        return "one instance accounts for half of the total excess over the least ratio"
     if few:
-        return f"{few} of {n} instances make half of the excess"
+        return f"{few} of {n} instances account for half of the total excess over the least ratio"
     return f"fewer than {ENOUGH} instances" if n < ENOUGH else ""
 
 
 def _dominant(x: Floats) -> int:
-    """Return how many numbers make half of the excess over the least; 0 if a tenth does not."""
+    """Return how many numbers account for half of the total excess; 0 if more than a tenth do."""
     if not np.isfinite(x).all():
         return 0
     excess = np.sort(x - x.min())[::-1].cumsum()

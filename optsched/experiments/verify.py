@@ -38,7 +38,7 @@ class Verified:
     runs: int = 0  # policies that were run again
     optima: int = 0  # that were solved again
     certificates: int = 0  # of them, checked in exact arithmetic
-    unsure: int = 0  # rows of other versions, or ended by the clock, that were not found again
+    unsure: int = 0  # rows of other versions, or ended by the clock, that were not reproduced
     errors: int = 0  # rows that state an error: there is nothing to compare
     wrong: list[str] = field(default_factory=list)
 
@@ -65,7 +65,7 @@ class Verified:
         if self.cells < self.planned:
             done += f"; {self.planned - self.cells} cells of the plan are not there yet"
         if self.unsure:
-            done += f"; {self.unsure} rows of other versions or limits of time were not found again"
+            done += f"; {self.unsure} rows of other versions or limits of time were not reproduced"
         if self.errors:
             done += f"; {self.errors} cells state an error"
         outcome = "accepted" if self.accepted else f"rejected, {len(self.wrong)} wrong"

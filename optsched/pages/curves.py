@@ -91,7 +91,7 @@ def ratio_bars(rows: Sequence[EvaluatedPolicy], label: str, colour: Mapping[str,
 
 
 def distributions(found: Sequence[RatioSample], label: str, colour: Mapping[str, int]) -> Plot:
-    """Return the share of instances with at most some ratio, as an interval for every policy."""
+    """Return the empirical distribution functions of the ratios, as intervals."""
     lows = np.concatenate([s.low for s in found])
     highs = np.concatenate([s.high for s in found])
     x, y = AxisScale.of_ratios(lows.tolist(), highs.tolist()), AxisScale(0.0, 1.0)
@@ -107,7 +107,7 @@ def distributions(found: Sequence[RatioSample], label: str, colour: Mapping[str,
         numbers = {name: [float(f"{v:.6g}") for v in values] for name, values in steps.items()}
         curves.append(Curve(sample.policy, colour[sample.policy], lines, band, numbers))
     return Plot(
-        title="Share of instances with at most some ratio",
+        title="Share of instances whose ratio is at most x (the empirical distribution function)",
         x_label=label,
         y_label="share of instances",
         x=x,

@@ -284,7 +284,7 @@ def abridged(troubles: Sequence[str], jobs: int) -> list[str]:
         return list(troubles)
     return [
         *troubles[:3],
-        f"{len(troubles)} of {jobs} jobs can never finish, the others of them are not listed; in a "
+        f"{len(troubles)} of {jobs} jobs can never finish; only the first three are listed. For a "
         "trace, --slot-length (longer slots), --horizon (more of them) or --start (another part) "
         "may help",
     ]

@@ -38,7 +38,9 @@ def advice(
     seeds: Annotated[
         int,
         typer.Option(
-            min=1, max=MOST, help="Number of instances, or of random errors of a given one."
+            min=1,
+            max=MOST,
+            help="Number of instances of a problem; for an instance file, of random errors.",
         ),
     ] = 5,
     baseline: Annotated[
@@ -72,10 +74,10 @@ def advice(
 ) -> None:
     """Measure how prediction errors change the ratio.
 
-    `follow` trusts a predicted instance; `guarded` combines it with a robust baseline. Predictions
-    are the true instance with errors, random ones and adversarial ones found by a search. Printed
-    is the ratio of each policy for each error rate. `optsched report` turns the output file into a
-    page.
+    `follow` trusts a predicted instance; `guarded` combines this prediction with a robust baseline.
+    A prediction is the true instance with errors, either random or adversarial (found by a search
+    for the worst case). The command prints the ratio of each policy for each error rate. `optsched
+    report` turns the output file into a page.
 
     Example:  optsched advice parking.py:parking -p parking.py:break_even -o advice.json
     """

@@ -237,7 +237,7 @@ def verify(
 def merge(
     output: Annotated[Path, typer.Argument(metavar="STORE", help="Result store to write.")],
     parts: Annotated[
-        list[Path], typer.Argument(metavar="PART...", help="Result stores of the same plan.")
+        list[Path], typer.Argument(metavar="PART", help="Result stores of the same plan.")
     ],
     as_json: Json = False,
 ) -> None:

@@ -19,7 +19,7 @@ def foresight(
     source: Annotated[
         list[str],
         typer.Argument(
-            metavar="INPUT...",
+            metavar="INPUT",
             help="Problem (FILE.py:NAME), instance files, or an MPS or LP file with --times.",
         ),
     ],
@@ -77,9 +77,9 @@ def foresight(
     """Measure the value of foresight by rolling horizons.
 
     For every window length W, a rolling-horizon policy optimizes over the data of the next W time
-    units, fixes the decisions that are due, and moves on. Printed is its share of the certified
-    optimum. The knee is the shortest window whose mean share is within 1 % of that of the longest.
-    `optsched report` turns the output file into a page.
+    units, fixes the decisions that are due, and moves on. The command prints the share of the
+    certified optimum that this policy reaches. The knee is the shortest window whose mean share is
+    within 1 % of that of the longest. `optsched report` turns the output file into a page.
 
     Example:  optsched foresight battery.py:battery --windows 0,6,24 -o curve.json
     """

@@ -19,8 +19,9 @@ def minimax(
     plan: Annotated[
         list[str],
         typer.Argument(
-            metavar="INPUT...",
-            help="Set of instances: a declared menu (FILE.py:NAME), or instance files.",
+            metavar="INPUT",
+            help="Set of instances: a Python object (FILE.py:NAME) declared with @optsched.menu "
+            "(all sequences of given items), or a list; or instance files.",
         ),
     ],
     policy: Annotated[

@@ -30,7 +30,7 @@ def verify(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="INSTANCE SCHEDULE | RESULT...",
+            metavar="INSTANCE SCHEDULE | RESULT",
             help="An instance file and a schedule file, or result files.",
         ),
     ],

@@ -1,10 +1,10 @@
 """The methods of family `rigid` by name, and `auto`.
 
-`auto` begins with list scheduling and EASY backfilling with exact run times, then takes turns: dual
-ascent on prices of capacity and of sizes, whose intervals are halved again and again, and a large
-neighborhood search (Shaw, 1998). A few jobs are closed by a tree over start times. For the
-makespan, deadlines are excluded by the same prices (a bisection over deadlines, each a Lagrangian
-bound without costs).
+`auto` begins with list scheduling and EASY backfilling with exact run times, then takes turns: the
+subgradient method on prices of capacity and of sizes, whose intervals are halved again and again,
+and a large neighborhood search (Shaw, 1998). A few jobs are closed by a tree over start times. For
+the makespan, deadlines are excluded by the same prices (a bisection over deadlines, each a
+Lagrangian bound without costs).
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class Portfolio:
     progress : Progress
     seed : int
     threads : int, optional
-        Above 1, the ascent has a thread of its own; once prices are fine enough, a second search.
+        Above 1, the subgradient method has its own thread; once prices are fine enough, a second
+        search.
     """
 
     def __init__(

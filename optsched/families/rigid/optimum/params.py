@@ -1,4 +1,4 @@
-"""Parameters of `auto`, which alternates dual ascent and a search for schedules.
+"""Parameters of `auto`, which alternates the subgradient method and a search for schedules.
 
 They share the time among its parts, as in an algorithm portfolio (Gomes and Selman, 2001).
 """
@@ -21,17 +21,17 @@ class AutoParams:
     turns : int
         Iterations of the search for instances with at most `small` jobs.
     coarse : int
-        Intervals with constant prices at the start of dual ascent.
+        Intervals with constant prices at the start of the subgradient method.
     fine : int
         Most intervals with constant prices.
     most_prices : int
         Most prices: intervals times resources and job sizes.
     shortest_step : float
-        Step, relative to Polyak's step length, below which dual ascent has stalled.
+        Step, relative to Polyak's step length, below which the subgradient method has stalled.
     alphas : tuple of float
         Alpha points whose orders list scheduling uses.
     steps : int
-        Steps of dual ascent before the intervals are halved.
+        Steps of the subgradient method before the intervals are halved.
     first_rate : float
         Initial step length, relative to the prices.
     last_rate : float

@@ -1,9 +1,10 @@
 """Branch and bound over start times for a few jobs (Land and Doig, 1960), with certificates.
 
-A node restricts each job's start to a window. Its bound is the Lagrangian one, improved by dual
-ascent from its parent's prices until it reaches the target or stalls; then the job whose start
-swings the most in the relaxation is split. Prices may change where windows begin and end, so that a
-node whose jobs collide for a second has no bound. Every leaf keeps its prices.
+A node restricts each job's start to a window. Its bound is the Lagrangian one, improved by
+the subgradient method from its parent's prices until the bound reaches the target or stalls; then
+the job whose start swings the most in the relaxation is split. Prices may change where windows
+begin and end, so that a node whose jobs collide for a second has no bound. Every leaf keeps its
+prices.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from optsched.families.rigid.optimum.problem import RigidProblem, grid_bits, wri
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import work_units
 
-STEPS = 400  # of the ascent at a node
+STEPS = 400  # of the subgradient method at a node
 MOST_NODES = 50_000
 INTERVALS = 256  # of prices at the root
 
