@@ -140,7 +140,7 @@ class Columns:
         list of arrays
         """
         first = next((text for text in self.cells[names[0]] if text not in UNKNOWN), "0")
-        if is_number(first):
+        if is_number(first.replace(",", ".", 1) if self.comma else first):
             for name, rule in zip(names, rules, strict=True):
                 if rule.may_be_empty:
                     cells = self.cells[name]

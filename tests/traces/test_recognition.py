@@ -235,6 +235,16 @@ def test_decimal_commas(write, remarks):
         read_jobs(write(OWN.replace("7200.5", '"7200,5"')))
 
 
+def test_decimal_commas_in_times(write, remarks):
+    for first in ("0,5", "0"):
+        text = f"submit_seconds;run_seconds;tasks\n{first};60,5;2\n10,5;30;1\n"
+        assert read_jobs(write(text))["submit_seconds"].tolist() == [
+            0,
+            10.5 - float(first.replace(",", ".")),
+        ]
+    assert remarks[-1].endswith("decimal commas are in run_seconds, submit_seconds")
+
+
 def test_dates_with_zones_and_fractions(write):
     for first, second in (
         ("2017-11-05 01:30:00+00:00", "2017-11-05 03:30:00.250+01:00"),
