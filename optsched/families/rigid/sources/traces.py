@@ -24,7 +24,7 @@ from optsched.families.rigid.instance import (
 )
 from optsched.families.rigid.sources.partitions import Share, shares
 from optsched.numbers.arrays import Ints
-from optsched.problem import InputError, Window
+from optsched.problem import InputError, Window, option_name
 from optsched.process import messages
 from optsched.traces.tables import Tables, read_tables
 from optsched.traces.windows import take_window
@@ -42,6 +42,12 @@ NAMES = {"gpu": "GPU", "cpu": "core", "memory_gb": "GB"}
 
 def _window(source: Path, window: Window) -> tuple[Tables, pd.DataFrame]:
     """Return the tables, and the jobs of the window; for nodes, a task is a job's share of one."""
+    for name in ("slot", "slots"):
+        if getattr(window, name) is not None:
+            raise InputError(
+                f"{option_name(name)}: family rigid has no slots (times are in seconds), expected "
+                "it left out, or a family with slots (--family oasis, dmlrs, completion, bipartite)"
+            )
     chosen = window.settle(
         "rigid",
         **{"machines": None, "jobs": None, "start": "0", "min_tasks": 1, "as_is": True},
