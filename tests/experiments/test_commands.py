@@ -88,6 +88,17 @@ def test_exports(call, folder, tmp_path):
     assert worst.digest() == mine["worst_sha256"]
 
 
+def test_figures_of_pooled_results(call, folder, tmp_path):
+    store, pictures = folder / "plan.sqlite", tmp_path / "pictures"
+    for style in ("screen", "paper"):
+        how = ("--plot", pictures, "--style", style)
+        status, _, err = call("campaign", "export", store, *how)
+        assert status == 0, err
+    assert sorted(path.name for path in pictures.iterdir()) == [
+        f"00-bot-small-{kind}.{end}" for kind in ("ecdf", "means") for end in ("pdf", "png", "svg")
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
