@@ -271,6 +271,7 @@ class Window:
     draw_seed: int | None = None
     as_is: bool | None = None
     packed: bool | None = None
+    objective: str | None = None
 
     @property
     def unscaled(self) -> bool:

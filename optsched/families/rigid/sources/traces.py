@@ -52,6 +52,7 @@ def _window(source: Path, window: Window) -> tuple[Tables, pd.DataFrame]:
         "rigid",
         **{"machines": None, "jobs": None, "start": "0", "min_tasks": 1, "as_is": True},
         packed=False,
+        objective="flow",
         draw_seed=0,  # of a campaign; nothing is drawn
     )
     if chosen["packed"] and chosen["machines"] is None:
@@ -156,6 +157,7 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         units=tuple(limit.unit for limit in limits),
         machines=machines,
         packed=bool(window.packed),
+        objective=window.objective or "flow",
         jobs=tuple(jobs),
         source=(
             f"{tables.jobs.attrs.get('format', 'table')}: {len(jobs)} jobs from "
