@@ -53,6 +53,7 @@ SUBMIT = Number("seconds", high=SECONDS)
 DEMAND = Number("of one task", may_be_empty=True)
 BEGIN = Number("seconds", high=SECONDS, may_be_empty=True)
 UNKNOWN = ("", "None", "Unknown")  # of a date
+ZONE = r"[ T].*(?:Z|[+-]\d\d(?::?\d\d)?)$"  # at the end of a date
 DATE = r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d|$)"  # how a date in ISO 8601 begins
 
 
@@ -147,6 +148,13 @@ class Columns:
                     self.cells[name] = ["" if text in UNKNOWN else text for text in cells]
             return None, [self.numbers(n, rule) for n, rule in zip(names, rules, strict=True)]
         dates = [self._dates(name, rule) for name, rule in zip(names, rules, strict=True)]
+        known = pd.Series([x for n in names for x in self.cells[n] if x not in UNKNOWN], dtype=str)
+        zoned = known.str.contains(ZONE)
+        if zoned.nunique() > 1:
+            messages.remark(
+                f"{self.path}: {int((~zoned).sum())} of {len(zoned)} dates have no time zone, and "
+                f"are taken for UTC, such as {known[~zoned].iloc[0]}"
+            )
         origin = dates[0].min()
         local = pd.Timestamp(first).utcoffset() or pd.Timedelta(0)
         return origin.tz_localize(None) + local, [
@@ -228,7 +236,7 @@ def must_differ(path: Path, names: Sequence[str]) -> None:
 def missing_columns(
     path: Path, names: Sequence[str], formats: Mapping[str, Sequence[str]]
 ) -> InputError:
-    """Return the message for a header that fits no format: what the nearest one needs.
+    """Return the message for a header that fits no format: what the nearest and the last need.
 
     Names of columns are no numbers, and differ; if these do not, that is the message.
     """
@@ -241,8 +249,8 @@ def missing_columns(
     must_differ(path, names)
     kind, needed = max(formats.items(), key=lambda f: len({*f[1]} & {*names}) / len(f[1]))
     lacking = [n for n in needed if n not in names]
+    *others, own = formats
     if len(lacking) == len(needed):
-        *others, own = formats
         known = f"{own}: {', '.join(formats[own])}" + (
             f"; or {', '.join(others)}" if others else ""
         )
@@ -254,4 +262,5 @@ def missing_columns(
         f"{path}, line 1: lacks {'column' if len(lacking) == 1 else 'columns'} "
         f"{', '.join(lacking)}, "
         f"expected as {kind}: {', '.join(needed)}"
+        + (f"; or as {own}: {', '.join(formats[own])}" if kind != own else "")
     )

@@ -89,6 +89,11 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
     times = (taken["submit_seconds"].to_numpy(dtype=np.float64) - begin).tolist()
     runs = taken["run_seconds"].to_numpy(dtype=np.float64)
     requested = taken["request_seconds"].to_numpy(dtype=np.float64)
+    if exceeded := int((runs > requested).sum()):
+        messages.remark(
+            f"{exceeded} of {len(taken)} jobs ran longer than requested: their requested time is "
+            "raised to the run time"
+        )
     jobs = []
     for submit, run, request, tasks, amount, user, partition, weight in zip(
         times, runs.tolist(), np.fmax(requested, runs).tolist(), taken["tasks"].tolist(),

@@ -1,4 +1,4 @@
-"""The objective of a log: chosen by option, plan or argument; it reaches all that is stored."""
+"""Logs: the objective is chosen by option, plan or argument, and reaches all that is stored."""
 
 import json
 from pathlib import Path
@@ -79,3 +79,12 @@ def test_another_one_is_refused_and_other_families_have_none(call):
     assert call("ratio", "jobs.csv", "--objective", "mean")[0] == 2
     status, _, err = call("whatif", "jobs.csv", "--objective", "wait")
     assert (status, "No such option: --objective" in err) == (2, True)
+
+
+@pytest.mark.usefixtures("log")
+def test_requests_below_the_run_time_are_counted(capsys):
+    assert "longer than requested" not in capsys.readouterr().err
+    Path("jobs.csv").write_text(LOG.replace("120", "99").replace("60", ""))
+    inst = optsched.load_trace("jobs.csv", machines="nodes.csv")
+    assert [job.request for job in inst.jobs] == [100, 50, 10]
+    assert "1 of 3 jobs ran longer than requested: their requested" in capsys.readouterr().err
