@@ -102,7 +102,7 @@ def test_pooled_results_by_hand(far):
     wide = np.array([1.0, 1.2, 1.2, 1.4, 1.4, far])
     found = [
         RatioSample("oasis small", "fifo", names, low, low, 0, 0, 0),
-        RatioSample("oasis small", "x:Mine", names, low, wide, 4, 0, 0, called="mine"),
+        RatioSample("oasis small", "mine", names, low, wide, 4, 0, 0),
     ]
     with styled("paper"):
         bars = plots.mean_bars([summary(sample) for sample in found])

@@ -188,7 +188,7 @@ def distributions(found: Sequence[RatioSample]) -> Figure:
     ends = [np.concatenate([getattr(s, side) for s in found]).tolist() for side in ("low", "high")]
     extent = AxisScale.of_ratios(*ends)
     _show(axis, extent)
-    names = [s.called or s.policy for s in found]
+    names = [s.policy for s in found]
     colours, labels = colours_of(names), curve_labels(names)
     for name, sample in zip(names, found, strict=True):
         steps = ecdf(sample)

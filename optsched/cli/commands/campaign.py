@@ -47,6 +47,7 @@ Allow = Annotated[
     ),
 ]
 Trust = Annotated[bool, typer.Option("--trust", help="Run all code that the plan names.")]
+STORES = ("", ".db", ".sqlite", ".sqlite3")  # suffixes
 Again = Annotated[bool, typer.Option("--retry-errors", help="Run failed cells again.")]
 
 
@@ -351,10 +352,12 @@ def ratio_over_seeds(plan: dict[str, Any], output: Path | None, as_json: bool) -
     """Run a campaign that has no file: its store is ``output``, or gone when it is shown."""
     from optsched.experiments.plan import make_plan
 
-    if output is not None and output.suffix == ".json":
+    if output is not None and output.suffix not in STORES:
+        store = output.with_suffix(".sqlite")
+        table = f", and then `optsched campaign export {store} --csv {output}` for a table"
         raise InputError(
             f"{output}: results of several instances are a store (SQLite), expected a name such as "
-            f"{output.with_suffix('.sqlite')}, or --json for the statistics"
+            f"{store}" + (table if output.suffix == ".csv" else ", or --json for the statistics")
         )
     with tempfile.TemporaryDirectory(prefix="optsched-") as folder:
         store = output or Path(folder) / "ratio.sqlite"
