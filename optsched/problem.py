@@ -271,6 +271,7 @@ class Window:
     draw_seed: int | None = None
     as_is: bool | None = None
     packed: bool | None = None
+    objective: str | None = None
 
     @property
     def unscaled(self) -> bool:
@@ -297,7 +298,7 @@ class Window:
         for name, value in given.items():
             if value not in (None, False) and name not in defaults:
                 known = ", ".join(map(option_name, defaults))
-                scaled = " where nothing is scaled" if self.unscaled else ""
+                scaled = " where nothing is scaled" if self.unscaled and "as_is" in defaults else ""
                 raise InputError(
                     f"option {option_name(name)} is not supported by family {family}{scaled}, "
                     f"expected one of: {known}"

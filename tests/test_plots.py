@@ -1,5 +1,6 @@
 """Pictures: the numbers in them by hand, and that they are drawn."""
 
+import math
 import re
 
 import matplotlib.image
@@ -13,6 +14,8 @@ from optsched.cli import plots
 from optsched.core import Ratio, compare
 from optsched.drawing import COLUMN, HINDSIGHT, PAGE, styled
 from optsched.engine.progress import HistoryPoint
+from optsched.experiments.ratios_by_policy import RatioSample
+from optsched.experiments.statistics import summary
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
 from optsched.families.oasis.pictures import pictures, usage
 from optsched.problem import get_family
@@ -90,6 +93,31 @@ def test_on_paper_pictures_fit_a_journal_and_hold_their_fonts(report, tmp_path):
         outlines = path.with_suffix(".svg").read_text("utf-8")
         assert "<text" not in outlines
     assert {path.suffix for path in tmp_path.iterdir()} == {".pdf", ".svg"}
+
+
+@pytest.mark.parametrize("far", [1.5, 40.0, math.inf])
+def test_pooled_results_by_hand(far):
+    names = tuple((seed, "") for seed in range(6))
+    low = np.array([1.0, 1.0, 1.1, 1.2, 1.3, 1.5])
+    wide = np.array([1.0, 1.2, 1.2, 1.4, 1.4, far])
+    found = [
+        RatioSample("oasis small", "fifo", names, low, low, 0, 0, 0),
+        RatioSample("oasis small", "mine", names, low, wide, 4, 0, 0),
+    ]
+    with styled("paper"):
+        bars = plots.mean_bars([summary(sample) for sample in found])
+        curves = plots.distributions(found)
+        assert faults(bars) == faults(curves) == []
+    assert [t.get_text() for t in bars.axes[0].get_yticklabels()] == ["mine", "fifo"]
+    assert "1.183*" in words(bars)
+    assert " ".join(bars.axes[0].get_xlabel().split()).startswith("mean ratio, optimum / policy (")
+    exact, most, least = curves.axes[0].lines
+    at = dict(zip(exact.get_xdata(), exact.get_ydata(), strict=True))
+    assert [at[x] for x in (1.0, 1.1, 1.5)] == pytest.approx([2 / 6, 3 / 6, 1])
+    at = dict(zip(least.get_xdata(), least.get_ydata(), strict=True))
+    assert [at[x] for x in (1.0, 1.2, 1.4)] == pytest.approx([1 / 6, 3 / 6, 5 / 6])
+    assert max(most.get_ydata()) == 1
+    assert max(least.get_ydata()) == pytest.approx(1 if math.isfinite(far) else 5 / 6)
 
 
 def test_another_style_is_refused(call, tmp_path):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from optsched.cli.app import app
 from optsched.core import simulate
@@ -46,6 +47,19 @@ def test_python_example_runs(capsys):
     said = capsys.readouterr().out
     assert "oasis reaches" in said
     assert "fifo reaches" in said
+
+
+@pytest.mark.parametrize("more", ["", ",request_seconds"])
+def test_commands_for_own_lists_take_any_of_them(tmp_path, monkeypatch, more):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{60 * k},3600,4{',7200' * bool(more)}\n" for k in range(100))
+    Path("jobs.csv").write_text(f"submit_seconds,run_seconds,tasks{more}\n{rows}")
+    Path("machines.csv").write_text("gpu,cpu,memory_gb\n0,16,64\n")
+    lines = re.findall(r"^    optsched ratio (jobs\.csv .*)", TEXT, re.MULTILINE)
+    assert len(lines) == 2
+    for line in lines:
+        done = CliRunner().invoke(app, ["trace", *line.split(), "-o", "made.json"])
+        assert done.exit_code == 0, done.output
 
 
 def test_policy_example_is_a_policy():

@@ -250,12 +250,20 @@ WINDOW = {
             "--packed",
         ),
     ],
+    "objective": Annotated[
+        Literal["flow", "wait", "slowdown", "makespan"] | None,
+        _window(
+            "rigid: mean flow time, mean waiting time, mean bounded slowdown, or makespan.",
+            show_default="flow",
+        ),
+    ],
 }
 """Without them the family's own settings: most take 100 jobs, 100 slots and load 2."""
 
 
 FAMILY = {"whatif": "rigid"}  # by command; of the others that of the log
-SCALING = ("profile", "slots", "slot", "load", "shapes")  # options that rigid does not have
+# rigid has no options of scaling; the objective is the waiting time
+NOT_OF_WHATIF = ("profile", "slots", "slot", "load", "shapes", "objective")
 
 
 def with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
@@ -337,7 +345,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         *(
             inspect.Parameter(name, keyword, annotation=kind, default=None)
             for name, kind in WINDOW.items()
-            if not (known and name in SCALING)
+            if not (known and name in NOT_OF_WHATIF)
         ),
     ]
 

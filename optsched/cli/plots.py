@@ -6,17 +6,20 @@ Everything draws on figures of its own (no window is opened); `optsched.drawing`
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from optsched.core import Optimum, Ratio, RatioReport
+from optsched.core import Optimum, Ratio, RatioReport, meaning
 from optsched.drawing import (
     COLOURS,
     HINDSIGHT,
+    colours_of,
+    curve_labels,
     finish,
     headline,
     label_at,
@@ -25,6 +28,9 @@ from optsched.drawing import (
     save,
     shorts,
 )
+from optsched.experiments.campaign import Campaign
+from optsched.experiments.ratios_by_policy import RatioSample
+from optsched.experiments.statistics import MARK, Summary, ecdf, statistics
 from optsched.pages.scales import AxisScale
 from optsched.problem import Instance, Schedule, family_of, get_family
 
@@ -115,7 +121,8 @@ def ratio_bars(report: RatioReport) -> Figure:
     extent = AxisScale.of_ratios([row.ratio.low for row in rows], highs)
     _show(axis, extent)
     for y, row in enumerate(rows):
-        _bar(axis, y, row.ratio, extent)
+        high = math.inf if row.ratio.high is None else row.ratio.high
+        _bar(axis, y, (row.ratio.low, high), ratio_text(row.ratio), extent)
     axis.axvline(1.0, color="black", linewidth=1)
     to_lp = [(row.to_relaxation, y) for y, row in enumerate(rows) if row.to_relaxation is not None]
     if to_lp:
@@ -136,21 +143,90 @@ def ratio_bars(report: RatioReport) -> Figure:
     return figure
 
 
-def _bar(axis: Axes, y: int, ratio: Ratio, extent: AxisScale) -> None:
-    def inside(end: float) -> float:
-        return min(max(end, extent.low), extent.high)
+def save_means(found: Campaign, folder: Path) -> list[Path]:
+    """Write the mean ratios and their distributions, of every group, into ``folder``."""
+    samples, made = found.samples(), []
+    means = statistics(samples)
+    for k, (group, inside) in enumerate(means.groups.items()):
+        name = f"{k:02}-" + "".join(c if c.isalnum() else "-" for c in group)[:80]
+        ratios = [s for s in samples if s.group == group and s.count]
+        notes = [line for line in means.flags() if line.startswith(f"{group}: ")]
+        made.append(save(mean_bars(inside), folder / f"{name}-means.png", below=notes))
+        made.append(save(distributions(ratios), folder / f"{name}-ecdf.png"))
+    return made
 
-    low, high = inside(ratio.low), inside(math.inf if ratio.high is None else ratio.high)
+
+def mean_bars(found: Sequence[Summary]) -> Figure:
+    """Draw the mean ratios of a group as `ratio_bars` does, a line for the 95 % interval of each.
+
+    A star marks an interval that may not hold.
+    """
+    rows = list(reversed(found))
+    figure = new_figure(7.6, 1.4 + 0.36 * max(3, len(rows)))
+    axis = figure.subplots()
+    inside = [end for s in rows if s.interval is not None for end in s.interval]
+    extent = AxisScale.of_ratios([s.low for s in rows], [*(s.high for s in rows), *inside])
+    _show(axis, extent)
+    for y, s in enumerate(rows):
+        _bar(axis, y, (s.low, s.high), s.mean.replace("..", "to") + MARK * bool(s.warning), extent)
+        if s.interval is not None:
+            ends = [min(max(end, extent.low), extent.high) for end in s.interval]
+            axis.plot(ends, (y, y), color="black", linewidth=1.2, zorder=2)
+    axis.axvline(1.0, color="black", linewidth=1)
+    names = shorts(s.named for s in rows)
+    axis.set_yticks(range(len(rows)), [names[s.named] for s in rows], fontsize=9)
+    axis.set_ylim(-0.6, len(rows) - 0.4)
+    finish(axis, f"mean {_of_group(rows[0].group, extent)}; line: 95 % interval", grid="x")
+    headline(figure, rows[0].group)
+    return figure
+
+
+def distributions(found: Sequence[RatioSample]) -> Figure:
+    """Draw the share of instances with at most some ratio; a band where optima are open."""
+    figure = new_figure(7.6, 4.4)
+    axis = figure.subplots()
+    ends = [np.concatenate([getattr(s, side) for s in found]).tolist() for side in ("low", "high")]
+    extent = AxisScale.of_ratios(*ends)
+    _show(axis, extent)
+    names = [s.policy for s in found]
+    colours, labels = colours_of(names), curve_labels(names)
+    for name, sample in zip(names, found, strict=True):
+        steps = ecdf(sample)
+        x = [extent.low, *steps["ratio"].tolist(), extent.high]
+        least, most = (
+            [0.0, *y.tolist(), y.max(initial=0.0)] for y in (steps["at_least"], steps["at_most"])
+        )
+        colour = colours[name]
+        axis.step(x, most, where="post", label=labels[name], color=colour)
+        if least != most:
+            axis.step(x, least, where="post", linewidth=0.5, color=colour)
+            axis.fill_between(x, least, most, step="post", alpha=0.2, linewidth=0, color=colour)
+    axis.set_ylim(0, 1.02)
+    finish(axis, _of_group(found[0].group, extent), "share of instances with at most this ratio")
+    legend(figure, axis)
+    headline(figure, found[0].group)
+    return figure
+
+
+def _of_group(group: str, extent: AxisScale) -> str:
+    """Return the label of an axis with the ratios of a group."""
+    scale = "logarithmic; " if extent.log else ""
+    means = meaning(get_family(group.partition(" ")[0]))
+    return f"ratio, {means} ({scale}1: the best with hindsight)"
+
+
+def _bar(axis: Axes, y: int, ends: tuple[float, float], text: str, extent: AxisScale) -> None:
+    low, high = (min(max(end, extent.low), extent.high) for end in ends)
     colour = COLOURS[0]
     axis.barh(y, low - 1, left=1, color=colour, height=0.55)
     axis.barh(
         y, high - low, left=low, color="white", edgecolor=colour, hatch="/////", height=0.55
     )  # fmt: skip
-    if ratio.low <= extent.high:
+    if ends[0] <= extent.high:
         axis.plot(low, y, "|", color="black", markersize=13, markeredgewidth=1.6)
-    if ratio.high is None or ratio.high > extent.high:
+    if ends[1] > extent.high:
         axis.plot(extent.high, y, ">", color=colour, markersize=12, clip_on=False, zorder=3)
-    label_at(axis, ratio_text(ratio), (1, y), 12, 9, on=axis.get_yaxis_transform())
+    label_at(axis, text, (1, y), 12, 9, on=axis.get_yaxis_transform())
 
 
 def ratio_text(ratio: Ratio) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -133,6 +133,10 @@ def load_trace(
     """
     from optsched.traces.frames import as_file  # pandas takes a while to import
 
+    known = [f.name for f in fields(Window)]
+    for name in window:
+        if name not in known:
+            raise InputError(f"unknown option {name!r}, expected one of: {', '.join(known)}")
     with as_file(log) as source, as_file("" if machines is None else machines) as listed:
         opened = Window(machines=None if machines is None else listed, **window)
         return open_input(source, family, opened)

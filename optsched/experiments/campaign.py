@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 from optsched.base import renamed_arguments
 from optsched.experiments.cell_keys import WINDOWS, Reference, contender_of, source_of
 from optsched.experiments.plan import Plan, difference, make_plan, read_plan, stored_plan
-from optsched.experiments.ratios_by_policy import COLUMNS, Cells, RatioSample, cells, samples
+from optsched.experiments.ratios_by_policy import (
+    COLUMNS,
+    Cells,
+    RatioSample,
+    cells,
+    file_names,
+    samples,
+)
 from optsched.experiments.run import CampaignProgress, agree, duration, run
 from optsched.experiments.statistics import Statistics, statistics
 from optsched.experiments.store import LEVELS, CellState, Store
@@ -236,10 +243,11 @@ def status(path: Path) -> CampaignStatus:
     """
     with Store.open(path) as store:
         by_source: dict[str, dict[CellState, int]] = {}
+        files = file_names(store)
         windows = False
         for content, state, n in store.counts():
             windows |= WINDOWS in (json.loads(content).get("window") or {})
-            by_source.setdefault(source_of(content)[1], {})[CellState(state)] = n
+            by_source.setdefault(source_of(content, files)[1], {})[CellState(state)] = n
         references = store.rows(
             f"SELECT DISTINCT w.text FROM {COMPARED} JOIN word w ON w.id = reference"
         )

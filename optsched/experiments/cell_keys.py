@@ -464,12 +464,12 @@ def cells_of(
             yield Cell(hashlib.sha256(whole).digest()[:KEY], contender, seed, replication)
 
 
-def source_of(content: str) -> tuple[str, str]:
-    """Return family and label of a source as it is stored."""
+def source_of(content: str, files: Mapping[str, str] | None = None) -> tuple[str, str]:
+    """Return family and label of a source as it is stored; ``files`` are names by SHA-256."""
     data = json.loads(content)
     if "window" in data:
         trace = str(data["files"]["trace"])
-        short = trace if len(trace) < 64 else f"trace {trace[:8]}"
+        short = (files or {}).get(trace) or (trace if len(trace) < 64 else f"trace {trace[:8]}")
         label = Source(data["family"], data["window"], short).label
     elif "instances" in data:
         label = Source(data["family"], {}, pattern=data["instances"]).label

@@ -26,9 +26,10 @@ from optsched.experiments.cell_keys import (
     knows_future,
     source_of,
 )
+from optsched.experiments.plan import stored_plan
 from optsched.experiments.store import LEVELS, CellState, Store
 from optsched.numbers.arrays import Flags, Floats, Ints
-from optsched.problem import RELAXATION, Family, get_family
+from optsched.problem import RELAXATION, Family, InputError, get_family
 from optsched.process.messages import printable
 
 Cell = dict[str, Any]
@@ -59,6 +60,7 @@ class Cells:
     instances: dict[Any, tuple[int, str]]  # seed and digest
     foresight: frozenset[str] = frozenset()  # policies from outside that knew the future
     called: Mapping[str, str] = field(default_factory=dict)  # policies from outside: own names
+    files: Mapping[str, str] = field(default_factory=dict)  # names of traces by SHA-256
 
     @classmethod
     def read(cls, store: Store) -> Self:
@@ -106,7 +108,16 @@ class Cells:
             {i: (row[2], "" if row[3] is None else row[3].hex()) for i, row in known.items()},
             frozenset(text for text, message in said if message.startswith(AHEAD)),
             {text: message.partition(CALLED)[2] for text, message in said if CALLED in message},
+            file_names(store),
         )
+
+    def names(self) -> list[str]:
+        """Return the name of every policy: its own, or as requested where another one has it."""
+        labels = [contender_of(content) for content in self.policies]
+        own = {text: contender_of(text, name) for text, name in self.called.items()}
+        uses = Counter([*own.values(), *labels])
+        mine = [own.get(content, "") for content in self.policies]
+        return [m if uses[m] == 1 else label for m, label in zip(mine, labels, strict=True)]
 
     def groups(self) -> list[tuple[Family, str]]:
         """Return family and group of every case."""
@@ -114,11 +125,22 @@ class Cells:
         found = {
             (source, reference): (
                 get_family(source_of(source)[0]),
-                group_of(source, reference, references),
+                group_of(source, reference, references, self.files),
             )
             for source, reference in {case[1:] for case in self.cases}
         }
         return [found[case[1:]] for case in self.cases]
+
+
+def file_names(store: Store) -> dict[str, str]:
+    """Return the names of the traces in the plan of a store, by SHA-256: without folders."""
+    try:
+        plan = stored_plan(store.facts().get("plan", ""), store.path)
+    except InputError:
+        return {}
+    found = {plan.digests[b.trace]: b.trace for b in plan.instances if b.trace in plan.digests}
+    uses = Counter(Path(name).name for name in found.values())
+    return {d: Path(n).name if uses[Path(n).name] == 1 else n for d, n in found.items()}
 
 
 def _numbered(values: Sequence[Any]) -> tuple[list[Any], Ints, Ints]:
@@ -190,15 +212,22 @@ def is_relaxation(reference: str) -> bool:
 
 
 def rated(store: Store) -> Iterator[Cell]:
-    """Yield the cells of `Store.view` with ``best``, ``ratio`` (low, high) or None, ``group``."""
+    """Yield the cells of `Store.view`.
+
+    With ``best``, ``ratio`` (low, high) or None, ``group``, and labels of ``source`` and ``policy``
+    as ``source_label`` and ``policy_name``.
+    """
     cells, (columns, rows) = Cells.read(store), store.view()  # both by key
-    found, groups = rate(cells), cells.groups()
-    ends = zip(*(x.tolist() for x in (cells.case, found.best, found.low, found.high)), strict=True)
-    for row, (case, best, low, high) in zip(rows, ends, strict=True):
+    found, groups, names = rate(cells), cells.groups(), cells.names()
+    labels = {source: source_of(source, cells.files)[1] for _, source, _ in cells.cases}
+    columns_of = (cells.case, cells.policy, found.best, found.low, found.high)
+    ends = zip(*(x.tolist() for x in columns_of), strict=True)
+    for row, (case, policy, best, low, high) in zip(rows, ends, strict=True):
         cell = dict(zip(columns, row, strict=True))
         cell["best"] = None if math.isnan(best) else best
         cell["ratio"] = None if math.isnan(low) else (low, high)
-        yield cell | {"group": groups[case][1]}
+        named = {"source_label": labels[cell["source"]], "policy_name": names[policy]}
+        yield cell | named | {"group": groups[case][1]}
 
 
 @dataclass(frozen=True)
@@ -216,8 +245,8 @@ class RatioSample:
     least: float = 0.0  # no ratio is below: 1 where the policy keeps to the model
     drawn: bool = False  # all instances are the same window of a trace: seeds draw attributes only
     foresight: bool = False  # the policy knew the future
-    called: str = ""  # its label with its own name; "": as it is requested
     claimed: int = 0  # ratios whose high end no certificate proves
+    requested: str = ""  # as the plan names it, if that is another name
 
     @property
     def count(self) -> int:
@@ -232,11 +261,8 @@ def samples(cells: Cells) -> list[RatioSample]:
     """Return the ratios by source and policy, in a fixed order."""
     rated_cells, of_cases = rate(cells), cells.groups()
     groups = [group for _, group in of_cases]
-    labels = [contender_of(content) for content in cells.policies]
-    called = {text: contender_of(text, name) for text, name in cells.called.items()}
-    uses = Counter([*called.values(), *labels])
     names, case_group, _ = _numbered(groups)
-    label_names, policy_label, _ = _numbered(labels)
+    label_names, policy_label, _ = _numbered(cells.names())
     of = case_group[cells.case] * len(label_names) + policy_label[cells.policy]
     order = np.argsort(of, kind="stable")
     starts = np.flatnonzero(np.diff(of[order], prepend=-1))
@@ -249,8 +275,9 @@ def samples(cells: Cells) -> list[RatioSample]:
             cells.policies[cells.policy[inside[0]]],
         )
         ahead = content in cells.foresight or knows_future(family, content)
-        own = called.get(content, "")
-        made.append(replace(sample, foresight=ahead, called=own if uses[own] == 1 else ""))
+        plain = contender_of(content)
+        requested = plain if plain != sample.policy else ""
+        made.append(replace(sample, foresight=ahead, requested=requested))
     return sorted(made, key=lambda s: (s.group, s.policy))
 
 
@@ -289,9 +316,9 @@ def _sample(
     )
 
 
-def group_of(source: str, reference: str, references: set[str]) -> str:
+def group_of(source: str, reference: str, references: set[str], files: Mapping[str, str]) -> str:
     """Name a group as it is stored; with its reference where the source alone is ambiguous."""
-    _, label = source_of(source)
+    _, label = source_of(source, files)
     if len(references) == 1:
         return label
     if is_relaxation(reference):
@@ -312,14 +339,20 @@ def cells(path: Path) -> list[list[Any]]:
 
 
 def _row(cell: Cell) -> list[Any]:
-    family, label = source_of(cell["source"])
+    family, _ = source_of(cell["source"])
     spec = Reference(**json.loads(cell["reference"]))
     low, high = cell["ratio"] or (None, None)
     level = cell["bound_level"]
     spent = cell["optimum_micros"]
     return [
-        *(cell["key"].hex(), family, label, cell["instance_seed"], cell["instance_sha256"]),
-        *(contender_of(cell["policy"]), cell["replication"], cell["seed"]),
+        *(
+            cell["key"].hex(),
+            family,
+            cell["source_label"],
+            cell["instance_seed"],
+            cell["instance_sha256"],
+        ),
+        *(cell["policy_name"], cell["replication"], cell["seed"]),
         *(CellState(cell["status"]).name.lower(), cell["value"], low, high, cell["best"]),
         *(cell["optimum"], cell["bound"], None if level is None else str(LEVELS[level])),
         *(cell["certified_bound"], spec.method, spec.limit),

@@ -55,7 +55,9 @@ class Summary(Frozen):
 
     group: str
     policy: str
-    called: str = Field(default="", description="with its own name, if that is another one")
+    requested: str = Field(
+        default="", description="as the plan names it, if its own name is another one"
+    )
     foresight: bool = Field(
         default=False,
         description="it knew the future: its ratio is not that of an online algorithm",
@@ -97,8 +99,7 @@ class Summary(Frozen):
     @property
     def named(self) -> str:
         """The policy, as in a table."""
-        name = self.called or self.policy
-        return f"{name} (knows the future)" if self.foresight else name
+        return f"{self.policy} (knows the future)" if self.foresight else self.policy
 
     @property
     def mean(self) -> str:
@@ -245,7 +246,7 @@ def summary(sample: RatioSample, *, seed: int = 0) -> Summary:
     return Summary(
         group=sample.group,
         policy=sample.policy,
-        called=sample.called,
+        requested=sample.requested,
         foresight=sample.foresight,
         instances=sample.count,
         open=sample.open,

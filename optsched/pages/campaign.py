@@ -15,7 +15,7 @@ from optsched.core import meaning
 from optsched.experiments.campaign import AS_STORED, Campaign, CampaignStatus
 from optsched.experiments.cell_keys import canonical, contender_of, digest_of
 from optsched.experiments.plan import Plan
-from optsched.experiments.ratios_by_policy import RatioSample, group_of
+from optsched.experiments.ratios_by_policy import RatioSample, file_names, group_of
 from optsched.experiments.run import duration
 from optsched.experiments.statistics import Statistics, Summary, between, statistics
 from optsched.experiments.store import LEVELS, CellState, Store
@@ -87,7 +87,7 @@ def page_of_store(path: Path, policies: Sequence[str], callback: Callable[[str],
     with Store.open(path) as store:
         sections = [
             *_figures(found),
-            Section("Numbers", [_means(found), _pairs(found), _times(store)]),
+            Section("Numbers", [_means(found), _pairs(found), _times(store, found)]),
             Section(
                 "Worst instances", [_worst(found), *_pictures(store, found, policies, callback)]
             ),
@@ -179,9 +179,9 @@ def _pairs(found: Reading) -> SortableTable:
     )
 
 
-def _times(store: Store) -> SortableTable:
+def _times(store: Store, found: Reading) -> SortableTable:
     """Return how long the policies took, added up by SQL."""
-    found = store.rows(
+    rows_of = store.rows(
         "SELECT s.text, r.text, p.text, n, mean, most FROM (SELECT i.source AS source, "
         "c.reference AS reference, c.policy AS policy, count(*) AS n, avg(c.micros) AS mean, "
         "max(c.micros) AS most FROM cell c JOIN instance i ON i.id = c.instance "
@@ -190,9 +190,11 @@ def _times(store: Store) -> SortableTable:
         (CellState.ERROR,),
     )
     group = _groups(store)
+    names = {s.requested: s.policy for s in found.samples}
     rows = sorted(
-        (group(source, reference), contender_of(policy), n, mean / 1e6, most / 1e6)
-        for source, reference, policy, n, mean, most in found
+        (group(source, reference), names.get(label, label), n, mean / 1e6, most / 1e6)
+        for source, reference, policy, n, mean, most in rows_of
+        for label in [contender_of(policy)]
     )
     columns = [
         *(ColumnHeader("policy"), ColumnHeader("instances")),
@@ -217,7 +219,8 @@ def _groups(store: Store) -> Callable[[str, str], str]:
         text
         for (text,) in store.rows("SELECT text FROM word WHERE id IN (SELECT reference FROM cell)")
     }
-    return lambda source, reference: group_of(source, reference, references)
+    files = file_names(store)
+    return lambda source, reference: group_of(source, reference, references, files)
 
 
 def _worst(found: Reading) -> SortableTable:
@@ -257,7 +260,8 @@ def _pictures(
     store: Store, found: Reading, requested: Sequence[str], callback: Callable[[str], None]
 ) -> list[Block]:
     """Return pictures of the worst instances of some policies, or why there are none."""
-    known = {s.policy for s in found.statistics.summaries}
+    known = {s.requested or s.policy for s in found.statistics.summaries}
+    known |= {s.policy for s in found.statistics.summaries}
     for name in requested:
         if name not in known:
             raise InputError(f"no policy {name!r} has a ratio, expected {', '.join(sorted(known))}")
@@ -266,7 +270,14 @@ def _pictures(
         for s in _chosen(found, requested):
             interrupts.raise_if_interrupted()
             callback(f"the worst instance of {s.policy}")
-            worst = Worst(s.group, s.policy, s.worst_seed, s.worst_sha256, f"{s.worst:.4g}")
+            worst = Worst(
+                s.group,
+                s.policy,
+                s.worst_seed,
+                s.worst_sha256,
+                f"{s.worst:.4g}",
+                s.requested or s.policy,
+            )
             try:
                 blocks += artist.pictures_of_worst(store, found.plan, worst)
             except NotDrawnError as err:
@@ -284,7 +295,7 @@ def _chosen(found: Reading, requested: Sequence[str]) -> list[Summary]:
     summaries = found.statistics.summaries
     if requested:
         return [
-            max((s for s in summaries if s.policy == name), key=lambda s: s.worst)
+            max((s for s in summaries if name in (s.policy, s.requested)), key=lambda s: s.worst)
             for name in dict.fromkeys(requested)
         ]
     families: dict[str, Summary] = {}

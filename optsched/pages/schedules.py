@@ -50,10 +50,11 @@ class Worst:
     """A cell of a store: where a policy is worst."""
 
     group: str
-    policy: str  # label
+    policy: str
     seed: int  # of the instance
     digest: str
     ratio: str
+    requested: str  # the policy as the plan names it
 
 
 def pictures_of(instance: Instance, schedules: Mapping[str, Schedule], title: str) -> list[Picture]:
@@ -119,7 +120,7 @@ class Artist:
             (
                 c
                 for c in cells
-                if contender_of(c["policy"]) == worst.policy and c["low"] is not None
+                if contender_of(c["policy"]) == worst.requested and c["low"] is not None
             ),
             key=lambda c: c["low"],
             default=None,
@@ -150,7 +151,7 @@ class Artist:
         if cost >= self._left:
             raise NotDrawnError(
                 f"its schedules are not found again within {PATIENCE:.0f} s, which is for all "
-                f"pictures; `--policy {json.dumps(worst.policy)}` draws them all the same"
+                f"pictures; `--policy {json.dumps(worst.requested)}` draws them all the same"
             )
 
 
@@ -181,7 +182,7 @@ class _Drawing:
             if self.best is None:
                 theirs = _solve(instance, cell)
             else:  # a request for one policy does not permit the code of another
-                same = contender_of(self.best["policy"]) == worst.policy
+                same = contender_of(self.best["policy"]) == worst.requested
                 theirs = _run(instance, self.best, requested=self.requested and same)
         shown = {HINDSIGHT: theirs, worst.policy: mine}
         drawn = self.source.drawn_by(worst.seed)

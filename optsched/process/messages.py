@@ -166,8 +166,23 @@ def notify(text: str, shown: str = "") -> None:
     print(f"optsched: {printable(text, shown)}", file=sys.stderr, flush=True)
 
 
+_names: dict[str, str] = {}  # of temporary files, by path
+
+
+@contextmanager
+def naming(path: str, name: str) -> Iterator[None]:
+    """Call a temporary file by a name in remarks."""
+    _names[path] = name
+    try:
+        yield
+    finally:
+        del _names[path]
+
+
 def remark(text: str) -> None:
     """Print one line on stderr, unless nothing but the result is wanted."""
+    for path, name in _names.items():
+        text = text.replace(path, name)
     for found in _listeners:
         found.append(printable(text))
     if not quiet:

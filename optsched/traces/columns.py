@@ -142,7 +142,7 @@ class Columns:
         list of arrays
         """
         first = next((text for text in self.cells[names[0]] if text not in UNKNOWN), "0")
-        if is_number(first):
+        if is_number(first.replace(",", ".", 1) if self.comma else first):
             for name, rule in zip(names, rules, strict=True):
                 if rule.may_be_empty:
                     cells = self.cells[name]
@@ -234,7 +234,7 @@ def must_differ(path: Path, names: Sequence[str]) -> None:
 def missing_columns(
     path: Path, names: Sequence[str], formats: Mapping[str, Sequence[str]]
 ) -> InputError:
-    """Return the message for a header that fits no format: what the nearest one needs.
+    """Return the message for a header that fits no format: what the nearest and the last need.
 
     Names of columns are no numbers, and differ; if these do not, that is the message.
     """
@@ -247,8 +247,8 @@ def missing_columns(
     must_differ(path, names)
     kind, needed = max(formats.items(), key=lambda f: len({*f[1]} & {*names}) / len(f[1]))
     lacking = [n for n in needed if n not in names]
+    *others, own = formats
     if len(lacking) == len(needed):
-        *others, own = formats
         known = f"{own}: {', '.join(formats[own])}" + (
             f"; or {', '.join(others)}" if others else ""
         )
@@ -260,4 +260,5 @@ def missing_columns(
         f"{path}, line 1: lacks {'column' if len(lacking) == 1 else 'columns'} "
         f"{', '.join(lacking)}, "
         f"expected as {kind}: {', '.join(needed)}"
+        + (f"; or as {own}: {', '.join(formats[own])}" if kind != own else "")
     )

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 
 from optsched.problem import InputError
+from optsched.process import messages
 
 NAME = "DataFrame"
 
@@ -26,6 +27,7 @@ def as_file(source: Path | str | pd.DataFrame) -> Iterator[Path]:
         path = Path(folder) / NAME
         plain.to_csv(path, index=False)
         try:
-            yield path
+            with messages.naming(str(path), NAME):
+                yield path
         except InputError as err:
             raise InputError(str(err).replace(str(path), NAME)) from None

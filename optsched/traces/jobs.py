@@ -121,6 +121,9 @@ def _read_jobs(path: Path) -> pd.DataFrame:
     form, columns = _opened(path)
     table, start = _listed(form, columns)
     columns.warn_unread(form.name, form.implied)
+    names = pd.Series(columns.cells.get("name", []), dtype=str)
+    if form is OWN and (twice := int(names.duplicated(keep=False).sum())):
+        messages.remark(f"{path}: {twice} jobs share their name with another one")
     return _finished(path, form.name, table, start)
 
 

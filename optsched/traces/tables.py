@@ -79,7 +79,8 @@ class Tables:
         chosen["jobs"] = len(some)
         with no_garbage():
             inst = sensible(some, chosen["slots"], length, made, requested=requested)
-        report_scaling(some, inst, f"{machines_of(inst)} in place of {self.listed['count'].sum()}")
+        machines = f"{machines_of(inst)} in place of {self.listed['count'].sum()}"
+        report_scaling(some, inst.horizon, inst.slot_seconds, machines)
         return inst
 
 

@@ -16,7 +16,6 @@ from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import MachineClass, ceil_ratio, exact
 from optsched.problem import InputError, Instance
 from optsched.process import messages
-from optsched.scheduling.platform import SlottedPlatform
 
 MOST_MACHINES = 100_000
 MOST_WORK = 2**40  # worker-slots of one job
@@ -267,8 +266,18 @@ class LoadError(InputError):
         self.made = made
 
 
-def must_reach(load: float, reached: Mapping[str, float], made: Instance, slots: int) -> None:
+def must_reach(
+    load: float,
+    reached: Mapping[str, float],
+    made: Instance,
+    slots: int,
+    *,
+    what: str = "demand over capacity",
+    unscaled: bool = True,
+) -> None:
     """Refuse a load that even one machine does not reach; ``reached`` is the load by resource.
+
+    ``what`` states which load it is, ``unscaled`` whether the family has --no-scaling.
 
     Raises
     ------
@@ -281,20 +290,30 @@ def must_reach(load: float, reached: Mapping[str, float], made: Instance, slots:
     fewer = math.floor(slots * got / load)
     or_else = f", about --horizon {fewer}" if fewer else ""
     raise LoadError(
-        f"load {load:g} cannot be reached: with the fewest machines it is {got:.3g}; expected "
-        f"--load {got:.3g} or less{or_else}, more jobs, or shorter slots; --no-scaling: none",
+        f"load {load:g} cannot be reached: with the fewest machines it is {got:.3g} ({what}); "
+        f"expected --load {got:.3g} or less{or_else}, more jobs, or shorter slots"
+        + "; --no-scaling: none"
+        * unscaled,
         made,
     )
 
 
-def report_scaling(window: pd.DataFrame, platform: SlottedPlatform, machines: str) -> None:
-    """Report what became of the times and of the machines."""
+def report_scaling(
+    window: pd.DataFrame,
+    slots: int,
+    slot_seconds: float,
+    machines: str,
+    *,
+    unscaled: bool = True,
+) -> None:
+    """Report what became of the times and of the machines; ``unscaled`` as in `must_reach`."""
     submit = window["submit_seconds"].to_numpy(dtype=np.float64)
-    span, wanted = float(submit[-1] - submit[0]), platform.horizon * platform.slot_seconds
+    span, wanted = float(submit[-1] - submit[0]), slots * slot_seconds
     messages.remark(
         f"arrivals of {_length(span)} {'stretched' if span < wanted else 'compressed'} to "
-        f"{platform.horizon} slots of {_length(platform.slot_seconds)}; machines: {machines} "
-        "(--no-scaling scales nothing)"
+        f"{slots} slots of {_length(slot_seconds)}; machines: {machines}"
+        + " (--no-scaling scales nothing)"
+        * unscaled
     )
 
 

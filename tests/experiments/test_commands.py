@@ -88,6 +88,17 @@ def test_exports(call, folder, tmp_path):
     assert worst.digest() == mine["worst_sha256"]
 
 
+def test_figures_of_pooled_results(call, folder, tmp_path):
+    store, pictures = folder / "plan.sqlite", tmp_path / "pictures"
+    for style in ("screen", "paper"):
+        how = ("--plot", pictures, "--style", style)
+        status, _, err = call("campaign", "export", store, *how)
+        assert status == 0, err
+    assert sorted(path.name for path in pictures.iterdir()) == [
+        f"00-bot-small-{kind}.{end}" for kind in ("ecdf", "means") for end in ("pdf", "png", "svg")
+    ]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -134,7 +145,7 @@ def test_ctrl_c_finishes_the_cells_in_flight_and_says_how_to_go_on(tmp_path):
     assert "`optsched campaign resume plan.sqlite --trust` goes on" in said
     found = status(tmp_path / "plan.sqlite")
     assert 5 <= found.done < found.cells == 800
-    stored = [row for row in numbers(tmp_path / "plan.sqlite") if row["policy"] == "poison:Counts"]
+    stored = [row for row in numbers(tmp_path / "plan.sqlite") if row["policy"] == "counts"]
     assert len(stored) == len(begun("counts", tmp_path))  # what was begun is stored
     assert not (tmp_path / "plan.sqlite.lock").exists()
 
@@ -172,8 +183,15 @@ def test_a_ratio_over_windows_is_pooled(call, tmp_path):
         (("--start", "1h"), "--start is about one window, expected it without --windows"),
         (("--draw-seed", 1), "--draw-seed is about one window, expected it without --windows"),
         (("--plot", "x"), "--plot is about one instance, expected it without --seeds or --windows"),
-        (("--plot", "x"), "-o FILE.sqlite, then `optsched report FILE.sqlite -o page.html`"),
+        (
+            ("--plot", "x"),
+            "FILE.sqlite, then `optsched campaign export FILE.sqlite --plot DIR`, or",
+        ),
         (("-o", "r.json"), "expected a name such as r.sqlite, or --json for the statistics"),
+        (
+            ("-o", "r.csv"),
+            "such as r.sqlite, and then `optsched campaign export r.sqlite --csv r.csv`",
+        ),
     ],
 )
 def test_options_about_one_window_are_refused_with_several(call, more, said):
@@ -205,21 +223,36 @@ def test_seeds_of_what_is_not_drawn_are_refused(call, tmp_path):
     assert "is one instance, of which nothing is drawn; expected a trace" in err
 
 
-def test_a_policy_has_its_own_name_in_tables(call, tmp_path):
-    own = tmp_path / "own.py"
+def test_policies_and_traces_have_their_names_in_all_results(call, tmp_path):
+    own, trace = tmp_path / "own.py", tmp_path / "jobs.csv"
+    rows = "".join(f"{k},{20 - k},1,20\n" for k in range(20))
+    trace.write_text(f"submit_seconds,run_seconds,tasks,request_seconds\n{rows}")
     own.write_text(
         "from optsched.families.rigid.policies.queue import Queue\n"
         'class Mine(Queue):\n    name = "first-come"\n'
     )
-    words = ("ratio", "sample", "--family", "rigid", "--jobs", 6, "--windows", 2)
+    words = ("ratio", trace, "--jobs", 6, "--windows", 2)
     limits = ("--work-limit", 50, "-p", f"{own}:Mine", "-p", "fcfs", "-o", tmp_path / "r.sqlite")
     status, out, err = call(*words, *limits)
     assert status == 0, err
     assert " first-come " in out
+    assert "rigid jobs.csv jobs=6 windows=2" in out
     assert "own.py" not in out
-    status, *_ = call("campaign", "export", tmp_path / "r.sqlite", "--latex", tmp_path / "t.tex")
+    made = {option: tmp_path / option for option in ("latex", "csv", "ecdf")}
+    options = [word for option, path in made.items() for word in (f"--{option}", path)]
+    status, out, _ = call("campaign", "export", tmp_path / "r.sqlite", *options, "--json")
     assert status == 0
-    rows = [line.split(" & ")[1] for line in (tmp_path / "t.tex").read_text().splitlines()[4:-3]
+    first = json.loads(out)["statistics"]["summaries"][1]
+    assert (first["policy"], first["requested"]) == ("first-come", f"{own}:Mine")
+    for path in made.values():
+        text = path.read_text()
+        assert "own.py" not in text
+        assert "jobs.csv jobs=6" in text
+        assert "first-come" in text
+    call("report", tmp_path / "r.sqlite", "-o", tmp_path / "page.html", "--policy", f"{own}:Mine")
+    page = (tmp_path / "page.html").read_text()
+    assert "first-come on rigid jobs.csv jobs=6 windows=2, window " in page
+    rows = [line.split(" & ")[1] for line in made["latex"].read_text().splitlines()[4:-3]
             if " & " in line]  # fmt: skip
     assert {"first-come", "fcfs"} <= {*rows}
-    assert {row["policy"] for row in numbers(tmp_path / "r.sqlite")} >= {f"{own}:Mine", "fcfs"}
+    assert {row["policy"] for row in numbers(tmp_path / "r.sqlite")} >= {"first-come", "fcfs"}

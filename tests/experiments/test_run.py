@@ -135,7 +135,7 @@ def test_kills_lose_nothing_that_was_stored(tmp_path):
 
 
 def counted_rows(store):
-    return sum(row["policy"] == "poison:Counts" for row in numbers(store))
+    return sum(row["policy"] == "counts" for row in numbers(store))
 
 
 def test_done_cells_are_not_run_again():

@@ -206,8 +206,9 @@ def test_machines_never_hold_more_than_they_can(seed):
         (
             "completion",
             {"machines": None},
-            "option --no-scaling is not supported by family completion",
+            "option --no-scaling is not supported by family completion, expected one of",
         ),
+        ("rigid", {"slot": "1h"}, r"rigid has no slots \(times are in seconds\).*--family oasis"),
         (
             "bot",
             {"machines": None, "jobs": None},
@@ -313,10 +314,24 @@ def test_slots_are_of_a_length_in_which_most_jobs_finish(tmp_path, capsys, famil
 def test_a_load_that_cannot_be_reached(tmp_path, capsys, family):
     path = tmp_path / "jobs.csv"
     path.write_text(listed((600, 1200), every=60))
-    with pytest.raises(InputError, match=r"load 50 cannot be reached: .* --load [0-9.]+ or less"):
+    with pytest.raises(
+        InputError, match=r"load 50 cannot be reached: .* --load [0-9.]+ or less"
+    ) as err:
         open_input(path, family, Window(jobs=60, load=50.0))
+    assert ("--no-scaling" in str(err.value)) == (family != "completion")  # which lacks it
+    assert ("best kind of GPU" in str(err.value)) == (family == "completion")
     open_input(path, family, Window(jobs=5, slot="1d"))  # nobody requested a load
     assert "with the fewest machines it is" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("family", ["oasis", "dmlrs", "completion", "bipartite"])
+def test_every_family_reports_what_it_scales(tmp_path, capsys, family):
+    path = tmp_path / "jobs.csv"
+    path.write_text(listed((3600, 7200), every=1800, tasks=4))
+    open_input(path, family, Window(jobs=60, slots=20, slot="1h"))
+    said = capsys.readouterr().err
+    assert "arrivals of 1.23 d compressed to 20 slots of 1 h; machines: " in said
+    assert ("--no-scaling" in said) == (family in ("oasis", "dmlrs"))
 
 
 @pytest.mark.parametrize("family", FAMILIES)

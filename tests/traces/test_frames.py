@@ -35,6 +35,17 @@ def test_an_instance_of_frames_has_options_of_traces(tmp_path):
     assert len(optsched.load_trace(JOBS, family="oasis", machines=NODES, jobs=1).jobs) == 1
 
 
+def test_an_option_that_there_is_not_is_refused():
+    with pytest.raises(optsched.InputError, match="unknown option 'unknown', expected one of: mac"):
+        optsched.load_trace(JOBS, machines=NODES, unknown=3)
+
+
+def test_remarks_name_the_frame(capsys):
+    optsched.load_trace(JOBS.assign(other=1), machines=NODES)
+    said = capsys.readouterr().err
+    assert said.startswith("DataFrame (own jobs): columns that are not used: other\n")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

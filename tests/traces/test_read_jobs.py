@@ -92,7 +92,8 @@ NUMBER = (
     "expected a number at least 0 and at most 1e+09 (seconds), or nothing where it is not known"
 )
 TASKS = "expected a whole number at least 1 and at most 1e+06 (tasks at once)"
-FORMATS = "expected as Philly jobs: timestamp, duration, num_gpus"
+OWN_FORMAT = "own jobs: submit_seconds, run_seconds, tasks"
+FORMATS = f"expected as Philly jobs: timestamp, duration, num_gpus; or as {OWN_FORMAT}"
 
 
 @pytest.mark.parametrize(

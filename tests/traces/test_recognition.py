@@ -251,6 +251,42 @@ def test_decimal_commas(write, remarks):
         read_jobs(write(OWN.replace("7200.5", '"7200,5"')))
 
 
+def test_decimal_commas_in_times(write, remarks):
+    for first in ("0,5", "0"):
+        text = f"submit_seconds;run_seconds;tasks\n{first};60,5;2\n10,5;30;1\n"
+        assert read_jobs(write(text))["submit_seconds"].tolist() == [
+            0,
+            10.5 - float(first.replace(",", ".")),
+        ]
+    assert remarks[-1].endswith("decimal commas are in run_seconds, submit_seconds")
+
+
+def test_what_an_own_list_may_have_got_wrong_is_remarked(write, remarks):
+    head = "name,submit_seconds,run_seconds,tasks\n"
+    naive, zoned = "a,2024-01-01 08:00,60,1\n", "{},2024-01-01T08:00{},60,1\n"
+    read_jobs(write(head + naive + naive.replace("a", "b", 1)))
+    read_jobs(
+        write(
+            head
+            + "".join(
+                zoned.format(n, z) for n, z in zip("abc", ("Z", "+01:00", "-0100"), strict=True)
+            )
+        )
+    )
+    assert remarks == []
+    read_jobs(write(head + naive + naive))
+    assert [told.partition(": ")[2] for told in remarks] == [
+        "2 jobs share their name with another one"
+    ]
+
+
+def test_a_header_near_to_another_format_is_told_the_own_one(write):
+    head = "job_id,submitted,runtime\n1,0,60\n"
+    right = "or as own jobs: submit_seconds, run_seconds, tasks"
+    with pytest.raises(InputError, match=f"expected as Tiresias jobs: .*; {right}$"):
+        read_jobs(write(head))
+
+
 def test_dates_with_zones_and_fractions(write):
     for first, second in (
         ("2017-11-05 01:30:00+00:00", "2017-11-05 03:30:00.250+01:00"),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from optsched.cli.commands.outcome import ending_well, report
-from optsched.cli.options import Json, PlainGroup, add_command, with_verbosity
+from optsched.cli.commands.outcome import ending_well, report, report_pictures
+from optsched.cli.options import Json, Pictures, PlainGroup, Style, add_command, with_verbosity
 from optsched.files.atomic_io import writable, writable_folder
 from optsched.problem import InputError, Window, is_named_in_file
 from optsched.process import crash_state, interrupts, messages
@@ -47,6 +47,7 @@ Allow = Annotated[
     ),
 ]
 Trust = Annotated[bool, typer.Option("--trust", help="Run all code that the plan names.")]
+STORES = ("", ".db", ".sqlite", ".sqlite3")  # suffixes
 Again = Annotated[bool, typer.Option("--retry-errors", help="Run failed cells again.")]
 
 
@@ -267,6 +268,8 @@ def export(
         Path | None,
         typer.Option(help="Write the worst instance of each policy to this directory."),
     ] = None,
+    plot: Pictures = None,
+    style: Style = "screen",
     allow: Allow = None,
     trust: Trust = False,
     as_json: Json = False,
@@ -276,6 +279,8 @@ def export(
     --worst generates instances again, so declared problems require --allow or --trust.
 
     Example:  optsched campaign export plan.sqlite --csv cells.csv --latex table.tex
+
+    Example:  optsched campaign export plan.sqlite --plot figures --style paper
     """
     from optsched.experiments import export as files
     from optsched.experiments.campaign import AS_STORED, Campaign
@@ -293,6 +298,12 @@ def export(
         if target is not None:
             save(store, writable(target))
             messages.remark(f"{target} written")
+    if plot is not None:
+        from optsched.cli.plots import save_means
+        from optsched.drawing import styled
+
+        with styled(style):
+            report_pictures(save_means(Campaign(store), writable_folder(plot)))
     _show(Campaign(store), as_json)
     messages.remark(AS_STORED)
 
@@ -341,10 +352,12 @@ def ratio_over_seeds(plan: dict[str, Any], output: Path | None, as_json: bool) -
     """Run a campaign that has no file: its store is ``output``, or gone when it is shown."""
     from optsched.experiments.plan import make_plan
 
-    if output is not None and output.suffix == ".json":
+    if output is not None and output.suffix not in STORES:
+        store = output.with_suffix(".sqlite")
+        table = f", and then `optsched campaign export {store} --csv {output}` for a table"
         raise InputError(
             f"{output}: results of several instances are a store (SQLite), expected a name such as "
-            f"{output.with_suffix('.sqlite')}, or --json for the statistics"
+            f"{store}" + (table if output.suffix == ".csv" else ", or --json for the statistics")
         )
     with tempfile.TemporaryDirectory(prefix="optsched-") as folder:
         store = output or Path(folder) / "ratio.sqlite"

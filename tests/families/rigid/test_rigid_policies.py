@@ -1,16 +1,28 @@
 """Policies of family `rigid`: schedules that are known, and those of a second implementation."""
 
+import re
+from pathlib import Path
+
+import numpy as np
 import pytest
 from rigid_twin import instance_of, random_log, reference, starts_of
 from sweeps import sweep
 
 import optsched
 from optsched.families.rigid import FAMILY
-from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob
+from optsched.families.rigid.instance import (
+    Machine,
+    Platform,
+    RigidInstance,
+    RigidJob,
+    Submission,
+)
 from optsched.families.rigid.policies.orders import RANKS, Multifactor, Ordered
+from optsched.families.rigid.policies.queue import Easy
 from optsched.problem import PolicyError
 
 KNOWN = reference()
+FIELDS = re.compile(r"^\| `self\.([^|]+)` \| (.*)", re.MULTILINE)
 EXACT = ("fcfs", "easy", "conservative")
 
 
@@ -110,3 +122,38 @@ def test_decisions_that_cannot_be_carried_out_are_refused(decisions, said):
     inst = RigidInstance(resources=("p",), machines=(Machine(capacity=(3,)),), jobs=jobs)
     with pytest.raises(PolicyError, match=said):
         optsched.simulate(inst, Starts(decisions))
+
+
+def test_the_page_names_all_that_a_policy_of_ones_own_may_use():
+    page = (Path(__file__).parents[3] / "docs" / "rigid.md").read_text()
+    rows = {name: re.findall(r"`(\w+)`", rest) for name, rest in FIELDS.findall(page)}
+    assert [*rows] == ["jobs[i]", "table[NAME]", "waiting`, `self.running", "public"]
+    job, public = Submission.model_fields, Platform.model_fields
+    assert {*rows["jobs[i]"]} - {"i"} == {*job}
+    assert {*rows["public"]} == {*public}
+
+    class Reader(Easy):
+        name = "reader"
+
+        def priority(self, now, waiting):
+            assert {*self.waiting} == {*waiting}
+            assert all(end > now and i in self.jobs for end, i in self.running)
+            for i in waiting:
+                known = {n: self.table[n][i] for n in rows["table[NAME]"]}
+                assert known["arrival"] <= now
+                assert known["planned"] == self.jobs[i].request
+                assert tuple(known["need"]) == self.jobs[i].need
+                assert (known["tasks"], known["weight"]) == (
+                    self.jobs[i].tasks,
+                    self.jobs[i].weight,
+                )
+            return np.array([self.table["arrival"][i] for i in waiting], float)
+
+        def ended(self, i, now):
+            seen.append(i)
+            return super().ended(i, now)
+
+    seen: list[int] = []
+    inst = FAMILY.generate("small", seed=1)
+    assert optsched.simulate(inst, Reader()).value == optsched.simulate(inst, "easy").value
+    assert sorted(seen) == [*range(len(inst.jobs))]

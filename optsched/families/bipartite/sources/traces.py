@@ -26,7 +26,7 @@ from optsched.numbers.streams import Streams
 from optsched.problem import InputError, Window
 from optsched.traces import read_machines, reading, seconds
 from optsched.traces.pods import read_arrivals
-from optsched.traces.windows import arrival_slots, take_window
+from optsched.traces.windows import arrival_slots, report_scaling, take_window
 
 __all__ = ["PRESETS", "describe", "from_trace", "generate", "headline", "open_trace", "warnings"]
 
@@ -69,17 +69,16 @@ def open_trace(source: Path, window: Window) -> BipartiteInstance:
         with reading(path):
             nodes = read_machines(path)
     slot = seconds(chosen.pop("slot"))
-    settings.positive(slot=slot)
-    made = from_trace(pods, nodes, seed=chosen.pop("draw_seed"), **chosen)
-    return made.labeled(slot_seconds=slot)
+    return from_trace(pods, nodes, slot_seconds=slot, seed=chosen.pop("draw_seed"), **chosen)
 
 
-def from_trace(
+def from_trace(  # noqa: PLR0913 - one option each
     pods: pd.DataFrame,
     nodes: pd.DataFrame | None = None,
     *,
     jobs: int | None = None,
     slots: int = 500,
+    slot_seconds: float = 60.0,
     start: float | str | None = None,
     load: float = 3.0,
     seed: int = 0,
@@ -102,6 +101,8 @@ def from_trace(
         Pods of the window; by default 4000, or all if the list has fewer.
     slots : int
         The horizon.
+    slot_seconds : float
+        Length of a slot, s.
     start : float or str, optional
         Where the window begins, as in `optsched.traces.windows.take_window`; by default so that it
         ends with the list.
@@ -124,7 +125,7 @@ def from_trace(
     jobs = min(MOST_PODS, len(pods)) if jobs is None else jobs
     start = f"#{max(0, len(pods) - jobs)}" if start is None else start
     settings.whole(jobs=jobs, slots=slots, ports=ports, machines=machines, most_jobs=most_jobs)
-    settings.positive(load=load)
+    settings.positive(load=load, slot=slot_seconds)
     window = take_window(pods, jobs, start, 1).reset_index(drop=True)
     window = window.assign(slot=arrival_slots(window, slots), kind=_gpu_class(window))
     listed = NODES if nodes is None else nodes
@@ -141,6 +142,7 @@ def from_trace(
     counts = np.array([np.bincount(group["slot"], minlength=slots) for group in chosen]).T
     arrivals = np.minimum(counts, most_jobs)
     instance = BipartiteInstance(
+        slot_seconds=slot_seconds,
         horizon=slots,
         resources=tuple(named),
         units=tuple(RESOURCES[name] for name in named),
@@ -163,6 +165,11 @@ def from_trace(
             f"seed {seed}"
         ),
     )
+    number = (
+        f"{machines} in the proportions of the list; requests are multiplied so that demand over "
+        f"capacity is {load:g}"
+    )
+    report_scaling(window, slots, slot_seconds, number, unscaled=False)
     return _contended(instance, load)
 
 

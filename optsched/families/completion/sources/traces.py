@@ -35,6 +35,7 @@ from optsched.traces.windows import (
     arrival_slots,
     listed_or_drawn,
     must_reach,
+    report_scaling,
     sensible,
     take_window,
 )
@@ -60,6 +61,7 @@ WORKERS: tuple[tuple[str, tuple[float, ...]], ...] = (
 PS = ((2.0, 8.0, 5.0), (4.0, 16.0, 10.0))  # vCPU, GB, Gbps
 RATE = 25.0  # Gbit/s of a server whose list does not state
 MOST_SERVERS = 10_000
+LOAD = "GPU time of all jobs on the best kind of GPU, over that until the horizon"
 DRAWN = (
     *("weight", "epochs", "chunks", "update_time", "gradient_mb", "model"),
     *("worker_types", "ps_types", "servers"),
@@ -136,10 +138,13 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
                 f"seed {seed}"
             ),
         )
-        must_reach(load, {"gpu": reached}, inst, slots)
+        must_reach(load, {"gpu": reached}, inst, slots, what=LOAD, unscaled=False)
         return inst
 
-    return sensible(some, slots, length, made, requested=window.load is not None)
+    inst = sensible(some, slots, length, made, requested=window.load is not None)
+    number = f"{sum(c.count for c in inst.servers)} in the proportions of the list"
+    report_scaling(some, slots, inst.slot_seconds, number, unscaled=False)
+    return inst
 
 
 def _drawn(

@@ -24,7 +24,7 @@ from optsched.families.rigid.instance import (
 )
 from optsched.families.rigid.sources.partitions import Share, shares
 from optsched.numbers.arrays import Ints
-from optsched.problem import InputError, Window
+from optsched.problem import InputError, Window, option_name
 from optsched.process import messages
 from optsched.traces.tables import Tables, read_tables
 from optsched.traces.windows import take_window
@@ -42,10 +42,17 @@ NAMES = {"gpu": "GPU", "cpu": "core", "memory_gb": "GB"}
 
 def _window(source: Path, window: Window) -> tuple[Tables, pd.DataFrame]:
     """Return the tables, and the jobs of the window; for nodes, a task is a job's share of one."""
+    for name in ("slot", "slots"):
+        if getattr(window, name) is not None:
+            raise InputError(
+                f"{option_name(name)}: family rigid has no slots (times are in seconds), expected "
+                "it left out, or a family with slots (--family oasis, dmlrs, completion, bipartite)"
+            )
     chosen = window.settle(
         "rigid",
         **{"machines": None, "jobs": None, "start": "0", "min_tasks": 1, "as_is": True},
         packed=False,
+        objective="flow",
         draw_seed=0,  # of a campaign; nothing is drawn
     )
     if chosen["packed"] and chosen["machines"] is None:
@@ -82,6 +89,11 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
     times = (taken["submit_seconds"].to_numpy(dtype=np.float64) - begin).tolist()
     runs = taken["run_seconds"].to_numpy(dtype=np.float64)
     requested = taken["request_seconds"].to_numpy(dtype=np.float64)
+    if exceeded := int((runs > requested).sum()):
+        messages.remark(
+            f"{exceeded} of {len(taken)} jobs ran longer than requested: their requested time is "
+            "raised to the run time"
+        )
     jobs = []
     for submit, run, request, tasks, amount, user, partition, weight in zip(
         times, runs.tolist(), np.fmax(requested, runs).tolist(), taken["tasks"].tolist(),
@@ -150,6 +162,7 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         units=tuple(limit.unit for limit in limits),
         machines=machines,
         packed=bool(window.packed),
+        objective=window.objective or "flow",
         jobs=tuple(jobs),
         source=(
             f"{tables.jobs.attrs.get('format', 'table')}: {len(jobs)} jobs from "

@@ -1,0 +1,90 @@
+"""Logs: the objective is chosen by option, plan or argument, and reaches all that is stored."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import optsched
+from optsched.experiments.cell_keys import Source, instance_key
+from optsched.experiments.plan import make_plan
+from optsched.problem import InputError, Window, get_family
+
+LOG = "submit_seconds,run_seconds,tasks,request_seconds\n0,100,2,120\n10,50,2,60\n20,5,1,10\n"
+# by hand, on two processors: job 2 at 20, job 1 at 25, job 0 at 75; the makespan is less if job 0
+# begins at once
+MEANS = {
+    "flow": (175 + 65 + 5) / 3,
+    "wait": (75 + 15 + 0) / 3,
+    "slowdown": (175 / 100 + 65 / 50 + 1) / 3,
+    "makespan": 155,
+}
+
+
+@pytest.fixture
+def log(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("jobs.csv").write_text(LOG)
+    Path("nodes.csv").write_text("gpu,cpu,memory_gb\n0,2,8\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("objective", MEANS)
+def test_it_is_that_of_optimum_certificate_and_page(log, call, objective):
+    options = ("--machines", "nodes.csv", "--objective", objective, "-p", "sjf")
+    assert call("ratio", "jobs.csv", *options, "-o", "result.json", "-q")[0] == 0
+    stored = json.loads((log / "result.json").read_text())
+    assert stored["instance"]["objective"] == objective
+    status, out, err = call("verify", "result.json", "--json")
+    assert status == 0, err
+    checked = json.loads(out)["checks"][0]
+    assert (checked["value"], checked["bound"]) == pytest.approx([MEANS[objective]] * 2)
+    loaded = optsched.load_trace("jobs.csv", machines="nodes.csv", objective=objective)
+    assert loaded.digest() == get_family("rigid").instance(**stored["instance"]).digest()
+    assert call("report", "result.json", "-o", "page.html")[0] == 0
+    name = get_family("rigid").headline(loaded).split(", ")[1]
+    assert name in (log / "page.html").read_text()
+
+
+def test_cells_of_a_campaign_differ_by_it(log):
+    plan = {
+        "instances": [
+            {
+                "family": "rigid",
+                "trace": "jobs.csv",
+                "parameters": {"machines": "nodes.csv"},
+                "grid": {"objective": ["flow", "slowdown"]},
+            }
+        ],
+        "policies": [{"name": "sjf"}],
+    }
+    flow, slowdown = make_plan(plan, log).cases()
+    assert flow.key != slowdown.key
+    for case in (flow, slowdown):
+        name = case.source.parameters["objective"]
+        assert case.source.label.endswith(f"objective={name}")
+        assert case.source.make(0).objective == name
+        assert case.reference.solve(case.source.make(0)).value == pytest.approx(MEANS[name])
+    # keys of plans without it are those of older versions
+    old = Source("rigid", {"jobs": 3}, "jobs.csv", str(log), {"jobs.csv": "00"})
+    assert instance_key(old, 0).hex() == "f939161e0dfba5520c1082f8b13274d0"
+
+
+@pytest.mark.usefixtures("log")
+def test_another_one_is_refused_and_other_families_have_none(call):
+    with pytest.raises(InputError, match=r"objective: .*'flow', 'wait', 'slowdown' or 'makespan'"):
+        optsched.load_trace("jobs.csv", objective="mean")
+    with pytest.raises(InputError, match="option --objective is not supported by family oasis"):
+        get_family("oasis").open_trace(Path("jobs.csv"), Window(objective="wait"))
+    assert call("ratio", "jobs.csv", "--objective", "mean")[0] == 2
+    status, _, err = call("whatif", "jobs.csv", "--objective", "wait")
+    assert (status, "No such option: --objective" in err) == (2, True)
+
+
+@pytest.mark.usefixtures("log")
+def test_requests_below_the_run_time_are_counted(capsys):
+    assert "longer than requested" not in capsys.readouterr().err
+    Path("jobs.csv").write_text(LOG.replace("120", "99").replace("60", ""))
+    inst = optsched.load_trace("jobs.csv", machines="nodes.csv")
+    assert [job.request for job in inst.jobs] == [100, 50, 10]
+    assert "1 of 3 jobs ran longer than requested: their requested" in capsys.readouterr().err
