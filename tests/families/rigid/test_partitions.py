@@ -230,3 +230,17 @@ def test_the_size_of_a_job_is_what_it_needs_of_its_own_machines():
     jobs = [first, *(first.model_copy(update={"arrival": 1, "need": (0, n)}) for n in (4, 1))]
     inst = RigidInstance(resources=("a", "b"), machines=(Machine(capacity=(4, 4)),), jobs=jobs)
     assert optsched.simulate(inst, POLICIES["f3"]()).schedule.start == (0, 18, 9)
+
+
+def test_jobs_without_a_time_limit_have_the_longest_of_their_partition(tmp_path):
+    limits = ["Timelimit", "UNLIMITED", "00:30:00", "Partition_Limit", "02:00:00"]
+    log = "\n".join(f"{a}|{b}" for a, b in zip(SACCT.splitlines(), limits, strict=True))
+    log = log.replace("|01:00:00|4|", "|00:20:00|4|")
+    inst, _, told = opened(tmp_path, log=log)
+    assert [job.request for job in inst.jobs] == [7200, 1800, 7200, 7200]
+    assert "2 of 4 jobs have no time limit: policies plan with the longest" in told
+    inst, _, told = opened(tmp_path, log=log.replace("02:00:00", "UNLIMITED"))
+    assert [job.request for job in inst.jobs] == [3600, 1800, 1800, 1800]  # at least run times
+    inst, _, told = opened(tmp_path)
+    assert [job.request for job in inst.jobs] == [job.run for job in inst.jobs]
+    assert "the list has no requested times" in told
