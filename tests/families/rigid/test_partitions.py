@@ -244,3 +244,11 @@ def test_jobs_without_a_time_limit_have_the_longest_of_their_partition(tmp_path)
     inst, _, told = opened(tmp_path)
     assert [job.request for job in inst.jobs] == [job.run for job in inst.jobs]
     assert "the list has no requested times" in told
+
+
+def test_a_log_without_gpus_on_machines_that_have_some_is_remarked(tmp_path):
+    remark = "the list of machines has 4 GPUs, the log names none: add AllocTRES to --format"
+    assert remark not in opened(tmp_path)[2]
+    bare = "\n".join(line.rpartition("|")[0] for line in SACCT.splitlines())
+    assert remark in opened(tmp_path, log=bare)[2]
+    assert remark not in opened(tmp_path, NODES.replace("fat,2,2", "fat,2,0"), log=bare)[2]

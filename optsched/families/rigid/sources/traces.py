@@ -125,6 +125,13 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         machines = _machines(listed, limits)
         if len(parts) > 1:
             messages.remark("a job runs on nodes of its partition only: " + _told(listed))
+        gpus = int((listed["gpu"] * listed["count"]).sum())
+        if gpus and not (tables.jobs["gpu"] > 0).any():
+            slurm = tables.jobs.attrs.get("format") == "Slurm jobs"
+            messages.remark(
+                f"the list of machines has {gpus} GPUs, the log names none"
+                + ": add AllocTRES to --format of sacct" * slurm
+            )
         nodes = sum(machine.count for machine in machines)
         if window.packed:
             known = int(taken["nodes"].notna().sum())
@@ -239,8 +246,8 @@ def _requests(jobs: pd.DataFrame, taken: pd.DataFrame) -> Floats:
         )
     elif number := taken["request_seconds"].isna().sum():
         messages.remark(
-            f"{number} of {len(taken)} jobs have no time limit: policies plan with the longest that "
-            "the log has in their partition, else at all, and at least with the run time"
+            f"{number} of {len(taken)} jobs have no time limit: policies plan with the longest "
+            "that the log has in their partition, else at all, and at least with the run time"
         )
     return taken["request_seconds"].fillna(longest).to_numpy(dtype=np.float64)
 
