@@ -54,6 +54,9 @@ def test_jobs_of_a_slurm_log_run_on_the_nodes_of_their_partition(tmp_path):
         {n: job.tasks * d for n, d in zip(inst.resources, job.need, strict=True) if d}
         for job in inst.jobs
     ]
+    there = "partition gpu: 4 GPUs, 16 cores; partition batch: 8 cores; partition debug: 8 cores"
+    assert FAMILY.describe(inst)["resources"] == there
+    assert FAMILY.headline(inst).endswith(there)
     assert needs == [
         {"cpu of batch": 8}, {"gpu of gpu": 2, "cpu of gpu": 4}, {"cpu of debug": 4},
         {"cpu of batch": 4},

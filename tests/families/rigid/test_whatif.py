@@ -23,7 +23,7 @@ from optsched.families.rigid.certificate.check import (
     Surcharges,
     check,
 )
-from optsched.families.rigid.changes import altered
+from optsched.families.rigid.changes import Changes, altered
 from optsched.families.rigid.facts import shadow_prices
 from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob
 from optsched.families.rigid.verify import verify
@@ -173,7 +173,9 @@ def test_the_shadow_price_of_a_node_counts_jobs_that_one_processor_cannot_take()
         ({}, "nothing is changed, expected --add, --remove, --scale-load or --without"),
         ({"add": "10gpu"}, "add '10gpu': expected a number from 1 and a type, such as 10xgpu"),
         ({"remove": "0xfat"}, "remove '0xfat': expected a number from 1"),
-        ({"add": "1xgpu"}, "no type of node, expected one of: thin (2 cpu), fat (4 cpu)"),
+        ({"add": "1xgpu"}, "expected one of: thin (2 cores), fat (4 cores); or a resource: cpu"),
+        ({"add": "1xCPU"}, "add 1xCPU: is called cpu, expected 1xcpu"),
+        ({"remove": "1xFat"}, "remove 1xFat: is called fat, expected 1xfat"),
         ({"add": "5xcpu"}, "only whole nodes are added or removed, expected 3xthin or 2xfat"),
         ({"add": "1xfat", "remove": "1xfat"}, "1 fat added, 1 fat removed: changes nothing"),
         ({"remove": "3xthin"}, "remove 3xthin: there are 2, expected at most that"),
@@ -436,11 +438,29 @@ def test_units_of_a_resource_are_whole_nodes_that_have_it(tmp_path):
         log.read_text().replace("user\n", "user,gpu\n", 1).replace("user\r", "user,gpu\r")
     )
     found = measured(log, listed, add="10xgpu", policies=["fcfs"])
-    assert found.changes == ("3 fat added",)
+    assert found.changes == ("3 fat (12 gpu) added",)
     both = measured(log, listed, add="10xgpu", remove="1xfat", policies=["fcfs"])
     assert (both.changes, both.direction) == (("2 fat added",), -1)
     pool = measured(log, None, add="1xgpu", policies=["fcfs"])
     assert any("1xgpu: the jobs that use it also need cpu" in x for x in pool.listed)
+
+
+def test_memory_is_named_in_gb_and_a_type_with_the_name_of_a_resource_says_so(tmp_path):
+    log = tmp_path / "log.csv"
+    head = "submit_seconds,start_seconds,run_seconds,tasks,cpu,memory_gb\n"
+    log.write_text(head + "0,0,10,1,2,1.5\n0,0,10,1,2,2\n")
+    nodes = tmp_path / "nodes.csv"
+    nodes.write_text("name,count,gpu,cpu,memory_gb\ncpu,1,0,4,8\n")
+    for machines, add, told in (
+        (nodes, "20xmemory_gb", "3 cpu (24 memory_gb) added"),
+        (None, "20xmemory_gb", "20480 memory_mb added"),
+        (nodes, "1xcpu", "1 node of type cpu (4 cores) added"),
+        (nodes, "5xprocessors", "2 cpu (8 processors) added"),
+    ):
+        inst = open_input(log, "rigid", Window(machines=machines))
+        changes = Changes.of([add], (), None, ()).on(inst)
+        assert changes.words == (told,)
+        changes.apply(inst, skip_unfit=False)
 
 
 def scenario(low, high):
