@@ -17,9 +17,10 @@ from typing import Any, Literal, cast
 import numpy as np
 from pydantic import Field, model_validator
 
-from optsched.core import RatioReport, compare, open_input, recorded, turns
+from optsched.core import RatioReport, compare, open_input, recorded, solve, turns
 from optsched.core.inputs import is_instance, meant
 from optsched.core.intervals import FEWEST, UNSURE, student, warning
+from optsched.core.ratios import rate
 from optsched.families.rigid.certificate.check import RigidCertificate
 from optsched.families.rigid.changes import NODE, Changes, altered, units_of
 from optsched.families.rigid.facts import saved
@@ -380,6 +381,7 @@ def whatif(
     policies: Sequence[str | Policy] | None = None,
     windows: int | None = None,
     callback: Callable[[str], None] = lambda _: None,
+    shown: Callable[[WhatIf], object] | None = None,
     **options: Any,
 ) -> WhatIf:
     """Compare waiting times before and after a change of machines, load or jobs.
@@ -402,7 +404,9 @@ def whatif(
     windows : int, optional
         Disjoint parts of the log, over which means and their 95 % intervals are taken.
     callback : callable
-        Called with the finished part.
+        Called with the part that begins.
+    shown : callable, optional
+        Called once before the search, with the policies and the first interval of the optimum.
     **options
         ``machines``, ``jobs``, ``start`` and ``min_tasks`` of a log; ``seed``, and ``time_limit``,
         ``work_limit``, ``gap``, ``threads``, ``params``, ``watch`` of every search
@@ -411,7 +415,8 @@ def whatif(
     Returns
     -------
     WhatIf
-        After Ctrl-C, the results so far.
+        After Ctrl-C, the results so far: policies run first, and their best schedules are where the
+        search for the optimum begins.
 
     Raises
     ------
@@ -435,54 +440,79 @@ def whatif(
     changes = changes.on(opened[0][0])
     listed += changes.caps(opened[0][0])
     pairs = [changes.apply(inst, skip_unfit=skip_unfit) for inst, *_ in opened]
-    scenarios: list[tuple[Scenario, Scenario]] = []
-    stopped = False
-    for k, (pair, (_, real, clock)) in enumerate(zip(pairs, opened, strict=True)):
-        at = f"window {k + 1} of {len(pairs)}, " if len(pairs) > 1 else ""
-        outside = {
-            n: RigidSchedule(**{f: [x[i] for i in pair.kept] for f, x in s if x})
-            for n, s in real.items()
-        }
-        try:
-            callback(f"{at}before the change")
-            first = compare(pair.before, policies, schedule=outside, **options)
-            interrupts.raise_if_interrupted()
-            callback(f"{at}after the change")
-            better = changes.direction < 0 and not pair.before.packed
-            start = [first.optimum.schedule] if better and first.optimum.schedule else []
-            second = compare(pair.after, policies, start=start, **options)
-            stopped = interrupts.received() is not None
-            if stopped and scenarios:
-                break
-        except KeyboardInterrupt:
-            if not scenarios:
-                raise
-            stopped = True
-            break
-        before = _scenario(pair.before, first, pair.same, clock)
-        after = _scenario(pair.after, second, range(len(pair.after.jobs)), clock)
-        scenarios.append(_carried(before, after, changes.direction))
-        n, left = len(pair.before.jobs), len(pair.after.jobs)
-        listed += [f"{at}left out of both scenarios: {pair.unfit}"] if pair.unfit else []
-        listed += [f"{at}after the change {n - left} of {n} jobs are gone"] if left < n else []
-        listed += [str(failed) for failed in (*first.failed, *second.failed)]
     if changes.load != 1:
         factor = f"{float(changes.load):g}"
         listed.append(f"after the change times since the first submission are divided by {factor}")
-    if stopped:
-        done = f"{len(scenarios)} of {len(pairs)} windows are complete" if len(pairs) > 1 else ""
-        done = done or "a longer search after the change may narrow its interval"
-        listed.insert(0, f"interrupted by Ctrl-C: {done}")
-    return WhatIf(
-        source=opened[0][0].source if isinstance(source, RigidInstance) else str(source),
-        changes=changes.words,
-        listed=tuple(dict.fromkeys(listed)),
-        direction=changes.direction,
-        replay=f"recorded: not replayable on {changes.what}" if opened[0][1] else "",
-        clock=opened[0][2] is not None,
-        before=[b for b, _ in scenarios],
-        after=[a for _, a in scenarios],
-    )
+    reports: list[list[RatioReport]] = []  # by window: before, after
+
+    def at(k: int) -> str:
+        return f"window {k + 1} of {len(pairs)}, " if len(pairs) > 1 else ""
+
+    def found() -> WhatIf:
+        """Return what is known so far."""
+        done = [*zip(pairs, opened, reports, strict=False)]
+        notes = list(listed)
+        for k, (pair, _, both) in enumerate(done):
+            n, left = len(pair.before.jobs), len(pair.after.jobs)
+            notes += [f"{at(k)}left out of both scenarios: {pair.unfit}"] if pair.unfit else []
+            notes += [f"{at(k)}after the change {n - left} of {n} jobs are gone"] * (left < n)
+            notes += [str(failed) for report in both for failed in report.failed]
+        if interrupts.received() is not None:
+            why = "a longer search may narrow the intervals of the optimum"
+            if len(done) < len(pairs):
+                why = f"{len(done)} of {len(pairs)} windows are complete"
+            notes.insert(0, f"interrupted by Ctrl-C: {why}")
+        sides = [
+            _carried(
+                _scenario(pair.before, both[0], pair.same, clock),
+                _scenario(pair.after, both[1], range(len(pair.after.jobs)), clock),
+                changes.direction,
+            )
+            for pair, (_, _, clock), both in done
+        ]
+        return WhatIf(
+            source=opened[0][0].source if isinstance(source, RigidInstance) else str(source),
+            changes=changes.words,
+            listed=tuple(dict.fromkeys(notes)),
+            direction=changes.direction,
+            replay=f"recorded: not replayable on {changes.what}" if opened[0][1] else "",
+            clock=opened[0][2] is not None,
+            before=[before for before, _ in sides],
+            after=[after for _, after in sides],
+        )
+
+    first = options | {"time_limit": 0.0}  # policies, and the bounds before any search
+    try:
+        for k, (pair, (_, real, _)) in enumerate(zip(pairs, opened, strict=True)):
+            outside = {
+                n: RigidSchedule(**{f: [x[i] for i in pair.kept] for f, x in s if x})
+                for n, s in real.items()
+            }
+            callback(f"{at(k)}policies before the change")
+            both = [compare(pair.before, policies, schedule=outside, **first)]
+            interrupts.raise_if_interrupted()
+            callback(f"{at(k)}policies after the change")
+            both.append(compare(pair.after, policies, **first))
+            if reports:
+                interrupts.raise_if_interrupted()
+            reports.append(both)
+    except KeyboardInterrupt:
+        if not reports:
+            raise
+    if shown is not None and interrupts.received() is None:
+        shown(found())
+    for k, (pair, both) in enumerate(zip(pairs, reports, strict=False)):
+        for side, inst in enumerate((pair.before, pair.after)):
+            if interrupts.received() is not None:
+                break
+            callback(f"{at(k)}optimum {SIDES[side]} the change")
+            more = side == 1 and changes.direction < 0 and not inst.packed
+            known = [r.optimum.schedule for r in (both if more else [both[side]])]
+            best = solve(inst, start=[s for s in known if s is not None], **options)
+            failed = both[side].failed
+            rated = rate(inst, both[side].runs, best, {}, both[side].outside)
+            both[side] = rated.model_copy(update={"failed": failed})
+    return found()
 
 
 def _opened(

@@ -114,6 +114,7 @@ def whatif(
             policies=policy or None,
             windows=windows,
             callback=ticker.begin,
+            shown=lambda first: [ticker.print(line) for line in first.answer],
             watch=ticker.watch,
             threads=threads,
             **options,

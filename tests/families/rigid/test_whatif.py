@@ -267,20 +267,37 @@ def test_a_shadow_price_is_stated_if_it_exceeds_the_gap(tmp_path, gap, stated):
     assert ("When one more unit would help" in page) == stated
 
 
-def test_an_interrupted_run_says_so_in_file_and_page(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("at", "said"),
+    [
+        ("window 2 of 3, policies before the change", "1 of 3 windows are complete"),
+        ("window 2 of 3, optimum before the change", "a longer search may narrow the intervals"),
+    ],
+)
+def test_an_interrupted_run_says_so_in_file_and_page(tmp_path, monkeypatch, at, said):
     files = write(tmp_path, jobs(20))
     how = {"add": "1xfat", "windows": 3, "policies": ["fcfs"]}
 
     def stop(part):
-        if part == "window 2 of 3, before the change":
+        if part == at:
             monkeypatch.setattr(interrupts, "_received", 2)
 
     found = measured(*files, 5, callback=stop, **how)
     monkeypatch.setattr(interrupts, "_received", None)
-    assert found.remarks[0] == "interrupted by Ctrl-C: 1 of 3 windows are complete"
+    assert found.remarks[0].startswith(f"interrupted by Ctrl-C: {said}")
     found.save(tmp_path / "w.json")
     page = optsched.report(tmp_path / "w.json", tmp_path / "w.html").read_text()
-    assert "interrupted by Ctrl-C: 1 of 3 windows are complete" in page
+    assert f"interrupted by Ctrl-C: {said}" in page
+
+
+def test_policies_of_both_scenarios_are_shown_before_the_search(tmp_path):
+    files, first = write(tmp_path, jobs(20)), []
+    found = measured(*files, 20, add="1xfat", shown=first.append)
+    (early,) = first
+    for name in POLICIES:
+        assert early.rows[name].change == found.rows[name].change
+    (low, high), (lowest, highest) = early.rows["optimum"].before, found.rows["optimum"].before
+    assert low <= lowest <= highest <= high
 
 
 @pytest.mark.parametrize(
