@@ -92,14 +92,6 @@ class Changes:
             return "changed machines"
         return "changed arrivals" if self.load != 1 else "changed jobs"
 
-    @property
-    def direction(self) -> int:
-        """-1 if the least waiting time cannot rise, 1 if it cannot fall, 0: who knows."""
-        verbs = {verb for verb, _, _ in self.machines}
-        if self.load != 1 or self.without or len(verbs) != 1:
-            return 0
-        return -1 if verbs == {"add"} else 1
-
     def must_be_found(self, instances: Sequence[RigidInstance]) -> None:
         """Refuse a user or a partition that no job has.
 
