@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         Optimum,
         RatioReport,
     )  # statistics take a second to import
+    from optsched.experiments.whatif import WhatIf
 
 LEFT = ("policy", "information", "sandbox")  # columns of words
 SAME = (
@@ -105,6 +106,16 @@ def show_ratios(console: Console, report: RatioReport) -> None:
             f"cannot tell policies apart: even {report.facts.trivial_policy} is within 2 %",
             style="bold",
         )
+
+
+def show_whatif(console: Console, found: WhatIf) -> None:
+    """Print the summary of a what-if, its table and remarks."""
+    for line in found.answer:
+        messages.result(messages.printable(line))
+    for table in tables(found.table(), console):
+        console.print(table)
+    for line in found.remarks:
+        messages.result(messages.printable(line))
 
 
 def _same(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:

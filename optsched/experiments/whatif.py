@@ -7,7 +7,7 @@ worse, fewer never better. The changes of policies are exact for the log.
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -15,17 +15,26 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from optsched.core import RatioReport, compare, open_input, recorded, turns
+from optsched.core import RatioReport, compare, open_input, recorded, solve, turns
 from optsched.core.inputs import is_instance, meant
 from optsched.core.intervals import FEWEST, UNSURE, student, warning
+from optsched.core.ratios import rate
 from optsched.families.rigid.certificate.check import RigidCertificate
 from optsched.families.rigid.changes import NODE, Changes, altered, units_of
 from optsched.families.rigid.facts import saved
 from optsched.families.rigid.instance import RigidInstance, RigidSchedule
 from optsched.families.rigid.verify import verify
-from optsched.files.format import checked, load_instance, read_json, write_json
+from optsched.files.format import (
+    checked,
+    instance_of,
+    load_instance,
+    read_json,
+    short,
+    sides_in,
+    write_json,
+)
 from optsched.numbers.json_float import Signed
 from optsched.problem import (
     REAL,
@@ -38,6 +47,9 @@ from optsched.problem import (
     is_named_in_file,
 )
 from optsched.process import interrupts, messages
+from optsched.results.load import report_in
+from optsched.results.result import Recheck, whole_content
+from optsched.results.result import recheck_content as recheck_result
 
 HOUR = 3600
 BEST = "optimum"
@@ -69,6 +81,78 @@ class Row(Frozen):
     )
 
 
+@dataclass(frozen=True)
+class Sides:
+    """A window of the log before and after the change: of what the rows are computed."""
+
+    instances: tuple[RigidInstance, RigidInstance]
+    reports: tuple[RatioReport, RatioReport]
+    same: tuple[int, ...]  # of the jobs before, those after
+    clock: int | None  # second of the day of second 0
+
+    @property
+    def direction(self) -> int:
+        """-1 if the least waiting time cannot rise, 1 if it cannot fall, 0: who knows."""
+        before, after = self.instances
+        if before.jobs != after.jobs:
+            return 0
+        there, then = (
+            Counter({m.capacity: m.count for m in inst.machines})
+            if inst.packed
+            else Counter(dict(enumerate(inst.total)))
+            for inst in self.instances
+        )
+        return int(then <= there) - int(there <= then)
+
+    def scenarios(self) -> tuple[Scenario, Scenario]:
+        """Return the rows of both scenarios."""
+        jobs = self.same, range(len(self.instances[1].jobs))
+        first, second = (
+            _scenario(inst, report, same, self.clock)
+            for inst, report, same in zip(self.instances, self.reports, jobs, strict=True)
+        )
+        return _carried(first, second, self.direction)
+
+    def content(self) -> dict[str, Any]:
+        """Return what a file holds: both sides as results."""
+        sides = {
+            side: whole_content(inst, r.optimum, r.runs, schedules=r.outside)
+            for side, inst, r in zip(SIDES, self.instances, self.reports, strict=True)
+        }
+        return {"same": self.same, "clock": self.clock, **sides}
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any], path: Path) -> Sides:
+        """Return what a file holds, checked again."""
+        instances = [cast(RigidInstance, instance_of(content[side], path)) for side in SIDES]
+        before, after = instances
+        same, clock = content.get("same"), content.get("clock")
+        if complaint := _not_the_same(before, after, same):
+            raise InputError(f"{path}: {complaint}")
+        if not (clock is None or (type(clock) is int and 0 <= clock < 24 * HOUR)):
+            raise InputError(f"{path}: clock is {short(clock)}, expected a second of the day")
+        reports = []
+        for side, inst in zip(SIDES, instances, strict=True):
+            if (report := report_in(content[side], inst, path)) is None:
+                raise InputError(f"{path}: {side}: has no runs, expected one at least")
+            reports.append(report)
+        return cls((before, after), (reports[0], reports[1]), tuple(cast(list[int], same)), clock)
+
+
+def _not_the_same(before: RigidInstance, after: RigidInstance, same: Any) -> str:
+    """Return that jobs of both scenarios are not those that the file names; "" if they are."""
+    places = range(len(before.jobs))
+    if not isinstance(same, list) or any(type(i) is not int or i not in places for i in same):
+        return "same: expected a list of jobs before the change"
+    jobs = [before.jobs[i].model_copy(update={"arrival": 0}) for i in same]
+    later = [job.model_copy(update={"arrival": 0}) for job in after.jobs]
+    if sorted({*same}) != same or jobs != later:
+        return "same: names jobs that are not those after the change"
+    if (before.objective, after.objective) != ("wait", "wait"):
+        return "expected instances with waiting time as objective"
+    return ""
+
+
 class Scenario(Frozen):
     """A window of the log, before or after the change."""
 
@@ -97,35 +181,42 @@ class Compared:
     knows: str  # run times: none, requested, exact; -: no policy
 
 
-class WhatIf(Frozen):
-    """Waiting times before and after a change."""
+class Stated(Frozen):
+    """Words of a file that nothing can check."""
 
     source: str
     changes: tuple[str, ...] = Field(min_length=1)
     listed: tuple[str, ...] = Field(description="scaled, dropped or drawn parts")
+    replay: str = Field(description="the recorded schedule after the change; '': none recorded")
+
+
+STATED = tuple(Stated.model_fields)
+
+
+class WhatIf(Stated):
+    """Waiting times before and after a change."""
+
     direction: Literal[-1, 0, 1] = Field(
         description="-1: the optimum cannot rise, 1: it cannot fall"
     )
-    replay: str = Field(description="the recorded schedule after the change; '': none recorded")
     clock: bool = Field(description="whether hours are those of the clock, not since the first job")
     before: tuple[Scenario, ...] = Field(min_length=1, description="by window")
     after: tuple[Scenario, ...]
+    sides: tuple[Sides, ...] = Field(default=(), exclude=True, repr=False)
 
-    @model_validator(mode="after")
-    def _complete(self) -> WhatIf:
-        both = (*self.before, *self.after)
-        if len(self.before) != len(self.after) or any(BEST not in s.rows for s in both):
-            raise ValueError("expected as many windows before as after, each with an optimum")
-        prices = [p for s in both for p in s.prices.values()]
-        if any(len(p) != 24 or not all(0 <= x < math.inf for x in p) for p in prices):
-            raise ValueError("prices: expected 24 of each unit, none below 0")
-        for side in both:
-            bound = side.rows[BEST].wait[0]
-            for name, row in side.rows.items():
-                low, high = row.wait
-                if not 0 <= low <= high < math.inf or low < bound * (1 - SAME):
-                    raise ValueError(f"{name}: waits {low:g} to {high:g} h, below {bound:g} or 0")
-        return self
+    @classmethod
+    def of(cls, sides: Sequence[Sides], **more: Any) -> WhatIf:
+        """Compute all rows of what was compared; ``more`` are fields."""
+        found = [one.scenarios() for one in sides]
+        directions = {one.direction for one in sides}
+        return cls(
+            **more,
+            direction=directions.pop() if len(directions) == 1 else 0,
+            clock=all(one.clock is not None for one in sides),
+            before=[before for before, _ in found],
+            after=[after for _, after in found],
+            sides=tuple(sides),
+        )
 
     @cached_property
     def rows(self) -> dict[str, Compared]:
@@ -297,21 +388,47 @@ class WhatIf(Frozen):
         return content | {"rows": [asdict(r) for r in self.rows.values()], "shadow_prices": prices}
 
     def save(self, path: Path | str) -> None:
-        """Write a file, of which :func:`optsched.report` makes a page."""
-        write_json(Path(path), "whatif", "rigid", self.model_dump(mode="json"))
+        """Write instances, schedules and certificates, of which all rows are computed again."""
+        stated = self.model_dump(mode="json", include={*STATED})
+        content = stated | {"windows": [one.content() for one in self.sides]}
+        write_json(Path(path), "whatif", "rigid", content)
 
     @classmethod
     def load(cls, path: Path | str) -> WhatIf:
-        """Read such a file.
+        """Read such a file; schedules and certificates are checked again.
 
         Raises
         ------
         InputError
-            It is none.
+            It is none, or states what is not true.
         """
-        content = read_json(Path(path), "whatif")
-        kept = {n: x for n, x in content.items() if n not in ("format", "kind", "family")}
-        return checked(cls, kept, str(path))
+        path = Path(path)
+        content = read_json(path, "whatif")
+        sides = [Sides.of(window, path) for window in sides_in(content, path)]
+        stated = checked(Stated, {n: content.get(n) for n in STATED}, str(path))
+        return cls.of(sides, **stated.model_dump())
+
+
+def recheck_content(content: Mapping[str, Any], path: Path) -> list[Recheck]:
+    """Check every schedule and certificate of a what-if again, as :func:`optsched.results.result`.
+
+    Raises
+    ------
+    InputError
+        The file is malformed.
+    """
+    found = []
+    for k, window in enumerate(sides_in(content, path)):
+        at = f"window {k + 1}, " if len(content["windows"]) > 1 else ""
+        pair = [cast(RigidInstance, instance_of(window[side], path)) for side in SIDES]
+        wrong = _not_the_same(pair[0], pair[1], window.get("same"))
+        for side in SIDES:
+            checks = recheck_result({**window[side]}, path)
+            named = [{"what": f"{at}{side} the change, {c.what}"} for c in checks]
+            found += [c.model_copy(update=u) for c, u in zip(checks, named, strict=True)]
+        if wrong:
+            found[-1] = found[-1].model_copy(update={"complaints": (wrong,)})
+    return found
 
 
 def hours(ends: Ends | None, sign: str = "") -> str:
@@ -380,6 +497,7 @@ def whatif(
     policies: Sequence[str | Policy] | None = None,
     windows: int | None = None,
     callback: Callable[[str], None] = lambda _: None,
+    shown: Callable[[WhatIf], None] | None = None,
     **options: Any,
 ) -> WhatIf:
     """Compare waiting times before and after a change of machines, load or jobs.
@@ -402,7 +520,9 @@ def whatif(
     windows : int, optional
         Disjoint parts of the log, over which means and their 95 % intervals are taken.
     callback : callable
-        Called with the finished part.
+        Called with the part that begins.
+    shown : callable, optional
+        Called once before the search, with the policies and the first interval of the optimum.
     **options
         ``machines``, ``jobs``, ``start`` and ``min_tasks`` of a log; ``seed``, and ``time_limit``,
         ``work_limit``, ``gap``, ``threads``, ``params``, ``watch`` of every search
@@ -411,7 +531,8 @@ def whatif(
     Returns
     -------
     WhatIf
-        After Ctrl-C, the results so far.
+        After Ctrl-C, the results so far: policies run first, and their best schedules are where the
+        search for the optimum begins.
 
     Raises
     ------
@@ -435,54 +556,73 @@ def whatif(
     changes = changes.on(opened[0][0])
     listed += changes.caps(opened[0][0])
     pairs = [changes.apply(inst, skip_unfit=skip_unfit) for inst, *_ in opened]
-    scenarios: list[tuple[Scenario, Scenario]] = []
-    stopped = False
-    for k, (pair, (_, real, clock)) in enumerate(zip(pairs, opened, strict=True)):
-        at = f"window {k + 1} of {len(pairs)}, " if len(pairs) > 1 else ""
-        outside = {
-            n: RigidSchedule(**{f: [x[i] for i in pair.kept] for f, x in s if x})
-            for n, s in real.items()
-        }
-        try:
-            callback(f"{at}before the change")
-            first = compare(pair.before, policies, schedule=outside, **options)
-            interrupts.raise_if_interrupted()
-            callback(f"{at}after the change")
-            better = changes.direction < 0 and not pair.before.packed
-            start = [first.optimum.schedule] if better and first.optimum.schedule else []
-            second = compare(pair.after, policies, start=start, **options)
-            stopped = interrupts.received() is not None
-            if stopped and scenarios:
-                break
-        except KeyboardInterrupt:
-            if not scenarios:
-                raise
-            stopped = True
-            break
-        before = _scenario(pair.before, first, pair.same, clock)
-        after = _scenario(pair.after, second, range(len(pair.after.jobs)), clock)
-        scenarios.append(_carried(before, after, changes.direction))
-        n, left = len(pair.before.jobs), len(pair.after.jobs)
-        listed += [f"{at}left out of both scenarios: {pair.unfit}"] if pair.unfit else []
-        listed += [f"{at}after the change {n - left} of {n} jobs are gone"] if left < n else []
-        listed += [str(failed) for failed in (*first.failed, *second.failed)]
     if changes.load != 1:
         factor = f"{float(changes.load):g}"
         listed.append(f"after the change times since the first submission are divided by {factor}")
-    if stopped:
-        done = f"{len(scenarios)} of {len(pairs)} windows are complete" if len(pairs) > 1 else ""
-        done = done or "a longer search after the change may narrow its interval"
-        listed.insert(0, f"interrupted by Ctrl-C: {done}")
-    return WhatIf(
-        source=opened[0][0].source if isinstance(source, RigidInstance) else str(source),
-        changes=changes.words,
-        listed=tuple(dict.fromkeys(listed)),
-        direction=changes.direction,
-        replay=f"recorded: not replayable on {changes.what}" if opened[0][1] else "",
-        clock=opened[0][2] is not None,
-        before=[b for b, _ in scenarios],
-        after=[a for _, a in scenarios],
-    )
+    reports: list[list[RatioReport]] = []  # by window: before, after
+
+    def at(k: int) -> str:
+        return f"window {k + 1} of {len(pairs)}, " if len(pairs) > 1 else ""
+
+    def found() -> WhatIf:
+        """Return what is known so far."""
+        done = [*zip(pairs, opened, reports, strict=False)]
+        notes = list(listed)
+        for k, (pair, _, both) in enumerate(done):
+            n, left = len(pair.before.jobs), len(pair.after.jobs)
+            notes += [f"{at(k)}left out of both scenarios: {pair.unfit}"] if pair.unfit else []
+            notes += [f"{at(k)}after the change {n - left} of {n} jobs are gone"] * (left < n)
+            notes += [str(failed) for report in both for failed in report.failed]
+        if interrupts.received() is not None:
+            why = "a longer search may narrow the intervals of the optimum"
+            if len(done) < len(pairs):
+                why = f"{len(done)} of {len(pairs)} windows are complete"
+            notes.insert(0, f"interrupted by Ctrl-C: {why}")
+        sides = [
+            Sides((pair.before, pair.after), (both[0], both[1]), pair.same, clock)
+            for pair, (_, _, clock), both in done
+        ]
+        return WhatIf.of(
+            sides,
+            source=opened[0][0].source if isinstance(source, RigidInstance) else str(source),
+            changes=changes.words,
+            listed=tuple(dict.fromkeys(notes)),
+            replay=f"recorded: not replayable on {changes.what}" if opened[0][1] else "",
+        )
+
+    first = options | {"time_limit": 0.0}  # policies, and the bounds before any search
+    try:
+        for k, (pair, (_, real, _)) in enumerate(zip(pairs, opened, strict=True)):
+            outside = {
+                n: RigidSchedule(**{f: [x[i] for i in pair.kept] for f, x in s if x})
+                for n, s in real.items()
+            }
+            callback(f"{at(k)}policies before the change")
+            both = [compare(pair.before, policies, schedule=outside, **first)]
+            interrupts.raise_if_interrupted()
+            callback(f"{at(k)}policies after the change")
+            both.append(compare(pair.after, policies, **first))
+            if reports:
+                interrupts.raise_if_interrupted()
+            reports.append(both)
+    except KeyboardInterrupt:
+        if not reports:
+            raise
+    if shown is not None and interrupts.received() is None:
+        shown(found())
+    for k, (pair, both) in enumerate(zip(pairs, reports, strict=False)):
+        direction = Sides((pair.before, pair.after), (both[0], both[1]), (), None).direction
+        for side, inst in enumerate((pair.before, pair.after)):
+            if interrupts.received() is not None:
+                break
+            callback(f"{at(k)}optimum {SIDES[side]} the change")
+            more = side == 1 and direction < 0 and not inst.packed
+            known = [r.optimum.schedule for r in (both if more else [both[side]])]
+            best = solve(inst, start=[s for s in known if s is not None], **options)
+            failed = both[side].failed
+            rated = rate(inst, both[side].runs, best, {}, both[side].outside)
+            both[side] = rated.model_copy(update={"failed": failed})
+    return found()
 
 
 def _opened(

@@ -173,7 +173,7 @@ def save_instance(instance: Instance, path: Path | str) -> None:
 
 
 def load_instance(path: Path | str) -> Instance:
-    """Read the instance of an instance file, a run or a result.
+    """Read the instance of an instance file, a run or a result; of a what-if, that before it.
 
     Raises
     ------
@@ -181,7 +181,28 @@ def load_instance(path: Path | str) -> Instance:
         The file is malformed; the message names file, field, value and what would be right.
     """
     path = Path(path)
-    return instance_of(read_json(path, "instance", "run", "result"), path)
+    content = read_json(path, "instance", "run", "result", "whatif")
+    if content["kind"] == "whatif":
+        content = sides_in(content, path)[0]["before"]
+    return instance_of(content, path)
+
+
+def sides_in(content: Mapping[str, Any], path: Path) -> list[dict[str, Any]]:
+    """Return the windows of a what-if, whose sides are results.
+
+    Raises
+    ------
+    InputError
+        There are none.
+    """
+    windows, sides = content.get("windows"), ("before", "after")
+    if not isinstance(windows, list) or not windows:
+        raise InputError(f'{path}: "windows" is no list, or empty')
+    for k, window in enumerate(windows):
+        if not isinstance(window, dict) or not all(isinstance(window.get(s), dict) for s in sides):
+            raise InputError(f'{path}: windows[{k}]: lacks "before" or "after"')
+    head = {"kind": "result", "family": content["family"]}
+    return [w | {s: w[s] | head for s in sides} for w in windows]
 
 
 def instance_of(content: Mapping[str, Any], path: Path) -> Instance:

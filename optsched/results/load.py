@@ -156,7 +156,11 @@ def load_report(path: Path, instance: Instance) -> RatioReport | None:
     InputError
         As :func:`load_known`, also for the runs.
     """
-    content = read_json(path, "result")
+    return report_in(read_json(path, "result"), instance, path)
+
+
+def report_in(content: Mapping[str, Any], instance: Instance, path: Path) -> RatioReport | None:
+    """Return the comparison in a file that was read; see :func:`load_report`."""
     family = family_of(instance)
     runs, schedules = rows_in(content, path, family)
     if not runs:

@@ -51,14 +51,26 @@ def save_result(
 
     That is the runs, other references, and schedules from outside by name.
     """
-    content = result_content(optimum)
+    content = whole_content(instance, optimum, runs, references, schedules)
+    write_json(path, "result", instance.family, content)
+
+
+def whole_content(
+    instance: Instance,
+    optimum: Optimum,
+    runs: Sequence[Run] = (),
+    references: Mapping[str, Optimum] | None = None,
+    schedules: Mapping[str, Schedule] | None = None,
+) -> dict[str, Any]:
+    """Return what a result holds."""
+    content = with_instance(instance, result_content(optimum))
     if references:
         content["references"] = {n: r.model_dump(mode="json") for n, r in references.items()}
     if runs:
         content["runs"] = [run.model_dump(mode="json") for run in runs]
     if schedules:
         content["schedules"] = {n: s.model_dump(mode="json") for n, s in schedules.items()}
-    _save(path, "result", instance, content)
+    return content
 
 
 def result_content(optimum: Optimum) -> dict[str, Any]:
@@ -68,7 +80,8 @@ def result_content(optimum: Optimum) -> dict[str, Any]:
 
 def save_run(path: Path, instance: Instance, run: Run) -> None:
     """Write what a policy did, next to its instance."""
-    _save(path, "run", instance, {"run": run.model_dump(mode="json")})
+    content = with_instance(instance, {"run": run.model_dump(mode="json")})
+    write_json(path, "run", instance.family, content)
 
 
 def save_schedule(path: Path, instance: Instance, schedule: Schedule) -> None:
@@ -80,17 +93,10 @@ def save_schedule(path: Path, instance: Instance, schedule: Schedule) -> None:
     write_json(path, "schedule", instance.family, content)
 
 
-def _save(path: Path, kind: str, instance: Instance, content: Mapping[str, Any]) -> None:
-    write_json(
-        path,
-        kind,
-        instance.family,
-        {
-            "instance_sha256": instance.digest(),
-            "instance": instance.model_dump(mode="json"),
-            **content,
-        },
-    )
+def with_instance(instance: Instance, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``content`` next to its instance."""
+    there = {"instance_sha256": instance.digest(), "instance": instance.model_dump(mode="json")}
+    return there | dict(content)
 
 
 def part_of(

@@ -69,7 +69,6 @@ RULES = {
     "weight": Number("relative importance", above_low=True, may_be_empty=True),
     "nodes": Number("nodes", low=1, high=TASKS.high, whole=True, may_be_empty=True),
 }
-PENDING = "PENDING"  # state of a job that had not started when the log was taken
 OWN = TraceFormat(
     "own jobs",
     needed=("submit_seconds", "run_seconds", "tasks"),
@@ -189,13 +188,18 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
     jobs = pd.DataFrame({name: table.get(name, MISSING.get(name, np.nan)) for name in COLUMNS})
     if jobs.empty:
         raise InputError(f"{path}: names no job, expected at least one")
+    begin = jobs["start_seconds"].fillna(jobs["submit_seconds"])
+    last = (begin + jobs["run_seconds"].fillna(0.0)).max()  # time of the list
+    running = np.asarray(table.get("state", [""] * len(jobs))) == slurm.RUNNING
+    far = (last - jobs["start_seconds"]).where(running)
+    jobs["run_seconds"] = jobs["run_seconds"].fillna(far)
     known = jobs["tasks"].notna()
     if "submit_seconds" in table:
         known &= jobs["submit_seconds"].notna()
         known &= jobs["run_seconds"].notna() | ("run_seconds" not in table)
     copies = np.asarray(table.get("array", [1] * len(known)))
     dropped = int(copies[~known].sum())
-    why = _reasons(jobs, table, ~known.to_numpy())
+    why = _reasons(jobs, table, ~known.to_numpy(), last)
     jobs = jobs[known].sort_values("submit_seconds", kind="stable", ignore_index=True)
     if jobs.empty:
         raise InputError(
@@ -204,7 +208,17 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
         )
     if dropped:
         waits = "; the means do not include their waiting times" if "before start" in why else ""
+        if slurm.PENDING in why:
+            waits += (
+                ", and the policies did not have to run them, so the distance to your cluster is "
+                "overstated"
+            )
         messages.remark(f"{path}: {dropped} of {copies.sum()} jobs are left out: {why}{waits}")
+    if number := (running & known).sum():
+        messages.remark(
+            f"{path}: {number} jobs still ran when the log was taken; they count with the time "
+            "they had run"
+        )
     first = jobs["submit_seconds"].iloc[0]
     if start is not None:
         start += pd.Timedelta(seconds=float(first))
@@ -215,10 +229,10 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
     return jobs
 
 
-def _reasons(jobs: pd.DataFrame, table: Table, rows: Flags) -> str:
+def _reasons(jobs: pd.DataFrame, table: Table, rows: Flags, last: float) -> str:
     """Return why rows are left out, by their state as far as the list names it, the most first.
 
-    Of jobs that are still pending, also how long they have waited until the last time of the list.
+    Of jobs that are still pending, also how long they have waited until ``last``.
     """
     dropped = jobs[rows]
     starts, runs = dropped["start_seconds"].isna(), dropped["run_seconds"].isna()
@@ -237,9 +251,8 @@ def _reasons(jobs: pd.DataFrame, table: Table, rows: Flags) -> str:
             counts[state or "without a run time"] += number
         else:
             counts["without a number of tasks"] += number
-    last = jobs["start_seconds"].fillna(jobs["submit_seconds"]) + jobs["run_seconds"].fillna(0.0)
-    pending = starts.to_numpy() & (states == PENDING)
-    queued = (last.max() - dropped["submit_seconds"][pending]) * copies[pending]
+    pending = starts.to_numpy() & (states == slurm.PENDING)
+    queued = (last - dropped["submit_seconds"][pending]) * copies[pending]
     waited = f" ({queued.sum() / HOUR:.3g} h of waiting until the log ends)"
-    told = {f"{PENDING} before start": waited}
+    told = {f"{slurm.PENDING} before start": waited}
     return ", ".join(f"{n} {why}{told.get(why, '')}" for why, n in counts.most_common())

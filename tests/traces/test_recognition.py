@@ -159,47 +159,54 @@ def test_helios_and_acme(write):
 
 def test_slurm(write, remarks, tmp_path):
     jobs = read_jobs(write(SACCT, "sacct.txt"))
-    assert jobs["name"].tolist() == ["1", "2"]
-    assert jobs["run_seconds"].tolist() == [90000, 150]
-    assert jobs["tasks"].tolist() == [4, 4]
-    assert jobs["gpu"].tolist() == [0, 1]
-    assert jobs["cpu"].tolist() == [1, 4]
-    assert jobs["memory_gb"].tolist() == [2, 8]
-    assert jobs["start_seconds"].tolist() == [300, 600]
-    waits = "the means do not include their waiting times"
+    assert jobs["name"].tolist() == ["1", "2", "5"]
+    assert jobs["run_seconds"].tolist() == [90000, 150, 600]
+    assert jobs["tasks"].tolist() == [4, 4, 4]
+    assert jobs["gpu"].tolist() == [0, 1, 0]
+    assert jobs["cpu"].tolist() == [1, 4, 1]
+    assert jobs["memory_gb"].tolist()[:2] == [2, 8]
+    assert jobs["start_seconds"].tolist() == [300, 600, 1320]
+    waits = (
+        "the means do not include their waiting times, and the policies did not have to run them, "
+        "so the distance to your cluster is overstated"
+    )
     queued = "24.8 h of waiting until the log ends"  # job 3, until job 1 ends
-    counts = f"1 PENDING before start ({queued}), 1 CANCELLED before start, 1 RUNNING"
-    assert remarks == [f"{tmp_path / 'sacct.txt'}: 3 of 5 jobs are left out: {counts}; {waits}"]
+    counts = f"1 PENDING before start ({queued}), 1 CANCELLED before start"
+    assert remarks == [
+        f"{tmp_path / 'sacct.txt'}: 2 of 5 jobs are left out: {counts}; {waits}",
+        f"{tmp_path / 'sacct.txt'}: 1 jobs still ran when the log was taken; they count with the "
+        "time they had run",
+    ]
     for gres, gpus in (("gres/gpu:a100=4,gres/gpu=4", 4), ("gres/gpu:a=1,gres/gpu:b=3", 4)):
         jobs = read_jobs(write(SACCT.replace("gres/gpu=4", gres).replace("2Gc", "0n")))
-        assert jobs["tasks"].tolist() == [4, gpus]
+        assert jobs["tasks"].tolist() == [4, gpus, 4]
         assert math.isnan(jobs["memory_gb"].iloc[1])  # 0: all of a machine
     read_jobs(write(SACCT.replace("3|bob", "3_[0,2-5:2%1]|bob")))
-    assert "5 of 7 jobs are left out: 3 PENDING before start (74.2 h" in remarks[-1]
+    assert "4 of 7 jobs are left out: 3 PENDING before start (74.2 h" in remarks[-2]
     date = r"2024-01-0(\d)T(\d\d):(\d\d):00"
     epoch = re.sub(
         date, lambda m: str(86400 * int(m[1]) + 3600 * int(m[2]) + 60 * int(m[3])), SACCT
     )
     seconds = read_jobs(write(epoch.replace("2024-01-01T00:12:30", "87150")))
-    assert seconds["start_seconds"].tolist() == [300, 600]
+    assert seconds["start_seconds"].tolist() == [300, 600, 1320]
     rows = [line.split("|") for line in SACCT.splitlines()]
     without = "\n".join("|".join(r[:3] + r[5:]) for r in rows)  # neither Start nor End
-    assert read_jobs(write(without, "bare.txt"))["name"].tolist() == ["1", "2"]
+    assert read_jobs(write(without, "bare.txt"))["name"].tolist() == ["1", "2", "5"]
     without = "\n".join("|".join(r[:3] + r[5:10]) for r in rows)  # and no State
     assert read_jobs(write(without, "barer.txt"))["name"].tolist() == ["1", "2", "5"]
-    for state in ("RUNNING", "SUSPENDED"):  # as the command of the page writes it, without End
-        text = "\n".join("|".join(r[:4] + r[5:]) for r in rows).replace("RUNNING", state)
-        assert read_jobs(write(text, "endless.txt"))["name"].tolist() == ["1", "2"]
-        assert f"1 {state};" in remarks[-1]
+    text = "\n".join("|".join(r[:4] + r[5:]) for r in rows)  # without End
+    suspended = text.replace("RUNNING", "SUSPENDED")
+    assert read_jobs(write(suspended, "endless.txt"))["name"].tolist() == ["1", "2"]
+    assert "1 SUSPENDED;" in remarks[-1]
     limits = ("Partition|Timelimit", "gpu|2-00:00:00", "|", *["cpu|UNLIMITED"] * 4)
     text = "\n".join(map("|".join, zip(SACCT.splitlines(), limits, strict=True)))
     jobs = read_jobs(write(text, "limits.txt"))
     assert jobs["request_seconds"].iloc[0] == 172800
     assert math.isnan(jobs["request_seconds"].iloc[1])
-    assert jobs["partition"].tolist() == ["gpu", "cpu"]
+    assert jobs["partition"].tolist() == ["gpu", "cpu", "cpu"]
     raw = text.replace("Timelimit", "TimelimitRaw").replace("2-00:00:00", "2880")
     found = read_jobs(write(raw, "raw.txt"))["request_seconds"]
-    assert found.tolist() == pytest.approx([172800, math.nan], nan_ok=True)
+    assert found.tolist() == pytest.approx([172800, math.nan, math.nan], nan_ok=True)
     with pytest.raises(InputError, match=r"TimelimitRaw: is '2 d', expected a number of minutes"):
         read_jobs(write(raw.replace("2880", "2 d"), "raw.txt"))
     with pytest.raises(InputError, match=r"line 2, Timelimit: is '2 d', expected a time such as"):
@@ -207,6 +214,22 @@ def test_slurm(write, remarks, tmp_path):
     for old, new in (("|1-01:00:00|4|1|8", "|long|4|1|8"), ("00:02:30", "2 h")):
         with pytest.raises(InputError, match=r"Elapsed: is .*, expected a time such as 1-02:03:04"):
             read_jobs(write(SACCT.replace(old, new)))
+
+
+def test_running_jobs_of_slurm_count_with_the_time_they_had_run(write, remarks):
+    rows = [line.split("|") for line in SACCT.splitlines()]
+    rows[6][5] = "3-00:00:00"  # job 5 runs until the log ends, then longest of all
+    rows += [["6", "eve", *rows[6][2:]], ["7", "eve", *rows[6][2:-1], "SUSPENDED"]]
+    rows[7][3], rows[7][5] = "2024-01-02T00:22:00", "Unknown"
+    with_end = read_jobs(write("\n".join(map("|".join, rows)), "list.txt"))
+    without = read_jobs(write("\n".join("|".join(r[:4] + r[5:]) for r in rows), "list.txt"))
+    assert without.equals(with_end)
+    assert with_end["run_seconds"].tolist() == [90000, 150, 3 * 86400, 2 * 86400]
+    left_out, running = remarks[:2]
+    assert remarks[2:] == [left_out, running]
+    assert "1 PENDING before start (72 h" in left_out
+    assert "1 SUSPENDED" in left_out
+    assert ": 2 jobs still ran when the log was taken; they count with the time" in running
 
 
 def test_memory_per_node_is_not_guessed(write, remarks):

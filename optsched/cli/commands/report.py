@@ -39,8 +39,8 @@ def report(
     """Write an HTML report of a result or a campaign.
 
     The report is one self-contained HTML file with a summary, tables, figures, schedules and
-    provenance. Results are verified first; those of foresight, advice and whatif are
-    shown as stored. External policies run only if --policy names them.
+    provenance. Results are verified first; those of foresight and advice are shown as
+    stored. External policies run only if --policy names them.
 
     Example:  optsched report load.sqlite -o load.html
     """

@@ -35,8 +35,9 @@ def show(
 
     Example:  optsched show result.json --plot pictures
     """
-    from optsched.cli.console import facts_table, out, show_ratios
+    from optsched.cli.console import facts_table, out, show_ratios, show_whatif
     from optsched.core import is_instance
+    from optsched.experiments.whatif import WhatIf
     from optsched.files.format import read_json
 
     family, console = family_of(instance), out()
@@ -44,7 +45,7 @@ def show(
     is_file = is_instance(source)
     kind: Any = "problem" if is_named_in_file(str(source)) else "trace"
     if is_file:
-        kind = read_json(source, "instance", "run", "result")["kind"]
+        kind = read_json(source, "instance", "run", "result", "whatif")["kind"]
     with messages.long_step(f"looking at {source}"):
         warnings = list(family.warnings(instance))
     compared, found = None, None
@@ -52,6 +53,7 @@ def show(
         compared, found = _checked(source, kind, instance)
     except InputError as err:
         warnings.append(f"not to be relied on: {err}")
+    changed = WhatIf.load(source) if kind == "whatif" else None
     others = () if compared is None else compared.references.values()
     if any(getattr(part, "bound_level", None) is Level.CLAIMED for part in (found, *others)):
         warnings.append("not checked: claimed numbers; only a certificate could prove them")
@@ -60,6 +62,7 @@ def show(
     content = {"file": str(source), "kind": kind, "family": family.name, "facts": facts}
     content |= {"warnings": warnings, "found": None if found is None else found.summary()}
     content |= {"comparison": None if compared is None else compared.summary()}
+    content |= {} if changed is None else {"whatif": changed.summary()}
     report(content, output, as_json)
     if not as_json:
         console.print(facts_table(messages.printable(f"{source}: {family.title}"), facts))
@@ -67,6 +70,8 @@ def show(
             console.print(f"warning: {warning}", markup=False)
         if compared is not None:
             show_ratios(console, compared)
+        elif changed is not None:
+            show_whatif(console, changed)
         elif found is not None:
             console.print(f"checked again: {found}", markup=False)
     if kind == "trace":

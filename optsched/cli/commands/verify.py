@@ -51,6 +51,7 @@ def verify(
     Example:  optsched verify small.json schedule.json
     """
     from optsched.cli.progress_display import Ticker
+    from optsched.experiments.whatif import recheck_content as recheck_whatif
     from optsched.files.format import load_instance, read_json
     from optsched.minimax.files import recheck_content as recheck_game
     from optsched.process.garbage import no_garbage
@@ -62,7 +63,7 @@ def verify(
     for path in files:
         if (hint := NOT_VERIFIED.get(path.suffix)) is not None:
             raise InputError(f"{path}: {hint}")
-    known = "instance", "schedule", "run", "result", "minimax"
+    known = "instance", "schedule", "run", "result", "minimax", "whatif"
     with no_garbage():
         contents = [read_json(f, *known) for f in files]
     kinds = [content["kind"] for content in contents]
@@ -76,7 +77,8 @@ def verify(
         content = {"accepted": verdict.feasible, **verdict.model_dump(mode="json")}
         report(content, output, as_json)
         raise typer.Exit(0 if verdict.feasible else 1)
-    if not {*kinds} <= {"run", "result", "minimax"}:
+    again = {"minimax": recheck_game, "whatif": recheck_whatif}
+    if not {*kinds} <= {"run", "result", *again}:
         whole = [str(f) for f, kind in zip(files, kinds, strict=True) if kind in ("run", "result")]
         alone = f"; {whole[0]} has its instance: `optsched verify {whole[0]}`" if whole else ""
         raise InputError(
@@ -86,8 +88,7 @@ def verify(
     accepted, checks = True, []
     for path, kind, content in zip(files, kinds, contents, strict=True):
         with Ticker(f"checking {path}"):
-            again = recheck_game if kind == "minimax" else recheck_content
-            derived = again(content, path)
+            derived = again.get(kind, recheck_content)(content, path)
         for found in derived:
             if not as_json:
                 messages.result(f"{path}: {found}")

@@ -91,8 +91,9 @@ def whatif(
 
     Example:  optsched whatif log.swf --machines nodes.csv --add 10xgpu -o whatif.json
     """
-    from optsched.cli.console import out, tables
+    from optsched.cli.console import out, show_whatif
     from optsched.cli.progress_display import Ticker
+    from optsched.experiments.whatif import WhatIf
     from optsched.experiments.whatif import whatif as measure
 
     options: dict[str, Any] = {n: x for n, x in vars(window).items() if x is not None}
@@ -103,6 +104,11 @@ def whatif(
     if family != "rigid":
         raise InputError(f"--family {family}: expected rigid, whose waiting times are compared")
     with ending_well(), Ticker("reading") as ticker:
+
+        def show(first: WhatIf) -> None:
+            for line in first.answer:
+                ticker.print(line)
+
         crash_state.finish_what_is_begun()
         found = measure(
             source,
@@ -114,6 +120,7 @@ def whatif(
             policies=policy or None,
             windows=windows,
             callback=ticker.begin,
+            shown=show,
             watch=ticker.watch,
             threads=threads,
             **options,
@@ -124,11 +131,5 @@ def whatif(
     if as_json:
         report(found.summary(), None, as_json)
     else:
-        console = out()
-        for line in found.answer:
-            messages.result(messages.printable(line))
-        for table in tables(found.table(), console):
-            console.print(table)
-        for line in found.remarks:
-            messages.result(messages.printable(line))
+        show_whatif(out(), found)
     leave(found=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -16,6 +16,7 @@ from optsched.problem import InputError
 
 MANY = 5  # names that a message lists
 NODE = "node "  # before the name of a type
+ALIASES = {"processor": "cpu", "processors": "cpu"}
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Changes:
     machines: tuple[tuple[str, int, str], ...]  # (add or remove, number, type)
     load: Fraction
     without: tuple[tuple[str, str], ...]  # (user or partition, its name)
+    told: tuple[str, ...] = ()  # number and type of each of the machines, in words
 
     @classmethod
     def of(
@@ -78,7 +80,8 @@ class Changes:
     def words(self) -> tuple[str, ...]:
         """Every change in a phrase."""
         done = {"add": "added", "remove": "removed"}
-        found = [f"{n} {kind} {done[verb]}" for verb, n, kind in self.machines]
+        told = self.told or [f"{n} {kind}" for _, n, kind in self.machines]
+        found = [f"{x} {done[m[0]]}" for x, m in zip(told, self.machines, strict=True)]
         found += [f"load scaled by {float(self.load):g}"] if self.load != 1 else []
         return (*found, *(f"no jobs of {label} {name}" for label, name in self.without))
 
@@ -88,14 +91,6 @@ class Changes:
         if self.machines:
             return "changed machines"
         return "changed arrivals" if self.load != 1 else "changed jobs"
-
-    @property
-    def direction(self) -> int:
-        """-1 if the least waiting time cannot rise, 1 if it cannot fall, 0: who knows."""
-        verbs = {verb for verb, _, _ in self.machines}
-        if self.load != 1 or self.without or len(verbs) != 1:
-            return 0
-        return -1 if verbs == {"add"} else 1
 
     def must_be_found(self, instances: Sequence[RigidInstance]) -> None:
         """Refuse a user or a partition that no job has.
@@ -125,14 +120,16 @@ class Changes:
         InputError
             A name is unknown or ambiguous, or nothing is changed.
         """
-        more: Counter[str] = Counter()
+        more, asked = Counter[str](), dict[str, str]()
         for verb, n, kind in self.machines:
             number, name = _named(inst, verb, n, kind)
             more[name] += number if verb == "add" else -number
+            asked[name] = kind
         left = [("add" if n > 0 else "remove", abs(n), name) for name, n in more.items() if n]
         if not left and self.load == 1 and not self.without:
             raise InputError(f"{', '.join(self.words)}: changes nothing, expected a difference")
-        return replace(self, machines=tuple(left))
+        told = tuple(_told(inst, n, name, asked[name]) for _, n, name in left)
+        return replace(self, machines=tuple(left), told=told)
 
     def caps(self, inst: RigidInstance) -> list[str]:
         """Return a warning where other resources of a pool may make an addition useless."""
@@ -248,41 +245,84 @@ def are_pools(inst: RigidInstance) -> bool:
     )
 
 
+def _resources(inst: RigidInstance) -> dict[str, dict[int, int]]:
+    """Return how many units of which resources one is, by the names of `Changes`."""
+    found: dict[str, dict[int, int]] = {}
+    for k, resource in enumerate(inst.resources):
+        base, of, part = resource.partition(" of ")
+        base, units = ("memory_gb", 1024) if base == "memory_mb" else (base, inst.unit_of(k)[1])
+        for name in (base, base + of + part):
+            found.setdefault(name, {})[k] = units
+    return found
+
+
 def _named(inst: RigidInstance, verb: str, n: int, kind: str) -> tuple[int, str]:
     """Return how many of which type of node or resource of the pool ``n`` times ``kind`` are."""
-    word = "cpu" if kind in ("processor", "processors") else kind
-    alike = [k for k, r in enumerate(inst.resources) if word in (r, r.partition(" of ")[0])]
-    if are_pools(inst):
-        for name in (kind, word):
-            if name in inst.resources:
-                return n, name
-        if len(alike) == 1:
-            return n, inst.resources[alike[0]]
-        known = [inst.resources[k] for k in alike] or inst.resources
-        why = "several resources of the pool are" if alike else "no resource of the pool is"
-        raise InputError(
-            f"{verb} {n}x{kind}: {why} called that, expected one of: {', '.join(known)}"
-        )
-    if kind in [m.name for m in inst.machines]:
+    known, pools = _resources(inst), are_pools(inst)
+    types = [] if pools else [m.name for m in inst.machines]
+    base, of, part = kind.partition(" of ")
+    word = kind if kind in known else ALIASES.get(base, base) + of + part
+    units = known.get(word, {})
+    what = f"{verb} {n}x{kind}"
+    if kind in types:
         return n, kind
-    has = {m.name: _units(inst, m, alike) for m in inst.machines if _units(inst, m, alike)}
-    if len(has) == 1:
-        ((name, each),) = has.items()
-        return -(-n // each), name
-    if has:
-        nodes = " or ".join(f"{-(-n // each)}x{name}" for name, each in has.items())
+    if pools and kind in inst.resources:
+        return n, kind
+    if pools and len(units) == 1:
+        ((k, each),) = units.items()
+        return n * each // inst.unit_of(k)[1], inst.resources[k]
+    if pools and units:
+        alike = ", ".join(name for name in known if name.startswith(f"{word} of "))
         raise InputError(
-            f"{verb} {n}x{kind}: several types of node have {kind}, and only whole nodes are added "
-            f"or removed, expected {nodes}"
+            f"{what}: several resources of the pool are called that, expected one of: {alike}"
         )
-    types = ", ".join(_type(inst, m) for m in inst.machines)
-    raise InputError(f"{verb} {n}x{kind}: is no type of node, expected one of: {types}")
+    has = {m.name: _most(m, units, n) for m in inst.machines}
+    has = {name: number for name, number in has.items() if number}
+    if len(has) == 1:
+        ((name, number),) = has.items()
+        return number, name
+    if has:
+        nodes = " or ".join(f"{number}x{name}" for name, number in has.items())
+        raise InputError(
+            f"{what}: several types of node have {kind}, and only whole nodes are added or "
+            f"removed, expected {nodes}"
+        )
+    for name in (*types, *known):
+        if name.lower() == word.lower():
+            raise InputError(f"{what}: is called {name}, expected {n}x{name}")
+    if pools:
+        named = ", ".join(x for x in known if not any(y.startswith(f"{x} of ") for y in known))
+        raise InputError(f"{what}: no resource of the pool is called that, expected: {named}")
+    described = ", ".join(f"{m.name} ({_capacity(inst, m)})" for m in inst.machines)
+    named = ", ".join(x for x in known if " of " not in x)
+    raise InputError(
+        f"{what}: is no type of node, expected one of: {described}; or a resource: {named}"
+    )
 
 
-def _units(inst: RigidInstance, machine: Machine, resources: Sequence[int]) -> int:
-    """Return how many units one node has, the most of any of these resources."""
-    units = (machine.capacity[k] // inst.unit_of(k)[1] for k in resources)
-    return max(units, default=0)
+def _capacity(inst: RigidInstance, machine: Machine) -> str:
+    """Return what one node has, once where several partitions have it."""
+    amounts = (inst.counted(k, c) for k, c in enumerate(machine.capacity) if c)
+    return ", ".join(dict.fromkeys(amounts))
+
+
+def _most(machine: Machine, units: Mapping[int, int], n: int) -> int:
+    """Return how many nodes have ``n`` of a resource of these units; 0: none has it."""
+    there = ((machine.capacity[k], u) for k, u in units.items())
+    return min((-(-n * u // c) for c, u in there if c), default=0)
+
+
+def _told(inst: RigidInstance, n: int, name: str, asked: str) -> str:
+    """Return a number of nodes in words, and what they have, where a resource is asked for."""
+    types = {} if are_pools(inst) else {m.name: m for m in inst.machines}
+    units = _resources(inst).get(ALIASES.get(asked, asked), {})
+    for k, u in units.items():
+        if name in types and types[name].capacity[k]:
+            has = n * types[name].capacity[k]
+            if asked == name:
+                return f"{n} node{'s' * (n > 1)} of type {name} ({inst.counted(k, has)})"
+            return f"{n} {name} ({has // u} {asked})"
+    return f"{n} {name}"
 
 
 def altered(inst: RigidInstance, **update: Any) -> RigidInstance:
@@ -294,11 +334,6 @@ def altered(inst: RigidInstance, **update: Any) -> RigidInstance:
 def _size(inst: RigidInstance, i: int) -> str:
     job = inst.jobs[i]
     return f"{job.tasks} x {inst.amounts(job.need)}"
-
-
-def _type(inst: RigidInstance, machine: Machine) -> str:
-    """Return the name of a type of node, and what one has."""
-    return f"{machine.name} ({inst.amounts(machine.capacity)})"
 
 
 def units_of(inst: RigidInstance) -> dict[str, tuple[int, ...]]:

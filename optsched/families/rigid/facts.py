@@ -25,9 +25,22 @@ def headline(inst: RigidInstance) -> str:
     """Return the size in a phrase."""
     there = f"{sum(m.count for m in inst.machines)} nodes" if inst.packed else "a pool"
     goal = OBJECTIVES[inst.objective]
-    capacity = inst.amounts(inst.total)
+    capacity = by_partition(inst) or inst.amounts(inst.total)
     left = inst.source.partition("; ")[2]  # what of a log is left out
     return f"{len(inst.jobs)} jobs, {goal}, {there} of {capacity}" + (f" ({left})" if left else "")
+
+
+def by_partition(inst: RigidInstance) -> str:
+    """Return how much there is by partitions that share it; "" without partitions."""
+    found: dict[str, list[str]] = {}
+    for k, total in enumerate(inst.total):
+        *others, last = inst.unit_of(k)[0].partition(" of ")[2].split(" + ")
+        if not last:
+            return ""
+        shared = f"partitions {', '.join(others)} and {last} together"
+        name = shared if others else f"partition {last}"
+        found.setdefault(name, []).append(inst.counted(k, total))
+    return "; ".join(f"{name}: {', '.join(has)}" for name, has in found.items())
 
 
 def columns(
@@ -71,7 +84,7 @@ def describe(inst: RigidInstance) -> Mapping[str, Any]:
         "jobs": len(inst.jobs),
         "objective": OBJECTIVES[inst.objective],
         "tasks": "packed onto nodes" if inst.packed else "in one pool",
-        "resources": dict(zip(inst.resources, inst.total, strict=True)),
+        "resources": by_partition(inst) or dict(zip(inst.resources, inst.total, strict=True)),
         "nodes": [
             {"name": m.name, "count": m.count} | dict(zip(inst.resources, m.capacity, strict=True))
             for m in inst.machines

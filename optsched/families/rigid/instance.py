@@ -129,6 +129,14 @@ class Platform(Frozen):
         shown = (f"{u / per if u % per else u // per} {self.resources[k]}" for k, u, per in each)
         return ", ".join(shown) or "nothing"
 
+    def counted(self, k: int, units: int) -> str:
+        """Write an amount of a resource in its units, such as 64 cores, without its partition."""
+        word, per = self.unit_of(k)
+        word = word.partition(" of ")[0]
+        word, per = ("GB", 1024) if word == "MB" else (word, per)
+        n = f"{units / per:g}" if units % per else f"{units // per}"
+        return f"{n} {word}{'s' if word in ('core', 'GPU') and n != '1' else ''}"
+
     def demand(self, job: Submission) -> tuple[int, tuple[int, ...]]:
         """Return how many tasks run in `bins`, and the need of one: a pool takes the whole job."""
         if self.packed:

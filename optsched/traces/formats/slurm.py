@@ -1,7 +1,7 @@
 """Accounting records of Slurm: `sacct --parsable2` (fields separated by "|").
 
 Rows of job steps (`123.batch`) are parts of a job. A task is a GPU, of a job without GPUs a core.
-Jobs that have not ended are of unknown running time.
+A job that still ran when the log was taken has run for its elapsed time, which the state decides.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from optsched.traces.formats.declared import Table, TraceFormat
 
 DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
 OF_PANDAS = re.compile(r"\d+\.\d+")  # how a DataFrame's durations are written, in seconds
-UNENDED = ("PENDING", "RUNNING", "SUSPENDED")
 UNLIMITED = (*UNKNOWN, "UNLIMITED", "INVALID", "Partition_Limit")
 GPUS = re.compile(r"gres/gpu(:[^=,]+)?=(\d+)")  # with a model, or all of them
 ARRAY = re.compile(r".*_\[([\d,:-]+)(?:%\d+)?\]")  # tasks that still wait, in one row
 MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?)([cn]?)")
+PENDING, RUNNING = "PENDING", "RUNNING"  # states when the log was taken
+UNFINISHED = (PENDING, "SUSPENDED")  # what such a job has run is not known
 ALLOCATED = Number("allocated", high=TASKS.high, whole=True)
 GB = {"K": 1 / 1024**2, "": 1 / 1024, "M": 1 / 1024, "G": 1.0, "T": 1024.0}
 
@@ -42,12 +43,15 @@ def _details(columns: Columns) -> Table:
         table["request_seconds"] = _durations(columns, "Timelimit", UNLIMITED)
     elif "TimelimitRaw" in columns:
         table["request_seconds"] = _minutes(columns, "TimelimitRaw")
-    states = [text.partition(" ")[0] for text in columns.text("State")]  # `CANCELLED by 1001`
-    table["state"] = states
+    states = np.array([text.partition(" ")[0] for text in columns.text("State")])  # CANCELLED by 7
+    run = _durations(columns, "Elapsed", UNKNOWN)
+    run[np.isin(states, UNFINISHED)] = np.nan
+    if "Start" in columns:
+        run[[text in UNKNOWN for text in columns.text("Start")]] = np.nan
+    else:
+        run[(run == 0) & (states != RUNNING)] = np.nan  # cancelled in the queue
     table["array"] = [_tasks_of_array(name) for name in columns.text("JobID")]
-    run = _elapsed(columns)
-    run[[state in UNENDED for state in states]] = np.nan  # what has passed so far
-    return table | {"run_seconds": run}
+    return table | {"run_seconds": run, "state": states}
 
 
 def _tasks_of_array(name: str) -> int:
@@ -67,16 +71,6 @@ def _tasks_of_array(name: str) -> int:
 def _gpus(text: str) -> int:
     found = GPUS.findall(text)
     return sum(int(n) for model, n in found if not model) or sum(int(n) for _, n in found)
-
-
-def _elapsed(columns: Columns) -> Floats:
-    run = _durations(columns, "Elapsed")
-    for name in ("Start", "End"):
-        if name in columns:
-            run[[text in UNKNOWN for text in columns.text(name)]] = np.nan
-    if "Start" not in columns:
-        run[run == 0] = np.nan  # cancelled in the queue
-    return run
 
 
 def _durations(columns: Columns, name: str, unknown: Sequence[str] = ()) -> Floats:

@@ -54,6 +54,9 @@ def test_jobs_of_a_slurm_log_run_on_the_nodes_of_their_partition(tmp_path):
         {n: job.tasks * d for n, d in zip(inst.resources, job.need, strict=True) if d}
         for job in inst.jobs
     ]
+    there = "partition gpu: 4 GPUs, 16 cores; partition batch: 8 cores; partition debug: 8 cores"
+    assert FAMILY.describe(inst)["resources"] == there
+    assert FAMILY.headline(inst).endswith(there)
     assert needs == [
         {"cpu of batch": 8}, {"gpu of gpu": 2, "cpu of gpu": 4}, {"cpu of debug": 4},
         {"cpu of batch": 4},
@@ -230,3 +233,25 @@ def test_the_size_of_a_job_is_what_it_needs_of_its_own_machines():
     jobs = [first, *(first.model_copy(update={"arrival": 1, "need": (0, n)}) for n in (4, 1))]
     inst = RigidInstance(resources=("a", "b"), machines=(Machine(capacity=(4, 4)),), jobs=jobs)
     assert optsched.simulate(inst, POLICIES["f3"]()).schedule.start == (0, 18, 9)
+
+
+def test_jobs_without_a_time_limit_have_the_longest_of_their_partition(tmp_path):
+    limits = ["Timelimit", "UNLIMITED", "00:30:00", "Partition_Limit", "02:00:00"]
+    log = "\n".join(f"{a}|{b}" for a, b in zip(SACCT.splitlines(), limits, strict=True))
+    log = log.replace("|01:00:00|4|", "|00:20:00|4|")
+    inst, _, told = opened(tmp_path, log=log)
+    assert [job.request for job in inst.jobs] == [7200, 1800, 7200, 7200]
+    assert "2 of 4 jobs have no time limit: policies plan with the longest" in told
+    inst, _, told = opened(tmp_path, log=log.replace("02:00:00", "UNLIMITED"))
+    assert [job.request for job in inst.jobs] == [3600, 1800, 1800, 1800]  # at least run times
+    inst, _, told = opened(tmp_path)
+    assert [job.request for job in inst.jobs] == [job.run for job in inst.jobs]
+    assert "the list has no requested times" in told
+
+
+def test_a_log_without_gpus_on_machines_that_have_some_is_remarked(tmp_path):
+    remark = "the list of machines has 4 GPUs, the log names none: add AllocTRES to --format"
+    assert remark not in opened(tmp_path)[2]
+    bare = "\n".join(line.rpartition("|")[0] for line in SACCT.splitlines())
+    assert remark in opened(tmp_path, log=bare)[2]
+    assert remark not in opened(tmp_path, NODES.replace("fat,2,2", "fat,2,0"), log=bare)[2]

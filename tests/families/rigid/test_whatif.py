@@ -23,7 +23,7 @@ from optsched.families.rigid.certificate.check import (
     Surcharges,
     check,
 )
-from optsched.families.rigid.changes import altered
+from optsched.families.rigid.changes import Changes, altered
 from optsched.families.rigid.facts import shadow_prices
 from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob
 from optsched.families.rigid.verify import verify
@@ -173,7 +173,9 @@ def test_the_shadow_price_of_a_node_counts_jobs_that_one_processor_cannot_take()
         ({}, "nothing is changed, expected --add, --remove, --scale-load or --without"),
         ({"add": "10gpu"}, "add '10gpu': expected a number from 1 and a type, such as 10xgpu"),
         ({"remove": "0xfat"}, "remove '0xfat': expected a number from 1"),
-        ({"add": "1xgpu"}, "no type of node, expected one of: thin (2 cpu), fat (4 cpu)"),
+        ({"add": "1xgpu"}, "expected one of: thin (2 cores), fat (4 cores); or a resource: cpu"),
+        ({"add": "1xCPU"}, "add 1xCPU: is called cpu, expected 1xcpu"),
+        ({"remove": "1xFat"}, "remove 1xFat: is called fat, expected 1xfat"),
         ({"add": "5xcpu"}, "only whole nodes are added or removed, expected 3xthin or 2xfat"),
         ({"add": "1xfat", "remove": "1xfat"}, "1 fat added, 1 fat removed: changes nothing"),
         ({"remove": "3xthin"}, "remove 3xthin: there are 2, expected at most that"),
@@ -256,46 +258,78 @@ def test_changes_are_those_of_the_jobs_that_both_scenarios_have(tmp_path):
 
 
 @pytest.mark.parametrize(("gap", "stated"), [(0.0, True), (5.0, True), (7.0, False)])
-def test_a_shadow_price_is_stated_if_it_exceeds_the_gap(tmp_path, gap, stated):
+def test_a_shadow_price_is_stated_if_it_exceeds_the_gap(gap, stated):
     found = compared([(scenario(2.0, 2.0 + gap), scenario(1.0, 1.0 + gap))], -1)
     line = f"with 1 more core by {24 + 4 * gap:.3g} h."
     assert any(line in said for said in found.answer) == stated
-    found.save(tmp_path / "w.json")
-    page = optsched.report(tmp_path / "w.json", tmp_path / "w.html").read_text()
-    assert ("When one more unit would help" in page) == stated
+    assert bool(found.telling(after=False)) == stated
 
 
-def test_an_interrupted_run_says_so_in_file_and_page(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("at", "said"),
+    [
+        ("window 2 of 3, policies before the change", "1 of 3 windows are complete"),
+        ("window 2 of 3, optimum before the change", "a longer search may narrow the intervals"),
+    ],
+)
+def test_an_interrupted_run_says_so_in_file_and_page(tmp_path, monkeypatch, at, said):
     files = write(tmp_path, jobs(20))
     how = {"add": "1xfat", "windows": 3, "policies": ["fcfs"]}
 
     def stop(part):
-        if part == "window 2 of 3, before the change":
+        if part == at:
             monkeypatch.setattr(interrupts, "_received", 2)
 
     found = measured(*files, 5, callback=stop, **how)
     monkeypatch.setattr(interrupts, "_received", None)
-    assert found.remarks[0] == "interrupted by Ctrl-C: 1 of 3 windows are complete"
+    assert found.remarks[0].startswith(f"interrupted by Ctrl-C: {said}")
     found.save(tmp_path / "w.json")
     page = optsched.report(tmp_path / "w.json", tmp_path / "w.html").read_text()
-    assert "interrupted by Ctrl-C: 1 of 3 windows are complete" in page
+    assert f"interrupted by Ctrl-C: {said}" in page
 
 
-@pytest.mark.parametrize(
-    ("place", "value"), [("slowdown", -1), ("slowdown", 0.5), ("same", -2), ("prices", -1)]
-)
-def test_a_file_with_impossible_numbers_is_refused(tmp_path, place, value):
-    found = measured(*write(tmp_path, jobs(20)), number=20, add="1xfat", policies=["fcfs"])
+def test_policies_of_both_scenarios_are_shown_before_the_search(tmp_path):
+    files, first = write(tmp_path, jobs(20)), []
+    found = measured(*files, 20, add="1xfat", shown=first.append)
+    (early,) = first
+    for name in POLICIES:
+        assert early.rows[name].change == found.rows[name].change
+    (low, high), (lowest, highest) = early.rows["optimum"].before, found.rows["optimum"].before
+    assert low <= lowest <= highest <= high
+
+
+def test_a_file_is_verified_and_one_that_lies_is_refused(tmp_path, monkeypatch):
+    found = measured(*write(tmp_path, jobs(20)), number=20, add="1xfat")
     found.save(tmp_path / "w.json")
-    text = json.loads((tmp_path / "w.json").read_text())
-    side = text["before"][0]
-    if place == "prices":
-        next(iter(side["prices"].values()))[0] = value
-    else:
-        side["rows"]["fcfs"][place] = value
-    (tmp_path / "w.json").write_text(json.dumps(text))
-    with pytest.raises(InputError, match=rf"w\.json: .*{place}"):
-        WhatIf.load(tmp_path / "w.json")
+    again = WhatIf.load(tmp_path / "w.json")
+    assert again.summary() == found.summary()
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["verify", "w.json"])
+    assert done.exit_code == 0, done.output
+    rows = [
+        f"{side} the change, run of {name}" for side in ("before", "after") for name in POLICIES
+    ]
+    assert all(f"{row}: accepted: value" in done.output for row in rows)
+    assert f"before the change, schedule '{REAL}': accepted" in done.output
+    shown = CliRunner().invoke(app, ["show", "w.json"]).output
+    assert found.answer[0] in shown
+    page = optsched.report("w.json", "w.html").read_text()
+    assert "Checked again for this page: 7 schedules and 2 certificates of bounds" in page
+    for edit in (
+        lambda side, _: side["runs"][0].update(value=1.0),
+        lambda side, _: side["runs"][0]["schedule"]["start"].__setitem__(0, 10**6),
+        lambda side, _: side["optimum"].update(bound=side["optimum"]["bound"] * 1.01),
+        lambda _, window: window.update(same=[*range(1, 20)]),
+    ):
+        text = json.loads((tmp_path / "w.json").read_text())
+        (window,) = text["windows"]
+        edit(window["after"], window)
+        (tmp_path / "lie.json").write_text(json.dumps(text))
+        with pytest.raises(InputError, match=r"lie\.json: "):
+            WhatIf.load(tmp_path / "lie.json")
+        done = CliRunner().invoke(app, ["verify", "lie.json"])
+        assert done.exit_code == 1
+        assert "rejected" in done.output
 
 
 @pytest.mark.parametrize("how", [{"packed": True}, {"objective": "makespan"}])
@@ -436,11 +470,29 @@ def test_units_of_a_resource_are_whole_nodes_that_have_it(tmp_path):
         log.read_text().replace("user\n", "user,gpu\n", 1).replace("user\r", "user,gpu\r")
     )
     found = measured(log, listed, add="10xgpu", policies=["fcfs"])
-    assert found.changes == ("3 fat added",)
+    assert found.changes == ("3 fat (12 gpu) added",)
     both = measured(log, listed, add="10xgpu", remove="1xfat", policies=["fcfs"])
     assert (both.changes, both.direction) == (("2 fat added",), -1)
     pool = measured(log, None, add="1xgpu", policies=["fcfs"])
     assert any("1xgpu: the jobs that use it also need cpu" in x for x in pool.listed)
+
+
+def test_memory_is_named_in_gb_and_a_type_with_the_name_of_a_resource_says_so(tmp_path):
+    log = tmp_path / "log.csv"
+    head = "submit_seconds,start_seconds,run_seconds,tasks,cpu,memory_gb\n"
+    log.write_text(head + "0,0,10,1,2,1.5\n0,0,10,1,2,2\n")
+    nodes = tmp_path / "nodes.csv"
+    nodes.write_text("name,count,gpu,cpu,memory_gb\ncpu,1,0,4,8\n")
+    for machines, add, told in (
+        (nodes, "20xmemory_gb", "3 cpu (24 memory_gb) added"),
+        (None, "20xmemory_gb", "20480 memory_mb added"),
+        (nodes, "1xcpu", "1 node of type cpu (4 cores) added"),
+        (nodes, "5xprocessors", "2 cpu (8 processors) added"),
+    ):
+        inst = open_input(log, "rigid", Window(machines=machines))
+        changes = Changes.of([add], (), None, ()).on(inst)
+        assert changes.words == (told,)
+        changes.apply(inst, skip_unfit=False)
 
 
 def scenario(low, high):

@@ -1,8 +1,9 @@
 """Instances made of recorded logs: times in seconds, nothing is scaled.
 
 What one task requests is that of the list; where the list of machines is missing, there is one pool
-with as much as the recorded schedule used at once, and the processors that the log states.
-Requested times are those of the log, and run times where it has none, or shorter ones.
+with as much as the recorded schedule used at once, and the processors that an SWF log states.
+Requested times are those of the log; of a job without one, the longest of its partition. They are
+at least run times, which they all are where the log has none.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from optsched.families.rigid.instance import (
     RigidSchedule,
 )
 from optsched.families.rigid.sources.partitions import Share, shares
-from optsched.numbers.arrays import Ints
+from optsched.numbers.arrays import Floats, Ints
 from optsched.problem import InputError, Window, option_name
 from optsched.process import messages
 from optsched.traces.tables import Tables, read_tables
@@ -78,18 +79,14 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
     """
     tables, taken = _window(source, window)
     listed = tables.machines
-    if taken["request_seconds"].isna().all():
-        messages.remark(
-            "the list has no requested times: policies that plan with them know exact run times"
-        )
     labels = [str(label) for label in taken["partition"]]
     parts = shares(labels, _partitions(tables, labels))
     limits, need = _limits(taken, labels, parts)
     begin = float(taken["submit_seconds"].iloc[0])
     times = (taken["submit_seconds"].to_numpy(dtype=np.float64) - begin).tolist()
     runs = taken["run_seconds"].to_numpy(dtype=np.float64)
-    requested = taken["request_seconds"].to_numpy(dtype=np.float64)
-    if exceeded := int((runs > requested).sum()):
+    requested = _requests(tables.jobs, taken)
+    if exceeded := int((runs > taken["request_seconds"]).sum()):
         messages.remark(
             f"{exceeded} of {len(taken)} jobs ran longer than requested: their requested time is "
             "raised to the run time"
@@ -140,6 +137,13 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         machines = _machines(listed, limits)
         if len(parts) > 1:
             messages.remark("a job runs on nodes of its partition only: " + _told(listed))
+        gpus = int((listed["gpu"] * listed["count"]).sum())
+        if gpus and not (tables.jobs["gpu"] > 0).any():
+            slurm = tables.jobs.attrs.get("format") == "Slurm jobs"
+            messages.remark(
+                f"the list of machines has {gpus} GPUs, the log names none"
+                + ": add AllocTRES to --format of sacct" * slurm
+            )
         nodes = sum(machine.count for machine in machines)
         if window.packed:
             known = int(taken["nodes"].notna().sum())
@@ -243,6 +247,22 @@ def _carried(jobs: pd.DataFrame, taken: pd.DataFrame) -> bool:
     earlier = jobs.loc[: taken.index[0]].iloc[:-1]
     start = earlier["start_seconds"].fillna(earlier["submit_seconds"])
     return bool((start + earlier["run_seconds"] > taken["submit_seconds"].iloc[0]).any())
+
+
+def _requests(jobs: pd.DataFrame, taken: pd.DataFrame) -> Floats:
+    """Return requested times; where a job has none, the longest of its partition, else of all."""
+    known = jobs["request_seconds"]
+    longest = taken["partition"].map(known.groupby(jobs["partition"]).max()).fillna(known.max())
+    if known.isna().all():
+        messages.remark(
+            "the list has no requested times: policies that plan with them know exact run times"
+        )
+    elif number := taken["request_seconds"].isna().sum():
+        messages.remark(
+            f"{number} of {len(taken)} jobs have no time limit: policies plan with the longest "
+            "limit of their partition, or else of the log, and at least with the run time"
+        )
+    return taken["request_seconds"].fillna(longest).to_numpy(dtype=np.float64)
 
 
 def _weights(taken: pd.DataFrame) -> list[int]:
