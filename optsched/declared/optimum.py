@@ -859,12 +859,12 @@ def shadow_prices(inst: Declared, tree: Tree) -> list[dict[str, Any]]:
                 worst = bound, leaf
     if worst is None:
         return []
-    prices = [
+    prices: list[dict[str, Any]] = [
         {"constraint": inst.rows[i].name, "price": program.sign * nearest(Fraction(y))}
         for i, y in worst[1].multipliers
         if i < len(inst.rows)  # others are cuts
     ]
-    sizes = [*(p["price"] for p in prices), *(c.cost for c in inst.columns)]
-    largest = max(map(abs, sizes), default=0.0)
+    sizes = [abs(x) for x in (*(p["price"] for p in prices), *(c.cost for c in inst.columns))]
+    largest = max(sizes, default=0.0)
     prices = [p for p in prices if abs(p["price"]) >= NOISE * largest]
     return sorted(prices, key=lambda row: -abs(row["price"]))
