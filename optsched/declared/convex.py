@@ -16,6 +16,8 @@ import numpy as np
 from optsched.declared.model import Draft, label
 from optsched.problem import InputError
 
+KINDS = ("Zero", "NonNeg", "SOC", "ExpCone")
+
 
 @dataclass(frozen=True)
 class _Line:
@@ -86,6 +88,13 @@ def of_cvxpy(problem: Any) -> Draft:
             )
             draft.keys.append(((own,) if own is not None else (), v.name(), index))
     given = {c.id: c for c in problem.constraints}
+    for c in program.constraints:
+        if type(c).__name__ not in KINDS:
+            kind = type(c).__name__
+            raise InputError(
+                f"{_of_cone(problem, c)}: becomes a cone of the kind {kind}, expected second-order "
+                "or exponential cones"
+            )
     lines = list(_lines(program.constraints, given))
     _rows(draft, data["A"][:, order].tocsr(), data["b"], lines)
     return draft
@@ -103,6 +112,29 @@ def _no_dcp(problem: Any) -> str:
     terms = goal.args if type(goal).__name__ == "AddExpression" else [goal]
     wrong = next((term for term in terms if not getattr(term, f"is_{kind}")()), goal)
     return f"objective: {wrong!s:.80} is not {kind} by CVXPY's rules, expected a {kind} term"
+
+
+def _of_cone(problem: Any, cone: Any) -> str:
+    """Return the constraint of a problem that is a cone of another kind, or the atom."""
+    from cvxpy.reductions.dcp2cone.canonicalizers import CANON_METHODS
+
+    for k, c in enumerate(problem.constraints):
+        if c.id == cone.id:
+            return f"constraint {_label(c, k)}"
+
+    def atoms(expression: Any) -> Iterator[Any]:
+        for part in expression.args:
+            yield from atoms(part)
+        if type(expression) in CANON_METHODS:
+            yield expression
+
+    plain = {*KINDS, "Equality", "Inequality"}
+    for expression in (problem.objective, *problem.constraints):
+        for atom in atoms(expression):
+            made = CANON_METHODS[type(atom)](atom, atom.args)[1]
+            if any(type(c).__name__ not in plain for c in made):
+                return f"{atom!s:.80}"
+    return "the model"
 
 
 def _label(constraint: Any, k: int) -> str:
@@ -126,16 +158,11 @@ def _lines(constraints: Any, given: Mapping[int, Any]) -> Iterator[_Line]:
             for k in range(c.args[0].size):
                 index = tuple(int(i) for i in np.unravel_index(k, shape, order="F"))
                 yield _Line(c, label((name, *index)), own)
-        elif kind in ("SOC", "ExpCone"):
+        else:
             sizes = list(c.cone_sizes())
             for k, size in enumerate(sizes):
                 for _ in range(size):
                     yield _Line(c, name if len(sizes) == 1 else f"{name}[{k}]", own)
-        else:
-            raise InputError(
-                f"constraint {name}: is a cone of the kind {kind}, expected second-order or "
-                "exponential cones"
-            )
 
 
 def _rows(draft: Draft, matrix: Any, sides: Any, lines: list[_Line]) -> None:

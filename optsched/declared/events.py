@@ -457,9 +457,16 @@ class FunctionPolicy(Online):
         values: dict[Any, float] = {}
         for key, value in made.items():
             name = _name(key)
+            if not isinstance(name, str):
+                raise TypeError(
+                    f"key {name!r:.60} is no name, expected a variable of the event, its name, or "
+                    "(component, index)"
+                )
             if name in values:
                 raise ValueError(f"variable {name} is decided twice, expected one value")
             try:
+                if isinstance(value, str | bytes):
+                    raise TypeError
                 values[name] = float(value)
             except (TypeError, ValueError):
                 raise TypeError(

@@ -137,10 +137,15 @@ def _longer(
         after = sorted({t for c in twin.columns for t in (c.revealed, c.decided)})
         if len(after) > len(times) and after[: len(times)] == times:
             cut = times[3 * len(times) // 4]
-            leak = difference(base, twin, cut, f"whether {size} is {number} or {more}")
+            leak = difference(base, twin, cut, _horizon(size, number, more))
             if leak is not None:
                 return leak
     return None
+
+
+def _horizon(size: str, number: int, more: int) -> str:
+    known = f'if policies may know it, declare public=["{size}"]'
+    return f"whether {size} is {number} or {more} ({known})"
 
 
 def difference(one: Declared, other: Declared, cut: float, why: str) -> Leak | None:

@@ -69,6 +69,7 @@ STEEPEST = 1e9  # ratio of the coefficients of a cut
 FLAT = 1e-6  # multipliers of rows that a cut does without
 NEARLY_WHOLE = 0.005  # fractional parts of which no cut is made
 QUICK = 10**4  # entries of a linear program; below, every one is solved in much less than a second
+NOISE = 1e-9  # prices below, relative to the largest price or cost, are rounding
 LARGEST_WHOLE = 2**53  # of CP-SAT's input
 
 
@@ -862,9 +863,12 @@ def shadow_prices(inst: Declared, tree: Tree) -> list[dict[str, Any]]:
                 worst = bound, leaf
     if worst is None:
         return []
-    prices = [
+    prices: list[dict[str, Any]] = [
         {"constraint": inst.rows[i].name, "price": program.sign * nearest(Fraction(y))}
         for i, y in worst[1].multipliers
         if i < len(inst.rows)  # others are cuts
     ]
+    sizes = [abs(x) for x in (*(p["price"] for p in prices), *(c.cost for c in inst.columns))]
+    largest = max(sizes, default=0.0)
+    prices = [p for p in prices if abs(p["price"]) >= NOISE * largest]
     return sorted(prices, key=lambda row: -abs(row["price"]))

@@ -189,6 +189,12 @@ class Draws:
         if name.startswith("_") or not hasattr(Generator, name):
             raise AttributeError(f"there is no distribution {name!r}, expected one of numpy's")
 
+        if "size" not in inspect.signature(getattr(Generator, name)).parameters:
+            raise InputError(
+                f"random.{name} draws no rows of times, expected random[t].{name}, or "
+                f"random.public.{name} for data known from the start"
+            )
+
         def draw(*given: Any, **named: Any) -> Any:
             bound = inspect.signature(getattr(Generator, name)).bind(None, *given, **named)
             parameters = dict([*bound.arguments.items()][1:])

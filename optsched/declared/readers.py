@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 import weakref
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from difflib import get_close_matches
 from itertools import repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -67,28 +69,31 @@ def online(
         The model is not linear, a variable has no time, a constraint has no variables, a number is
         NaN or out of range. The message names the component and its index.
     """
+    table = None
     if isinstance(revealed, Path | str):
-        revealed, table = _table(Path(revealed))
-        decided = [*table.items(), *_pairs(decided or {}, "decided")]
+        table = Path(revealed)
+        revealed, late = _table(table)
+        decided = [*late.items(), *_pairs(decided or {}, "decided")]
     draft = _read(model)
-    shown = _Times(_positions(model, revealed, "revealed"), "revealed")
+    shown = _Times(_positions(model, revealed, "revealed"), "revealed", table)
     fixed = _Times(_positions(model, decided or {}, "decided"), "decided")
     found = [shown.of(c["name"], *key) for c, key in zip(draft.columns, draft.keys, strict=True)]
     first = min((time for time in found if time is not None), default=0.0)
     for j, (column, key) in enumerate(zip(draft.columns, draft.keys, strict=True)):
-        seen, late = found[j], fixed.of(column["name"], *key)
+        seen, settled = found[j], fixed.of(column["name"], *key)
         if seen is None and (j in draft.follows or column["lower"] == column["upper"]):
             seen = first  # there is nothing to decide
         if seen is None:
-            shown.refuse_unused(draft.fixed)
-            raise InputError(f"variable {column['name']}: has no time in `revealed`, expected one")
-        column |= {"revealed": seen, "decided": seen if late is None else late}
+            shown.refuse_unused(draft)
+            where = "`revealed`" if table is None else table.name
+            raise InputError(f"variable {column['name']}: has no time in {where}, expected one")
+        column |= {"revealed": seen, "decided": seen if settled is None else settled}
     last = [max(range(len(found)), key=lambda j: draft.columns[j]["revealed"])] if found else []
     for j, sources in draft.follows.items():  # a constant atom shows that later data are 0
         for when in ("revealed", "decided"):
             draft.columns[j][when] = max(draft.columns[k][when] for k in sources or last)
     for times in (shown, fixed):
-        times.refuse_unused(draft.fixed)
+        times.refuse_unused(draft)
     for row in draft.rows:
         if not row["entries"]:
             holds = row["lower"] <= 0 <= row["upper"]
@@ -241,8 +246,9 @@ def _column(draft: Draft, place: tuple[int | str, ...]) -> int:
 class _Times:
     """Times by component, by name of a component, or by name of a variable."""
 
-    def __init__(self, given: Whens, what: str) -> None:
-        self._given, self._what = _pairs(given, what), what
+    def __init__(self, given: Whens, what: str, table: Path | None = None) -> None:
+        self._given = _pairs(given, what)
+        self._what = f"`{what}`" if table is None else table.name
         self._times: dict[str | int, When] = {}
         for key, when in self._given:
             self._times[key if isinstance(key, str) else id(key)] = when
@@ -273,24 +279,25 @@ class _Times:
         except Exception as err:
             if isinstance(err, KeyError) and isinstance(when, Mapping):
                 raise InputError(
-                    f"variable {name}: the mapping in `{self._what}` lacks its index, "
+                    f"variable {name}: the mapping in {self._what} lacks its index, "
                     "expected a time for every index"
                 ) from None
             raise InputError(
-                f"variable {name}: its time in `{self._what}` failed: {type(err).__name__}: {err}"
+                f"variable {name}: its time in {self._what} failed: {type(err).__name__}: {err}"
             ) from err
         try:
             time = float(found)
         except (TypeError, ValueError, OverflowError):
             raise InputError(
-                f"variable {name}: `{self._what}` is {found!r:.60}, expected a number"
+                f"variable {name}: {self._what} is {found!r:.60}, expected a number"
             ) from None
         if not math.isfinite(time):
-            raise InputError(f"variable {name}: `{self._what}` is {time}, expected a finite time")
+            raise InputError(f"variable {name}: {self._what} is {time}, expected a finite time")
         return time
 
-    def refuse_unused(self, fixed: Collection[str]) -> None:
+    def refuse_unused(self, draft: Draft) -> None:
         """Refuse a key that is no variable of the model, or a fixed one, and so its indices."""
+        fixed = draft.fixed
         for key, when in self._given:
             name, there = _called(key), self._indices.get(key if isinstance(key, str) else id(key))
             if there is not None:
@@ -298,25 +305,37 @@ class _Times:
                 for index in when if isinstance(when, Mapping) else ():
                     if (index if isinstance(index, tuple) else (index,)) not in there:
                         raise InputError(
-                            f"`{self._what}` of {name} has a time for {index!r:.60}, which is no "
+                            f"{self._what} of {name} has a time for {index!r:.60}, which is no "
                             f"index of {name}"
                         )
                 continue
             if hasattr(key, "component_objects"):
                 raise InputError(
-                    f"`{self._what}` names {name}, which is a block, expected its variables: "
+                    f"{self._what} names {name}, which is a block, expected its variables: "
                     f"[(m.{name}.x, 0), (m.{name}.y, 0)]"
                 )
             if name in fixed:
                 raise InputError(
-                    f"`{self._what}` names {name}, which is fixed, expected variables only"
+                    f"{self._what} names {name}, which is fixed, expected variables only"
                 )
             if hasattr(key, "is_affine") and key.args:
                 raise InputError(
-                    f"`{self._what}` names {name}, which is an expression, expected a variable, or "
+                    f"{self._what} names {name}, which is an expression, expected a variable, or "
                     "the name of a single one, such as 'x[0]'"
                 )
-            raise InputError(f"`{self._what}` names {name}, which is no variable of the model")
+            raise InputError(
+                f"{self._what} names {name}, which is no variable of the model"
+                f"{_meant(name, draft) if isinstance(key, str) else ''}"
+            )
+
+
+def _meant(name: str, draft: Draft) -> str:
+    """Return a question for the most similar name, signs apart: use[0,0] may be use(0_0)."""
+    names = {component_of(c["name"]): None for c in draft.columns}
+    names |= {c["name"]: None for c in draft.columns}
+    plain = {re.sub(r"\W", "_", known.lower()): known for known in names}
+    found = get_close_matches(re.sub(r"\W", "_", name.lower()), plain, 1)
+    return f"; did you mean {plain[found[0]]}?" if found else ""
 
 
 def _positions(model: Any, given: Whens, what: str) -> Whens:
@@ -374,10 +393,19 @@ def _table(path: Path) -> tuple[dict[str, float], dict[str, float]]:
         twice = next((name for name in columns if columns.count(name) > 1), None)
         if twice is not None:
             raise InputError(f"{path}: has the column {twice[:40]!r} twice, expected it once")
+        lacking = [name for name in ("name", "revealed") if name not in columns]
+        if lacking:
+            raise InputError(
+                f"{path}, line 1: lacks {' and '.join(lacking)}, expected a header with the "
+                "columns name, revealed and perhaps decided, separated by commas"
+            )
+        lines.fieldnames = columns
         for line in lines:
             place = f"{path}, line {lines.line_num}"
             if None in line:
-                raise InputError(f"{place}: has more cells than columns, expected one each")
+                raise InputError(
+                    f"{place}: has more cells than columns, expected a name with commas in quotes"
+                )
             name = (line.get("name") or "").strip()
             if not name or name in shown:
                 what = f"names {name[:40]} a second time" if name else "has no name"

@@ -146,6 +146,15 @@ class Instances(Frozen):
     grid: Axes = Field(default={})
     reference: SearchLimits | None = Field(default=None, description="else the plan's")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _family_of_files(cls, data: Any) -> Any:
+        if isinstance(data, Mapping) and "files" in data and "family" not in data:
+            raise ValueError(
+                'family is missing, expected that of the files, such as "declared-min"'
+            )
+        return data
+
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
         if self.family.endswith(".py"):

@@ -210,6 +210,8 @@ def test_shadow_prices_have_the_names_of_constraints():
     )
     found = solve(linear)
     assert shadow_prices(linear, found.certificate) == [{"constraint": "room", "price": 1.5}]
+    noise = Tree(nodes=(Leaf(multipliers=((0, "-1/1000000000000"),)),))
+    assert shadow_prices(linear, noise) == []
 
 
 def test_rounding_by_hand():

@@ -422,6 +422,7 @@ def test_check_problem_says_what_leaks(folder):
         (["ratio", "knapsack.py:knapsack", "--jobs", "3"], "expected no options of a trace"),
         (["ratio", "plan.toml", "--preset", "small"], "--preset is about a problem"),
         (["check-problem", "knapsack"], "expected FILE.py:NAME"),
+        (["check-problem", "i.json"], "a file of instances has no generator that draws pairs"),
         (["check-problem", "knapsack.py:threshold"], "expected an optsched.problem"),
         (["generate", "declared-max", "-o", "x.json"], "an instance is drawn by its problem"),
         (["run", "knapsack.py:knapsack", "-p", "knapsack.py:nope"], "has no 'nope'"),

@@ -221,7 +221,19 @@ def test_models_that_cannot_be_declared_are_refused():
             cp.Minimize(cp.lambda_max(cp.Variable((2, 2), name="P", PSD=True))),
             [],
             {"P": 0},
-            "expected second-order or exponential cones",
+            "lambda_max(P): becomes a cone of the kind SvecPSD, expected second-order",
+        ),
+        (
+            cp.Minimize(3 * cp.sum(cp.power(x, 1.7, approx=False)) + cp.norm(x)),
+            [x >= 1],
+            {x: 0},
+            "Power(x, 1.7): becomes a cone of the kind PowCone3D, expected second-order",
+        ),
+        (
+            cp.Minimize(cp.sum(x)),
+            [x >= 0, cp.PowCone3D(x[0], 1, x[1], 0.3)],
+            {x: 0},
+            "constraint c1: becomes a cone of the kind PowCone3D",
         ),
     ]
     for goal, rows, times, complaint in cases:

@@ -174,6 +174,8 @@ def test_indices_and_memory_and_random_numbers():
         (None, "returned None, expected a mapping from variables"),
         ({"x[0]": 1, ("x", 0): 0}, "variable x[0] is decided twice, expected one value"),
         ({"x[0]": "one"}, "variable x[0]: value 'one', expected a number"),
+        ({"x[0]": "1"}, "variable x[0]: value '1', expected a number"),
+        ({0: 1}, "key 0 is no name, expected a variable of the event, its name, or (component, i"),
         ({("x", 7): 1}, "time 0: variable 'x[7]' is not known"),
     ],
 )
@@ -338,6 +340,11 @@ def test_draws_belong_to_times():
     assert Draws(1).integers(0, 99, (3, 2)).tolist() == whole[0][:3]
     with pytest.raises(InputError, match="draws one number"):
         Draws(1).integers(9)
+    with pytest.raises(
+        InputError, match=r"draws no rows of times, expected random\[t\].permutation"
+    ):
+        Draws(1).permutation(5)
+    assert sorted(Draws(1)[0].permutation(5)) == [*range(5)]
     for rows in (2, 4):
         line = f"random.integers draws {rows} rows for 3 times, expected a row for every time"
         with pytest.raises(InputError, match=line):

@@ -14,7 +14,8 @@ from optsched.problem import InputError
 NAMED = {
     "cost": "variable x[",
     "right-hand side": "constraint room: upper",
-    "horizon": "constraint room: upper is 12.0 or 16.0, depending on whether items is 12 or 16",
+    "horizon": "constraint room: upper is 12.0 or 16.0, depending on whether items is 12 or 16 "
+    '(if policies may know it, declare public=["items"])',
     "later jobs": "constraint room: upper",
     "scaled": "time 0: variable x[0]: cost",
     "name": "time 0: variable x[0 of",

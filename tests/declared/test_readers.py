@@ -354,8 +354,11 @@ def test_files_with_doubtful_parts_are_refused(tmp_path, more):
     [
         ("name,revealed\nx,1\nx,2\n", "line 3: names x a second time"),
         ("name,revealed\nx,soon\n", "line 2: revealed is 'soon', expected a time"),
-        ("who,when\nx,1\n", "line 2: has no name"),
-        ("name,revealed\nx,1\n", "variable y: has no time"),
+        ("name,revealed\n,1\n", "line 2: has no name"),
+        ("who,when\nx,1\n", "line 1: lacks name and revealed, expected a header with the columns"),
+        ("name;revealed\nx;1\n", "lacks name and revealed, .* separated by commas"),
+        ("name,time\nx,1\n", "line 1: lacks revealed, expected"),
+        ("name,revealed\nx,1\n", "variable y: has no time in times.csv, expected one"),
         ("name,revealed\nx,1,5\ny,1\n", "line 2: has more cells than columns"),
         ("name,revealed\nx,1_0\ny,1\n", "line 2: revealed is '1_0', expected a time"),
         ("name,revealed\nx,\u0661\ny,1\n", "line 2: revealed is '\u0661', expected a time"),
@@ -369,6 +372,26 @@ def test_tables_that_are_none_are_refused(tmp_path, table, complaint):
     (tmp_path / "times.csv").write_text(table)
     with pytest.raises(InputError, match=complaint):
         online(tmp_path / "some.mps", tmp_path / "times.csv")
+
+
+def test_a_similar_name_is_suggested(tmp_path):
+    m = pyo.ConcreteModel()
+    m.use = pyo.Var(range(2), range(2), bounds=(0, 1))
+    m.gain = pyo.Objective(expr=sum(m.use[i, j] for i in (0, 1) for j in (0, 1)))
+    m.once = pyo.Constraint(expr=m.use[0, 0] + m.use[1, 1] >= 1)
+    path, table = str(tmp_path / "model.lp"), tmp_path / "times.csv"
+    m.write(path, io_options={"symbolic_solver_labels": True})
+    table.write_text('name, revealed\n"use[0,1]",1\n')
+    line = "times.csv names use[0,1], which is no variable of the model; did you mean use(0_1)?"
+    with pytest.raises(InputError, match=f"^{re.escape(line)}$"):
+        online(path, table)
+    for wrong, meant in (("Use", "use"), ("used[1,0]", "use[1,0]"), ("nothing", "")):
+        with pytest.raises(InputError, match="`revealed` names ") as refused:
+            online(m, {wrong: 0})
+        assert str(refused.value).endswith(f"did you mean {meant}?" if meant else "of the model")
+    table.write_text("name, revealed\n" + "".join(f"use({k}),1\n" for k in ("0_0", "1_1")))
+    with pytest.raises(InputError, match=r"variable use\(0_1\): has no time in times.csv"):
+        online(path, table)
 
 
 def test_a_table_that_may_not_end_is_not_read(tmp_path, monkeypatch):

@@ -261,6 +261,10 @@ def test_instance_files_of_another_family_are_refused(tmp_path):
             {"instances": [{"family": "bot", "files": "*.json", "preset": "small"}]},
             "preset and files are given, expected one of them",
         ),
+        (
+            {"instances": [{"files": "*.json"}]},
+            'family is missing, expected that of the files, such as "declared-min"',
+        ),
         ({"instances": [{"family": "bott"}]}, "instances.0: unknown family 'bott'"),
         ({"instances": [{"family": "bot", "preset": "tiny"}]}, "unknown preset 'tiny', expected"),
         ({"instances": [{"family": "bot", "parameters": {"jobs": 1}}]}, "parameter 'jobs'"),

@@ -44,7 +44,9 @@ def check_problem(
     problem = problem_named(problem)
     what = f"problem {problem!r}"
     if not is_named_in_file(problem):
-        raise InputError(f"{what}: expected FILE.py:NAME")
+        raise InputError(
+            f"{what}: a file of instances has no generator that draws pairs, expected FILE.py:NAME"
+        )
     made = load_from_file(problem, what)
     if not isinstance(made, Problem):
         raise InputError(f"{what} is {made!r:.60}, expected an optsched.problem")
