@@ -8,6 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from optsched.core.intervals import UNSURE
 from optsched.experiments.campaign import AS_STORED, Campaign
 from optsched.experiments.cell_keys import canonical
 from optsched.experiments.ratios_by_policy import COLUMNS, cells
@@ -82,12 +83,19 @@ def latex(found: Statistics) -> str:
         r"\midrule",
     ]
     for s in found.summaries:
-        inside = _tex_interval(s.interval) + (MARK if s.warning else "")
+        inside = _tex_interval(s.interval) + MARK * bool(s.warning and s.interval)
         numbers = [str(s.instances), str(s.open), _tex_ends(s.low, s.high), inside]
         numbers += [_tex_ends(s.median, s.median_high), _tex_interval(s.median_interval)]
         numbers.append(_tex_ends(s.worst, s.worst_high))
         lines.append(" & ".join([_tex(s.group), _tex(s.named), *numbers]) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}"]
+    notes = []
+    if any(s.warning and s.interval for s in found.summaries):
+        notes.append(f"{MARK}: {UNSURE}")
+    if any(s.interval is None for s in found.summaries):
+        notes.append("--: no interval, with fewer than five instances or equal ratios")
+    lines.append(r"\bottomrule")
+    lines += [rf"\multicolumn{{9}}{{l}}{{\footnotesize {_tex(note)}}} \\" for note in notes]
+    lines.append(r"\end{tabular}")
     lines += [f"% {flag}" for flag in found.flags()]
     lines += [
         f"% {s.group}, {s.policy}: {s.errors} cells have no ratio"

@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import fields
 from inspect import isfunction
 from math import isfinite, prod
 from pathlib import Path
@@ -42,13 +43,16 @@ from optsched.files.format import Validating, checked, must_be_printable
 from optsched.policies.loader import get_policy, known_or_refused
 from optsched.problem import (
     OLD_METHODS,
+    OPTIONS,
     REAL,
     Frozen,
     InputError,
     Level,
+    Window,
     family_or_problem,
     get_family,
     is_named_in_file,
+    option_name,
     problem_in,
 )
 from optsched.process import messages
@@ -59,6 +63,9 @@ EFFORT = 60_000.0  # units: a minute or so, like the time limit of `solve`
 MOST = 10_000_000  # cells of a plan
 DEEPEST = 20  # levels of lists and tables in a plan
 JsonTable = dict[str, Any]
+OF_OPTION = {option.replace("-", "_"): name for name, option in OPTIONS.items()}
+KEYS = {option_name(f.name): f"parameters.{f.name}" for f in fields(Window)}
+KEYS["--family"] = "family"
 
 
 def _seeds(value: Any) -> Any:
@@ -148,12 +155,25 @@ class Instances(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _family_of_files(cls, data: Any) -> Any:
-        if isinstance(data, Mapping) and "files" in data and "family" not in data:
+    def _known_keys(cls, given: Any) -> Any:
+        """Refuse other keys; parameters of a trace may have the names of the options."""
+        if not isinstance(given, dict):
+            return given
+        if "files" in given and "family" not in given:
             raise ValueError(
                 'family is missing, expected that of the files, such as "declared-min"'
             )
-        return data
+        for name in [name for name in given if name not in cls.model_fields]:
+            raise ValueError(
+                f"{name} is no key here, expected one of: {', '.join(cls.model_fields)}; options "
+                f"of the trace or the generator are in parameters = {{{name} = ...}}"
+            )
+        if given.get("trace") is None:
+            return given
+        tables = {n: t for n in ("parameters", "grid") if isinstance(t := given.get(n), dict)}
+        return given | {
+            n: {OF_OPTION.get(k, k): x for k, x in t.items()} for n, t in tables.items()
+        }
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
@@ -187,7 +207,9 @@ class Instances(Frozen):
             if self.trace is None:
                 raise ValueError("windows are parts of a trace, expected a trace")
             if self.seeds != (0,) or "start" in {*self.parameters, *self.grid}:
-                raise ValueError("windows have starts and seeds of their own, expected none")
+                raise ValueError(
+                    "windows have starts and seeds of their own, expected neither seeds nor start"
+                )
         return self
 
     def named(self, folder: Path) -> list[str]:
@@ -554,8 +576,9 @@ def read_plan(path: Path, trust: bool | Collection[str] = False) -> Plan:
     InputError
         One line states where, what is there and what would be right.
     """
+    data = read_limited(path, LARGEST)
     try:
-        content = tomllib.loads(read_limited(path, LARGEST).decode())
+        content = tomllib.loads(data.decode())
     except (ValueError, RecursionError) as err:  # also whole numbers of too many digits
         raise InputError(f"{path}: is no TOML: {err}") from err
     made = _named(content, path.stem, str(path))
@@ -564,7 +587,8 @@ def read_plan(path: Path, trust: bool | Collection[str] = False) -> Plan:
     try:
         return made.settled(path.parent)
     except InputError as err:
-        raise InputError(f"{path}: {err}") from err
+        keys = re.sub(r"--[a-z]+(-[a-z]+)*", lambda m: KEYS.get(m[0], m[0]), str(err))
+        raise InputError(f"{path}: {keys}") from err
 
 
 def _named(content: JsonTable, name: str, place: str) -> Plan:

@@ -3,8 +3,10 @@
 import json
 import math
 import os
+import re
 import subprocess
 import sys
+from dataclasses import fields
 from datetime import date
 from pathlib import Path
 
@@ -20,7 +22,15 @@ from optsched.experiments.cell_keys import (
     instance_key,
     source_of,
 )
-from optsched.experiments.plan import difference, make_plan, read_plan, stored_plan
+from optsched.experiments.plan import (
+    Instances,
+    Plan,
+    Policies,
+    difference,
+    make_plan,
+    read_plan,
+    stored_plan,
+)
 from optsched.files.format import save_instance
 from optsched.problem import InputError, Window, get_family
 
@@ -51,6 +61,9 @@ time_limit = 5
 """
 
 
+JOBS = "submit_seconds,run_seconds,tasks,request_seconds,gpu\n" + "".join(
+    f"{k},3600,1,7200,1\n" for k in range(6)
+)
 SAMPLE = {"family": "oasis", "trace": "sample"}
 
 
@@ -363,3 +376,45 @@ def test_a_difference_is_named_by_its_key():
     assert difference(there, here) == "reference.time_limit is 3.0, but null in the store"
     fewer = plan(instances=[{"family": "bot", "preset": "small", "seeds": 2}]).content()
     assert difference(there, fewer) == "instances[0].seeds is [0,1], but [0,1,2] in the store"
+
+
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        ('machines = "m.csv"', "machines is no key here, .* parameters = {machines = ...}"),
+        ("parameters = {slot = '1h'}", "toml: parameters.slot: family rigid has no slots"),
+        ("parameters = {jobs = 4}", r"take fewer \(parameters.jobs 3\)"),
+    ],
+)
+def test_messages_on_a_plan_name_its_keys(tmp_path, block, said):
+    (tmp_path / "jobs.csv").write_text(JOBS)
+    head = "[[instances]]\nfamily = 'rigid'\ntrace = 'jobs.csv'\nwindows = 2\n"
+    (tmp_path / "plan.toml").write_text(head + block)
+    with pytest.raises(InputError, match=said):
+        read_plan(tmp_path / "plan.toml")
+
+
+def test_a_plan_that_is_missing_is_no_wrong_toml(tmp_path):
+    with pytest.raises(InputError, match=r"^[^ ]*plan.toml: cannot be read: No such file"):
+        read_plan(tmp_path / "plan.toml")
+
+
+def test_parameters_of_a_trace_may_have_the_names_of_options(tmp_path):
+    (tmp_path / "jobs.csv").write_text(JOBS)
+    block = {"family": "oasis", "trace": "jobs.csv"}
+    named = [
+        {"parameters": {"horizon": 9, "jobs": 3}, "grid": {"slot_length": ["1h", "2h"]}},
+        {"parameters": {"slots": 9, "jobs": 3}, "grid": {"slot": ["1h", "2h"]}},
+    ]
+    one, other = (make_plan({"instances": [block | more]}, tmp_path) for more in named)
+    assert one.content() == other.content()
+
+
+def test_the_page_lists_all_keys_of_a_plan():
+    page = (Path(__file__).parents[2] / "docs" / "campaigns.md").read_text()
+    table = page.partition("## The plan")[2].partition("\n\n`MODULE")[0]
+    names = {*re.findall(r"`([a-z_.]+)`", table)}
+    assert {*Plan.model_fields} - {"folder", "digests"} <= names
+    assert {f"instances.{name}" for name in Instances.model_fields} <= names
+    assert {f"policies.{n}" for n in Policies.model_fields if n != "sealed"} <= names
+    assert {f.name for f in fields(Window)} - {"draw_seed"} <= names

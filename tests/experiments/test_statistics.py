@@ -110,6 +110,11 @@ def test_medians_and_worst_ratios_are_intervals_while_optima_are_open():
     row = latex(Statistics(summaries=(found,), pairs=())).splitlines()[4]
     assert " & 2--3 & " in row
     assert row.endswith(r" & 4--9 \\")
+    assert " & -- & " in row  # without a star: it has no interval
+    table = latex(Statistics(summaries=(found, summary(sample([1.0] * 9 + [9.0]))), pairs=()))
+    rows = table.partition(r"\bottomrule")[2].partition(r"\end{tabular}")[0].splitlines()[1:]
+    head = r"\multicolumn{9}{l}{\footnotesize "
+    assert [line.removeprefix(head)[:8] for line in rows] == ["*: no re", "--: no i"]
     closed = summary(sample(low))
     assert (closed.half, closed.greatest) == ("2", "4")
     ratios = [Ratio.of("max", 1.0, *ends) for ends in zip(low, high, strict=True)]
