@@ -211,7 +211,8 @@ class CampaignStatus:
         if self.windows:
             found.append(
                 "every window begins with an empty cluster: jobs that still waited or ran then are "
-                f"left out; policies and optima do not wait for them, {REAL} (if it is a row) did"
+                "left out, and policies and optima do not wait for them; only the row "
+                f"{REAL!r} includes that waiting"
             )
         return found + [f"{n} times: {text}" for text, n in self.messages.items()]
 

@@ -133,7 +133,10 @@ def of_ratios(report: RatioReport, family: Family) -> list[str]:
         summary.append(f"{last.name} is farthest: {_reached(last)}.")
     summary.append(of_optimum(report.optimum))
     if report.hindsight:
-        measures = ", ".join(f"{name} {x:.4g}" for name, x in report.hindsight.items())
+        parts = [(*name.partition(", "), x) for name, x in report.hindsight.items()]
+        measures = " and ".join(
+            f"a {name} of {x:.4g} {unit}".rstrip() for name, _, unit, x in parts
+        )
         summary.append(f"The best schedule known has {measures}.")
     if report.improved_by is not None:
         summary.append(f"The best schedule known is that of {report.improved_by}.")

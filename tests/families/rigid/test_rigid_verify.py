@@ -9,6 +9,7 @@ from pydantic import ValidationError
 import optsched
 from optsched.families.rigid import FAMILY
 from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob, RigidSchedule
+from optsched.pages.words import of_ratios
 from optsched.problem import Window
 
 POOL = {"resources": ("p",), "machines": (Machine(capacity=(4,)),)}
@@ -133,6 +134,8 @@ def test_tables_have_waiting_times_and_what_policies_know(tmp_path):
     assert rows["real"]["mean slowdown"] == pytest.approx((25 / 20 + 20 / 10 + 1) / 3)
     assert compared.hindsight["mean wait, h"] <= rows["real"]["mean wait, h"]
     assert compared.table()["mean wait, h"].tolist()[-1] == rows["real"]["mean wait, h"]
+    hindsight = "The best schedule known has a mean wait of {:.4g} h and a mean slowdown of {:.4g}."
+    assert hindsight.format(*compared.hindsight.values()) in of_ratios(compared, FAMILY)
 
 
 def test_machines_that_are_too_few_for_what_was_recorded(tmp_path):

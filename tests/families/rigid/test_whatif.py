@@ -456,7 +456,7 @@ def test_what_was_recorded_is_a_row_of_a_campaign(tmp_path):
     assert [*rows.sort_values("instance_seed")["value"]] == pytest.approx([*flow])
     assert len(rows) == 2
     (backlog,) = [x for x in made.status().remarks() if "begins with an empty cluster" in x]
-    assert f"do not wait for them, {REAL} (if it is a row) did" in backlog
+    assert f"only the row {REAL!r} includes that waiting" in backlog
     assert (rows["ratio_low"] > 1).all()
     assert len(table) == 4
     without = make_plan(plan | {"instances": [block | {"recorded": False}]}, tmp_path)
