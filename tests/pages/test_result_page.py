@@ -140,3 +140,5 @@ def test_the_summary_of_a_log_begins_with_its_schedule_and_leaves_out_exact_run_
     first, second, *_ = of_ratios(report, rigid)
     assert re.match(r"What your cluster did: it reaches \S+, a mean wait of \S+ h, ratio", first)
     assert second.startswith("easy comes nearest: it reaches ")
+    alone = optsched.compare(inst, ["easy-exact"], work_limit=200)
+    assert of_ratios(alone, rigid)[0].startswith("easy-exact comes nearest")
