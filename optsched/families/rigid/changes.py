@@ -85,13 +85,6 @@ class Changes:
         found += [f"load scaled by {float(self.load):g}"] if self.load != 1 else []
         return (*found, *(f"no jobs of {label} {name}" for label, name in self.without))
 
-    @property
-    def what(self) -> str:
-        """Changes on which a recorded schedule cannot be replayed."""
-        if self.machines:
-            return "changed machines"
-        return "changed arrivals" if self.load != 1 else "changed jobs"
-
     def must_be_found(self, instances: Sequence[RigidInstance]) -> None:
         """Refuse a user or a partition that no job has.
 
