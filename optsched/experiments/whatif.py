@@ -304,6 +304,8 @@ class WhatIf(Stated):
             saved = real.before[0] - first.before[0]
             part = f"{hours((abs(saved),) * 2)} ({100 * abs(saved) / real.before[0]:.0f} %)"
             did = f"saved {part} of" if saved >= 0 else f"added {part} to"
+            if abs(saved) <= SAME * real.before[0]:
+                did = "saved nothing of"
             there = f"{hours(real.before)} mean waiting time"
             lines.append(f"{first.name} would have {did} {there}.")
         moving = [r for r in usable if r.after is not None]
