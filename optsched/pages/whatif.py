@@ -133,7 +133,7 @@ def _prices(found: WhatIf) -> Block:
     }
     if not prices:
         known = any(found.prices(after=after) for after in (False, True))
-        short = "The search was too short to say when capacity is scarce."
+        short = "The search was too short to show when capacity is scarce."
         return Words([short] if known else ["The bound has no shadow prices."])
     hour = np.arange(24.0)
     x = AxisScale(0.0, 24.0)

@@ -306,7 +306,7 @@ def _most(machine: Machine, units: Mapping[int, int], n: int) -> int:
 
 
 def _told(inst: RigidInstance, n: int, name: str, asked: str) -> str:
-    """Return a number of nodes in words, and what they have, where a resource is asked for."""
+    """Return a number of nodes in words, and what they have, where a resource is requested."""
     types = {} if are_pools(inst) else {m.name: m for m in inst.machines}
     units = _resources(inst).get(ALIASES.get(asked, asked), {})
     for k, u in units.items():
