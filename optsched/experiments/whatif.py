@@ -57,6 +57,7 @@ SAME = 1e-9  # relative: values that differ by less are one
 SIDES = ("before", "after")
 EXACT = "exact"
 ORACLES = "policies that know exact run times cannot be deployed: only the finished job has one"
+UNKNOWN = "What your cluster would have done after the change is not known."
 Ends = tuple[Signed, Signed]
 
 
@@ -187,7 +188,6 @@ class Stated(Frozen):
     source: str
     changes: tuple[str, ...] = Field(min_length=1)
     listed: tuple[str, ...] = Field(description="scaled, dropped or drawn parts")
-    replay: str = Field(description="the recorded schedule after the change; '': none recorded")
 
 
 STATED = tuple(Stated.model_fields)
@@ -272,9 +272,9 @@ class WhatIf(Stated):
     @property
     def gone(self) -> int:
         """How many jobs are only in the scenario before the change."""
-        return self._jobs(after=False) - self._jobs(after=True)
+        return self._jobs() - self._jobs(after=True)
 
-    def _jobs(self, *, after: bool) -> int:
+    def _jobs(self, *, after: bool = False) -> int:
         return sum(s.jobs for s in self._sides[after])
 
     def _possible(self, name: str, ends: Ends) -> Ends:
@@ -293,43 +293,53 @@ class WhatIf(Stated):
     @property
     def answer(self) -> list[str]:
         """Summary, the most important sentence first."""
-        best, named, it = self.rows[BEST], ", ".join(self.changes), "it"
-        if not self.gone:
-            lines = [f"With {named}, the least possible mean waiting time {moved(best)}."]
-        else:
-            stay = self._jobs(after=True)
-            it = f"the mean waiting time of the {stay} jobs that stay"
-            lines = [
-                f"With {named}, the least possible mean waiting time of the {stay} jobs that stay "
-                f"is {hours(best.after)}; before the change, of all {stay + self.gone} jobs, it is "
-                f"{hours(best.before)}. These are means of different jobs."
-            ]
-        if best.interval is not None:
-            inside = hours(best.interval, "+")
-            lines.append(f"95 % interval of that change over {len(self.before)} windows: {inside}.")
-        known = [r for n, r in self.rows.items() if n != BEST and r.after is not None]
+        best, real = self.rows[BEST], self.rows.get(REAL)
+        known = [r for n, r in self.rows.items() if n not in (BEST, REAL)]
         usable = [r for r in known if r.knows != EXACT]
         which = "policy" if len(usable) == len(known) else "policy that can be deployed"
-        if usable:
-            first = min(usable, key=lambda r: r.before)
-            last = min(usable, key=lambda r: r.after or r.before)
+        lines, named = [], f"With {', '.join(self.changes)}"
+        stay = f" of the {self._jobs(after=True)} jobs that stay" if self.gone else ""
+        first = min(usable, key=lambda r: r.before, default=None)
+        if first is not None and real is not None and real.before[0] > 0:
+            saved = real.before[0] - first.before[0]
+            part = f"{hours((abs(saved),) * 2)} ({100 * abs(saved) / real.before[0]:.0f} %)"
+            did = f"saved {part} of" if saved >= 0 else f"added {part} to"
+            if abs(saved) <= SAME * real.before[0]:
+                did = "saved nothing of"
+            there = f"{hours(real.before)} mean waiting time"
+            lines.append(f"{first.name} would have {did} {there}.")
+        moving = [r for r in usable if r.after is not None]
+        if moving:
+            first = min(moving, key=lambda r: r.before)
+            last = min(moving, key=lambda r: r.after or r.before)
             lines.append(
-                f"With {first.name}, the best {which} before the change, {it} {moved(first)}."
+                f"{named}, the mean waiting time{stay} under {first.name}, the best {which} before "
+                f"the change, {moved(first)}."
             )
             if last is not first:
                 lines.append(
-                    f"After the change, the best {which} is {last.name}: {it} {moved(last)}."
+                    f"After the change, the best {which} is {last.name}: its mean waiting "
+                    f"time{stay} {moved(last)}."
                 )
-        if REAL in self.rows:
-            real = self.rows[REAL]
+        least = f"{named}, the least possible mean waiting time{stay}"
+        if not self.gone:
+            lines.append(f"{least} {moved(best)}.")
+        else:
+            lines.append(
+                f"{least} is {hours(best.after)}; before the change, of all {self._jobs()} jobs, "
+                f"it is {hours(best.before)}. These are means of different jobs."
+            )
+        if best.interval is not None:
+            inside = hours(best.interval, "+")
+            lines.append(f"95 % interval of that change over {len(self.before)} windows: {inside}.")
+        if real is not None:
             over = f"{hours(real.above)} more than the least possible"
             lines.append(f"Your cluster made jobs wait {hours(real.before)} on average, {over}.")
         shown, gap = self.telling(after=False), self._open(after=False)
         if shown:
             top = int(np.argmax(next(iter(shown.values()))))
             units = ", ".join(
-                f"with 1 more {unit.removeprefix(NODE)} by {sum(row) + gap:.3g} h"
-                for unit, row in shown.items()
+                f"with 1 more {unit} by {sum(row) + gap:.3g} h" for unit, row in shown.items()
             )
             lines.append(
                 f"Before the change, the least total waiting time of all jobs falls at most: "
@@ -376,7 +386,8 @@ class WhatIf(Stated):
         doubt = "" if self.gone else warning(*self._apart(BEST).T).replace("ratios", "changes")
         doubts = [f"{UNSURE} change: {doubt}"] if doubt and len(self.before) > 1 else []
         oracle = [ORACLES] if any(r.knows == EXACT for r in self.rows.values()) else []
-        return [*oracle, *self.listed, *([self.replay] if self.replay else []), *doubts]
+        unknown = [UNKNOWN] if REAL in self.rows else []
+        return [*oracle, *self.listed, *unknown, *doubts]
 
     def __str__(self) -> str:
         return "\n".join([*self.answer, *self.remarks])
@@ -457,6 +468,8 @@ def percent(ends: Ends | None, sign: str = "+") -> str:
 def moved(row: Compared) -> str:
     """Return how a waiting time changes, in hours and percent."""
     assert row.change is not None
+    if row.change == (0, 0) and row.after is not None:
+        return f"does not change ({hours(row.after)})"
     text, change, share, sign = "changes", row.change, row.share, "+"
     if change[1] <= 0:  # without signs, the smaller number first
         text, sign, change = "falls", "", (-change[1], -change[0])
@@ -587,7 +600,6 @@ def whatif(
             source=opened[0][0].source if isinstance(source, RigidInstance) else str(source),
             changes=changes.words,
             listed=tuple(dict.fromkeys(notes)),
-            replay=f"recorded: not replayable on {changes.what}" if opened[0][1] else "",
         )
 
     first = options | {"time_limit": 0.0}  # policies, and the bounds before any search

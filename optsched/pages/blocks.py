@@ -83,7 +83,7 @@ class SortableTable:
 
 @dataclass(frozen=True)
 class Bar:
-    """One ratio, or a mean of ratios: places are percent of the axis."""
+    """One number, or an interval: places are percent of the axis."""
 
     name: str
     colour: int
@@ -98,7 +98,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Bars:
-    """Ratios, one below the other, on one axis that begins near 1."""
+    """Numbers, one below the other, on one axis."""
 
     kind: ClassVar[str] = "bars"
     title: str
@@ -106,6 +106,7 @@ class Bars:
     bars: Sequence[Bar]
     scale: AxisScale
     note: str = ""
+    origin: float = 1.0  # where bars begin: the ratio of the best with hindsight
 
     @property
     def marks(self) -> list[tuple[float, str]]:
@@ -114,8 +115,8 @@ class Bars:
 
     @property
     def one(self) -> float:
-        """Position of the best with hindsight, in percent."""
-        return 100 * self.scale.at(1.0)
+        """Position of where bars begin, in percent."""
+        return 100 * self.scale.at(self.origin)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Page of a file of `optsched whatif`, for decision makers: one plot, one table."""
+"""Page of a file of `optsched whatif`: waiting times, and when capacity is scarce."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from optsched.experiments.cell_keys import digest_of
-from optsched.experiments.whatif import SIDES, WhatIf
+from optsched.experiments.whatif import SIDES, WhatIf, hours
 from optsched.pages.blocks import (
+    Bar,
+    Bars,
     Block,
     ColumnHeader,
     Curve,
@@ -34,10 +36,8 @@ METHOD = (
     "A shadow price belongs to a unit and an hour of the day: with one more unit during that hour "
     "of every day, the certified bound on the waiting time of all jobs together falls by that "
     "much, at the prices that prove the bound. So the optimum falls by at most the shadow price "
-    "and the gap between its two ends; smaller prices than this gap are left out. "
-    "Resources that jobs request together, such as a GPU and its "
-    "cores, are scarce together: how a price is divided among them is arbitrary, and only that of "
-    "a bundle, such as a node, is not.",
+    "and the gap between its two ends. Resources that jobs request together, such as a GPU and its "
+    "cores, are scarce together. Only the price of a whole node is meaningful.",
 )
 
 
@@ -74,7 +74,7 @@ def page_of_whatif(path: Path, callback: Callable[[str], None]) -> Page:
             *found.remarks,
         ],
         sections=[
-            Section("Before and after", [table, _plot(found)]),
+            Section("Before and after", [_bars(found), table, _prices(found)]),
             Section("Method", [Words(METHOD), FactList("provenance", facts), of_page(path)]),
         ],
     )
@@ -94,7 +94,37 @@ def _cell(text: str, column: str) -> TableCell:
     return TableCell(text, () if words else (float(text.split()[0]),))
 
 
-def _plot(found: WhatIf) -> Block:
+def _bars(found: WhatIf) -> Bars:
+    """Return the mean waiting time of every row, before and after."""
+    waits = [
+        (f"{row.name}, {side}", k, ends)
+        for row in found.rows.values()
+        for k, (side, ends) in enumerate(zip(SIDES, (row.before, row.after), strict=True))
+        if ends is not None
+    ]
+    scale = AxisScale(0.0, 1.05 * max(high for *_, (_, high) in waits) or 1.0)
+    return Bars(
+        title="Mean waiting time before and after",
+        label="mean waiting time (h)",
+        bars=[
+            Bar(
+                name=name,
+                colour=k,
+                text=hours((low, high)),
+                tip=f"{name}: {hours((low, high))}",
+                low=100 * scale.at(low),
+                high=100 * scale.at(high),
+                open=low < high,
+            )
+            for name, k, (low, high) in waits
+        ],
+        scale=scale,
+        note="Hatched: where the optimum may lie, between a certified bound and the best schedule.",
+        origin=0.0,
+    )
+
+
+def _prices(found: WhatIf) -> Block:
     """Return the shadow prices by hour of the day."""
     prices = {
         f"{unit}, {side}": row
@@ -102,7 +132,9 @@ def _plot(found: WhatIf) -> Block:
         for unit, row in found.telling(after=bool(after)).items()
     }
     if not prices:
-        return Words(["No shadow price is larger than the gap that the search left open."])
+        known = any(found.prices(after=after) for after in (False, True))
+        short = "The search was too short to show when capacity is scarce."
+        return Words([short] if known else ["The bound has no shadow prices."])
     hour = np.arange(24.0)
     x = AxisScale(0.0, 24.0)
     y = AxisScale(0.0, 1.05 * max(max(row) for row in prices.values()) or 1.0)

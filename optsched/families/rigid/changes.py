@@ -85,13 +85,6 @@ class Changes:
         found += [f"load scaled by {float(self.load):g}"] if self.load != 1 else []
         return (*found, *(f"no jobs of {label} {name}" for label, name in self.without))
 
-    @property
-    def what(self) -> str:
-        """Changes on which a recorded schedule cannot be replayed."""
-        if self.machines:
-            return "changed machines"
-        return "changed arrivals" if self.load != 1 else "changed jobs"
-
     def must_be_found(self, instances: Sequence[RigidInstance]) -> None:
         """Refuse a user or a partition that no job has.
 
@@ -313,7 +306,7 @@ def _most(machine: Machine, units: Mapping[int, int], n: int) -> int:
 
 
 def _told(inst: RigidInstance, n: int, name: str, asked: str) -> str:
-    """Return a number of nodes in words, and what they have, where a resource is asked for."""
+    """Return a number of nodes in words, and what they have, where a resource is requested."""
     types = {} if are_pools(inst) else {m.name: m for m in inst.machines}
     units = _resources(inst).get(ALIASES.get(asked, asked), {})
     for k, u in units.items():

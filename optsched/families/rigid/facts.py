@@ -122,9 +122,10 @@ def shadow_prices(
     or the makespan, gives none.
     """
     for k, name in enumerate(inst.resources):
-        unit = [int(j == k) for j in range(len(inst.resources))]
-        for begin, end, price in saved(inst, certificate, unit):
-            yield {"resource": name, "from": begin, "until": end, "price": price}
+        more = [int(j == k) for j in range(len(inst.resources))]
+        unit = f"{OBJECTIVES[inst.objective]}, per {inst.amounts(more)}"
+        for begin, end, price in saved(inst, certificate, more):
+            yield {"resource": name, "from": begin, "until": end, "price": price, "unit": unit}
 
 
 def saved(

@@ -300,6 +300,8 @@ def test_steps_and_checker_agree_on_the_bound_of_sizes():
     made = RigidCertificate.root(inst, written(times, price, bits, found), bits)
     assert check(inst, made) == pytest.approx(best / inst.weight, abs=1 / inst.weight)
     shown = sum(row["price"] for row in FAMILY.shadow_prices(inst, made))
+    units = {row["unit"] for row in FAMILY.shadow_prices(inst, made)}
+    assert units == {f"mean flow time, s, per 1 {inst.resources[0]}"}
     assert shown > 0
 
 

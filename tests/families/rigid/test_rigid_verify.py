@@ -104,7 +104,7 @@ def test_a_log_is_taken_as_it_is_and_its_schedule_is_a_row(tmp_path):
     path.write_bytes(gzip.compress(LOG.replace("30 0 4 4", "30 5 4 4").encode()))
     inst = FAMILY.open_trace(path, Window(jobs=3))
     assert [(j.arrival, j.run, j.request, j.tasks) for j in inst.jobs] == [
-        (0, 20, 60, 2), (2, 7, 7, 2), (20, 4, 4, 4)
+        (0, 20, 60, 2), (2, 7, 60, 2), (20, 4, 4, 4)
     ]  # fmt: skip
     assert inst.total == (4,)  # as much as was used at once
     schedule, told = FAMILY.recorded(path, Window(jobs=3), inst)
@@ -186,7 +186,7 @@ def test_weights_of_a_list_are_whole(tmp_path, weight):
     )
     first, second = FAMILY.open_trace(tmp_path / "jobs.csv", Window()).jobs
     assert (first.weight, first.partition, first.request) == (3, "gpu", 90)
-    assert (second.weight, second.partition, second.request) == (1, "debug", 60)
+    assert (second.weight, second.partition, second.request) == (1, "debug", 90)
     wrong = (tmp_path / "jobs.csv").read_text().replace("1,3,gpu", f"1,{weight},gpu")
     (tmp_path / "jobs.csv").write_text(wrong)
     with pytest.raises(optsched.InputError, match=r"job line 2: weight is .*, expected a whole"):

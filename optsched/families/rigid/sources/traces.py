@@ -149,8 +149,9 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
             known = int(taken["nodes"].notna().sum())
             messages.remark(
                 f"tasks are placed on {nodes} nodes: {known} of {len(jobs)} jobs have equal shares "
-                "on as many nodes as the log states, rounded up to whole units; tasks of the "
-                "others are those of the log"
+                "on as many nodes as the log states, rounded up to whole units"
+                + "; tasks of the others are those of the log"
+                * (known < len(jobs))
             )
         elif nodes > 1:
             messages.remark(
