@@ -150,7 +150,7 @@ def test_only_a_small_relaxation_is_solved_after_the_search_was_called_off(rows,
         "columns": [column | {"name": f"x[{j}]"} for j in range(200)],
         "rows": [row | {"name": f"r[{i}]"} for i in range(rows)],
     }
-    linear = _Linear(KINDS["min"].model_validate(content), lambda: True)
+    linear = _Linear(KINDS["min"].model_validate(content), lambda: True, relaxed=False)
     assert linear.solve()[0] == status
 
 
