@@ -12,6 +12,7 @@ Lagrangian optimization. JPDC 2013. Glossary: families/bot/instance.py.
 Deviations. A rate is written in units of its application (`units`), loads as shares of what there
 is, and pairs that do not exist have no variable: the numbers of flop and bytes differ by 1e10, and
 conic solvers do not forgive that. Data that come back use the arc in the other direction.
+The logarithm has two forms, the geometric mean (second-order cones) and exponential cones.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from scipy.sparse import csr_matrix
 
 from optsched.families.bot.instance import BotInstance
 from optsched.numbers.arrays import Floats
+
+FORMS = ("geometric", "exponential")
 
 
 def bot_program(
@@ -53,7 +56,7 @@ def bot_program(
         Variables "rho" (pairs in the order of `pairs`); the duals of (10b) and (10c) are prices of
         whole nodes and arcs.
     """
-    scaled = solver_program(inst)
+    scaled = solver_program(inst, "exponential")
     unit, g = units(inst), inst.weights
     if inst.alpha == 1:
         objective = float(g.max()) * scaled.objective.expr + float(g @ np.log(unit))
@@ -92,17 +95,27 @@ def note(inst: BotInstance) -> tuple[str, ...]:
     )
 
 
-def solver_program(inst: BotInstance) -> cp.Problem:
+def solver_program(inst: BotInstance, form: str = "geometric") -> cp.Problem:
     """Build (10) with the same constraints and an objective near 1, as conic solvers need it.
 
     Utilities that are powers have the objective (sum_k g_k rho_k^(1 - alpha))^(1 / (1 - alpha)),
     which has the same optimum, and rates where they would have large powers of rates.
+
+    Parameters
+    ----------
+    inst : BotInstance
+    form : {"geometric", "exponential"}
+        Of the logarithm; other utilities have one form.
     """
+    if form not in FORMS:
+        raise ValueError(f"form is {form!r}, expected one of: {', '.join(FORMS)}")
     if inst.alpha == "inf":
         return level_program(inst, [None] * len(inst.applications))
     _, total, constraints = _region(inst)
     g = inst.weights / inst.weights.max()
-    if inst.alpha == 1:
+    if inst.alpha == 1 and form == "geometric":
+        eq10 = cp.geo_mean(total, p=g)  # type: ignore[attr-defined]
+    elif inst.alpha == 1:
         eq10 = g @ cp.log(total)  # type: ignore[attr-defined]
     elif inst.alpha == 0:
         weights = inst.weights * units(inst)

@@ -35,9 +35,10 @@ def line():
     )
 
 
-def test_optimum_worked_by_hand(line):
+@pytest.mark.parametrize("form", ["geometric", "exponential"])
+def test_optimum_worked_by_hand(line, form):
     # three tasks per second in all, shared alike
-    problem = solver_program(line)
+    problem = solver_program(line, form)
     assert solve_cvxpy(problem).status == "optimal"
     rho = rates(line, problem)
     assert rho.sum(axis=1) == pytest.approx([1.5, 1.5], rel=1e-3)
@@ -133,3 +134,10 @@ def test_the_way_back_is_the_formula_of_the_note():
     said = " ".join(note(inst))
     formula = said[said.index(" is ", said.index("utility")) + 4 :]
     assert eval(formula, {"M": 0.25}) == utility_of(inst, 0.25) == -3 * 0.25**-2 / 2
+
+
+def test_an_unknown_form(line):
+    with pytest.raises(
+        ValueError, match="form is 'cubic', expected one of: geometric, exponential"
+    ):
+        solver_program(line, "cubic")

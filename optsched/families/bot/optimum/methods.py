@@ -64,7 +64,7 @@ def _fits_interior(inst: BotInstance) -> bool:
 
 
 def conic(inst: BotInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
-    """Solve the conic program of the utility.
+    """Solve the conic program of the utility; of the logarithm, its form with exponential cones.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def conic(inst: BotInstance, progress: Progress, *, threads: int, seed: int) -> 
     from optsched.models import bot as model  # here, since CVXPY takes a while to import
 
     report(inst, progress, equal_shares(inst))  # whatever the solver does
-    problem = _solved(lambda: model.solver_program(inst), progress, threads)
+    problem = _solved(lambda: model.solver_program(inst, "exponential"), progress, threads)
     if problem is None:
         return
     report(inst, progress, model.rates(inst, problem))
