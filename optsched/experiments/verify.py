@@ -368,8 +368,9 @@ def _is_less(task: CellTask, stored: StoredOptimum, fresh: StoredOptimum) -> boo
     sign = get_family(task.source.family).sign
     for name, way in zip(NUMBERS, (1, -1, -1), strict=True):
         old, new = getattr(stored, name), getattr(fresh, name)
-        found = _same(old, new) or (new is not None and way * sign * (old - new) <= 0)
-        if old is not None and not found:
+        if old is None or _same(old, new):
+            continue
+        if new is None or way * sign * (old - new) > 0:
             return True
     ranks = [-1 if best.level is None else LEVELS.index(best.level) for best in (stored, fresh)]
     return stored.status < fresh.status or ranks[0] > ranks[1]

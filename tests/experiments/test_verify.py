@@ -247,6 +247,13 @@ def test_an_optimum_of_other_versions_is_closed_only_if_its_gap_is(call, edit):
     assert (status, "counts as closed, but its gap is 1" in out) == (1, True), out
 
 
+def test_an_optimum_of_other_versions_may_lack_a_certified_bound(call, edit):
+    versions = OTHER.replace("UPDATE cell", "UPDATE optimum")
+    path = edit(f"{versions} UPDATE optimum SET certified = NULL, level = 1, certificate = NULL")
+    status, out, _ = call("campaign", "verify", path)
+    assert (status, "accepted: 4 of 4 cells" in out) == (0, True), out
+
+
 NOTHING = "value = NULL, schedule = NULL"
 NO_ERROR = {
     "cells": f"UPDATE cell SET status = 2, known = NULL, low = NULL, high = NULL, {NOTHING}",
