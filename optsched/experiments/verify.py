@@ -245,6 +245,9 @@ def _look_at_cell(
     name: str, task: CellTask, row: Cell, fresh: StoredOptimum, found: Verified, pool: ProcessPool
 ) -> None:
     """Run the policy of a cell again, and compare."""
+    if row["cell_status"] == CellState.LIMIT:
+        found.wrong.append(f"{name}: the row states that it is open, which only an optimum can be")
+        return
     failed, ours = row["cell_status"] == CellState.ERROR, _is_ours(row["versions"])
     again = _apart(pool, task) if failed else task.compute()
     assert isinstance(again, CellRow)  # that of a task with a policy

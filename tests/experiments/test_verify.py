@@ -230,6 +230,7 @@ IMPOSSIBLE = {  # whatever the versions
     "no ratio": "SET low = NULL, high = NULL",
     "a ratio without a value": "SET value = NULL",
     "an error that has a ratio": "SET status = 2, low = 0.5, high = 0.5",
+    "a status that only optima have": "SET status = 1",
 }
 
 
