@@ -245,6 +245,9 @@ def _look_at_cell(
     name: str, task: CellTask, row: Cell, fresh: StoredOptimum, found: Verified, pool: ProcessPool
 ) -> None:
     """Run the policy of a cell again, and compare."""
+    if row["cell_status"] == CellState.LIMIT:
+        found.wrong.append(f"{name}: the row states that it is open, which only an optimum can be")
+        return
     failed, ours = row["cell_status"] == CellState.ERROR, _is_ours(row["versions"])
     again = _apart(pool, task) if failed else task.compute()
     assert isinstance(again, CellRow)  # that of a task with a policy
@@ -368,8 +371,9 @@ def _is_less(task: CellTask, stored: StoredOptimum, fresh: StoredOptimum) -> boo
     sign = get_family(task.source.family).sign
     for name, way in zip(NUMBERS, (1, -1, -1), strict=True):
         old, new = getattr(stored, name), getattr(fresh, name)
-        found = _same(old, new) or (new is not None and way * sign * (old - new) <= 0)
-        if old is not None and not found:
+        if old is None or _same(old, new):
+            continue
+        if new is None or way * sign * (old - new) > 0:
             return True
     ranks = [-1 if best.level is None else LEVELS.index(best.level) for best in (stored, fresh)]
     return stored.status < fresh.status or ranks[0] > ranks[1]

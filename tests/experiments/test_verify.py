@@ -230,6 +230,7 @@ IMPOSSIBLE = {  # whatever the versions
     "no ratio": "SET low = NULL, high = NULL",
     "a ratio without a value": "SET value = NULL",
     "an error that has a ratio": "SET status = 2, low = 0.5, high = 0.5",
+    "a status that only optima have": "SET status = 1",
 }
 
 
@@ -245,6 +246,13 @@ def test_an_optimum_of_other_versions_is_closed_only_if_its_gap_is(call, edit):
     path = edit(f"{versions} UPDATE optimum SET bound = bound * 2, certified = certified * 2")
     status, out, _ = call("campaign", "verify", path)
     assert (status, "counts as closed, but its gap is 1" in out) == (1, True), out
+
+
+def test_an_optimum_of_other_versions_may_lack_a_certified_bound(call, edit):
+    versions = OTHER.replace("UPDATE cell", "UPDATE optimum")
+    path = edit(f"{versions} UPDATE optimum SET certified = NULL, level = 1, certificate = NULL")
+    status, out, _ = call("campaign", "verify", path)
+    assert (status, "accepted: 4 of 4 cells" in out) == (0, True), out
 
 
 NOTHING = "value = NULL, schedule = NULL"
