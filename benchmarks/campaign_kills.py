@@ -123,7 +123,7 @@ def _stored(store: Path) -> set[int]:
     """Return the seeds of the cells of `counts` that are stored: they tell which cells."""
     if not store.exists() or not store.stat().st_size:
         return set()
-    return {row["seed"] for row in numbers(store) if row["policy"] == "poison:Counts"}
+    return {row["seed"] for row in numbers(store) if row["policy"] == "counts"}
 
 
 def _flaws(store: Path, before: set[int]) -> list[str]:
@@ -173,7 +173,7 @@ def poison(cell: Row, folder: Path) -> Row:
     wrong = [] if done.returncode == 1 else [f"exit status {done.returncode}: {done.stderr}"]
     rows = numbers(folder / "store")
     for row in rows:
-        name = row["policy"].removeprefix("poison:")
+        name = row["policy"].removeprefix("poison:").capitalize()
         if name in names and REASONS[name] not in (row["message"] or ""):
             wrong.append(f"{name}: {row['message']}")
         if name not in names and row["status"] not in ("done", "limit"):

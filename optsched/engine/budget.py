@@ -33,9 +33,11 @@ class Budget:
     time_limit : float
         Seconds on the clock.
     units : float, optional
-        Of effort; where there are any, methods do not see the clock, which still ends the solve.
+        Work limit in work units. If given, methods measure work, not time; the time limit still
+        ends the solve.
     ended : callable
-        Whether nothing is left whatever the limits are; by default after a signal.
+        Returns whether the solve must end regardless of its limits; by default, whether a signal
+        was received.
     """
 
     def __init__(

@@ -2,9 +2,9 @@
 
 A second on the clock holds as much work as the machine and its load allow; a unit of work always
 holds the same work. One unit is about what a core of a typical laptop does in a millisecond, so
-that 10 000 of them take the ten seconds or so that a time limit of 10 would: the prices below state
-it. They were measured once, on a core of an AMD EPYC at 2.7 GHz, and are part of what makes results
-repeat: changing one of them changes what a given work limit finds.
+that 10 000 of them take about ten seconds. The constants below are the units charged per
+operation. They were measured once, on a core of an AMD EPYC at 2.7 GHz, and are part of what makes
+results repeat: changing one of them changes what a given work limit finds.
 
 Code that works reports it with :func:`spend`, from estimates that depend on the work alone: sizes,
 iterations, nodes, moves. The count belongs to the thread, as solves in different threads are
@@ -28,7 +28,7 @@ SIMPLEX_ITERATION = 0.01, 4e-6  # of HiGHS: for each, and for each nonzero of th
 INTERIOR_ITERATION = 0.05, 3e-4  # of HiGHS and Clarabel, the same
 LINEAR_PROGRAM = 0.3  # of a small one in HiGHS, besides its iterations
 EXACT = 2e-3  # of a number in the exact evaluation of a bound: 2 us
-MIP_LOOK = 0.1, 4e-4  # of HiGHS between two questions whether to stop, several at a node; the same
+MIP_LOOK = 0.1, 4e-4  # of HiGHS, between two calls of the stop callback: constant, and per nonzero
 DETERMINISTIC_SECOND = 1000.0  # of CP-SAT, whose unit of work is about a second
 
 

@@ -335,7 +335,7 @@ def test_a_campaign_marks_foresight_and_its_report_says_how_to_repeat_it(folder,
         f.write('\n[[policies]]\nname = "lookahead"\nparameters = {window = 3}\n')
         f.write('\n[[policies]]\nname = "far.py:far"\n')
     done = run("campaign", "run", "plan.toml", "--trust", "-o", "cells.sqlite")
-    ahead = "far.py:far, lookahead(window=3)"
+    ahead = "far, lookahead(window=3)"
     assert "lookahead(window=3) (knows the future)" in done.stdout
     assert re.search(r"│ far \(knows the future\)", done.stdout)
     assert "re-solve (knows" not in done.stdout

@@ -42,7 +42,11 @@ def foresight(
     ] = "0,1,3,6,12,24",
     commit: Annotated[
         float,
-        typer.Option(min=0, help="Fix the decisions of this many time units in each step."),
+        typer.Option(
+            min=0,
+            help="In each step, also fix decisions due within this many time units; 0: only those "
+            "due now.",
+        ),
     ] = 0.0,
     terminal: Annotated[
         str,

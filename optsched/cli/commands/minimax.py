@@ -20,8 +20,8 @@ def minimax(
         list[str],
         typer.Argument(
             metavar="INPUT",
-            help="Set of instances: a Python object (FILE.py:NAME) declared with @optsched.menu "
-            "(all sequences of given items), or a list; or instance files.",
+            help="Set of instances: FILE.py:NAME, which is either declared with @optsched.menu "
+            "(all sequences of given items) or a list of instances; or instance files.",
         ),
     ],
     policy: Annotated[
@@ -48,9 +48,9 @@ def minimax(
 ) -> None:
     """Compute an optimal online algorithm for given instances.
 
-    Prints the optimal competitive ratios (randomized and deterministic) on these instances, and the
-    worst-case distribution as a tree of histories: probability, revealed items, probabilities of
-    the decisions. `optsched verify` checks the output file.
+    Prints the optimal competitive ratios (randomized and deterministic) on these instances, and a
+    tree of histories: revealed items, probability under the worst-case distribution, and
+    probabilities of the optimal algorithm's decisions. `optsched verify` checks the output file.
 
     Example:  optsched minimax ski.py:skiing --policy re-solve -o game.json
     """

@@ -19,7 +19,7 @@ machines. Prices are put
 
 A tree of restrictions makes the bound tighter: every inner node splits the schedules in two, so
 that its leaves cover all of them; each leaf has its own bound, and the greatest is the bound of the
-tree. A leaf whose restrictions no schedule meets bounds nothing.
+tree. A leaf that contains no schedule does not count.
 
 Without loss of value a schedule has no workers outside [arrival, completion] and exactly ceil(n b /
 B) PS for n workers; "completes in slot t" means that slot t holds its last worker. A job that never

@@ -2,8 +2,8 @@
 
 A Fenchel cut (Boyd, 1994) is the most violated inequality that holds for all patterns of a
 machine. Column generation after Gilmore and Gomory (1961) computes the fewest machines that host
-given fractional numbers of workers; its dual values, scaled as by Farley (1990), are weights that
-no pattern exceeds 1 with, whenever it stops.
+given fractional numbers of workers; its dual values, scaled as by Farley (1990), are weights under
+which every pattern has a total of at most 1, even if column generation stops early.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def packing_cut(
     nodes: int,
     weight: Floats,
 ) -> float:
-    """Find weights that no machine exceeds 1 with, and ``number`` exceeds by as much as possible.
+    """Find weights under which patterns total at most 1, and ``number`` as much as possible.
 
-    Column generation of Gilmore and Gomory, in reverse: the fewest machines (in fractions) that
-    host ``number``, and their dual prices. Any weights made so are valid, whenever it stops.
+    Column generation of Gilmore and Gomory for the (fractional) least number of machines that host
+    ``number``; its dual values are the weights. They are valid whenever it stops.
 
     Parameters
     ----------
