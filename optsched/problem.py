@@ -515,7 +515,7 @@ def problem_named(name: str) -> str:
     """
     if not name.endswith(".py"):
         return name
-    there = vars(run_file(name, f"problem {name!r}"))
+    there = dict(vars(run_file(name, f"problem {name!r}")))
     found = {id(x): n for n, x in there.items() if isinstance(getattr(x, "family", None), Family)}
     if len(found) != 1:
         names = ", ".join(f"{name}:{n}" for n in found.values())

@@ -300,7 +300,8 @@ class WhatIf(Stated):
         lines, named = [], f"With {', '.join(self.changes)}"
         stay = f" of the {self._jobs(after=True)} jobs that stay" if self.gone else ""
         first = min(usable, key=lambda r: r.before, default=None)
-        if first is not None and real is not None and real.before[0] > 0:
+        whole = len(self.before) == 1  # in windows, policies begin with an empty cluster
+        if whole and first is not None and real is not None and real.before[0] > 0:
             saved = real.before[0] - first.before[0]
             part = f"{hours((abs(saved),) * 2)} ({100 * abs(saved) / real.before[0]:.0f} %)"
             did = f"saved {part} of" if saved >= 0 else f"added {part} to"
@@ -332,7 +333,7 @@ class WhatIf(Stated):
         if best.interval is not None:
             inside = hours(best.interval, "+")
             lines.append(f"95 % interval of that change over {len(self.before)} windows: {inside}.")
-        if real is not None:
+        if whole and real is not None:
             over = f"{hours(real.above)} more than the least possible"
             lines.append(f"Your cluster made jobs wait {hours(real.before)} on average, {over}.")
         shown, gap = self.telling(after=False), self._open(after=False)

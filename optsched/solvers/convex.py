@@ -331,7 +331,7 @@ def _in_frames(
     }
     status = known.get(str(found.status), "unknown")
     x = np.array(found.x) * units
-    if status not in ("optimal", "feasible"):
+    if status not in ("optimal", "feasible") or not np.all(np.isfinite(x)):
         return Conic(status, None, None, []), x
     z = np.split(worth * np.array(found.z), np.cumsum([len(side) for side in sides])[:-1])
     y = np.zeros(len(limits[0]))

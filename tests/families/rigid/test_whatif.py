@@ -222,7 +222,7 @@ def test_windows_the_command_and_the_page(tmp_path, monkeypatch):
         assert row.interval[0] <= row.change[0] <= row.change[1] <= row.interval[1]
     head = "With 1 thin added, the least possible mean waiting time falls by "
     assert head in done.stdout
-    assert done.stdout.startswith("fcfs would have saved ")
+    assert "would have saved" not in done.stdout  # policies begin with an empty cluster
     for line in (*found.answer, *found.listed, UNKNOWN):
         assert line in done.stdout
     assert CliRunner().invoke(app, ["report", "w.json", "-o", "w.html"]).exit_code == 0
