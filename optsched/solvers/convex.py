@@ -312,9 +312,9 @@ def _in_frames(
     whole = csc_array(vstack(blocks, format="csc"))
     empty = csc_array((size, size))
     costs = cost * units
-    worth = 2.0 ** round(math.log2(np.abs(costs).max())) if np.any(costs) else 1.0
+    objective_unit = 2.0 ** round(math.log2(np.abs(costs).max())) if np.any(costs) else 1.0
     solver = clarabel.DefaultSolver(
-        empty, costs / worth, whole, np.concatenate(sides), shapes, settings
+        empty, costs / objective_unit, whole, np.concatenate(sides), shapes, settings
     )
     if stop is not None:
         solver.set_termination_callback(lambda _: stop())
@@ -333,7 +333,7 @@ def _in_frames(
     x = np.array(found.x) * units
     if status not in ("optimal", "feasible") or not np.all(np.isfinite(x)):
         return Conic(status, None, None, []), x
-    z = np.split(worth * np.array(found.z), np.cumsum([len(side) for side in sides])[:-1])
+    z = np.split(objective_unit * np.array(found.z), np.cumsum([len(side) for side in sides])[:-1])
     y = np.zeros(len(limits[0]))
     y[equal] -= z[0]
     y[above] -= z[1]
