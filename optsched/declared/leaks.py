@@ -149,7 +149,7 @@ def _horizon(size: str, number: int, more: int) -> str:
 
 
 def difference(one: Declared, other: Declared, cut: float, why: str) -> Leak | None:
-    """Return the first difference of what is known before a time, None if there is none."""
+    """Return the first difference between two instances before a time, or None."""
     if one.sense != other.sense:
         first = min(c.revealed for c in one.columns)
         return Leak(first, "the objective", "sense", (one.sense, other.sense), cut, why)

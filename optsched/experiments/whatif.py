@@ -412,7 +412,7 @@ class WhatIf(Stated):
         Raises
         ------
         InputError
-            It is none, or states what is not true.
+            The file is no what-if analysis, or its numbers are wrong.
         """
         path = Path(path)
         content = read_json(path, "whatif")
@@ -579,7 +579,7 @@ def whatif(
         return f"window {k + 1} of {len(pairs)}, " if len(pairs) > 1 else ""
 
     def found() -> WhatIf:
-        """Return what is known so far."""
+        """Return the policies and the current bounds on the optimum."""
         done = [*zip(pairs, opened, reports, strict=False)]
         notes = list(listed)
         for k, (pair, _, both) in enumerate(done):
