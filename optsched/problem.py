@@ -369,6 +369,10 @@ class Family:
     # relaxation and the form with the paper's own numbers
     program: Callable[..., Any] | None = None
     headline: Callable[[Any], str] = _headline  # its size in a phrase: "100 jobs"
+    # (instance, value, certified bound) -> sentences on both in a unit that people use
+    in_words: Callable[[Any, float | None, float | None], Sequence[str]] = (
+        lambda _instance, _value, _bound: ()
+    )
     describe: Callable[[Any], Mapping[str, Any]] = sizes_of  # facts for `show`
     warnings: Callable[[Any], Sequence[str]] = lambda _instance: ()
     # (instance, policy name, prior) -> the theory's bound on the ratio

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from optsched.problem import LP_ROW, RELAXATION, Status, get_family
+from optsched.problem import LP_ROW, REAL, RELAXATION, Status, get_family
 from optsched.process import messages
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ SAME = (
     "decision limit",
 )  # a sentence if all are the same
 SANDBOX = {"sandbox": "yes", "no sandbox": "no"}
+UNKNOWN = "unknown"  # information of a schedule from outside
 LONGEST = 40  # cells of a policy's name in one line
 TO_LP = "ratio to LP"
 PRICES = 3  # shadow prices that are shown
@@ -74,6 +75,8 @@ def show_optimum(console: Console, optimum: Optimum) -> None:
 def show_ratios(console: Console, report: RatioReport) -> None:
     """Print a comparison: the optimum, the facts, and a row per policy."""
     show_optimum(console, report.optimum)
+    for line in report.in_words:
+        console.print(line, markup=False)
     if report.improved_by is not None:
         console.print(f"the best schedule known is that of {report.improved_by}", markup=False)
     if report.hindsight:
@@ -84,7 +87,7 @@ def show_ratios(console: Console, report: RatioReport) -> None:
         console.print(f"{name} reference: {found}", markup=False)
     if report.integrality_gap is not None:
         console.print(f"integrality gap: {report.gap_in_words}", markup=False)
-    rows = [_cells(row, report) for row in report.policies]
+    rows = [_cells(row, report) for row in report.ranked]
     relaxed = report.references.get(RELAXATION)
     if rows and relaxed is not None and relaxed.status is Status.BOUND_ONLY:
         cells = {"policy": LP_ROW, "value": f"{relaxed.bound:.6g}", TO_LP: "1"}
@@ -92,6 +95,11 @@ def show_ratios(console: Console, report: RatioReport) -> None:
     same = {} if messages.verbose else _same(rows)
     for table in tables([{n: c for n, c in row.items() if n not in same} for row in rows], console):
         console.print(table)
+    if get_family(report.optimum.family).reactive:
+        same.pop("information", None)  # it is about slots, of which there are none
+    if same.get("guarantee") == "none":
+        del same["guarantee"]
+        console.print("No policy has a proven guarantee.")
     if same:
         shared = "; ".join(f"{name} {cell}" for name, cell in same.items())
         console.print(f"all policies: {shared}", markup=False)
@@ -121,6 +129,7 @@ def show_whatif(console: Console, found: WhatIf) -> None:
 def _same(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """Return the cells that need no column, since they are the same in every row."""
     policies = [row for row in rows if row["policy"] != LP_ROW]
+    policies = [row for row in policies if row["information"] != UNKNOWN] or policies
     first = policies[0] if policies else {}
     return {n: first[n] for n in SAME if n in first and all(r[n] == first[n] for r in policies)}
 
@@ -164,7 +173,8 @@ def _table(
             width=wide[name],
         )
     for row in rows:
-        table.add_row(*(escape(row[name]) for name in names))
+        style = "bold" if row.get("policy") == REAL else None
+        table.add_row(*(escape(row[name]) for name in names), style=style)
     return table
 
 
@@ -180,9 +190,10 @@ def _legend(report: RatioReport) -> str:
         )
     if any(name != RELAXATION for name in report.references):
         parts.append("regret: how much more a reference reaches.")
-    parts.append(
-        "information: whether a policy decides before or after it sees the arrivals of a slot."
-    )
+    if not family.reactive:
+        parts.append(
+            "information: whether a policy decides before or after it sees the arrivals of a slot."
+        )
     if any(row.own for row in report.policies):
         parts.append("own:...: it also knew a statistic from outside.")
     parts.append("sandbox: run in an isolated process that received only events.")

@@ -269,6 +269,9 @@ class RatioReport(Frozen):
     hindsight: dict[str, float] = Field(
         default={}, description="measures of the family's own, of the best schedule known"
     )
+    in_words: tuple[str, ...] = Field(
+        default=(), description="sentences of the family on the optimum, such as hours"
+    )
     improved_by: str | None = Field(
         default=None, description="the policy whose schedule no search has beaten, if there is one"
     )
@@ -286,6 +289,12 @@ class RatioReport(Frozen):
     outside: dict[str, Schedule] = Field(
         default={}, description="schedules from outside, by the names of their rows"
     )
+
+    @property
+    def ranked(self) -> list[EvaluatedPolicy]:
+        """The rows, the best value first."""
+        sign = -1 if self.optimum.sense == "max" else 1
+        return sorted(self.policies, key=lambda row: sign * row.value)
 
     def schedules(self) -> dict[str, Schedule]:
         """Return the schedule behind each row, by its name."""
@@ -372,6 +381,7 @@ class RatioReport(Frozen):
             "facts": self.facts.model_dump(mode="json") | {"telling": self.facts.telling},
             "reference": self.optimum.summary() | {"improved_by": self.improved_by},
             "hindsight": self.hindsight,
+            "in_words": self.in_words,
             "references": {name: found.summary() for name, found in self.references.items()},
             "integrality_gap": self.integrality_gap,
             "policies": [
@@ -454,6 +464,9 @@ class RatioScale:
             facts=facts_of(self, runs if behind is None else behind),
             optimum=self.optimum,
             hindsight=self.in_hindsight(),
+            in_words=tuple(
+                self.family.in_words(self.instance, self.optimum.value, self.optimum.proved)
+            ),
             improved_by=self.improved_by,
             references=dict(self.references),
             integrality_gap=self.integrality_gap(),

@@ -187,9 +187,14 @@ class Statistics(Frozen):
             pairs = [pair for pair in self.pairs if pair.group == group]
             alike = [f"{p.first}/{p.second}" for p in pairs if not p.differ]
             if pairs and len(alike) == len(pairs):
-                least = len(pairs) * 2.0 ** (1 - max(p.instances for p in pairs))
-                few = "; impossible with so few instances" if least > LEVEL else ""
-                found.append(f"{group}: cannot tell policies apart{few}")
+                n = max(p.instances for p in pairs)
+                unit = "window" if " windows=" in group else "instance"
+                few = f"{n} {unit}s are" if n > 1 else f"1 {unit} is"
+                found.append(
+                    f"{group}: {few} too few to say which policy is better"
+                    if len(pairs) * 2.0 ** (1 - n) > LEVEL
+                    else f"{group}: cannot tell policies apart"
+                )
             elif alike:
                 found.append(f"{group}: cannot tell apart: {', '.join(alike)}")
             knowing = [s.policy for s in self.groups[group] if s.foresight]

@@ -2,7 +2,7 @@
 
 The optimum is an interval, from a certified bound to the best schedule found; so its change lies
 between bound after - value before and value after - bound before. More machines never make it
-worse, fewer never better. The changes of policies are exact for the log.
+worse, fewer never better. Policies are simulated without search error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from optsched.core.intervals import FEWEST, UNSURE, student, warning
 from optsched.core.ratios import rate
 from optsched.families.rigid.certificate.check import RigidCertificate
 from optsched.families.rigid.changes import NODE, Changes, altered, units_of
-from optsched.families.rigid.facts import saved
+from optsched.families.rigid.facts import resource_model, saved
 from optsched.families.rigid.instance import RigidInstance, RigidSchedule
 from optsched.families.rigid.verify import verify
 from optsched.files.format import (
@@ -56,7 +56,7 @@ BEST = "optimum"
 SAME = 1e-9  # relative: values that differ by less are one
 SIDES = ("before", "after")
 EXACT = "exact"
-ORACLES = "policies that know exact run times cannot be deployed: only the finished job has one"
+ORACLES = "cannot be deployed: they know each job's run time in advance."
 UNKNOWN = "What your cluster would have done after the change is not known."
 Ends = tuple[Signed, Signed]
 
@@ -297,7 +297,7 @@ class WhatIf(Stated):
         known = [r for n, r in self.rows.items() if n not in (BEST, REAL)]
         usable = [r for r in known if r.knows != EXACT]
         which = "policy" if len(usable) == len(known) else "policy that can be deployed"
-        lines, named = [], f"With {', '.join(self.changes)}"
+        lines, named = list[str](), f"With {', '.join(self.changes)}"
         stay = f" of the {self._jobs(after=True)} jobs that stay" if self.gone else ""
         first = min(usable, key=lambda r: r.before, default=None)
         whole = len(self.before) == 1  # in windows, policies begin with an empty cluster
@@ -346,7 +346,12 @@ class WhatIf(Stated):
                 f"Before the change, the least total waiting time of all jobs falls at most: "
                 f"{units}. Capacity is most scarce in hour {top} of {self.day}."
             )
-        return lines
+        return [*lines[:1], *filter(None, [self.model]), *lines[1:]]
+
+    @property
+    def model(self) -> str:
+        """How resources of several nodes are counted, in a sentence; "" for a single one."""
+        return resource_model(self.sides[0].instances[0]) if self.sides else ""
 
     def telling(self, *, after: bool) -> dict[str, list[float]]:
         """Return the prices of nodes, else of units, that exceed the gap left open."""
@@ -386,7 +391,13 @@ class WhatIf(Stated):
         """Notes on the table."""
         doubt = "" if self.gone else warning(*self._apart(BEST).T).replace("ratios", "changes")
         doubts = [f"{UNSURE} change: {doubt}"] if doubt and len(self.before) > 1 else []
-        oracle = [ORACLES] if any(r.knows == EXACT for r in self.rows.values()) else []
+        knowing = [name for name, r in self.rows.items() if r.knows == EXACT]
+        named = (
+            f"named -{EXACT}"
+            if all(n.endswith(f"-{EXACT}") for n in knowing)
+            else (f"with {EXACT} run times")
+        )
+        oracle = [f"Policies {named} {ORACLES}"] if knowing else []
         unknown = [UNKNOWN] if REAL in self.rows else []
         return [*oracle, *self.listed, *unknown, *doubts]
 
@@ -591,7 +602,7 @@ def whatif(
             why = "a longer search may narrow the intervals of the optimum"
             if len(done) < len(pairs):
                 why = f"{len(done)} of {len(pairs)} windows are complete"
-            notes.insert(0, f"interrupted by Ctrl-C: {why}")
+            notes.insert(0, f"interrupted by {interrupts.name()}: {why}")
         sides = [
             Sides((pair.before, pair.after), (both[0], both[1]), pair.same, clock)
             for pair, (_, _, clock), both in done

@@ -25,10 +25,20 @@ from optsched.pages.blocks import (
 )
 from optsched.pages.repeat import of_result
 from optsched.pages.schedules import pictures_of
-from optsched.problem import LP_ROW, RELAXATION, InputError, Instance, Status, family_of, get_family
+from optsched.problem import (
+    LP_ROW,
+    REAL,
+    RELAXATION,
+    InputError,
+    Instance,
+    Status,
+    family_of,
+    get_family,
+)
 from optsched.process import interrupts, messages
 from optsched.results.load import load_known, load_report
 
+SAME = ("preempts", "information", "sandbox", "decision limit, s", "keeps to the model")
 LONG = 400  # characters of a fact
 TIMES = "as the run states; not checked"
 
@@ -96,15 +106,28 @@ def _policies(report: RatioReport) -> SortableTable:
         ColumnHeader("decision limit, s", "seconds that each decision was allowed"),
         ColumnHeader("keeps to the model", "else its ratio may be below 1"),
     ]
-    rows = [
-        _row(row, own, regrets, jobs=jobs, to_lp=relaxed is not None) for row in report.policies
-    ]
+    rows = [_row(row, own, regrets, jobs=jobs, to_lp=relaxed is not None) for row in report.ranked]
+    if get_family(report.optimum.family).reactive:
+        columns, rows = _telling(columns, rows)
     if relaxed is not None and relaxed.status is Status.BOUND_ONLY:
         before = (4 if jobs else 3) + len(own)  # columns up to the ratio
         cells = [TableCell(LP_ROW), number(relaxed.bound, ".6g")]
         cells += [TableCell("-")] * (before - 2) + [number(1.0)]
         rows.append(cells + [TableCell("-")] * (len(columns) - len(cells)))
     return SortableTable("policies", "Every policy", columns, rows)
+
+
+def _telling(
+    columns: Sequence[ColumnHeader], rows: Sequence[list[TableCell]]
+) -> tuple[list[ColumnHeader], list[list[TableCell]]]:
+    """Return the columns without those that are the same for all policies."""
+    policies = [row for row in rows if row[0].text not in (REAL, LP_ROW)]
+    kept = [
+        k
+        for k, column in enumerate(columns)
+        if column.name not in SAME or len({row[k].text for row in policies}) > 1
+    ]
+    return [columns[k] for k in kept], [[row[k] for k in kept] for row in rows]
 
 
 def _row(
@@ -139,7 +162,8 @@ def _pictures(
             raise InputError(f"no policy {name!r} in the result, expected {known}")
     chosen = list(requested)
     if not requested and report is not None:
-        chosen = [max(report.policies, key=lambda row: row.ratio.low).name]
+        worst = max(report.policies, key=lambda row: row.ratio.low).name
+        chosen = [REAL if REAL in runs else worst]
     best = {} if optimum.schedule is None else {HINDSIGHT: optimum.schedule}
     if not chosen:
         return [*pictures_of(instance, best, "The best schedule known")]

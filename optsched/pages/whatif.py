@@ -32,7 +32,8 @@ METHOD = (
     "smaller mean waiting time than its lower end, which a certificate proves, and "
     "a schedule reaches the upper end. So its change lies between lower end after minus upper end "
     "before, and upper end after minus lower end before; more machines never make it worse, fewer "
-    "never better. What policies do is exact for this log.",
+    "never better. Policies are simulated without search error, under the assumptions listed "
+    "above.",
     "A shadow price belongs to a unit and an hour of the day: with one more unit during that hour "
     "of every day, the certified bound on the waiting time of all jobs together falls by that "
     "much, at the prices that prove the bound. So the optimum falls by at most the shadow price "
@@ -133,7 +134,9 @@ def _prices(found: WhatIf) -> Block:
     }
     if not prices:
         known = any(found.prices(after=after) for after in (False, True))
-        short = "The search was too short to show when capacity is scarce."
+        short = (
+            "The gap of the optimum is too wide to state shadow prices; try a longer --time-limit."
+        )
         return Words([short] if known else ["The bound has no shadow prices."])
     hour = np.arange(24.0)
     x = AxisScale(0.0, 24.0)

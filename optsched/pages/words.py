@@ -131,7 +131,7 @@ def of_ratios(report: RatioReport, family: Family) -> list[str]:
     summary.append(f"{first.name} comes nearest: {_reached(first)}.")
     if last is not first:
         summary.append(f"{last.name} is farthest: {_reached(last)}.")
-    summary.append(of_optimum(report.optimum))
+    summary += [of_optimum(report.optimum), *report.in_words]
     if report.hindsight:
         parts = [(*name.partition(", "), x) for name, x in report.hindsight.items()]
         measures = " and ".join(

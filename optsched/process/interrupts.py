@@ -53,6 +53,12 @@ def received() -> int | None:
     return _received if _received is not None or not _is_abandoned() else signal.SIGINT
 
 
+def name() -> str:
+    """Return what has requested an end, in words: Ctrl-C, or the name of another signal."""
+    number = received()
+    return "Ctrl-C" if number in (None, signal.SIGINT) else signal.Signals(number).name
+
+
 def end_when(abandoned: array[int]) -> None:
     """Let this thread see a signal once ``abandoned``, of one number, is 1."""
     _thread.abandoned = abandoned

@@ -17,6 +17,7 @@ The table has one row per job, in the order of submission (equal times: the orde
     partition        queue to which it was submitted, or ""
     weight           relative importance, > 0; NaN: not in the list
     nodes            machines that the job uses at once, whole, >= 1; NaN: not in the list
+    hosts            their names, as a host list of Slurm, or ""
 
 ``attrs["format"]`` names the format, ``attrs["dropped"]`` counts rows that name no running time
 (or no processors), ``attrs["why"]`` states their number by reason, ``attrs["start"]`` is the
@@ -53,9 +54,9 @@ from optsched.traces.windows import HOUR
 COLUMNS = (
     *("name", "submit_seconds", "start_seconds", "run_seconds", "tasks"),
     *("gpu", "cpu", "memory_gb", "user", "model", "steps", "request_seconds"),
-    *("partition", "weight", "nodes"),
+    *("partition", "weight", "nodes", "hosts"),
 )
-MISSING = {"user": "", "model": "", "partition": ""}
+MISSING = {"user": "", "model": "", "partition": "", "hosts": ""}
 
 TIMES = {"submit_seconds": SUBMIT, "start_seconds": BEGIN, "end_seconds": BEGIN}
 RULES = {
@@ -216,8 +217,9 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
         messages.remark(f"{path}: {dropped} of {copies.sum()} jobs are left out: {why}{waits}")
     if number := (running & known).sum():
         messages.remark(
-            f"{path}: {number} jobs still ran when the log was taken; they count with the time "
-            "they had run"
+            f"{path}: {number} {'job' if number == 1 else 'jobs'} still ran when the log was "
+            "taken: the rest of their run times is missing, so the load is understated, and "
+            "policies and the optimum may wait too little; recorded waiting times are right"
         )
     first = jobs["submit_seconds"].iloc[0]
     if start is not None:

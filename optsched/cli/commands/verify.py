@@ -95,5 +95,7 @@ def verify(
             accepted &= found.accepted
             verdict_on = {"file": str(path), "accepted": found.accepted}
             checks.append(verdict_on | found.model_dump(mode="json"))
+    if accepted and len(checks) > 1 and not as_json:
+        messages.result(f"all {len(checks)} values and bounds verified")
     report({"accepted": accepted, "checks": checks}, output, as_json)
     raise typer.Exit(0 if accepted else 1)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from optsched.families.rigid.facts import are_pools
 from optsched.families.rigid.instance import LATEST, Machine, RigidInstance
 from optsched.files.format import checked
 from optsched.problem import InputError
@@ -113,15 +114,15 @@ class Changes:
         InputError
             A name is unknown or ambiguous, or nothing is changed.
         """
-        more, asked = Counter[str](), dict[str, str]()
+        more, asked = Counter[str](), dict[str, tuple[str, int]]()
         for verb, n, kind in self.machines:
             number, name = _named(inst, verb, n, kind)
             more[name] += number if verb == "add" else -number
-            asked[name] = kind
+            asked[name] = kind, n if name not in asked else 0
         left = [("add" if n > 0 else "remove", abs(n), name) for name, n in more.items() if n]
         if not left and self.load == 1 and not self.without:
             raise InputError(f"{', '.join(self.words)}: changes nothing, expected a difference")
-        told = tuple(_told(inst, n, name, asked[name]) for _, n, name in left)
+        told = tuple(_told(inst, n, name, *asked[name]) for _, n, name in left)
         return replace(self, machines=tuple(left), told=told)
 
     def caps(self, inst: RigidInstance) -> list[str]:
@@ -230,14 +231,6 @@ class Changes:
         return found
 
 
-def are_pools(inst: RigidInstance) -> bool:
-    """Whether there are no nodes, but one pool for all or for each partition."""
-    return not inst.packed and all(
-        m.count == 1 and (m.name in ("", "pool") or m.name.startswith("pool of "))
-        for m in inst.machines
-    )
-
-
 def _resources(inst: RigidInstance) -> dict[str, dict[int, int]]:
     """Return how many units of which resources one is, by the names of `Changes`."""
     found: dict[str, dict[int, int]] = {}
@@ -305,8 +298,11 @@ def _most(machine: Machine, units: Mapping[int, int], n: int) -> int:
     return min((-(-n * u // c) for c, u in there if c), default=0)
 
 
-def _told(inst: RigidInstance, n: int, name: str, asked: str) -> str:
-    """Return a number of nodes in words, and what they have, where a resource is requested."""
+def _told(inst: RigidInstance, n: int, name: str, asked: str, number: int) -> str:
+    """Return a number of nodes in words, and what they have, where a resource is requested.
+
+    ``number`` of it were requested; 0: by several changes.
+    """
     types = {} if are_pools(inst) else {m.name: m for m in inst.machines}
     units = _resources(inst).get(ALIASES.get(asked, asked), {})
     for k, u in units.items():
@@ -314,7 +310,8 @@ def _told(inst: RigidInstance, n: int, name: str, asked: str) -> str:
             has = n * types[name].capacity[k]
             if asked == name:
                 return f"{n} node{'s' * (n > 1)} of type {name} ({inst.counted(k, has)})"
-            return f"{n} {name} ({has // u} {asked})"
+            rounded = "" if has == number * u or not number else f"; {number} asked, in whole nodes"
+            return f"{n} {name} ({has // u} {asked}{rounded})"
     return f"{n} {name}"
 
 

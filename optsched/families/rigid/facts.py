@@ -30,6 +30,45 @@ def headline(inst: RigidInstance) -> str:
     return f"{len(inst.jobs)} jobs, {goal}, {there} of {capacity}" + (f" ({left})" if left else "")
 
 
+def are_pools(inst: RigidInstance) -> bool:
+    """Whether there are no nodes, but one pool for all or for each partition."""
+    return not inst.packed and all(
+        m.count == 1 and (m.name in ("", "pool") or m.name.startswith("pool of "))
+        for m in inst.machines
+    )
+
+
+def resource_model(inst: RigidInstance) -> str:
+    """Return how resources of several nodes are counted, in a sentence; "" for a single one."""
+    nodes = sum(m.count for m in inst.machines)
+    if inst.packed:
+        return f"Jobs are placed on {nodes} nodes; the bound treats them as one pool."
+    if nodes == 1 or are_pools(inst):
+        return ""
+    return (
+        f"The {nodes} nodes count as one pool{' per partition' * bool(by_partition(inst))}: a job "
+        "may use any free units, so waiting times on single nodes may be longer (--packed checks)."
+    )
+
+
+def in_words(inst: RigidInstance, value: float | None, bound: float | None) -> Sequence[str]:
+    """Return value and bound in hours, of the mean waiting time too, and the resource model."""
+    name, unit = OBJECTIVES[inst.objective].partition(", ")[::2]
+    less = {name: 0.0}
+    if inst.objective == "flow":  # the same schedules have the least waiting time
+        run = sum(job.weight * job.run for job in inst.jobs) / inst.weight
+        less = {"mean waiting time": run, name: 0.0}
+    lines = []
+    if unit and value is not None and bound is not None:
+        each = [
+            " to ".join(dict.fromkeys(f"{max(0.0, x - run) / 3600:.3g}" for x in (bound, value)))
+            for run in less.values()
+        ]
+        found = ", ".join(f"{what} {hours} h" for what, hours in zip(less, each, strict=True))
+        lines.append(f"Optimum: {found} (certified bound to best schedule found).")
+    return [*lines, *filter(None, [resource_model(inst)])]
+
+
 def by_partition(inst: RigidInstance) -> str:
     """Return how much there is by partitions that share it; "" without partitions."""
     found: dict[str, list[str]] = {}
@@ -83,7 +122,7 @@ def describe(inst: RigidInstance) -> Mapping[str, Any]:
         "source": inst.source,
         "jobs": len(inst.jobs),
         "objective": OBJECTIVES[inst.objective],
-        "tasks": "packed onto nodes" if inst.packed else "in one pool",
+        "tasks": resource_model(inst) or "in one pool",
         "resources": by_partition(inst) or dict(zip(inst.resources, inst.total, strict=True)),
         "nodes": [
             {"name": m.name, "count": m.count} | dict(zip(inst.resources, m.capacity, strict=True))

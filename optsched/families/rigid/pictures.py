@@ -7,22 +7,45 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure
 
-from optsched.drawing import COLOURS, colours_of, curve_labels, finish, legend, new_figure, shorts
+from optsched.drawing import (
+    COLOURS,
+    HINDSIGHT,
+    colours_of,
+    curve_labels,
+    finish,
+    legend,
+    new_figure,
+    shorts,
+)
 from optsched.families.rigid.instance import RigidInstance, RigidSchedule
+from optsched.families.rigid.verify import verify
 from optsched.numbers.arrays import Floats, Ints
+from optsched.problem import REAL
 
 FEW = 60  # jobs of a Gantt chart
 SIDE = 3  # Gantt charts next to each other
+CURVES = 6  # of the picture over time
 HOUR = 3600.0
 
 
 def pictures(inst: RigidInstance, schedules: Mapping[str, RigidSchedule]) -> Mapping[str, Figure]:
     """Draw the queue length and the utilization; of few jobs a Gantt chart as well."""
     shown = schedules or {"": RigidSchedule(start=tuple(job.arrival for job in inst.jobs))}
-    found = {"over-time": over_time(inst, shown, named=bool(schedules))}
+    found = {"over-time": over_time(inst, _few(inst, shown), named=bool(schedules))}
     if schedules and len(inst.jobs) <= FEW:
         found["gantt"] = gantt(inst, dict(list(schedules.items())[:SIDE]))
     return found
+
+
+def _few(
+    inst: RigidInstance, schedules: Mapping[str, RigidSchedule]
+) -> Mapping[str, RigidSchedule]:
+    """Return the optimum, what was recorded, FCFS, EASY, and the best others: `CURVES` in all."""
+    names = [name for name in (HINDSIGHT, REAL, "fcfs", "easy") if name in schedules]
+    found = {name: verify(inst, s).value for name, s in schedules.items() if name not in names}
+    others = sorted(found, key=lambda name: (found[name] is None, found[name] or 0.0))
+    kept = {*names, *others[: max(0, CURVES - len(names))]}
+    return {name: s for name, s in schedules.items() if name in kept}
 
 
 def _steps(times: Ints, changes: Ints) -> tuple[Floats, Ints]:

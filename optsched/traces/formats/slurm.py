@@ -14,6 +14,7 @@ import numpy as np
 from optsched.numbers.arrays import Floats
 from optsched.traces.columns import TASKS, UNKNOWN, Columns, Number
 from optsched.traces.formats.declared import Table, TraceFormat
+from optsched.traces.hostlists import hosts_in
 
 DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
 OF_PANDAS = re.compile(r"\d+\.\d+")  # how a DataFrame's durations are written, in seconds
@@ -36,6 +37,8 @@ def _details(columns: Columns) -> Table:
     if "NNodes" in columns:
         nodes = columns.numbers("NNodes", ALLOCATED)
         table["nodes"] = np.where(nodes > 0, nodes, np.nan)
+    elif "NodeList" in columns:
+        table["nodes"] = [len(hosts_in(text)) or np.nan for text in columns.text("NodeList")]
     memory = _memory(columns, cores)
     if memory is not None:
         table["memory_gb"] = memory / tasks
@@ -136,6 +139,7 @@ FORMAT = TraceFormat(
         "start_seconds": "Start",
         "user": "User",
         "partition": "Partition",
+        "hosts": "NodeList",
     },
     skip=("JobID", "."),
     implied=("End", "ReqTRES", "JobName", "ExitCode"),

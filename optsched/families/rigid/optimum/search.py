@@ -256,9 +256,9 @@ def shake(
             old_start[k], old_allocation[k] = start[i], allocation[i]
             passed += remove(line, i, need[i], allocation[i])
             before[k] = line[2 + 3 * i, BEFORE]
-        now, moved, back = cost, False, 0
+        now, moved, back, limit = cost, False, 0, cost - heat * np.log(1.0 - draw[DRAWS - 1])
         first = 1 if earlier else ahead  # where these return to their old starts, so do all others
-        while back < m and (moved or back < first):
+        while back < m and (moved or back < first) and now <= limit:
             i = out[back]
             start[i], near, looked = earliest(
                 line, i, jobs.run[i], tasks[i], need[i], allocation[i]
@@ -272,7 +272,7 @@ def shake(
             back += 1
         if back == m and late > 0:
             now = total(jobs, late, start)
-        if back == m and now <= cost - heat * np.log(1.0 - draw[DRAWS - 1]):
+        if back == m and now <= limit:
             cost = now
             if earlier:
                 for k in range(high, low, -1):

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
 
 from optsched.families.rigid.instance import (
     HEAVIEST,
@@ -24,9 +26,10 @@ from optsched.families.rigid.instance import (
     RigidSchedule,
 )
 from optsched.families.rigid.sources.partitions import Share, shares
-from optsched.numbers.arrays import Floats, Ints
+from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import InputError, Window, option_name
 from optsched.process import messages
+from optsched.traces.hostlists import hosts_in
 from optsched.traces.tables import Tables, read_tables
 from optsched.traces.windows import take_window
 
@@ -87,10 +90,12 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
     runs = taken["run_seconds"].to_numpy(dtype=np.float64)
     requested = _requests(tables.jobs, taken)
     if exceeded := int((runs > taken["request_seconds"]).sum()):
-        messages.remark(
-            f"{exceeded} of {len(taken)} jobs ran longer than requested: their requested time is "
-            "raised to the run time"
+        limit = (
+            "its limit; its limit is taken to be its run time"
+            if exceeded == 1
+            else "their limits; their limits are taken to be their run times"
         )
+        messages.remark(f"{exceeded} of {len(taken)} jobs ran longer than {limit}")
     jobs = []
     for submit, run, request, tasks, amount, user, partition, weight in zip(
         times, runs.tolist(), np.fmax(requested, runs).tolist(), taken["tasks"].tolist(),
@@ -144,20 +149,14 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
                 f"the list of machines has {gpus} GPUs, the log names none"
                 + ": add AllocTRES to --format of sacct" * slurm
             )
-        nodes = sum(machine.count for machine in machines)
         if window.packed:
+            nodes = sum(machine.count for machine in machines)
             known = int(taken["nodes"].notna().sum())
             messages.remark(
                 f"tasks are placed on {nodes} nodes: {known} of {len(jobs)} jobs have equal shares "
                 "on as many nodes as the log states, rounded up to whole units"
                 + "; tasks of the others are those of the log"
                 * (known < len(jobs))
-            )
-        elif nodes > 1:
-            messages.remark(
-                f"the {nodes} nodes are one pool{' per partition' * (len(parts) > 1)}: a job may "
-                "use any free units; limits of single nodes are not modeled, so waiting times on "
-                "them may be longer (--packed)"
             )
     if _carried(tables.jobs, taken):
         messages.remark(EMPTY)
@@ -191,18 +190,86 @@ def recorded(
             f"what your cluster did is left out: it used {inst.amounts(most)} at once, more than "
             f"the machines have ({inst.amounts(inst.total)}); expected the machines it ran on"
         ]
-    nodes = _placed(inst, starts) if inst.packed else ()
+    line = f"what your cluster did: {len(starts)} of {len(starts)} jobs run as recorded"
+    if not inst.packed:
+        return RigidSchedule(start=tuple(starts)), [line]
+    named = _on_hosts(inst, starts, taken["hosts"].tolist())
+    if not isinstance(named, str):
+        return RigidSchedule(start=tuple(starts), nodes=named), [f"{line}, on the nodes it names"]
+    nodes = _placed(inst, starts)
     if isinstance(nodes, int):
         fullest = _placed(inst, starts, fullest=True)
         nodes = nodes if isinstance(fullest, int) else fullest
     if isinstance(nodes, int):
         return None, [
-            f"what your cluster did is left out: job {nodes} finds no nodes at its recorded start, "
-            "where each job takes the first or the fullest ones with space (which it really had is "
-            "not read)"
+            f"what your cluster did is left out: {named}; and job {nodes} finds no nodes at its "
+            "recorded start if each job takes the first or the fullest ones with space"
         ]
-    lines = [f"what your cluster did: {len(starts)} of {len(starts)} jobs run as recorded"]
-    return RigidSchedule(start=tuple(starts), nodes=nodes), lines
+    return RigidSchedule(start=tuple(starts), nodes=nodes), [f"{line}, on any nodes: {named}"]
+
+
+def _on_hosts(
+    inst: RigidInstance, starts: Sequence[int], lists: Sequence[str]
+) -> tuple[tuple[tuple[int, int], ...], ...] | str:
+    """Return the nodes of every job that the log names, or why they are not those of the list.
+
+    A name is one of the listed nodes that have what its jobs used at once.
+    """
+    names: dict[str, int] = {}
+    on: list[tuple[list[int], int]] = []  # of each job: its nodes, and its tasks on each
+    for i, (job, text) in enumerate(zip(inst.jobs, lists, strict=True)):
+        hosts = hosts_in(text)
+        if not hosts:
+            return f"the log names no nodes of job {i}"
+        each, rest = divmod(job.tasks, len(hosts))
+        if rest:
+            return f"the {job.tasks} tasks of job {i} have no equal share on {len(hosts)} nodes"
+        on.append(([names.setdefault(host, len(names)) for host in hosts], each))
+    used = np.zeros((len(names), len(inst.resources)), np.int64)
+    most = used.copy()
+    ends = [start + job.run for start, job in zip(starts, inst.jobs, strict=True)]
+    events = [(end, -1, i) for i, end in enumerate(ends)]
+    events += [(start, 1, i) for i, start in enumerate(starts)]
+    for _, sign, i in sorted(events):
+        mine, each = on[i]
+        used[mine] += sign * each * np.array(inst.jobs[i].need)
+        most[mine] = np.maximum(most[mine], used[mine])
+    capacity = np.array([m.capacity for m in inst.machines], np.int64)
+    fits = np.all(most[:, None, :] <= capacity, axis=2)
+    somewhere = np.any(fits, axis=1)
+    if not np.all(somewhere):
+        h = int(np.argmin(somewhere))
+        return (
+            f"the jobs on node {[*names][h]} used {inst.amounts(most[h].tolist())} at once, more "
+            "than a node of the list has"
+        )
+    place = _matched(fits, [m.count for m in inst.machines])
+    if len(place) < len(names):
+        return f"the log names {len(names)} nodes, of which the list has {len(place)}"
+    return tuple(tuple(sorted((place[h], each) for h in mine)) for mine, each in on)
+
+
+def _matched(fits: Flags, counts: Sequence[int]) -> dict[int, int]:
+    """Return a node for as many names as possible, by a maximum flow.
+
+    ``fits`` has shape (N, M): which names each type of node may have; ``counts`` are its nodes.
+    """
+    kinds, kind = np.unique(fits, axis=0, return_inverse=True)
+    k, m = kinds.shape
+    arcs = np.zeros((k + m + 2, k + m + 2), np.int32)  # source, kinds of names, types, sink
+    arcs[0, 1 : k + 1] = np.bincount(kind.ravel())
+    arcs[1 : k + 1, k + 1 : -1] = kinds * len(fits)
+    arcs[k + 1 : -1, -1] = counts
+    flow = maximum_flow(csr_array(arcs), 0, k + m + 1).flow.toarray()[1 : k + 1, k + 1 : -1]
+    free = np.cumsum([0, *counts]).tolist()  # the next node of each type
+    place = {}
+    for which, row in enumerate(flow):
+        names = iter(np.flatnonzero(kind.ravel() == which).tolist())
+        for t, number in enumerate(row.tolist()):
+            for _ in range(number):
+                place[next(names)] = free[t]
+                free[t] += 1
+    return place
 
 
 def _placed(
