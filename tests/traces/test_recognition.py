@@ -174,8 +174,9 @@ def test_slurm(write, remarks, tmp_path):
     counts = f"1 PENDING before start ({queued}), 1 CANCELLED before start"
     assert remarks == [
         f"{tmp_path / 'sacct.txt'}: 2 of 5 jobs are left out: {counts}; {waits}",
-        f"{tmp_path / 'sacct.txt'}: 1 jobs still ran when the log was taken; they count with the "
-        "time they had run",
+        f"{tmp_path / 'sacct.txt'}: 1 job still ran when the log was taken: the rest of their run "
+        "times is missing, so the load is understated, and policies and the optimum may wait too "
+        "little; recorded waiting times are right",
     ]
     for gres, gpus in (("gres/gpu:a100=4,gres/gpu=4", 4), ("gres/gpu:a=1,gres/gpu:b=3", 4)):
         jobs = read_jobs(write(SACCT.replace("gres/gpu=4", gres).replace("2Gc", "0n")))
@@ -229,7 +230,7 @@ def test_running_jobs_of_slurm_count_with_the_time_they_had_run(write, remarks):
     assert remarks[2:] == [left_out, running]
     assert "1 PENDING before start (72 h" in left_out
     assert "1 SUSPENDED" in left_out
-    assert ": 2 jobs still ran when the log was taken; they count with the time" in running
+    assert ": 2 jobs still ran when the log was taken: the rest of their run times is" in running
 
 
 def test_memory_per_node_is_not_guessed(write, remarks):

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 import optsched
+from optsched.core import open_input
 from optsched.experiments.cell_keys import Source, instance_key
 from optsched.experiments.plan import make_plan
+from optsched.families.rigid.verify import verify
 from optsched.problem import InputError, Window, get_family
 
 LOG = "submit_seconds,run_seconds,tasks,request_seconds\n0,100,2,120\n10,50,2,60\n20,5,1,10\n"
@@ -83,8 +85,56 @@ def test_another_one_is_refused_and_other_families_have_none(call):
 
 @pytest.mark.usefixtures("log")
 def test_requests_below_the_run_time_are_counted(capsys):
-    assert "longer than requested" not in capsys.readouterr().err
+    assert "ran longer" not in capsys.readouterr().err
     Path("jobs.csv").write_text(LOG.replace("120", "99").replace("60", ""))
     inst = optsched.load_trace("jobs.csv", machines="nodes.csv")
     assert [job.request for job in inst.jobs] == [100, 99, 10]  # the longest of all
-    assert "1 of 3 jobs ran longer than requested: their requested" in capsys.readouterr().err
+    said = "1 of 3 jobs ran longer than its limit; its limit is taken to be its run time\n"
+    assert said in capsys.readouterr().err
+    Path("jobs.csv").write_text(LOG.replace("120", "99").replace("60", "9"))
+    optsched.load_trace("jobs.csv", machines="nodes.csv")
+    assert "2 of 3 jobs ran longer than their limits; their" in capsys.readouterr().err
+
+
+NAMED = (  # name, start, end, cores, nodes: the first or fullest nodes leave 2 + 2 cores for f
+    ("a", 0, 50, 2, "n1"),
+    ("b", 0, 10, 2, "n2"),
+    ("d", 0, 50, 2, "n1"),
+    ("e", 0, 10, 2, "n2"),
+    ("f", 10, 50, 4, "n2"),
+    ("g", 50, 59, 8, "n[1-2]"),
+)
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        ((), "6 of 6 jobs run as recorded, on the nodes it names"),
+        (
+            ("n2\n", "n1\n"),
+            "the jobs on node n1 used 8 cpu at once, more than a node of the list has",
+        ),
+        (("|n2", "|"), "the log names no nodes of job 1"),
+        (("|n[1-2]", "|n[1-3]"), "the 2 tasks of job 5 have no equal share on 3 nodes"),
+        (("|n[1-2]", "|n[3-4]"), "the log names 4 nodes, of which the list has 2"),
+    ],
+)
+def test_recorded_jobs_run_on_the_nodes_that_the_log_names(tmp_path, edit, said):
+    rows = [
+        f"{name}|2024-01-01T00:00:{start:02}|2024-01-01T00:00:{start:02}|2024-01-01T00:00:{end:02}|"
+        f"00:00:{end - start:02}|{cores}|{1 + (cores > 4)}|COMPLETED|{nodes}"
+        for name, start, end, cores, nodes in NAMED
+    ]
+    text = "\n".join(["JobID|Submit|Start|End|Elapsed|NCPUS|NNodes|State|NodeList", *rows, ""])
+    log, nodes = tmp_path / "sacct.txt", tmp_path / "nodes.csv"
+    log.write_text(text.replace(*edit) if edit else text)
+    nodes.write_text("name,count,gpu,cpu,memory_gb\nthin,2,0,4,8\n")
+    window = Window(machines=nodes, packed=True)
+    inst = open_input(log, "rigid", window)
+    schedule, (line,) = get_family("rigid").recorded(log, window, inst)
+    assert said in line
+    assert (schedule is None) == bool(edit)
+    if schedule is not None:
+        assert verify(inst, schedule).feasible
+        assert schedule.nodes[4] == schedule.nodes[1] != schedule.nodes[0]
+        assert schedule.nodes[5] == ((0, 1), (1, 1))

@@ -127,6 +127,17 @@ def test_intervals_hold_what_brute_force_finds(seed):
     assert any(f": {dropped} jobs that no longer fit" in x for x in found.listed) == (dropped > 0)
 
 
+def test_units_that_become_whole_nodes_are_explained(tmp_path):
+    log, _ = write(tmp_path, jobs())
+    nodes = tmp_path / "one.csv"
+    nodes.write_text("name,count,gpu,cpu,memory_gb\nfat,3,0,4,8\n")
+    found = measured(log, nodes, add="5xcpu", policies=["fcfs"])
+    assert found.changes == ("2 fat (8 cpu; 5 asked, in whole nodes) added",)
+    assert measured(log, nodes, add="8xcpu", policies=["fcfs"]).changes == ("2 fat (8 cpu) added",)
+    pool = "The 3 nodes count as one pool: a job may use any free units, "
+    assert found.answer[1].startswith(pool)
+
+
 def test_shadow_prices_are_what_the_bound_loses_with_one_more_unit():
     inst = FAMILY.generate("lublin", seed=2, jobs=40, machines=16, load=3.0, objective="wait")
     best = optsched.solve(inst, work_limit=1000)
@@ -249,7 +260,7 @@ def test_changes_are_those_of_the_jobs_that_both_scenarios_have(tmp_path):
     assert row.share == pytest.approx((row.after[0] / before - 1,) * 2)
     best = found.rows["optimum"]
     assert best.change is best.share is best.interval is None
-    _, second, first, *_ = found.answer
+    _, _, second, first, *_ = found.answer
     assert "the least possible mean waiting time of the 5 jobs that stay is " in first
     assert "before the change, of all 8 jobs, it is " in first
     assert "the mean waiting time of the 5 jobs that stay " in second
@@ -267,26 +278,27 @@ def test_a_shadow_price_is_stated_if_it_exceeds_the_gap(gap, stated):
 
 
 @pytest.mark.parametrize(
-    ("at", "said"),
+    ("at", "said", "number"),
     [
-        ("window 2 of 3, policies before the change", "1 of 3 windows are complete"),
-        ("window 2 of 3, optimum before the change", "a longer search may narrow the intervals"),
+        ("window 2 of 3, policies before the change", "1 of 3 windows are complete", 2),
+        ("window 2 of 3, optimum before the change", "a longer search may narrow", 15),
     ],
 )
-def test_an_interrupted_run_says_so_in_file_and_page(tmp_path, monkeypatch, at, said):
+def test_an_interrupted_run_says_so_in_file_and_page(tmp_path, monkeypatch, at, said, number):
     files = write(tmp_path, jobs(20))
     how = {"add": "1xfat", "windows": 3, "policies": ["fcfs"]}
 
     def stop(part):
         if part == at:
-            monkeypatch.setattr(interrupts, "_received", 2)
+            monkeypatch.setattr(interrupts, "_received", number)
 
     found = measured(*files, 5, callback=stop, **how)
     monkeypatch.setattr(interrupts, "_received", None)
-    assert found.remarks[0].startswith(f"interrupted by Ctrl-C: {said}")
+    said = f"interrupted by {'Ctrl-C' if number == 2 else 'SIGTERM'}: {said}"
+    assert found.remarks[0].startswith(said)
     found.save(tmp_path / "w.json")
     page = optsched.report(tmp_path / "w.json", tmp_path / "w.html").read_text()
-    assert f"interrupted by Ctrl-C: {said}" in page
+    assert said in page
 
 
 def test_policies_of_both_scenarios_are_shown_before_the_search(tmp_path):
@@ -347,6 +359,7 @@ def test_policies_that_know_run_times_are_marked_and_not_recommended(tmp_path):
     found = measured(*files, add="1xfat", policies=["fcfs", "easy"])
     known = {row["policy"]: row["run times known"] for row in found.table()}
     assert (known["easy"], known["fcfs"]) == ("exact", "none")  # nothing was requested
+    assert found.remarks[0].startswith("Policies with exact run times cannot be deployed: ")
     head, *rows = log.read_text().splitlines()
     log.write_text("\n".join([f"{head},request_seconds", *(f"{row},3600" for row in rows)]))
     found = measured(*files, add="1xfat", policies=["fcfs", "easy", "sjf-exact"])
@@ -355,7 +368,8 @@ def test_policies_that_know_run_times_are_marked_and_not_recommended(tmp_path):
         "optimum": "-", "sjf-exact": "exact", "easy": "requested", "fcfs": "none", REAL: "-"
     }  # fmt: skip
     assert "easy, the best policy that can be deployed before the change, " in str(found)
-    assert "policies that know exact run times cannot be deployed" in found.remarks[0]
+    oracles = "cannot be deployed: they know each job's run time in advance."
+    assert found.remarks[0] == f"Policies named -exact {oracles}"
     usual = measured(*files, add="1xfat", policies=["fcfs"])
     assert "the best policy before the change, " in str(usual)
     assert "deployed" not in str(usual)
@@ -471,7 +485,7 @@ def test_units_of_a_resource_are_whole_nodes_that_have_it(tmp_path):
         log.read_text().replace("user\n", "user,gpu\n", 1).replace("user\r", "user,gpu\r")
     )
     found = measured(log, listed, add="10xgpu", policies=["fcfs"])
-    assert found.changes == ("3 fat (12 gpu) added",)
+    assert found.changes == ("3 fat (12 gpu; 10 asked, in whole nodes) added",)
     both = measured(log, listed, add="10xgpu", remove="1xfat", policies=["fcfs"])
     assert (both.changes, both.direction) == (("2 fat added",), -1)
     pool = measured(log, None, add="1xgpu", policies=["fcfs"])
@@ -485,10 +499,10 @@ def test_memory_is_named_in_gb_and_a_type_with_the_name_of_a_resource_says_so(tm
     nodes = tmp_path / "nodes.csv"
     nodes.write_text("name,count,gpu,cpu,memory_gb\ncpu,1,0,4,8\n")
     for machines, add, told in (
-        (nodes, "20xmemory_gb", "3 cpu (24 memory_gb) added"),
+        (nodes, "20xmemory_gb", "3 cpu (24 memory_gb; 20 asked, in whole nodes) added"),
         (None, "20xmemory_gb", "20480 memory_mb added"),
         (nodes, "1xcpu", "1 node of type cpu (4 cores) added"),
-        (nodes, "5xprocessors", "2 cpu (8 processors) added"),
+        (nodes, "5xprocessors", "2 cpu (8 processors; 5 asked, in whole nodes) added"),
     ):
         inst = open_input(log, "rigid", Window(machines=machines))
         changes = Changes.of([add], (), None, ()).on(inst)

@@ -63,8 +63,8 @@ class AutoParams:
     first_rate: Factor = 0.1
     last_rate: Factor = 0.0005
     rounds: Count = 2000
-    hot: Factor = 8.0
-    cold: Factor = 0.02
+    hot: Factor = 4.0
+    cold: Factor = 0.05
     frozen: Share = 0.95
     behind: Number = 240
     depth: Number = 500

@@ -202,8 +202,8 @@ def recorded(
         nodes = nodes if isinstance(fullest, int) else fullest
     if isinstance(nodes, int):
         return None, [
-            f"what your cluster did is left out: {named}; and job {nodes} finds no nodes at its "
-            "recorded start if each job takes the first or the fullest ones with space"
+            f"what your cluster did is left out: job {nodes} finds no nodes at its recorded start "
+            f"if each job takes the first or the fullest ones with space; {named}"
         ]
     return RigidSchedule(start=tuple(starts), nodes=nodes), [f"{line}, on any nodes: {named}"]
 
@@ -215,6 +215,8 @@ def _on_hosts(
 
     A name is one of the listed nodes that have what its jobs used at once.
     """
+    if not any(map(hosts_in, lists)):
+        return "the log does not name the nodes of its jobs (NodeList of sacct)"
     names: dict[str, int] = {}
     on: list[tuple[list[int], int]] = []  # of each job: its nodes, and its tasks on each
     for i, (job, text) in enumerate(zip(inst.jobs, lists, strict=True)):
