@@ -29,7 +29,7 @@ def test_ratios_are_those_of_the_table(made):
     report = load_report(path, instance)
     table = page.tables["policies"]
     assert len(table.rows) == len(report.policies) > 1
-    for row, text, exact in zip(report.policies, table.texts(), table.exact(), strict=True):
+    for row, text, exact in zip(report.ranked, table.texts(), table.exact(), strict=True):
         assert (text["policy"], text["ratio"]) == (row.name, row.ratio.ends)
         assert exact["ratio"] == [row.ratio.low, row.ratio.high]
         assert exact["value"] == [row.value]

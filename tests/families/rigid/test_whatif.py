@@ -27,8 +27,10 @@ from optsched.families.rigid.changes import Changes, altered
 from optsched.families.rigid.facts import shadow_prices
 from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob
 from optsched.families.rigid.verify import verify
+from optsched.files.format import load_instance
 from optsched.problem import REAL, InputError, Window, get_family
 from optsched.process import interrupts, messages
+from optsched.results.load import load_report
 
 FAMILY = get_family("rigid")
 HEAD = ["name", "submit_seconds", "start_seconds", "run_seconds", "tasks", "cpu", "user"]
@@ -561,3 +563,25 @@ def test_the_interval_over_windows_ends_at_0_and_percent_agrees_with_hours():
     assert row.interval[1] == 0
     assert row.change[1] < 0
     assert row.share[1] == pytest.approx(row.change[1] / row.before[1])
+
+
+def test_ratio_and_windows_state_hours_and_verify_ends_with_a_line(tmp_path):
+    log, nodes = map(str, write(tmp_path, jobs(20)))
+    stored = str(tmp_path / "r.json")
+    words = ["ratio", log, "--family", "rigid", "--machines", nodes, "--work-limit", "2000"]
+    words += ["-p", "fcfs", "-p", "sjf"]
+    said = CliRunner().invoke(app, [*words, "-q", "-o", stored]).stdout
+    report = load_report(Path(stored), load_instance(Path(stored)))
+    run = np.mean([job[3] for job in jobs(20)])
+    low, high = ((x - run) / HOUR for x in (report.optimum.proved, report.optimum.value))
+    waits = " to ".join(dict.fromkeys(f"{x:.3g}" for x in (low, high)))
+    assert f"Optimum: mean waiting time {waits} h, " in said
+    values = [row.value for row in report.ranked]
+    assert values == sorted(values)
+    places = [said.index(f"│ {row.name} ") for row in report.ranked]
+    assert places == sorted(places)
+    checked = CliRunner().invoke(app, ["verify", stored, "-q"]).stdout
+    assert checked.endswith(f"all {1 + len(values)} values and bounds verified\n")
+    told = CliRunner().invoke(app, [*words, "--jobs", "5", "--windows", "2", "-q", "--json"]).stdout
+    hours = json.loads(told)["mean flow time, h"]
+    assert hours["certified bound"] <= hours["best schedule found"] <= hours["fcfs"]
