@@ -20,8 +20,7 @@ from bench import Benchmark, Row, Summary, Target, parse, parser
 from numba import njit
 from render import number, percent
 
-from optsched.engine.colgen import generate_columns
-from optsched.engine.interior_master import InteriorMaster
+from optsched.engine.colgen import Master, generate_columns
 from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, JobTables
 from optsched.families.completion.oracle.schedule import best_schedule
 from optsched.families.completion.oracle.servers import PricedServers
@@ -94,9 +93,7 @@ def sides(jobs: JobTables, seed: int) -> dict[str, PricedServers]:
     horizon = jobs.inst.horizon
     problem = CapacityRelaxation(jobs, 2 * horizon, SPAN)
     until = time.perf_counter() + SECONDS
-    found = generate_columns(
-        problem, InteriorMaster(problem), stop=lambda _: time.perf_counter() > until
-    )
+    found = generate_columns(problem, Master(problem), stop=lambda _: time.perf_counter() > until)
     prices = problem.per_slot(found.prices)
     factor = Streams(seed)("price factor").uniform(1 - SPREAD, 1 + SPREAD, len(jobs.capacity))
     single = np.ascontiguousarray(prices[:, jobs.class_of] * factor[:, None])

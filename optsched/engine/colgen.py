@@ -79,27 +79,6 @@ class Relaxation:
     converged: bool = False
 
 
-class RestrictedMaster(Protocol):
-    """The program over the columns that are known."""
-
-    rows: int
-    blocks: int
-    columns: list[Column]
-
-    def add(self, columns: Sequence[Column]) -> int:
-        """Add the columns that are new; return how many."""
-
-    def solve(self, distance: float = 0.0) -> tuple[float, Floats, Floats, Floats]:
-        """Return (value, prices of the rows, duals of the blocks, x of the columns).
-
-        ``distance`` is that of bound and master so far, relatively: no solution need be much more
-        accurate. The value is never greater than that of the restricted program.
-        """
-
-    def refine(self) -> bool:
-        """Make the next solution more exact than the last; return whether it can be."""
-
-
 def key(column: Column) -> tuple[int, float, bytes, bytes, bytes]:
     """Return the key of a column."""
     return column.block, column.value, column.rows.tobytes(), column.usage.tobytes(), column.tag
@@ -196,11 +175,7 @@ class Master:
         self.h.setOptionValue("simplex_iteration_limit", 2**31 - 1)
         return value
 
-    def refine(self) -> bool:
-        """State that a vertex cannot be more exact."""
-        return False
-
-    def solve(self, distance: float = 0.0) -> tuple[float, Floats, Floats, Floats]:  # noqa: ARG002
+    def solve(self) -> tuple[float, Floats, Floats, Floats]:
         """Return (value, prices of the rows, duals of the blocks, x of the columns)."""
         solvers.rerun(self.h)
         duals = -solvers.row_duals(self.h)
@@ -217,7 +192,7 @@ def lagrangian(problem: Decomposition, prices: Floats, best: Floats) -> float:
 
 def generate_columns(
     problem: Decomposition,
-    master: RestrictedMaster,
+    master: Master,
     *,
     stop: Callable[[Relaxation], bool],
     center: Floats | None = None,
@@ -229,7 +204,7 @@ def generate_columns(
     Parameters
     ----------
     problem : Decomposition
-    master : RestrictedMaster
+    master : Master
         Its columns are kept and extended.
     stop : callable
         Called after every iteration with the best so far (time, or a bound that is good enough).
@@ -245,19 +220,14 @@ def generate_columns(
     Relaxation
     """
     best = Relaxation(np.inf, np.zeros(master.rows))
-    distance, known = 1.0, -np.inf  # the greatest value of a master bounds from below as well
     if center is not None:
         pricing = problem.price(center, np.full(master.blocks, -np.inf))
         best.bound, best.prices = lagrangian(problem, center, pricing.best), center
         master.add(pricing.columns)
     while True:
-        if np.isfinite(best.bound) and np.isfinite(known):
-            distance = max(0.0, best.bound - known) / max(1.0, abs(known))
-        best.value, prices, duals, best.x = master.solve(distance)
+        best.value, prices, duals, best.x = master.solve()
         best.columns = master.columns
-        known = max(known, best.value)
-        near = tolerance(best.value) * max(1.0, abs(best.value)) if np.isfinite(best.value) else 0
-        if best.bound - best.value <= near:
+        if best.bound - best.value <= tolerance(best.value) * max(1.0, abs(best.value)):
             best.converged = True
             return best
         weight, center = smoothing if np.isfinite(best.bound) else 0.0, best.prices
@@ -273,7 +243,7 @@ def generate_columns(
             if added or weight == 0:
                 break
             weight = 0.0 if weight < 0.3 else weight / 2  # a misprice: closer to the master
-        if not added and weight == 0 and not master.refine():
+        if not added and weight == 0:
             best.converged = True
             return best
         if stop(best):

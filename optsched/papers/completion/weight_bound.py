@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optsched.engine.colgen import Column, Pricing, Relaxation, generate_columns
-from optsched.engine.interior_master import InteriorMaster
+from optsched.engine.colgen import Column, Master, Pricing, Relaxation, generate_columns
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
 from optsched.families.completion.optimum.relaxations.capacity import CapacityRelaxation, JobTables
 from optsched.families.completion.oracle.schedule import best_schedule, load_of, placement
@@ -120,9 +119,7 @@ def most_weight(
         near = relaxation.bound <= values[best] * (1 + ROUNDING)
         return near or timing.now() > until
 
-    relaxation = generate_columns(
-        problem, InteriorMaster(problem), stop=stop, tolerance=lambda _: 1e-4
-    )
+    relaxation = generate_columns(problem, Master(problem), stop=stop, tolerance=lambda _: 1e-4)
     bound = min(relaxation.bound * (1 + ROUNDING), math.fsum(jobs.weight))
     return MostWeight(values[best], bound, found[best], values)
 

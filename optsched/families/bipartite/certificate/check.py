@@ -92,16 +92,15 @@ class BipartiteCertificate(Frozen):
         bits += MORE_BITS if scope == "stationary" else BITS
         every = shares_on_grid(np.concatenate([share for share, _ in sets]), BITS)
         shares = every.reshape(len(sets), -1).tolist()
+        whole = _whole(np.rint(np.ldexp([nu for _, nu in sets], bits)))
         return cls(
             instance_sha256=inst.digest() if digest is None else digest,
             scope=scope,
             share_bits=BITS,
             nu_bits=bits,
             prices=tuple(
-                Prices.model_construct(
-                    share=tuple(share), nu=tuple(_whole(np.rint(np.ldexp(nu, bits))))
-                )
-                for share, (_, nu) in zip(shares, sets, strict=True)
+                Prices.model_construct(share=tuple(share), nu=tuple(nu))
+                for share, nu in zip(shares, whole, strict=True)
             ),
             assigned=tuple(assigned),
         )
@@ -116,10 +115,14 @@ def _bits(capacity: Floats, prices: Sequence[Floats]) -> int:
     return exponent
 
 
-def _whole(numbers: Floats) -> list[int]:
-    """Return whole numbers as such; numpy is the quicker where they fit."""
+def _whole(numbers: Floats) -> list[list[int]]:
+    """Return rows of whole numbers as such; numpy is the quicker where they fit."""
     small: bool = numbers.max(initial=0.0) < 2.0**62
-    return numbers.astype(np.int64).tolist() if small else list(map(int, numbers.tolist()))
+    return (
+        numbers.astype(np.int64).tolist()
+        if small
+        else [list(map(int, row)) for row in numbers.tolist()]
+    )
 
 
 def characters(certificate: BipartiteCertificate) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from optsched.engine.ascent import AscentParams
-from optsched.engine.interior_master import InteriorMasterParams
 from optsched.engine.params import Amount, Count, Number, Seconds, SecondsEach, Share
 from optsched.families.completion.optimum.search.neighborhood import NeighborhoodParams
 from optsched.families.completion.optimum.search.orders import OrderParams
@@ -90,7 +89,6 @@ class Params:
     """All parameters, by component."""
 
     auto: AutoParams = AutoParams()
-    master: InteriorMasterParams = InteriorMasterParams()
     neighborhood: NeighborhoodParams = NeighborhoodParams()
     prover: ProverParams = ProverParams()
     orders: OrderParams = OrderParams()

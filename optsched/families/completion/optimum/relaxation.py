@@ -13,7 +13,6 @@ import math
 import numpy as np
 
 from optsched.engine.colgen import Column, Master, Pricing, Relaxation, generate_columns
-from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
 from optsched.families.completion.certificate.bound import BoundEvaluator
 from optsched.families.completion.certificate.check import CompletionCertificate
@@ -29,7 +28,6 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.overflow import INT64
 from optsched.process import work_units
 
-INTERIOR = 2000  # rows from which on an interior point comes first
 NEAR, CONVERGED = 1e-6, 1e-9  # relative distances of bound and master: of it, and of the vertices
 STEPS = 3  # of pricing a mode on a class of servers
 
@@ -148,16 +146,14 @@ def _solved(problem: _Units, progress: Progress, threads: int) -> Relaxation | N
     def stop(_found: Relaxation) -> bool:
         return progress.called_off() or progress.left() <= 0
 
-    center, columns = np.zeros(problem.rhs.size), problem.late()
-    if problem.rhs.size > INTERIOR:
-        inner = InteriorMaster(problem, threads=threads, params=progress.params.master)
-        inner.add(columns)
-        first = generate_columns(problem, inner, stop=stop, center=center, tolerance=lambda _: NEAR)
-        center, columns = first.prices, first.columns
     master = Master(problem, threads=threads)
-    master.add(columns)
+    master.add(problem.late())
     found = generate_columns(
-        problem, master, stop=stop, center=center, tolerance=lambda _: CONVERGED
+        problem,
+        master,
+        stop=stop,
+        center=np.zeros(problem.rhs.size),
+        tolerance=lambda _: CONVERGED,
     )
     reached = found.bound - found.value <= NEAR * abs(found.bound)
     return found if reached else None

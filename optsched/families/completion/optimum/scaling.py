@@ -92,11 +92,8 @@ def unscaled(
     rounded.
     """
     factor = Fraction(10) ** -power  # of all prices
-    same = all(
-        exact(new.weight) * factor == exact(old.weight)
-        for new, old in zip(scaled(inst, power).jobs, inst.jobs, strict=True)
-    )
-    program = certificate.program if same else None
+    weights = [exact(job.weight) / factor for job in inst.jobs]
+    program = certificate.program if all(w == exact(float(w)) for w in weights) else None
     bits = math.ceil(math.log2(factor))  # so that no number becomes larger
     factor /= Fraction(2) ** bits
     lists = tuple(

@@ -22,8 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optsched.engine.branch import BranchAndBoundTree, BranchAndPrice, BranchParams
-from optsched.engine.colgen import Column, Relaxation, generate_columns, lagrangian
-from optsched.engine.interior_master import InteriorMaster, InteriorMasterParams
+from optsched.engine.colgen import Column, Master, Relaxation, generate_columns, lagrangian
 from optsched.engine.params import Count, Factor, Number, Part, Seconds, SecondsEach, Share
 from optsched.engine.progress import Progress
 from optsched.engine.reserve import Pace, Reserve
@@ -118,7 +117,6 @@ class Params:
     """All parameters, by component."""
 
     auto: AutoParams = AutoParams()
-    master: InteriorMasterParams = InteriorMasterParams()
     branch: BranchParams = BranchParams()
     neighborhood: LnsParams = LnsParams()
 
@@ -150,7 +148,7 @@ class _Portfolio:
         self.starts = 0
         self.short = short_search(len(inst.jobs), inst.horizon, rate=params.first_search, most=2.0)
         self.columns: list[Column] = []  # of plans that a search met
-        self.master: InteriorMaster | None = None
+        self.master: Master | None = None
         self.known: Schedule | None = None  # incumbent of `progress` at the last look
         self.best: dict[int, JobPlan] = {}
         self.aside: Callable[[], None] | None = None  # a call for a slow tree, once
@@ -225,9 +223,7 @@ class _Portfolio:
             return self.stop() or span.over() or pace.short(self.reserve.seconds())
 
         if self.master is None:
-            self.master = InteriorMaster(
-                self.capacity, threads=self.threads, params=self.whole.master
-            )
+            self.master = Master(self.capacity, threads=self.threads)
         self.master.add(self.columns)
         self.columns.clear()
         # of column generation, relatively

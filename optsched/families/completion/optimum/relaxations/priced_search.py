@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from optsched.engine.colgen import Master, Relaxation, generate_columns
-from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
 from optsched.engine.reserve import Pace
 from optsched.engine.search import short_search
@@ -40,7 +39,7 @@ from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.proofs.limits import LARGEST
 
-INTERIOR = 2000  # rows from which on an interior point solves the master
+LARGE = 2000  # rows of a master program
 
 
 class Portfolio:
@@ -114,12 +113,7 @@ class Portfolio:
         whole = self.jobs.class_capacity * self.jobs.count[:, None]
         rent = (self.prices * whole).sum(axis=(1, 2))
         problem = CapacityRelaxation(self.jobs, length, span, rent)
-        large = problem.rhs.size > INTERIOR // span**0.5
-        master = (
-            InteriorMaster(problem, threads=self.threads, params=self.whole.master)
-            if large
-            else Master(problem, threads=self.threads)
-        )
+        master = Master(problem, threads=self.threads)
         if self.plans is not None:
             pieces = [plan.piece for plan in self.plans if plan is not None]
             master.add(problem.columns_of(list(enumerate(pieces))))
@@ -129,7 +123,7 @@ class Portfolio:
             return self.progress.stop() or time.over() or pace.short()
 
         problem.stop = self.progress.stop
-        fine = 1e-4 if problem.rhs.size > INTERIOR else 1e-7
+        fine = 1e-4 if problem.rhs.size > LARGE else 1e-7
         try:
             relaxation = generate_columns(
                 problem,
@@ -137,7 +131,7 @@ class Portfolio:
                 stop=stop,
                 center=problem.coarsen(self.prices),
                 tolerance=lambda _: fine,
-                smoothing=0.8 if large else 0.7,
+                smoothing=0.8 if problem.rhs.size > LARGE // span**0.5 else 0.7,
             )
         except StoppedError:
             return False

@@ -45,9 +45,11 @@ class PricedMachine(NamedTuple):
 class Knapsack(NamedTuple):
     """One resource, or the sum of all, of a `PricedMachine`: a relaxation that is fast to solve."""
 
+    net_value: Floats  # (n, N + 1): of this many workers
     size: Floats  # (n, N + 1): of this many workers; the machine's is 1
     density: Floats  # (n,): the greatest of every item
     most: Floats  # (n,): the greatest value of every item
+    needed: Floats  # (n,): the size that earns it at that density
     order: Ints  # (n,): items by falling density
 
 
@@ -156,11 +158,13 @@ def surrogate(machine: PricedMachine) -> Knapsack:
     for k in range(n):
         i = item[k]
         for w in range(1, min(upper[i], numbers - 1) + 1):
-            if not holds(load[i, w], capacity):
-                break
-            net_value[k, w] = net(value[i, w], price, load[i, w])
-            most[k] = max(most[k], net_value[k, w])
-    best = Knapsack(np.zeros((n, numbers)), np.full(n, np.inf), most, np.arange(n))
+            if holds(load[i, w], capacity):
+                net_value[k, w] = net(value[i, w], price, load[i, w])
+                most[k] = max(most[k], net_value[k, w])
+    endless = np.full(n, np.inf)
+    best = Knapsack(
+        net_value, np.zeros((n, numbers)), endless, most, most / endless, np.arange(n)
+    )
     tightest = np.inf
     for q in range(resources + 1):
         size, total = np.zeros((n, numbers)), 0.0
@@ -181,30 +185,29 @@ def surrogate(machine: PricedMachine) -> Knapsack:
                     each = net_value[k, w] / size[k, w] if size[k, w] > 0.0 else np.inf
                     density[k] = max(density[k], each)
         order = np.argsort(-density)
-        promise = promised(most, density, order, (1 << n) - 1, 0, LOOSE)
+        needed = np.zeros(n)
+        for k in range(n):
+            if most[k] > 0.0:
+                needed[k] = most[k] / density[k]
+        found = Knapsack(net_value, size, density, most, needed, order)
+        promise = promised(found, order, (1 << n) - 1, 0, LOOSE)
         if promise < tightest:
-            tightest, best = promise, Knapsack(size, density, most, order)
+            tightest, best = promise, found
     return best
 
 
 @kernel
-def promised(
-    most: Floats, density: Floats, order: Ints, items: int, first: int, left: float
-) -> float:
-    """Return the fractional knapsack of the items of a set from position ``first`` on.
-
-    The arrays are as in `Knapsack`.
-    """
+def promised(sack: Knapsack, order: Ints, items: int, first: int, left: float) -> float:
+    """Return the fractional knapsack of the items of a set, in this order from ``first`` on."""
     total = 0.0
     for k in range(first, order.size):
         j = order[k]
-        if not (items >> j) & 1 or most[j] <= 0.0:
+        if not (items >> j) & 1 or sack.most[j] <= 0.0:
             continue
-        needed = most[j] / density[j]
-        if needed > left:
-            return float(total + max(0.0, left) * density[j])
-        total += most[j]
-        left -= needed
+        if sack.needed[j] > left:
+            return float(total + max(0.0, left) * sack.density[j])
+        total += sack.most[j]
+        left -= sack.needed[j]
     return total
 
 
@@ -224,7 +227,7 @@ def set_values(machine: PricedMachine, sack: Knapsack, net_value: Floats, closur
             if (s >> j) & 1:
                 floor = max(floor, closure[s ^ (1 << j)])
         closure[s] = floor
-        promise = promised(sack.most, sack.density, sack.order, s, 0, LOOSE)
+        promise = promised(sack, sack.order, s, 0, LOOSE)
         if promise <= floor:
             continue
         found, steps = best_of_set(machine, sack, s, floor, steps, y)
@@ -244,8 +247,8 @@ def best_of_set(
     Returns its value, -inf if there is none, and how many steps are left; ``y`` (n,) gets the
     workers of each item.
     """
-    value, price, load, capacity, upper, item = machine
-    size, density, most, order = sack
+    load, capacity, upper, item = machine.load, machine.capacity, machine.upper, machine.item
+    size, net_value, order = sack.size, sack.net_value, sack.order
     resources = capacity.size
     path = np.empty(order.size, np.int64)
     n = 0
@@ -277,8 +280,8 @@ def best_of_set(
         if steps <= 0:
             break
         left[k + 1] = left[k] - size[j, w]
-        earned[k + 1] = earned[k] + net(value[i, w], price, load[i, w])
-        if earned[k + 1] + promised(most, density, path[:n], items, k + 1, left[k + 1]) <= best:
+        earned[k + 1] = earned[k] + net_value[j, w]
+        if earned[k + 1] + promised(sack, path[:n], items, k + 1, left[k + 1]) <= best:
             continue
         if k + 1 == n:
             best = found = earned[n]
