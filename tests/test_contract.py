@@ -1,18 +1,21 @@
-"""What every policy of every family promises, also of a family that is not of this package.
+"""What every family promises, also one that is not of this package.
 
-It sees nothing of what is still to come, it never beats the bound, and a seed fixes its run.
+A policy sees nothing of what is still to come, it never beats the bound, and a seed fixes its run;
+files keep instances, optima and runs; what is stated without time is true; programs cite equations.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 
+import pyomo.environ as pyo
 import pytest
 from knowing import prior_of
 from plugged import plugged
 
-from optsched.core import Optimum, simulate, solve
+from optsched.core import Optimum, Run, simulate, solve
 from optsched.core.simulation import answerable, following
 from optsched.families.oasis import FAMILY as OASIS
 from optsched.families.oasis.policies import Fifo
@@ -30,6 +33,9 @@ EACH = [
 ]
 TELLING = {"bipartite": "counts", "completion": "mid"}  # presets; in "small" little is to come
 SMALLER = {("completion", "re-solve"): "small"}  # presets; in "mid" it is refused
+EVERY = pytest.mark.parametrize("family", POLICIES)
+REFUSES = ("bot", "simplex")  # utilities of the preset
+METHODS = [(f.name, m) for f in families().values() for m in f.methods if (f.name, m) != REFUSES]
 AT_ONCE = ("bot",)  # all bags are there from the start: nothing is to come
 
 
@@ -150,3 +156,49 @@ def test_a_seed_fixes_the_run_and_a_policy_can_be_used_again(family, name):
     simulate(drawn(family, 2), again, seed=4)
     for run in (simulate(inst, again, seed=5), simulate(inst, make(), seed=5)):
         assert (run.schedule, run.value, run.prior) == (first.schedule, first.value, first.prior)
+
+
+@EVERY
+def test_a_seed_fixes_the_instance_and_its_file_keeps_it(family):
+    inst = drawn(family, 1)
+    assert inst == get_family(family).generate("small", seed=1) != drawn(family, 2)
+    again = type(inst).model_validate_json(inst.model_dump_json())
+    assert (again, again.digest()) == (inst, inst.digest())
+
+
+@EVERY
+def test_files_keep_an_optimum_and_its_proof_and_runs(family):
+    known, facts = best(family), get_family(family)
+    again = Optimum.model_validate_json(known.model_dump_json())
+    assert again == known
+    assert facts.check(drawn(family, 1), again.certificate) == known.certified_bound
+    assert facts.verify(drawn(family, 1), again.schedule).value == known.value
+    run = simulate(drawn(family, 1), next(iter(facts.policies)))
+    assert Run.model_validate_json(run.model_dump_json()) == run
+
+
+@pytest.mark.parametrize(("family", "method"), METHODS)
+def test_what_is_stated_without_time_is_true(family, method):
+    facts, inst, sign = get_family(family), drawn(family, 1), get_family(family).sign
+    found = solve(inst, method=method, time_limit=0)
+    if found.value is not None:
+        assert facts.verify(inst, found.schedule).value == found.value
+        assert sign * found.value <= sign * best(family).certified_bound
+    if found.certified_bound is not None:
+        assert facts.check(inst, found.certificate) == found.certified_bound
+    if found.bound is not None and not found.scope:
+        close = 1e-6 * abs(best(family).value)
+        assert sign * (found.bound - best(family).value) >= -close
+
+
+@EVERY
+def test_every_constraint_of_a_program_cites_its_equation(family):
+    if (write := get_family(family).program) is None:
+        pytest.skip("it has no program")
+    model = write(drawn(family, 1))
+    if hasattr(model, "constraints"):  # of CVXPY
+        cited = [c.label for c in model.constraints]
+    else:
+        cited = [c.doc for c in model.component_objects((pyo.Constraint, pyo.Objective))]
+    assert cited
+    assert all(re.match(r"\([\w. ]+\)", words) for words in cited), cited

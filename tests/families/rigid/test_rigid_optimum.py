@@ -115,6 +115,25 @@ def test_any_prices_prove_a_bound(objective):
             assert check(inst, split) <= best
 
 
+@pytest.mark.parametrize("at", range(4))
+def test_a_split_loses_no_start(at):
+    """A job alone waits for nothing: the left side holds its arrival, 0, whatever the second."""
+    alone = random_log(1, jobs=1)
+    alone = alone.model_copy(
+        update={"jobs": (alone.jobs[0].model_copy(update={"arrival": 0}),), "objective": "flow"}
+    )
+    made = RigidCertificate.root(alone, Prices(times=(), price=((),) * len(alone.resources)), 4)
+    nodes = (Split(job=0, at=at, left=1, right=2), Leaf(prices=0), Leaf(prices=0))
+    later = made.model_copy(
+        update={
+            "nodes": (Split(job=0, at=at, left=1, right=2), Split(job=0, at=0, left=3, right=4))
+            + (Leaf(prices=0),) * 3
+        }
+    )
+    assert check(alone, made.model_copy(update={"nodes": nodes})) == alone.jobs[0].run
+    assert check(alone, later) == alone.jobs[0].run
+
+
 def test_the_bound_of_a_job_is_that_of_every_second():
     """The cheapest start is at a breakpoint: no second between has a lower cost."""
     for seed in range(30):

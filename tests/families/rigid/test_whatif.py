@@ -305,7 +305,7 @@ def test_an_interrupted_run_says_so_in_file_and_page(tmp_path, monkeypatch, at, 
 
 def test_policies_of_both_scenarios_are_shown_before_the_search(tmp_path):
     files, first = write(tmp_path, jobs(20)), []
-    found = measured(*files, 20, add="1xfat", shown=first.append)
+    found = measured(*files, 20, add="1xfat", shown=first.append, work_limit=300)
     (early,) = first
     for name in POLICIES:
         assert early.rows[name].change == found.rows[name].change
@@ -314,7 +314,7 @@ def test_policies_of_both_scenarios_are_shown_before_the_search(tmp_path):
 
 
 def test_a_file_is_verified_and_one_that_lies_is_refused(tmp_path, monkeypatch):
-    found = measured(*write(tmp_path, jobs(20)), number=20, add="1xfat")
+    found = measured(*write(tmp_path, jobs(20)), number=20, add="1xfat", work_limit=1000)
     found.save(tmp_path / "w.json")
     again = WhatIf.load(tmp_path / "w.json")
     assert again.summary() == found.summary()
@@ -379,12 +379,12 @@ def test_policies_that_know_run_times_are_marked_and_not_recommended(tmp_path):
 
 def test_shadow_prices_are_those_of_nodes_where_there_are_any(tmp_path):
     log, nodes = write(tmp_path, jobs(20))  # too many for a tree, whose bound has no prices
-    there = str(measured(log, nodes, 20, add="1xfat"))
+    there = str(measured(log, nodes, 20, add="1xfat", work_limit=1000))
     assert "with 1 more node fat by " in there
     assert "1 more core" not in there
     pool = nodes.with_name("pool.csv")
     pool.write_text("name,count,gpu,cpu,memory_gb\npool,1,0,8,24\n")
-    alone = str(measured(log, pool, 20, add="1xcpu"))
+    alone = str(measured(log, pool, 20, add="1xcpu", work_limit=1000))
     assert "with 1 more core by " in alone
 
 
@@ -486,11 +486,11 @@ def test_units_of_a_resource_are_whole_nodes_that_have_it(tmp_path):
     log.write_text(
         log.read_text().replace("user\n", "user,gpu\n", 1).replace("user\r", "user,gpu\r")
     )
-    found = measured(log, listed, add="10xgpu", policies=["fcfs"])
+    found = measured(log, listed, add="10xgpu", policies=["fcfs"], work_limit=30)
     assert found.changes == ("3 fat (12 gpu; 10 asked, in whole nodes) added",)
-    both = measured(log, listed, add="10xgpu", remove="1xfat", policies=["fcfs"])
+    both = measured(log, listed, add="10xgpu", remove="1xfat", policies=["fcfs"], work_limit=30)
     assert (both.changes, both.direction) == (("2 fat added",), -1)
-    pool = measured(log, None, add="1xgpu", policies=["fcfs"])
+    pool = measured(log, None, add="1xgpu", policies=["fcfs"], work_limit=30)
     assert any("1xgpu: the jobs that use it also need cpu" in x for x in pool.listed)
 
 
