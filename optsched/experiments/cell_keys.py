@@ -290,16 +290,20 @@ def number_of(digest: str) -> int:
 
 
 def matching(pattern: str, names: Iterable[str]) -> list[str]:
-    """Return the names that match a pattern, in order.
+    """Return the names of files that match a pattern, in order; policies have digests as well.
 
     >>> matching("small/*.json", ["small/b.json", "small/a.json", "large/a.json", "policy:Mine"])
     ['small/a.json', 'small/b.json']
+    >>> matching("*.json", ["a.json", "exec:python3 mine.py b.json"])
+    ['a.json']
     """
     parts = len(PurePath(pattern).parts)
     return sorted(
         name
         for name in names
-        if len(PurePath(name).parts) == parts and PurePath(name).match(pattern)
+        if len(PurePath(name).parts) == parts
+        and PurePath(name).match(pattern)
+        and not name.startswith("exec:")
     )
 
 
