@@ -423,7 +423,7 @@ def digest_of_policy(name: str) -> str | None:
     return hashlib.sha256(" ".join(found).encode()).hexdigest()
 
 
-_used: dict[str, str] = {}  # digest of the file of a policy or problem when it was first used here
+_used: dict[str, str] = {}  # digest of a file of code, by place, when it was first used here
 
 
 def _must_be_unchanged(name: str, digest: str | None, now: str | None, *, kept: bool) -> None:
@@ -446,7 +446,9 @@ def _must_be_unchanged(name: str, digest: str | None, now: str | None, *, kept: 
         return
     if now != digest:
         raise InputError(f"{name}: is another file than when the campaign began")
-    if kept and _used.setdefault(name, digest) != digest:
+    named = problem_in(name)  # a module of a file has its path as its name
+    place = name if named is None else str(Path(named.rpartition(":")[0]).resolve())
+    if kept and _used.setdefault(place, digest) != digest:
         raise InputError(
             f"{name}: this process has loaded it before its file changed, expected a new process"
         )

@@ -169,6 +169,18 @@ def test_a_process_that_has_loaded_a_policy_does_not_run_its_edited_file(folder,
     )
 
 
+@pytest.mark.slow
+def test_files_of_one_name_in_two_folders_are_two_policies(folder, monkeypatch):
+    content = {"instances": [{"family": "bot"}], "policies": [{"name": "code_mine.py:Mine"}]}
+    for k in range(2):
+        (folder / f"{k}").mkdir()
+        (folder / f"{k}" / "code_mine.py").write_text(THING + f"\n# {k}\n")
+        monkeypatch.chdir(folder / f"{k}")
+        with ThreadPoolExecutor(1) as executor:
+            found = campaign(make_plan(content, folder), folder / f"{k}.db", executor=executor)
+        assert found.status().messages == {}
+
+
 def test_a_store_without_the_digest_of_a_policy_is_not_continued(folder):
     content = {"instances": [{"family": "bot"}], "policies": [{"name": "code_mine.py:Mine"}]}
     plan = make_plan(content, folder)
