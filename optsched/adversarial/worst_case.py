@@ -21,7 +21,7 @@ from optsched.adversarial.evaluation import (
 from optsched.adversarial.search import EvolutionarySearch
 from optsched.adversarial.shrink import shrink
 from optsched.core import EvaluatedPolicy, RatioReport, compare
-from optsched.experiments.cell_keys import digest_of, file_of_policy
+from optsched.experiments.cell_keys import digest_of_policy
 from optsched.files.provenance import all_versions
 from optsched.numbers import settings
 from optsched.numbers.parameter_space import ParameterSpace
@@ -295,6 +295,4 @@ def _settled(family: Family, terms: Terms) -> Terms:
     for name in terms.sizes:
         settings.one_of("size", name, family.sizes)
     known_or_refused(family, terms.policy)
-    file = file_of_policy(terms.policy, Path.cwd())
-    digest = None if file is None else digest_of(file)
-    return terms.model_copy(update={"policy_sha256": digest})
+    return terms.model_copy(update={"policy_sha256": digest_of_policy(terms.policy)})

@@ -6,13 +6,16 @@ alone: not on the order of a plan, the folder, the machine, or the other cells.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
 import json
+import os
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.machinery import PathFinder
 from itertools import product
 from pathlib import Path, PurePath
@@ -199,12 +202,24 @@ class Source:
             )
         if self.pattern is not None:
             return self._read(seed)
+        if problem is not None:
+            self._must_be_unchanged(self.family, Path(problem.rpartition(":")[0]), kept=True)
+        for name in self.files():
+            self._must_be_unchanged(name, Path(self.folder) / name)
         given = {name: tuples(value) for name, value in self.parameters.items()}
         if self.trace is None:
             return get_family(self.family).generate(**given, seed=seed)
         path, window = self._window(given, seed)
         with messages.silenced():
             return open_input(path, self.family, window)
+
+    def _must_be_unchanged(self, name: str, file: Path, *, kept: bool = False) -> None:
+        """Refuse a file of the plan that is another one by now."""
+        digest = (self.digests or {}).get(name)
+        if digest is not None:
+            found = os.stat(file) if file.is_file() else None
+            now = found and _digest_of(file, found.st_mtime_ns, found.st_size)
+            _must_be_unchanged(name, digest, now, kept=kept)
 
     def recorded(self, seed: int, instance: Instance) -> Schedule | None:
         """Return the recorded schedule, if the trace of an instance has one.
@@ -275,16 +290,20 @@ def number_of(digest: str) -> int:
 
 
 def matching(pattern: str, names: Iterable[str]) -> list[str]:
-    """Return the names that match a pattern, in order.
+    """Return the names of files that match a pattern, in order; policies have digests as well.
 
     >>> matching("small/*.json", ["small/b.json", "small/a.json", "large/a.json", "policy:Mine"])
     ['small/a.json', 'small/b.json']
+    >>> matching("*.json", ["a.json", "exec:python3 mine.py b.json"])
+    ['a.json']
     """
     parts = len(PurePath(pattern).parts)
     return sorted(
         name
         for name in names
-        if len(PurePath(name).parts) == parts and PurePath(name).match(pattern)
+        if len(PurePath(name).parts) == parts
+        and PurePath(name).match(pattern)
+        and not name.startswith("exec:")
     )
 
 
@@ -344,13 +363,16 @@ class Contender:
         Raises
         ------
         InputError
-            It is from outside, and may not be run.
+            It is from outside, and may not be run, or its file has changed.
         """
         if ":" in self.name and not code:
             raise InputError(
                 f"{self.label} is a program from outside, which is run only if "
                 f"`--policy {json.dumps(self.label)}` requests it"
             )
+        now = None if self.digest is None else digest_of_policy(self.name)
+        own = not (self.sealed or self.name.startswith("exec:"))  # else each run loads it again
+        _must_be_unchanged(self.name, self.digest, now, kept=own)
         chosen: Policy | str = self.name
         if self.parameters:
             chosen = get_policy(family_of(instance), self.name, **self.parameters)
@@ -362,21 +384,74 @@ class Contender:
         return ":" in self.name or self.name in family.policies
 
 
-def file_of_policy(name: str, folder: Path) -> Path | None:
-    """Return the file in which MODULE:CLASS is written, None where there is none to read.
+def files_of_policy(name: str, folder: Path) -> list[Path]:
+    """Return the files in which a policy from outside is written; there may be none to read.
 
-    ``folder`` is looked into first, as when a command is run there. Nothing is imported.
+    That is the file of MODULE:CLASS or FILE.py:NAME, and all that exec:COMMAND names: a program
+    that is found in the folders of the system is not among them. ``folder`` is looked into first,
+    as when a command is run there. Nothing is imported.
     """
-    if ":" not in name or name.startswith("exec:"):
-        return None
+    if name.startswith("exec:"):
+        with contextlib.suppress(ValueError):
+            program, *arguments = shlex.split(name.removeprefix("exec:")) or [""]
+            named = [program] * ("/" in program) + arguments
+            return [folder / word for word in named if (folder / word).is_file()]
+        return []
+    if is_named_in_file(name):
+        file = folder / name.rpartition(":")[0]
+        return [file] if file.is_file() else []
+    if ":" not in name:
+        return []
     places, module, found = [str(folder), *sys.path], "", None
     for part in name.partition(":")[0].split("."):  # `importlib.util` would import packages
         module = f"{module}.{part}" if module else part
         found = PathFinder.find_spec(module, places)
         places = [] if found is None else [*(found.submodule_search_locations or ())]
     if found is None or found.origin is None or not Path(found.origin).is_file():
-        return None
-    return Path(found.origin)
+        return []
+    return [Path(found.origin)]
+
+
+def digest_of_policy(name: str) -> str | None:
+    """Return the SHA-256 of the file of a policy from outside, None where there is none to read.
+
+    Of several files, it is that of the list of theirs.
+    """
+    found = [digest_of(file) for file in files_of_policy(name, Path.cwd())]
+    if len(found) < 2:
+        return found[0] if found else None
+    return hashlib.sha256(" ".join(found).encode()).hexdigest()
+
+
+_used: dict[str, str] = {}  # digest of a file of code, by place, when it was first used here
+
+
+def _must_be_unchanged(name: str, digest: str | None, now: str | None, *, kept: bool) -> None:
+    """Refuse a file that is another one by now, and code of it that was loaded before it changed.
+
+    Parameters
+    ----------
+    name : str
+    digest, now : str, optional
+        Of the file, as the plan states it, and as it is; None: it is not known.
+    kept : bool
+        Whether this process keeps what it has loaded.
+
+    Raises
+    ------
+    InputError
+        It has changed.
+    """
+    if digest is None:
+        return
+    if now != digest:
+        raise InputError(f"{name}: is another file than when the campaign began")
+    named = problem_in(name)  # a module of a file has its path as its name
+    place = name if named is None else str(Path(named.rpartition(":")[0]).resolve())
+    if kept and _used.setdefault(place, digest) != digest:
+        raise InputError(
+            f"{name}: this process has loaded it before its file changed, expected a new process"
+        )
 
 
 def digest_of(path: Path) -> str:
@@ -389,6 +464,12 @@ def digest_of(path: Path) -> str:
     """
     with open_file(path) as f:
         return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+@lru_cache(maxsize=100)
+def _digest_of(path: Path, _changed: int, _size: int) -> str:
+    """Return the SHA-256 of a file, which may be large, once as long as it stays the same."""
+    return digest_of(path)
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,13 @@ again one by one.
 from __future__ import annotations
 
 import logging
+import os
+import platform
 import queue
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from optsched.experiments.pool import Event, Task, TaskCompleted, TaskFailed
@@ -21,8 +24,16 @@ PATIENCE = 10.0  # seconds for a scheduler to answer
 LOGS = ("distributed", "distributed.client", "distributed.utils", "concurrent.futures")
 
 
-def compute_all(tasks: Sequence[Task]) -> list[Any]:
-    """Return the results of several tasks."""
+def compute_all(tasks: Sequence[Task], versions: dict[str, str]) -> list[Any]:
+    """Return the results of several tasks.
+
+    Raises
+    ------
+    InputError
+        This process has other versions than those that the results are to be of: it may have joined
+        a cluster after the command had looked at its workers.
+    """
+    must_be_alike(f"process {os.getpid()} on {platform.node()}", all_versions(), versions)
     return [task.compute() for task in tasks]
 
 
@@ -47,6 +58,8 @@ class Futures:
         self._running: dict[Future[Any], Sequence[Task]] = {}
         self._over: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         self._finishing = False
+        self._compute = partial(compute_all, versions=all_versions())
+        self._refused: InputError | None = None  # a worker
 
     def has_capacity(self) -> bool:
         """Whether fewer chunks are handed in than there should be."""
@@ -69,7 +82,7 @@ class Futures:
             The executor takes no more.
         """
         try:
-            future = self._executor.submit(compute_all, list(tasks))
+            future = self._executor.submit(self._compute, list(tasks))
         except RuntimeError as err:  # it is broken, or was shut down
             raise InputError(f"the executor takes no more work: {err}") from err
         self._running[future] = tasks
@@ -81,8 +94,10 @@ class Futures:
         Raises
         ------
         InputError
-            Nothing more will come.
+            Nothing more will come, or a worker has other versions.
         """
+        if self._refused is not None:
+            raise self._refused
         gone = self._failure()
         if gone is not None:
             self._running.clear()  # they could not be withdrawn
@@ -109,6 +124,9 @@ class Futures:
         if future.cancelled():
             return [TaskFailed((), tasks, "")]
         err = future.exception()
+        if isinstance(err, InputError):  # not of a cell, which is a result
+            self._refused = err
+            return [TaskFailed((), tasks, "")]
         if err is not None:
             message = " ".join(f"{type(err).__name__}: {err}".split())
             return [TaskFailed(tasks, (), message[:600])]
@@ -144,7 +162,7 @@ def dask(address: str) -> Iterator[Futures]:
         if not found:
             raise InputError(f"{address}: the Dask cluster has no workers, expected at least one")
         for worker, there in found.items():
-            must_be_alike(worker, there)
+            must_be_alike(worker, there, all_versions())
         threads = sum(client.nthreads().values())
 
         def failure() -> str | None:
@@ -172,18 +190,17 @@ def _silent(*names: str) -> Iterator[None]:
             logger.setLevel(level)
 
 
-def must_be_alike(worker: str, there: dict[str, str]) -> None:
-    """Refuse a worker that computes with other versions than this process.
+def must_be_alike(worker: str, there: dict[str, str], here: dict[str, str]) -> None:
+    """Refuse a worker that computes with other versions than the command.
 
     Raises
     ------
     InputError
         Names the worker and the first package that differs.
     """
-    here = all_versions()
     for name in sorted({*here, *there}):
         if here.get(name) != there.get(name):
             raise InputError(
                 f"worker {worker} has {name} {there.get(name, 'not at all')}, "
-                f"expected {here.get(name, 'none')} as here"
+                f"expected {here.get(name, 'none')} as where the command runs"
             )

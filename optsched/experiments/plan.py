@@ -32,7 +32,7 @@ from optsched.experiments.cell_keys import (
     canonical,
     cells_of,
     digest_of,
-    file_of_policy,
+    digest_of_policy,
     grid,
     instance_key,
     matching,
@@ -526,9 +526,9 @@ class Plan(Frozen):
                 known_or_refused(get_family(policy.family), policy.name)
             elif not any(policy.name in get_family(f).policies for f in families):
                 known_or_refused(get_family(min(families)), policy.name)
-            file = file_of_policy(policy.name, Path.cwd())
-            if file is not None:
-                digests[policy.name] = digest_of(file)
+            digest = digest_of_policy(policy.name)
+            if digest is not None:
+                digests[policy.name] = digest
         self.refuse_many()
         instances = []
         for block in self.instances:

@@ -145,14 +145,15 @@ def agree(store: Store, plan: Plan) -> None:
     stored = store.facts().get("plan")
     if stored is not None:
         known = stored_plan(stored, store.path)
-        differs = difference(known.content(), _without_new_files(plan, known))
-        if differs is not None and not known.keys() <= plan.keys():
+        if known == plan:
+            return
+        if not known.keys() <= plan.keys():
+            differs = difference(known.content(), _without_new_files(plan, known))
+            differs = differs or difference(known.content(), plan.content())
             raise InputError(
                 f"{store.path}: holds another plan: {differs}; expected the same one, with more "
                 "seeds or policies at most, or another store"
             )
-        if known == plan:
-            return
     cells = sum(len(case.cells) for case in plan.cases())
     with store.batch():
         store.state(plan=canonical(plan.model_dump(mode="json")), cells=str(cells))

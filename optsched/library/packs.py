@@ -27,7 +27,7 @@ from optsched.problem import InputError, Instance
 from optsched.results.result import result_content
 
 SUFFIX = ".jsonl.xz"
-NAME = re.compile(r"([a-z]+(?:-[a-z]+)?)-([a-z]+-[a-z]+)-(\d{4,})")
+NAME = re.compile(r"([a-z]+(?:-[a-z]+)?)-([a-z]+-[a-z]+)-([0-9]{4,9})")
 SMALLEST = lzma.PRESET_EXTREME | 9
 MEMORY = 1 << 27  # bytes that unpacking may take; `SMALLEST` needs half of them
 MOST_UNPACKED = 100  # bytes of text in one byte of a pack; results have up to 25

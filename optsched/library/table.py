@@ -153,7 +153,7 @@ def load_table(library: Library, family: str) -> pd.DataFrame:
             raise ValueError(f"{columns} columns are too many for its lines")
         found = pd.read_csv(BytesIO(data), dtype=str, keep_default_na=False)
     except (ValueError, csv.Error) as err:  # pandas' own errors are ValueErrors
-        raise InputError(f"{path}: is no table: {err}") from err
+        raise InputError(f"{path}: is no table: {' '.join(str(err).split())}") from err
     if [*KEY] != [*found.columns[: len(KEY)]]:
         raise InputError(f"{path}: begins with other columns, expected {','.join(KEY)}")
     table = found.set_index("name", drop=False)

@@ -17,7 +17,7 @@ from optsched.problem import InputError
 
 AT_ONCE = {"small": 200}  # entries that a process takes; of others:
 FEW = 4
-MOST_PARTS = 100  # of a pack: each is read from its beginning
+MOST_PARTS = 25  # of a pack: each is read from its beginning
 
 
 @dataclass

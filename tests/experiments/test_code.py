@@ -4,13 +4,19 @@ import json
 import shutil
 import sqlite3
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from sweeps import sweep
 
+from optsched.adversarial.evaluation import Terms
+from optsched.adversarial.worst_case import _settled
 from optsched.experiments.campaign import Campaign, campaign
+from optsched.experiments.cell_keys import digest_of_policy
 from optsched.experiments.plan import make_plan
+from optsched.experiments.run import agree
+from optsched.experiments.store import Store
 from optsched.policies.loader import get_policy
 from optsched.problem import InputError, PolicyError, get_family
 
@@ -118,6 +124,70 @@ def test_a_store_runs_no_code_that_only_it_names(call, folder, name):
     call("campaign", "export", "other.sqlite")
     call("report", "other.sqlite", "-o", "page.html")
     assert not (folder / "imported").exists()
+
+
+FORMS = ["code_mine:Mine", "code_mine.py:Mine", "exec:python3 code_mine.py", "exec:./code_mine.py"]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_policy_that_is_edited_makes_other_cells(folder, name):
+    content = {"instances": [{"family": "bot"}], "policies": [{"name": name}]}
+    before = make_plan(content, folder)
+    assert before.keys() == make_plan(content, folder).keys()
+    terms = Terms(family="bot", policy=name, preset="small")
+    checkpoints = [_settled(get_family("bot"), terms)]
+    (folder / "code_mine.py").write_text(THING + "\n# edited\n")
+    assert before.keys().isdisjoint(make_plan(content, folder).keys())
+    checkpoints.append(_settled(get_family("bot"), terms))
+    assert checkpoints[0] != checkpoints[1]
+    with pytest.raises(InputError, match="is another file than when the campaign began"):
+        next(before.cases()).cells[0].contender.play(None, 0, code=True)
+
+
+def test_all_files_of_a_program_count(folder):
+    (folder / "data.txt").write_text("1")
+    before = digest_of_policy("exec:python3 code_mine.py data.txt --fast")
+    (folder / "data.txt").write_text("2")
+    assert digest_of_policy("exec:python3 code_mine.py data.txt --fast") != before
+    assert digest_of_policy("exec:python3 -c pass") is digest_of_policy("fifo") is None
+    assert digest_of_policy("exec:'") is digest_of_policy("exec:") is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FORMS[:2])
+def test_a_process_that_has_loaded_a_policy_does_not_run_its_edited_file(folder, name):
+    content = {"instances": [{"family": "bot"}], "policies": [{"name": name}]}
+    with ThreadPoolExecutor(1) as executor:
+        found = campaign(make_plan(content, folder), folder / "a", executor=executor, workers=1)
+        assert found.status().messages == {}
+        (folder / "code_mine.py").write_text(THING.replace('"mine"', '"other"'))
+        found = campaign(make_plan(content, folder), folder / "b", executor=executor, workers=1)
+    ((said, times),) = found.status().messages.items()
+    assert (said.partition(":M")[2], times) == (
+        "ine: this process has loaded it before its file changed, expected a new process",
+        1,
+    )
+
+
+@pytest.mark.slow
+def test_files_of_one_name_in_two_folders_are_two_policies(folder, monkeypatch):
+    content = {"instances": [{"family": "bot"}], "policies": [{"name": "code_mine.py:Mine"}]}
+    for k in range(2):
+        (folder / f"{k}").mkdir()
+        (folder / f"{k}" / "code_mine.py").write_text(THING + f"\n# {k}\n")
+        monkeypatch.chdir(folder / f"{k}")
+        with ThreadPoolExecutor(1) as executor:
+            found = campaign(make_plan(content, folder), folder / f"{k}.db", executor=executor)
+        assert found.status().messages == {}
+
+
+def test_a_store_without_the_digest_of_a_policy_is_not_continued(folder):
+    content = {"instances": [{"family": "bot"}], "policies": [{"name": "code_mine.py:Mine"}]}
+    plan = make_plan(content, folder)
+    with Store.create(folder / "store") as store:
+        agree(store, plan.model_copy(update={"digests": {}}))
+        with pytest.raises(InputError, match=r"another plan: digests.code_mine.py:Mine is "):
+            agree(store, plan)
 
 
 @pytest.mark.slow

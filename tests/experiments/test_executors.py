@@ -75,11 +75,35 @@ def test_cells_of_a_lost_chunk_wait_for_their_optimum(tmp_path):
 
 
 def test_workers_with_other_versions_are_refused():
-    must_be_alike("w", all_versions())
+    here = all_versions()
+    must_be_alike("w", here, here)
     with pytest.raises(InputError, match=r"worker w has numpy 1.0, expected \d"):
-        must_be_alike("w", all_versions() | {"numpy": "1.0"})
+        must_be_alike("w", here | {"numpy": "1.0"}, here)
     with pytest.raises(InputError, match="worker w has numpy not at all, expected"):
-        must_be_alike("w", {k: v for k, v in all_versions().items() if k != "numpy"})
+        must_be_alike("w", {k: v for k, v in here.items() if k != "numpy"}, here)
+
+
+class Joined(Executor):
+    """Has a worker of another version, which joined after the command had looked at all."""
+
+    def submit(self, function, tasks):
+        future = Future()
+        try:
+            with pytest.MonkeyPatch.context() as patch:
+                there = all_versions() | {"numpy": "1.0"}
+                patch.setattr("optsched.experiments.executors.all_versions", lambda: there)
+                future.set_result(function(tasks))
+        except InputError as err:
+            future.set_exception(err)
+        return future
+
+
+def test_a_worker_that_joins_later_with_other_versions_computes_nothing(tmp_path):
+    plan, store = small(2, ("fifo",)), tmp_path / "store"
+    with pytest.raises(InputError, match=r"worker process \d+ on .* has numpy 1.0, expected"):
+        campaign(plan, store, executor=Joined(), workers=1)
+    assert numbers(store) == []
+    assert campaign(plan, store, executor=Fragile("nobody")).progress.done == 2
 
 
 def free_port():

@@ -252,6 +252,16 @@ def test_instance_files_are_the_instances_of_a_plan(tmp_path):
         [case.source.make(case.seed) for case in first.cases()]
 
 
+def test_a_trace_that_changes_during_a_campaign_is_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("submit_seconds,run_seconds,tasks\n0,60,1\n60,60,2\n")
+    asked = {"instances": [{"family": "oasis", "trace": "t.csv", "parameters": {"slots": 4}}]}
+    case = next(make_plan(asked, tmp_path).cases())
+    case.source.make(case.seed)
+    (tmp_path / "t.csv").write_text("submit_seconds,run_seconds,tasks\n0,60,1\n60,60,4\n")
+    with pytest.raises(InputError, match=r"t\.csv: is another file than when the campaign began"):
+        case.source.make(case.seed)
+
+
 def test_instance_files_of_another_family_are_refused(tmp_path):
     save_instance(get_family("bot").generate("small", seed=0), tmp_path / "a.json")
     with pytest.raises(InputError, match=r"a\.json: is of family bot, expected oasis"):

@@ -124,6 +124,14 @@ def test_other_files_are_no_stores(tmp_path):
         Store.create(other)
 
 
+@pytest.mark.parametrize("table", ["instance", "cell"])
+def test_no_seed_is_negative(path, table):
+    with sqlite3.connect(path) as db:
+        db.execute(f"UPDATE {table} SET seed = -1")
+    with pytest.raises(InputError, match=f"table {table}, column seed: 1 rows hold what cannot be"):
+        Store.open(path)
+
+
 def test_an_empty_file_becomes_a_store(tmp_path):
     (tmp_path / "store").touch()
     with Store.create(tmp_path / "store") as store:

@@ -233,6 +233,18 @@ def test_a_pack_that_is_too_large_is_refused_on_the_way(library, make, said):
         library.text("oasis-small-drawn-30000")
 
 
+def test_a_pack_of_many_lines_is_not_read_too_often(library, monkeypatch):
+    (pack,) = library.packs
+    pack.path.write_bytes(lzma.compress(b"{}\n" * 20_000))
+    monkeypatch.setattr(
+        "optsched.library.verify.call_all",
+        lambda _look, cells, **_more: read.extend(cell["last"] for cell in cells.values()),
+    )
+    read: list[int] = []  # lines: each part is read from the beginning
+    verify(library, tables=False)
+    assert sum(read) <= 15 * 20_000
+
+
 def test_a_better_schedule_and_bound_are_taken_from_two_files(library, solved, tmp_path):
     best, first = solve(INSTANCES[2], work_limit=300), solved[2]
     assert best.status == "optimal"
@@ -302,6 +314,8 @@ def test_the_commands(library, tmp_path):
         (("get", "oasis"), "is no name, expected one such as"),
         (("get", "oasis-small-mine-0001"), "there is no such entry, expected one of"),
         (("get", "oasis-small-drawn-0004"), "has 3 entries"),
+        (("get", f"oasis-small-drawn-{'0' * 5000}1"), "is no name"),
+        (("get", f"oasis-small-drawn-{'9' * 20}"), "is no name"),
         (("list", "--family", "bot"), "has no family 'bot', expected one of: oasis"),
         (("verify", "--family", "bot"), "has no family bot, expected one of: oasis"),
     ],
@@ -322,6 +336,12 @@ def test_a_table_that_is_none_is_refused(library):
         load_table(library, "oasis")
     path.write_text("a\n1,2\n")
     assert "oasis/table.csv" in verify(library).damaged
+
+
+def test_a_row_without_a_name_is_refused(library):
+    path = library.folder / "oasis" / "table.csv"
+    path.write_text(path.read_text().replace(NAMES[1], ""))
+    assert "a row has no name, expected that of an entry" in str(ask(library, "list").exception)
 
 
 def test_features_tell_size_load_and_variety():

@@ -91,7 +91,7 @@ def _listed(row: dict[str, str], path: Path) -> dict[str, Any]:
     Raises
     ------
     InputError
-        Its status is none, or what must be a number is none.
+        It has no name, its status is none, or what must be a number is none.
     """
     from optsched.library.table import STATUSES
     from optsched.problem import InputError
@@ -102,6 +102,8 @@ def _listed(row: dict[str, str], path: Path) -> dict[str, Any]:
             f"{path}: {row['name']:.60}: status is {row['status']!r:.60}, "
             f"expected one of: {', '.join(STATUSES)}"
         )
+    if not row["name"]:
+        raise InputError(f"{path}: a row has no name, expected that of an entry")
     for name in ("value", "bound", "gap"):
         if isinstance(found.get(name), str):
             raise InputError(
