@@ -161,7 +161,9 @@ DecisionLimit = Annotated[
 Statistics = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="MODULE", help="Import a module that registers custom statistics; may be repeated."
+        metavar="MODULE",
+        help="Import a module that registers statistics which policies may request (`knows`); may "
+        "be repeated.",
     ),
 ]
 
@@ -174,15 +176,15 @@ WINDOW = {
     "machines": Annotated[
         Path | None,
         _window(
-            "Machine list (CSV). oasis, dmlrs, rigid: the cluster has exactly these machines, and "
-            "times are those of the trace; other families, and all with --load, use only the "
-            "proportions of machine types."
+            "Machine list (CSV). rigid, and oasis and dmlrs without --load: the cluster has "
+            "exactly these machines, and times are those of the trace. Otherwise only the "
+            "proportions of machine types are used."
         ),
     ],
     "profile": Annotated[
         list[Path] | None,
         _window(
-            "Further measurements, e.g. throughput per model (CSV); may be repeated.",
+            "completion: measured speeds of the models that a trace names (CSV); may be repeated.",
             metavar="FILE",
         ),
     ],
@@ -240,7 +242,11 @@ WINDOW = {
     ],
     "as_is": Annotated[
         bool | None,
-        _window("Keep the times of the trace and exactly the listed machines.", "--no-scaling"),
+        _window(
+            "Keep the times of the trace and exactly the listed machines, as oasis and dmlrs do "
+            "with --machines and without --load.",
+            "--no-scaling",
+        ),
     ],
     "packed": Annotated[
         bool | None,

@@ -167,7 +167,7 @@ class Master:
         """Return about the value under other restrictions, with the columns that are known."""
         self.restrict(allowed, copies, equality)
         self.h.setOptionValue("simplex_strategy", 1)  # dual: only bounds have changed
-        # of the dual simplex, to guess what a branching would do
+        # an estimate of what a branching decision does is enough
         self.h.setOptionValue("simplex_iteration_limit", 100)
         solvers.rerun(self.h)
         value = -float(self.h.getInfo().objective_function_value)

@@ -310,7 +310,9 @@ def _told(inst: RigidInstance, n: int, name: str, asked: str, number: int) -> st
             has = n * types[name].capacity[k]
             if asked == name:
                 return f"{n} node{'s' * (n > 1)} of type {name} ({inst.counted(k, has)})"
-            rounded = "" if has == number * u or not number else f"; {number} asked, in whole nodes"
+            rounded = (
+                "" if has == number * u or not number else f"; {number} requested, in whole nodes"
+            )
             return f"{n} {name} ({has // u} {asked}{rounded})"
     return f"{n} {name}"
 

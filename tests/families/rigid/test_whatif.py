@@ -134,7 +134,7 @@ def test_units_that_become_whole_nodes_are_explained(tmp_path):
     nodes = tmp_path / "one.csv"
     nodes.write_text("name,count,gpu,cpu,memory_gb\nfat,3,0,4,8\n")
     found = measured(log, nodes, add="5xcpu", policies=["fcfs"])
-    assert found.changes == ("2 fat (8 cpu; 5 asked, in whole nodes) added",)
+    assert found.changes == ("2 fat (8 cpu; 5 requested, in whole nodes) added",)
     assert measured(log, nodes, add="8xcpu", policies=["fcfs"]).changes == ("2 fat (8 cpu) added",)
     pool = "The 3 nodes count as one pool: a job may use any free units, "
     assert found.answer[1].startswith(pool)
@@ -487,7 +487,7 @@ def test_units_of_a_resource_are_whole_nodes_that_have_it(tmp_path):
         log.read_text().replace("user\n", "user,gpu\n", 1).replace("user\r", "user,gpu\r")
     )
     found = measured(log, listed, add="10xgpu", policies=["fcfs"], work_limit=30)
-    assert found.changes == ("3 fat (12 gpu; 10 asked, in whole nodes) added",)
+    assert found.changes == ("3 fat (12 gpu; 10 requested, in whole nodes) added",)
     both = measured(log, listed, add="10xgpu", remove="1xfat", policies=["fcfs"], work_limit=30)
     assert (both.changes, both.direction) == (("2 fat added",), -1)
     pool = measured(log, None, add="1xgpu", policies=["fcfs"], work_limit=30)
@@ -501,10 +501,10 @@ def test_memory_is_named_in_gb_and_a_type_with_the_name_of_a_resource_says_so(tm
     nodes = tmp_path / "nodes.csv"
     nodes.write_text("name,count,gpu,cpu,memory_gb\ncpu,1,0,4,8\n")
     for machines, add, told in (
-        (nodes, "20xmemory_gb", "3 cpu (24 memory_gb; 20 asked, in whole nodes) added"),
+        (nodes, "20xmemory_gb", "3 cpu (24 memory_gb; 20 requested, in whole nodes) added"),
         (None, "20xmemory_gb", "20480 memory_mb added"),
         (nodes, "1xcpu", "1 node of type cpu (4 cores) added"),
-        (nodes, "5xprocessors", "2 cpu (8 processors; 5 asked, in whole nodes) added"),
+        (nodes, "5xprocessors", "2 cpu (8 processors; 5 requested, in whole nodes) added"),
     ):
         inst = open_input(log, "rigid", Window(machines=machines))
         changes = Changes.of([add], (), None, ()).on(inst)

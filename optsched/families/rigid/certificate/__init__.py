@@ -1,4 +1,4 @@
 """Certificates: their format, and a checker that imports nothing from methods or solvers.
 
-`format.check` is the check of the dual bound's certificate.
+`check.check` is the check of the dual bound's certificate.
 """

@@ -162,9 +162,7 @@ def surrogate(machine: PricedMachine) -> Knapsack:
                 net_value[k, w] = net(value[i, w], price, load[i, w])
                 most[k] = max(most[k], net_value[k, w])
     endless = np.full(n, np.inf)
-    best = Knapsack(
-        net_value, np.zeros((n, numbers)), endless, most, most / endless, np.arange(n)
-    )
+    best = Knapsack(net_value, np.zeros((n, numbers)), endless, most, most / endless, np.arange(n))
     tightest = np.inf
     for q in range(resources + 1):
         size, total = np.zeros((n, numbers)), 0.0
@@ -198,7 +196,10 @@ def surrogate(machine: PricedMachine) -> Knapsack:
 
 @kernel
 def promised(sack: Knapsack, order: Ints, items: int, first: int, left: float) -> float:
-    """Return the fractional knapsack of the items of a set, in this order from ``first`` on."""
+    """Return the fractional knapsack of the items of a set from position ``first`` on.
+
+    ``order`` (n,) lists items by falling density.
+    """
     total = 0.0
     for k in range(first, order.size):
         j = order[k]

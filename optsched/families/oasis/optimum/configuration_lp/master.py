@@ -12,6 +12,8 @@ t, with n_pi workers of job i. Packings are columns (Gilmore and Gomory, 1961). 
 them at smoothed dual values of work (Wentges, 1997). `settle` is a diving heuristic that fixes
 packings slot by slot (Sadykov et al., 2019). The right side is slightly more than W_i, since at the
 end every slot has one packing.
+
+This is a primal heuristic. The Dantzig-Wolfe master program of the dual bound is `engine.colgen`.
 """
 
 from __future__ import annotations
@@ -141,8 +143,7 @@ class ConfigurationLp:
 
     def solve(self) -> tuple[LpPoint, Floats]:
         """Return a solution, and the price of work of every job and slot, shape (J, T)."""
-        # what was a solution is none after decisions, and stays one when columns come
-        # strategies of the simplex of HiGHS
+        # dual simplex (1) after decisions, which only change bounds; primal (4) after new columns
         self.h.setOptionValue("simplex_strategy", 1 if self.moved else 4)
         self.moved = False
         solvers.rerun(self.h)
@@ -183,8 +184,7 @@ class ConfigurationLp:
             if open_slots.size == 0:
                 break
             ranked = open_slots[np.argsort(-share[open_slots], kind="stable")]
-            # slots are settled in this many steps, as a rule fewer and fewer
-            # of a packing: then the slot is settled
+            # a fifth of the open slots, or all that have a packing with a share above 0.99
             number = max(int((share[ranked] > 0.99).sum()), -(-ranked.size // 5))
             for t in ranked[:number].tolist():
                 here = np.flatnonzero(of == t)

@@ -2,6 +2,8 @@
 
 A column is a packing of all machines of a slot (Gilmore and Gomory, 1961). The kernels of `packing`
 find new ones at the prices of work; the columns of a known schedule are read off it.
+
+The pricing subproblems of the dual bound are in `relaxations.unit_price`.
 """
 
 from __future__ import annotations

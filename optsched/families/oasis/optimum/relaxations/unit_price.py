@@ -65,8 +65,8 @@ class UnitPriceDecomposition:
         ]
         count = [len(self.classes[host.side][host.group]) for host in self.hosts]
         self.copies = np.array([1.0] * self.jobs + count)
-        # far more than the value of all jobs, so that small infeasibilities cut a node off as well
-        # times the value of all jobs: the price of not running a job that must
+        # of the artificial column of a job that must complete: 100 times the value of all jobs, so
+        # that a small infeasibility cuts a node off as well
         self.penalty = 1.0 + 100.0 * float(arrays.utility.max(axis=1, initial=0.0).sum())
         ends = zip(inst.work, inst.earliest, strict=True)
         size = max((w for w, end in ends if end is not None), default=1)
