@@ -62,6 +62,19 @@ def test_what_is_no_number_is_no_fraction(x):
         exact(x)
 
 
+@pytest.mark.parametrize("x", [4e-10, 1.5e-9, 1e-12, 5e-324, 1.000002e-6])
+def test_an_amount_that_nine_decimals_change_much_is_refused(x):
+    with pytest.raises(ValidationError, match=r"would be rounded to .*: choose a smaller unit"):
+        MachineClass(capacity=(x,))
+
+
+@pytest.mark.parametrize(
+    ("x", "read"), [(0.1 + 0.2, 0.3), (1e-9, 1e-9), (1 / 3, 0.333333333), (0.0, 0.0)]
+)
+def test_an_amount_has_nine_decimals(x, read):
+    assert MachineClass(capacity=(x,)).capacity == (read,)
+
+
 def test_decimals_are_read_as_written():
     assert exact(0.1) * 3 == exact(0.3)
     assert ceil_tol(exact(3) * exact(0.1) / exact(0.3)) == 1

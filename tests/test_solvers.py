@@ -370,3 +370,16 @@ def test_versions_of_what_is_installed():
     found = provenance.solver_versions()
     assert found["highspy"] == metadata.version("highspy")
     assert {"highspy", "ortools", "clarabel", "cvxpy", "pyomo"} <= found.keys()
+
+
+def test_a_search_that_a_limit_of_work_ends_was_not_interrupted_by_the_user():
+    cost, rows, _, upper, *_ = knapsacks()
+    h = solvers.highs()
+    for c in cost:
+        h.addBinary(obj=float(c))
+    for row, most in zip(rows, upper, strict=True):
+        h.addRow(-INF, float(most) / 5, len(row), np.arange(len(row)), row.astype(float))
+    h.cbMipInterrupt.subscribe(lambda event: event.interrupt())
+    h.run()
+    assert h.modelStatusToString(h.getModelStatus()) == "Interrupted by user"
+    assert solvers.claim_of(h, 1.0).status == "Stopped early"

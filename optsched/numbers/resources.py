@@ -23,6 +23,7 @@ from optsched.numbers.arrays import Ints
 EPS = Fraction(1, 10**9)
 WHOLE = 2**53  # below it, a whole float is written with all its digits
 DECIMALS = 9  # the resolution of data is the tolerance of the definition
+MOST_ROUNDED = 10**6  # rounding changes an amount by at most one part in as many
 
 
 def _nine_decimals(x: float) -> float:
@@ -31,11 +32,21 @@ def _nine_decimals(x: float) -> float:
 
 @lru_cache(maxsize=2**14, typed=True)  # slow, and most amounts come again and again
 def _rounded(x: float) -> float:
-    return round(x, DECIMALS)
+    rounded = round(x, DECIMALS)
+    was, now = Fraction(x), Fraction(round(Fraction(x) * 10**DECIMALS), 10**DECIMALS)
+    if abs(now - was) * MOST_ROUNDED > was:
+        raise ValueError(
+            f"{x!r} would be rounded to {rounded!r}, since amounts have nine decimals, expected 0 "
+            "or a multiple of 1e-9: choose a smaller unit of this resource"
+        )
+    return rounded
 
 
 Amount = Annotated[float, Field(ge=0, lt=1e9), AfterValidator(_nine_decimals)]
-"""A quantity of a resource, read to nine decimals."""
+"""A quantity of a resource, read to nine decimals.
+
+It is refused where that would change it by more than one part in a million.
+"""
 
 
 @lru_cache(maxsize=2**16, typed=True)  # typed: 2**60 and float(2**60) are written differently

@@ -51,7 +51,7 @@ class Claim(NamedTuple):
 
     solver: str
     status: str
-    """In its words."""
+    """In its words, but "Stopped early" where a limit of the work ended the search."""
     value: float | None
     bound: float | None
     x: Floats | None
@@ -515,6 +515,8 @@ def claim_of(h: highspy.Highs, scale: float) -> Claim:
     """Return what HiGHS states of the program that was run last, with its costs times ``scale``."""
     info, solution = h.getInfo(), h.getSolution()
     status = str(h.modelStatusToString(h.getModelStatus()))
+    if status == "Interrupted by user":  # it may have been a limit of the work
+        status = "Stopped early"
     value, bound = info.objective_function_value, info.mip_dual_bound
     if not h.getLp().integrality_:
         bound = value if status == "Optimal" else math.inf

@@ -55,6 +55,7 @@ DEMAND = Number("of one task", may_be_empty=True)
 BEGIN = Number("seconds", high=SECONDS, may_be_empty=True)
 UNKNOWN = ("", "None", "Unknown")  # of a date
 ZONE = r".*:.*(Z|[+-]\d\d(:?\d\d)?)"  # a date with a time zone
+CLOCK = pd.Timestamp("1900", tz="UTC"), pd.Timestamp("2200", tz="UTC")
 DATE = r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d|$)"  # how a date in ISO 8601 begins
 
 
@@ -161,6 +162,7 @@ class Columns:
         cells = pd.Series(self.cells[name], dtype=object)
         known = cells.mask(~cells.str.match(DATE))
         dates = pd.to_datetime(known, format="ISO8601", utc=True, errors="coerce")
+        dates = dates.where(dates.between(*CLOCK))  # beyond it, differences overflow
         bad = dates.isna()
         if rule.may_be_empty:
             bad &= ~cells.isin(UNKNOWN)

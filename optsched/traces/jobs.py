@@ -76,6 +76,7 @@ OWN = TraceFormat(
     columns={name: name for name in COLUMNS},
 )
 FORMATS = (*training.FORMATS, slurm.FORMAT, OWN)
+NAMED = (OWN.name, slurm.FORMAT.name, "SWF")  # formats in which a name stands for one job
 MACHINE_HEADS = (
     {"sn", "cpu_milli"},
     {"cpu", "memory_gb", "gpu", "count"},
@@ -121,9 +122,6 @@ def _read_jobs(path: Path) -> pd.DataFrame:
     form, columns = _opened(path)
     table, start = _listed(form, columns)
     columns.warn_unread(form.name, form.implied)
-    names = pd.Series(columns.cells.get("name", []), dtype=str)
-    if form is OWN and (twice := int(names.duplicated(keep=False).sum())):
-        messages.remark(f"{path}: {twice} jobs share their name with another one")
     return _finished(path, form.name, table, start)
 
 
@@ -202,6 +200,8 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
     dropped = int(copies[~known].sum())
     why = _reasons(jobs, table, ~known.to_numpy(), last)
     jobs = jobs[known].sort_values("submit_seconds", kind="stable", ignore_index=True)
+    if kind in NAMED and (twice := int(jobs["name"].duplicated(keep=False).sum())):
+        messages.remark(f"{path}: {twice} jobs share their name with another one")
     if jobs.empty:
         raise InputError(
             f"{path}: none of {dropped} jobs has a known running time and number of tasks "

@@ -51,6 +51,22 @@ def test_whole_and_damaged_results(results, tmp_path):
     assert differences(files, answers(files, tmp_path)) == []
 
 
+def test_amounts_that_nine_decimals_change_much_are_refused(tmp_path):
+    path, files = solved("oasis", tmp_path)[0], []
+    for x in (0.0, 4e-10, 1.5e-9, 1e-9, 3.3333333333e-4, 1.0000004e-3, 5e-324, 1.000002e-6):
+        content = json.loads(path.read_text())
+        content["instance"]["worker_machines"][0]["capacity"][1] = x
+        files.append(tmp_path / f"amount{x}.json")
+        files[-1].write_text(json.dumps(content))
+    told = answers(files, tmp_path)
+    assert differences(files, told) == []
+    for x in (4e-10, 1.5e-9, 5e-324, 1.000002e-6):
+        with pytest.raises(InputError, match="choose a smaller unit"):
+            recheck(tmp_path / f"amount{x}.json")
+        found = told[str(tmp_path / f"amount{x}.json")]
+        assert "expected 0 or a multiple of 1e-9" in json.dumps(found)
+
+
 @pytest.mark.parametrize("damage", [None, "[]", '"x"'])
 def test_parameters_that_were_set(tmp_path, damage):
     inst, path = get_family("oasis").generate("small", seed=1), tmp_path / "result.json"

@@ -119,6 +119,9 @@ def test_every_column_is_used_or_reported(write, remarks):
         read_jobs(write("submit_seconds,run_seconds,tasks,2020,2020\n0,1,1,7,7\n"))
 
 
+SWF_ROW = "1 0 5 100 4 -1 -1 -1 200 -1 1 1 1 1 1 1 -1 -1\n"
+
+
 def test_columns_of_several_formats_are_refused(write):
     head = "timestamp,duration,num_gpus,submit_seconds,run_seconds,tasks"
     with pytest.raises(InputError, match=r"may be of several formats \(Philly jobs: .*; own jobs:"):
@@ -302,6 +305,35 @@ def test_what_an_own_list_may_have_got_wrong_is_remarked(write, remarks):
     assert [told.partition(": ")[2] for told in remarks] == [
         "2 jobs share their name with another one"
     ]
+
+
+def test_jobs_that_a_log_holds_twice_are_remarked(write, remarks):
+    head, row = SACCT.splitlines()[:2]
+    for text, name in ((f"{head}\n{row}\n{row}\n", "sacct.txt"), (2 * SWF_ROW, "twice.swf")):
+        remarks.clear()
+        assert len(read_jobs(write(text, name))) == 2
+        assert remarks[-1].endswith("2 jobs share their name with another one")
+
+
+@pytest.mark.parametrize("date", ["0001-01-01 00:00:00", "1677-01-01", "9999-12-31T23:59:59Z"])
+def test_a_date_beyond_any_log_is_refused(write, date):
+    with pytest.raises(InputError, match=r"line 2, submit_seconds: is '.*', expected seconds, or"):
+        read_jobs(write(f"submit_seconds,run_seconds,tasks\n{date},10,1\n"))
+
+
+def test_a_duration_of_slurm_has_seconds(write):
+    head = "JobID|Submit|Elapsed|NCPUS|ReqMem\n1|2024-01-01T00:00:00|"
+    assert read_jobs(write(f"{head}1-02:30:00|4|8G\n"))["run_seconds"].tolist() == [95400]
+    with pytest.raises(InputError, match="Elapsed: is '1-02:30', expected a time such as"):
+        read_jobs(write(f"{head}1-02:30|4|8G\n"))
+
+
+def test_memory_of_slurm_that_cannot_be_read_is_remarked(write, remarks):
+    head = "JobID|Submit|Elapsed|NCPUS|ReqMem\n1|2024-01-01T00:00:00|01:00:00|4|"
+    assert read_jobs(write(f"{head}1P\n"))["memory_gb"].tolist() == [2**18]
+    assert remarks == []
+    assert read_jobs(write(f"{head}16GB\n"))["memory_gb"].isna().all()
+    assert "the memory of 1 jobs counts as not known: ReqMem is '16GB'" in remarks[0]
 
 
 def test_a_header_near_to_another_format_is_told_the_own_one(write):

@@ -12,20 +12,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from optsched.numbers.arrays import Floats
-from optsched.traces.columns import TASKS, UNKNOWN, Columns, Number
+from optsched.process import messages
+from optsched.traces.columns import TASKS, UNKNOWN, Columns, Number, shown
 from optsched.traces.formats.declared import Table, TraceFormat
 from optsched.traces.hostlists import hosts_in
 
-DURATION = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
+DURATION = re.compile(r"(?:(\d+)-(?=\d+:\d+:))?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
 OF_PANDAS = re.compile(r"\d+\.\d+")  # how a DataFrame's durations are written, in seconds
 UNLIMITED = (*UNKNOWN, "UNLIMITED", "INVALID", "Partition_Limit")
 GPUS = re.compile(r"gres/gpu(:[^=,]+)?=(\d+)")  # with a model, or all of them
 ARRAY = re.compile(r".*_\[([\d,:-]+)(?:%\d+)?\]")  # tasks that still wait, in one row
-MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?)([cn]?)")
+MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)([cn]?)")
 PENDING, RUNNING = "PENDING", "RUNNING"  # states when the log was taken
 UNFINISHED = (PENDING, "SUSPENDED")  # what such a job has run is not known
 ALLOCATED = Number("allocated", high=TASKS.high, whole=True)
-GB = {"K": 1 / 1024**2, "": 1 / 1024, "M": 1 / 1024, "G": 1.0, "T": 1024.0}
+GB = {"K": 1 / 1024**2, "": 1 / 1024, "M": 1 / 1024, "G": 1.0, "T": 1024.0, "P": 1024.0**2}
 
 
 def _details(columns: Columns) -> Table:
@@ -88,8 +89,10 @@ def _durations(columns: Columns, name: str, unknown: Sequence[str] = ()) -> Floa
 def _seconds(text: str) -> float | None:
     """Return a duration in seconds; None: it is none.
 
-    >>> _seconds("1-01:00:00"), _seconds("02:30"), _seconds("90.0"), _seconds("90")
-    (90000, 150, 90.0, None)
+    >>> _seconds("1-01:00:00"), _seconds("02:30"), _seconds("90.0")
+    (90000, 150, 90.0)
+    >>> _seconds("90"), _seconds("1-02:30")  # Slurm itself never writes these
+    (None, None)
     """
     if OF_PANDAS.fullmatch(text):
         return float(text)
@@ -119,6 +122,14 @@ def _memory(columns: Columns, cores: Floats) -> Floats | None:
         return None
     nodes = columns.numbers("NNodes", ALLOCATED) if "NNodes" in columns else np.ones(len(columns))
     columns.read.add("ReqMem")
+    odd = [
+        x for x, m in zip(columns.cells["ReqMem"], found, strict=True) if not (m or x in UNKNOWN)
+    ]
+    if odd:
+        messages.remark(
+            f"{columns.path}: the memory of {len(odd)} jobs counts as not known: ReqMem is "
+            f"{shown(odd[0])}, expected a size such as 8G, 8Gn or 8Gc"
+        )
     return np.array(
         [
             float(m[1]) * GB[m[2]] * {"c": c, "n": n, "": 1.0}[m[3]]

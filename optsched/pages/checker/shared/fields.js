@@ -54,7 +54,7 @@ const gapSize = {
   read: (v, place) => (v === "inf" ? Infinity : number({ least: 0 }).read(v, place)),
 };
 
-// An amount of a resource, read to nine decimals (half to even).
+// An amount of a resource, read to nine decimals (half to even), which change it by at most a millionth.
 const amount = {
   read(v, place) {
     const x = number({ least: 0, below: 1e9 }).read(v, place);
@@ -63,6 +63,8 @@ const amount = {
     let q = (n * EPS) / d;
     const rest = twice - 2n * q * d;
     if (rest > d || (rest === d && q & 1n)) q += 1n;
+    const off = q * d - n * EPS; // by which rounding changes it, times d and EPS
+    if ((off < 0n ? -off : off) * 1000000n > n * EPS) refuse(place, v, "0 or a multiple of 1e-9");
     return q === 0n ? (Object.is(x, -0) ? -0 : 0) : toFloat({ n: q, d: EPS }, 0);
   },
   write: floatText,
