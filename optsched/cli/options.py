@@ -251,8 +251,8 @@ WINDOW = {
     "packed": Annotated[
         bool | None,
         _window(
-            "rigid: place tasks on single nodes of the list, an equal share of a job on each of "
-            "its nodes. Otherwise all nodes are one pool, or one per partition.",
+            "rigid: schedule on the single nodes of the list, with an equal share of a job on each "
+            "of its nodes. Otherwise all nodes form one pool, or one per partition.",
             "--packed",
         ),
     ],
@@ -269,7 +269,16 @@ WINDOW = {
 
 FAMILY = {"whatif": "rigid"}  # by command; of the others that of the log
 # rigid has no options of scaling; the objective is the waiting time
-NOT_OF_WHATIF = ("profile", "slots", "slot", "load", "shapes", "objective")
+OF_WHATIF = {  # as it is for family rigid
+    "machines": Annotated[
+        Path | None, _window("Machine list (CSV): the cluster has exactly these machines.")
+    ],
+    "jobs": Annotated[
+        int | None,
+        _window("Number of jobs.", min=1, max=MOST, show_default="1000; all, if there are fewer"),
+    ],
+}
+NOT_OF_WHATIF = ("profile", "slots", "slot", "load", "shapes", "objective", "as_is")
 
 
 def with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
@@ -350,7 +359,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         family,
         *(
             inspect.Parameter(name, keyword, annotation=kind, default=None)
-            for name, kind in WINDOW.items()
+            for name, kind in (WINDOW | (OF_WHATIF if known else {})).items()
             if not (known and name in NOT_OF_WHATIF)
         ),
     ]

@@ -167,7 +167,7 @@ def _destroy(
     rng: Generator,
     params: LnsParams,
 ) -> tuple[list[int], list[int]]:
-    """Choose jobs to take out; half the time those in the way of a rejected one, put in first."""
+    """Choose jobs to remove; half the time those that overlap a rejected job."""
     accepted = list(board.plans)
     if not accepted:
         return [], []

@@ -56,7 +56,7 @@ class Known:
 
 
 def begin(progress: Progress, start: Known, method: str) -> None:
-    """Report the initial interval: doing nothing, a bound at hand, and ``start``."""
+    """Report what is known before the search: the empty schedule, a first bound, and ``start``."""
     family, instance = progress.family, progress.instance
     question = scope_of(family, method)
     answers = family.scopes.get(question, lambda _instance, _schedule: True)

@@ -31,9 +31,9 @@ def check_problem(
 ) -> None:
     """Check nonanticipativity of a declared problem.
 
-    A policy must not see the future: two instances whose random draws agree up to a time must have
-    the same events up to that time. This is tested on random pairs. Exit status 1: the test
-    failed; the first variable or constraint that differs is printed.
+    The events of a problem must not depend on the future: two instances whose random draws agree up
+    to a time must have the same events up to that time. This is tested on random pairs. Exit status
+    1: the test failed; the first variable or constraint that differs is printed.
 
     Example:  optsched check-problem adwords.py:adwords
     """

@@ -118,10 +118,10 @@ def ratio(
     """Compare policies with the offline optimum.
 
     If the optimum is only bounded, a ratio is an interval: the best schedule found proves its lower
-    end, a certified bound its upper end. `--reference both` adds the ratio to the linear
-    relaxation, and the integrality gap. Rows with provisional ratios appear as policies end; the
-    table at the end is final. Exit status 1: no schedule was found, or a user-supplied policy
-    failed.
+    end, a certified bound its upper end. `--reference both` also prints the ratio of each policy to
+    the bound of the linear relaxation, and the integrality gap. Rows with provisional ratios appear
+    as policies end; the table at the end is final. Exit status 1: no schedule was found, or a
+    user-supplied policy failed.
 
     `--seeds 20` repeats the comparison on 20 random instances; `-o` stores all results. For a
     trace, seeds vary only the attributes that the trace lacks, so confidence intervals reflect only

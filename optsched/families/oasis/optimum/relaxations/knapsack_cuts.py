@@ -1,4 +1,4 @@
-"""Knapsack cuts: separation of Fenchel cuts for the knapsack polytope of one class of machines.
+"""Knapsack cuts: separation of Fenchel cuts for the knapsack polytope of a machine.
 
 A Fenchel cut (Boyd, 1994) is the most violated inequality that holds for all patterns of a
 machine. Column generation after Gilmore and Gomory (1961) computes the fewest machines that host

@@ -3,8 +3,8 @@
 Workers that jobs run and workers that machines host are copies of the same variables; the linking
 rows state that they agree, which is Lagrangian decomposition (Guignard and Kim, 1987). Blocks are
 the jobs, with their schedules as columns, and every class of machines in every slot, with
-*patterns* as columns (Gilmore and Gomory, 1961), one per machine. The bound is at least as
-tight as that of prices on capacity where packing matters. Branch and price uses it.
+*patterns* as columns (Gilmore and Gomory, 1961), one per machine. The bound is usually, but not
+always, tighter than that of prices on capacity. Branch and price uses it.
 """
 
 from __future__ import annotations
