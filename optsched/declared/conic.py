@@ -83,9 +83,7 @@ def _candidates(inst: Declared, whole: Arrays, x: Floats) -> Iterator[Solution]:
     for values in (list(map(neat, x.tolist())), x.tolist()):
         columns = zip(values, inst.columns, strict=True)
         yield Solution(values=tuple(min(max(v, c.lower), c.upper) for v, c in columns))
-    moved = nearest_feasible(whole, x)
-    if moved is not None:
-        yield complete(inst, moved.tolist())
+    yield Solution(values=tuple(nearest_feasible(whole, cones_of(inst), x).tolist()))
 
 
 def _solved(whole: Arrays, cones: Any, tightening: float, progress: Progress) -> Conic:
@@ -330,7 +328,9 @@ def complete(inst: Declared, values: Sequence[float]) -> Solution:
                 margin=tightening,
             )
             if found.x is not None:
-                x[mine] = np.clip(found.x, lower, upper)
+                sides = whole.low[rows] - known, whole.high[rows] - known
+                part = Arrays(whole.cost[mine], block[:, mine], *sides, lower, upper, lower > upper)
+                x[mine] = nearest_feasible(part, members, found.x)
         off = dict.fromkeys(least, 0.0)
         for broken in verify(inst, Solution(values=tuple(x.tolist()))).violations:
             k = part_of.get(broken.equation, -1)

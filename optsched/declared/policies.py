@@ -439,21 +439,20 @@ def solve_open(
             raise _unbounded(place)
         if convex.status not in ("optimal", "feasible") or convex.x is None:
             return None
-        found, repair = convex.x, nearest_feasible
-    else:
-        linear = solve_mip(*program)
-        if linear.x is None or linear.status == "unbounded":
-            true = program._replace(integer=whole)
-            j = None if linear.status == "infeasible" else unbounded_column(true)
-            if j is not None:
-                raise _unbounded(place, f": variable {chosen[j].name} has no limit")
-            if broken is not None:
-                broken += _broken(program, names)
-            return None
-        found, repair = linear.x, polish
-    made = _tidy(chosen, found)
+        moved = nearest_feasible(program, cones, np.array([*_tidy(chosen, convex.x).values()]))
+        return {x.name: v for x, v in zip(chosen, moved.tolist(), strict=True)}
+    linear = solve_mip(*program)
+    if linear.x is None or linear.status == "unbounded":
+        true = program._replace(integer=whole)
+        j = None if linear.status == "infeasible" else unbounded_column(true)
+        if j is not None:
+            raise _unbounded(place, f": variable {chosen[j].name} has no limit")
+        if broken is not None:
+            broken += _broken(program, names)
+        return None
+    made = _tidy(chosen, linear.x)
     if not _surely(matrix, np.array([*made.values()]), left) and not kept(made, known):
-        exact_values = repair(program, found)
+        exact_values = polish(program, linear.x)
         if exact_values is not None:  # as they are: rounded once more, they can break a row
             pairs = zip(chosen, exact_values.tolist(), strict=True)
             made = {x.name: min(max(v, x.lower), x.upper) for x, v in pairs}

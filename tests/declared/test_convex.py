@@ -321,6 +321,39 @@ def test_values_are_exact_whatever_the_size_of_the_variables(size):
         assert simulate(instance, policy).value == pytest.approx(need @ need, rel=1e-8)
 
 
+def limited(atom, limit):
+    """Return a problem whose decisions are limited by an atom."""
+    price = np.random.default_rng(1).uniform(1, 5, 8).round(2)
+    use, gain = cp.Variable(8, nonneg=True, name="use"), cp.Variable(8, nonneg=True, name="gain")
+    rows = [*atom(use, gain), use <= limit, gain <= 1e5, cp.sum(use) <= 3 * limit]
+    goal = cp.Maximize(price @ gain - cp.sum(use) / 10)
+    return online(cp.Problem(goal, rows), dict.fromkeys((use, gain), lambda t: t))
+
+
+LIMITED = {
+    "root": lambda: limited(lambda x, y: [y <= 140 * cp.sqrt(x)], 8e3),
+    "logarithm": lambda: limited(lambda x, y: [y <= 1e4 * cp.log(1 + x / 100)], 1e4),
+    "exponential": lambda: limited(lambda x, y: [1000 * (cp.exp(y / 5000) - 1) <= x], 9e3),
+    "power": lambda: limited(lambda x, y: [cp.power(y, 1.5) <= x], 1e5),
+    "geometric mean": lambda: limited(
+        lambda x, y: [y[t] <= 10 * cp.geo_mean(cp.hstack([x[t], 2.5])) for t in range(8)], 5e3
+    ),
+    "norm": lambda: limited(
+        lambda x, y: [cp.norm(cp.hstack([y[t], 700.0])) <= 701 + x[t] for t in range(8)], 9e3
+    ),
+}
+
+
+@pytest.mark.parametrize("policy", ["greedy", "re-solve", "lookahead", "rolling", "random"])
+@pytest.mark.parametrize("atom", LIMITED)
+def test_decisions_keep_the_atoms_that_limit_them_in_any_units(atom, policy):
+    """Clarabel breaks cones by more than the tolerance where values are large."""
+    instance = LIMITED[atom]()
+    found = solve(instance)
+    assert found.certified_gap < 1e-6
+    assert simulate(instance, policy).value <= found.certified_bound
+
+
 ATOMS = {
     "cube": lambda p, g: cp.sum(cp.power(p, 3)) - 3 * g @ p,
     "power": lambda p, g: cp.sum(cp.power(p, 2.5)) - 3 * g @ p,
