@@ -110,22 +110,17 @@ def nearest_feasible(a: Arrays, cones: Sequence[tuple[str, Any, Floats]], x: Flo
         size = abs(scaled).max(axis=1).toarray().ravel()
         size[size == 0.0] = 1.0
         scaled, one = diags_array(1 / size) @ scaled, eye_array(low.size)
-        count = 2 * (x.size + low.size)
-        found = polish(
-            Arrays(
-                np.concatenate([np.ones(2 * x.size), np.full(2 * low.size, BREAKING)]),
-                csr_array(hstack([scaled, -scaled, one, -one])),
-                low / size,
-                high / size,
-                np.zeros(count),
-                np.concatenate(
-                    [(a.upper - x) / unit, (x - a.lower) / unit, np.full(2 * low.size, math.inf)]
-                ),
-                np.zeros(count, dtype=bool),
-            ),
-            np.zeros(count),
-        )
-        if found is None:
+        entries = csr_array(hstack([scaled, -scaled, one, -one]))
+        cost = np.concatenate([np.ones(2 * x.size), np.full(2 * low.size, BREAKING)])
+        none, reach = np.zeros(cost.size), [(a.upper - x) / unit, (x - a.lower) / unit]
+        for room in (0.0, math.inf):
+            most = np.concatenate([*reach, np.full(2 * low.size, room)])
+            found = polish(
+                Arrays(cost, entries, low / size, high / size, none, most, none > 0), none
+            )
+            if found is not None:
+                break
+        else:
             break
         up, down = found[: x.size], found[x.size : 2 * x.size]
         x = np.clip(x + unit * (up - down), a.lower, a.upper)

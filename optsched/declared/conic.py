@@ -153,7 +153,9 @@ class _Duals:
         found: Conic,
         bounds: tuple[Bounds, Bounds],
     ) -> None:
+        assert found.x is not None
         assert found.y is not None
+        self.x = np.abs(found.x)
         self.program, self.whole, self.cones = program, whole, cones
         large = max((float(np.abs(z).max()) for z in found.z), default=0.0)
         self.z = [
@@ -171,11 +173,16 @@ class _Duals:
     def candidates(self) -> Iterator[tuple[Rows, Tails]]:
         """Yield multipliers as they are, and with margins of the reduced costs."""
         yield self._exact(self.y, np.ones(len(self.z)))
+        for z, cone in zip(self.z, self.program.cones, strict=True):
+            dual = in_dual_cone(cone, [_fraction(v) for v in np.delete(z, cone.head).tolist()])
+            if dual is not None:
+                z[cone.head] = float(dual[cone.head])
         shares = np.column_stack([m.T @ z for z, (_, m, _) in zip(self.z, self.cones, strict=True)])
         size = np.abs(self.whole.cost) + abs(self.whole.rows.T) @ np.abs(self.y)
         size += np.abs(shares).sum(axis=1)
         moved = size > 0
-        size = np.maximum(size, 1e-3 * size.max(initial=1.0))
+        most = abs(self.whole.cost) @ self.x / np.maximum(self.x, np.finfo(float).tiny)
+        size = np.maximum(size, np.minimum(1e-3 * size.max(initial=1.0), most))
         reduced = self.whole.cost - self.whole.rows.T @ self.y - shares.sum(axis=1)
         near = np.maximum(np.abs(self.y), 1e-3 * np.abs(self.y).max(initial=1.0))
         m, k = len(self.y), len(self.z)

@@ -391,6 +391,8 @@ def solve_open(
     from optsched.declared.arrays import Arrays, inwards, nearest_feasible, polish, unbounded_column
     from optsched.solvers import solve_cones, solve_mip
 
+    if state.cones:
+        chosen = _unsettled(state, chosen)
     names = list(dict.fromkeys(row for x in chosen for row in x.coefficients))
     number = {name: i for i, name in enumerate(names)}
     column = {x.name: j for j, x in enumerate(chosen)}
@@ -457,6 +459,28 @@ def solve_open(
             pairs = zip(chosen, exact_values.tolist(), strict=True)
             made = {x.name: min(max(v, x.lower), x.upper) for x, v in pairs}
     return made
+
+
+def _unsettled(state: State, chosen: Sequence[Variable]) -> list[Variable]:
+    """Return the variables but those of atoms that depend on nothing that is still to be decided.
+
+    Their cones have no interior.
+    """
+    among = {x.name for x in chosen}
+    groups = [among.intersection(row.coefficients) for row in state.rows.values()]
+    groups += [among.intersection(n for _, p in c.members for n, _ in p) for c in state.cones]
+    uses: dict[str, list[set[str]]] = {}
+    for group in groups:
+        for name in group:
+            uses.setdefault(name, []).append(group)
+    waiting = [x.name for x in chosen if not x.auxiliary]
+    found = set(waiting)
+    while waiting:
+        for group in uses.get(waiting.pop(), ()):
+            waiting += group - found
+            found |= group
+            group.clear()
+    return [x for x in chosen if x.name in found]
 
 
 def _broken(program: Arrays, names: Sequence[str]) -> list[str]:

@@ -354,6 +354,30 @@ def test_decisions_keep_the_atoms_that_limit_them_in_any_units(atom, policy):
     assert simulate(instance, policy).value <= found.certified_bound
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_of_large_powers_are_certified_in_any_units(seed):
+    """Auxiliary variables near 1e9 have no upper bounds: their reduced costs must be tiny."""
+    random = np.random.default_rng(seed)
+    need, price = random.uniform(500, 2500, 8).round(), random.uniform(1, 5, 8).round(2)
+    flow, buy = cp.Variable(8, nonneg=True, name="flow"), cp.Variable(8, nonneg=True, name="buy")
+    rows = [flow + buy >= need, flow <= 2000, cp.sum(flow) <= 8800]
+    goal = cp.Minimize(1.5e-5 * cp.sum(cp.power(flow, 3)) + 30 * price @ buy)
+    found = solve(online(cp.Problem(goal, rows), dict.fromkeys((flow, buy), lambda t: t)))
+    assert found.certified_gap < 1e-7
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("policy", ["greedy", "random"])
+def test_atoms_that_are_decided_have_no_part_in_later_programs(seed, policy):
+    """They have no interior, with which Clarabel returns anything."""
+    price = np.random.default_rng(seed).uniform(1, 5, 8).round(2)
+    out, use = cp.Variable(8, nonneg=True, name="out"), cp.Variable(8, nonneg=True, name="use")
+    rows = [cp.power(out, 3) <= 1e6 * use, out <= 7000, use <= 2e5, cp.sum(use) <= 4e5]
+    goal = cp.Maximize(100 * price @ out - 2 * cp.sum(use))
+    inst = online(cp.Problem(goal, rows), dict.fromkeys((out, use), lambda t: t))
+    assert simulate(inst, policy).value <= solve(inst).certified_bound
+
+
 ATOMS = {
     "cube": lambda p, g: cp.sum(cp.power(p, 3)) - 3 * g @ p,
     "power": lambda p, g: cp.sum(cp.power(p, 2.5)) - 3 * g @ p,
