@@ -458,9 +458,11 @@ class _Sides:
         bound, reached = best_claim(known, claims)
         if level is Level.CLAIMED and bound is not None:
             reached = level
-        # the proved bound equals the printed one, up to a gap that counts as closed
+        # the proved bound equals the printed one, up to a gap that counts as closed, or suffices
+        gap = known.at(certified).gap
         if certified is not None and (
             bound is None
+            or (gap is not None and gap <= progress.gap_limit)
             or progress.sign * (certified - bound) <= 0
             or known.same(bound, certified)
         ):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array, hstack, vstack
+from scipy.sparse import csr_array, diags_array, eye_array, hstack, vstack
 
 from optsched.declared.model import Declared
 from optsched.numbers.arrays import Floats
@@ -14,6 +15,11 @@ from optsched.solvers import highs, load, lp_status, rerun, row_duals, solve_mip
 from optsched.solvers.linear import power_of_two
 
 TIGHT = 1e-10  # feasibility of a linear program that is to be exact
+MOVES = 8  # of values into rows and cones
+CHANGE = 1e-6  # unit of changes of values, relative above 1: tolerances of HiGHS are absolute
+BREAKING = 1e6  # price of what is broken, in the same units
+ROUNDING = 1e-15  # error of a sum of floats, relative to its terms
+STEEPEST = 700.0  # exponents beyond have no float
 FALLING = 1e-7  # relative to the largest cost: an objective that falls along a direction
 
 
@@ -81,29 +87,68 @@ def polish(a: Arrays, x: Floats) -> Floats | None:
     return exact
 
 
-def nearest_feasible(a: Arrays, x: Floats) -> Floats | None:
-    """Return a solution of the rows with the least sum of distances from ``x``, of shape (n,).
+def nearest_feasible(a: Arrays, cones: Sequence[tuple[str, Any, Floats]], x: Floats) -> Floats:
+    """Return values near ``x``, of shape (n,), that keep rows and cones as exactly as floats can.
 
-    An interior-point method breaks rows by a little more than the feasibility check permits. Costs
-    and integrality are ignored. None: there is none.
+    An interior-point method breaks them by a little more than the feasibility check permits. A
+    linear program finds the least changes, relative above 1, in which cones are replaced by their
+    tangents. Costs and integrality are ignored. What cannot be kept is broken as little as can be.
     """
-    n = x.size
-    apart = hstack([eye_array(n), -eye_array(n), eye_array(n)])
-    rows = vstack([hstack([a.rows, csr_array((a.low.size, 2 * n))]), apart])
-    none, far = np.zeros(2 * n), np.full(2 * n, math.inf)
-    found = polish(
-        Arrays(
-            np.concatenate([np.zeros(n), np.ones(2 * n)]),
-            csr_array(rows),
-            np.concatenate([a.low, x]),
-            np.concatenate([a.high, x]),
-            np.concatenate([a.lower, none]),
-            np.concatenate([a.upper, far]),
-            np.zeros(3 * n, dtype=bool),
-        ),
-        np.concatenate([x, none]),
-    )
-    return None if found is None else found[:n]
+    x = np.clip(x, a.lower, a.upper)
+    for _ in range(MOVES):
+        tangents = [_tangent(*cone, x) for cone in cones]
+        rows = vstack([a.rows, *(row for row, _ in tangents)], format="csr")
+        apart = ROUNDING * (abs(rows) @ np.abs(x))
+        used, m = rows @ x, a.low.size
+        excess = np.array([excess for _, excess in tangents])
+        low = np.concatenate([a.low - used[:m], apart[m:] - excess])
+        high = np.concatenate([a.high - used[:m], np.full(len(cones), math.inf)])
+        if np.all(np.maximum(low[:m], -high[:m]) <= apart[:m]) and np.all(excess >= 0.0):
+            break
+        unit = CHANGE * np.maximum(1.0, np.abs(x))
+        scaled = rows @ diags_array(unit)
+        size = abs(scaled).max(axis=1).toarray().ravel()
+        size[size == 0.0] = 1.0
+        scaled, one = diags_array(1 / size) @ scaled, eye_array(low.size)
+        entries = csr_array(hstack([scaled, -scaled, one, -one]))
+        cost = np.concatenate([np.ones(2 * x.size), np.full(2 * low.size, BREAKING)])
+        none, reach = np.zeros(cost.size), [(a.upper - x) / unit, (x - a.lower) / unit]
+        for room in (0.0, math.inf):
+            most = np.concatenate([*reach, np.full(2 * low.size, room)])
+            found = polish(
+                Arrays(cost, entries, low / size, high / size, none, most, none > 0), none
+            )
+            if found is not None:
+                break
+        else:
+            break
+        up, down = found[: x.size], found[x.size : 2 * x.size]
+        x = np.clip(x + unit * (up - down), a.lower, a.upper)
+    return x
+
+
+def _tangent(kind: str, matrix: Any, constant: Floats, x: Floats) -> tuple[Any, float]:
+    """Return the gradient of what a cone's head has more than it needs, and that excess.
+
+    That of a second-order cone is taken from the difference of the squares, with the sum and the
+    difference of two members in place of these: else it would be lost in rounding.
+    """
+    if kind == "exponential":
+        p, q, r = matrix @ x + constant
+        if q <= 0.0:
+            return matrix[[2]], r
+        times = math.exp(min(p / q, STEEPEST))
+        return csr_array([[-times, times * (p / q - 1.0), 1.0]]) @ matrix, r - q * times
+    member = matrix @ x + constant
+    norm = float(np.linalg.norm(member[1:]))
+    if member.size == 1 or norm == 0.0 or member[0] + norm <= 0.0:
+        return matrix[[0]], member[0] - norm
+    both, mine = csr_array([[1.0, 1.0], [1.0, -1.0]]), matrix[[0, 1]]
+    pair, rest = both @ mine, member[2:]
+    high, low = pair @ x + both @ constant[:2]
+    weights = csr_array(np.array([low, high, *(-2.0 * rest)])[None, :] / (member[0] + norm))
+    gradient = weights @ vstack([pair, matrix[2:]], format="csr")
+    return gradient, (high * low - rest @ rest) / (member[0] + norm)
 
 
 def duals(a: Arrays) -> Floats | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,6 @@ from optsched.declared.certificate import (
     implied,
     in_dual_cone,
 )
-from optsched.declared.feasibility import verify
 from optsched.declared.model import Declared, Exact, Solution, neat
 from optsched.engine.progress import Progress
 from optsched.numbers.arrays import Floats
@@ -37,7 +35,6 @@ MOST_FREE = 1000  # variables without bounds, for Gaussian elimination in fracti
 NOISE = 1e-9  # multipliers, relative to the largest, of a cone that is taken to be slack
 MARGINS = (1e-12, 1e-10, 1e-8)  # of reduced costs, relative to the terms that they are sums of
 LOOSENING = (0.0, 1e-6)  # of bounds, so that a value at its bound has an interior
-TIGHTENING = (0.0, 1e-9, 1e-8)  # of limits, so that a solution that is off by less is feasible
 
 
 def cones_of(inst: Declared) -> list[tuple[str, Any, Floats]]:
@@ -62,43 +59,34 @@ def conic(inst: Declared, progress: Progress, *, relaxed: bool = False) -> None:
         The model is unbounded.
     """
     whole, cones = arrays(inst), cones_of(inst)
-    for tightening in TIGHTENING:
-        found = _solved(whole, cones, tightening, progress)
-        if tightening == 0.0:
-            if found.status == "unbounded":
-                raise InputError("the model is unbounded, expected bounds that keep it finite")
-            progress.infeasible = found.status == "infeasible"
-            _prove(inst, whole, found, progress)
-        if found.x is None or relaxed or progress.stop():
+    found = _solved(whole, cones, progress)
+    if found.status == "unbounded":
+        raise InputError("the model is unbounded, expected bounds that keep it finite")
+    progress.infeasible = found.status == "infeasible"
+    _prove(inst, whole, found, progress)
+    if found.x is None or relaxed or progress.stop():
+        return
+    for solution in _candidates(inst, whole, cones, found.x):
+        verdict = progress.family.verify(inst, solution)
+        if verdict.value is not None:
+            progress.accept(solution, verdict)
             return
-        for solution in _candidates(inst, whole, found.x):
-            verdict = progress.family.verify(inst, solution)
-            if verdict.value is not None:
-                progress.accept(solution, verdict)
-                return
 
 
-def _candidates(inst: Declared, whole: Arrays, x: Floats) -> Iterator[Solution]:
+def _candidates(inst: Declared, whole: Arrays, cones: Any, x: Floats) -> Iterator[Solution]:
     """Yield the point of an interior-point method rounded, as it is, and moved into the model."""
     for values in (list(map(neat, x.tolist())), x.tolist()):
         columns = zip(values, inst.columns, strict=True)
         yield Solution(values=tuple(min(max(v, c.lower), c.upper) for v, c in columns))
-    moved = nearest_feasible(whole, x)
-    if moved is not None:
-        yield complete(inst, moved.tolist())
+    yield Solution(values=tuple(nearest_feasible(whole, cones, x).tolist()))
 
 
-def _solved(whole: Arrays, cones: Any, tightening: float, progress: Progress) -> Conic:
-    limits = []
-    for side, sign in ((whole.low, 1), (whole.high, -1)):
-        finite = np.isfinite(side) & (whole.low != whole.high)
-        size = np.where(finite, np.maximum(1.0, np.abs(side)), 0.0)
-        limits.append(side + sign * tightening * size)
+def _solved(whole: Arrays, cones: Any, progress: Progress) -> Conic:
     largest = float(np.abs(whole.cost).max(initial=0.0)) or 1.0
     found = solve_cones(
         whole.cost / largest,
         whole.rows,
-        (limits[0], limits[1]),
+        (whole.low, whole.high),
         (whole.lower, whole.upper),
         cones,
         time_limit=progress.left(),
@@ -155,7 +143,9 @@ class _Duals:
         found: Conic,
         bounds: tuple[Bounds, Bounds],
     ) -> None:
+        assert found.x is not None
         assert found.y is not None
+        self.x = np.abs(found.x)
         self.program, self.whole, self.cones = program, whole, cones
         large = max((float(np.abs(z).max()) for z in found.z), default=0.0)
         self.z = [
@@ -173,11 +163,16 @@ class _Duals:
     def candidates(self) -> Iterator[tuple[Rows, Tails]]:
         """Yield multipliers as they are, and with margins of the reduced costs."""
         yield self._exact(self.y, np.ones(len(self.z)))
+        for z, cone in zip(self.z, self.program.cones, strict=True):
+            dual = in_dual_cone(cone, [_fraction(v) for v in np.delete(z, cone.head).tolist()])
+            if dual is not None:
+                z[cone.head] = float(dual[cone.head])
         shares = np.column_stack([m.T @ z for z, (_, m, _) in zip(self.z, self.cones, strict=True)])
         size = np.abs(self.whole.cost) + abs(self.whole.rows.T) @ np.abs(self.y)
         size += np.abs(shares).sum(axis=1)
         moved = size > 0
-        size = np.maximum(size, 1e-3 * size.max(initial=1.0))
+        most = abs(self.whole.cost) @ self.x / np.maximum(self.x, np.finfo(float).tiny)
+        size = np.maximum(size, np.minimum(1e-3 * size.max(initial=1.0), most))
         reduced = self.whole.cost - self.whole.rows.T @ self.y - shares.sum(axis=1)
         near = np.maximum(np.abs(self.y), 1e-3 * np.abs(self.y).max(initial=1.0))
         m, k = len(self.y), len(self.z)
@@ -288,9 +283,7 @@ def _fraction(x: float) -> Fraction:
 def complete(inst: Declared, values: Sequence[float]) -> Solution:
     """Return the values with the best ones of the auxiliary variables, 0 where there are none.
 
-    They are found together. Then those that share no row or cone with others are programs of their
-    own, where the solver was off by more than the tolerance: heads of cones keep a distance from
-    it, and bounds give way, to which the values return, as an atom at its limit has no interior.
+    Those that share no row or cone are programs of their own.
     """
     whole, cones = arrays(inst), cones_of(inst)
     missing = np.flatnonzero([c.auxiliary for c in inst.columns])
@@ -300,45 +293,22 @@ def complete(inst: Declared, values: Sequence[float]) -> Solution:
     uses = vstack(used, format="csc")[:, missing]
     parts = connected_components(block_array([[None, uses], [uses.T, None]]))[1]
     constraints, columns = parts[: uses.shape[0]], parts[uses.shape[0] :]
-    names = [row.name for row in inst.rows] + [cone.name for cone in inst.cones]
-    part_of = dict(zip(names, constraints.tolist(), strict=True))
-    best, least = x.copy(), dict.fromkeys(columns.tolist(), math.inf)
-    together = [(missing, np.flatnonzero(np.diff(uses.tocsr().indptr)))]
-    for loosening, tightening in [(0.0, 0.0), *product(LOOSENING, TIGHTENING)]:
-        pieces = together or [
-            (missing[columns == k], np.flatnonzero(constraints == k))
-            for k, off in least.items()
-            if off
-        ]
-        together = []
-        for mine, touched in pieces:
-            rows = touched[touched < len(inst.rows)]
-            members = []
-            for i in touched[rows.size :] - len(inst.rows):
-                kind, matrix, f = cones[i]
-                members.append((kind, matrix[:, mine], f + matrix @ x - matrix[:, mine] @ x[mine]))
-            block = whole.rows[rows]
-            known = block @ x - block[:, mine] @ x[mine]
-            lower, upper = whole.lower[mine], whole.upper[mine]
-            room = loosening * np.maximum(1.0, np.abs(x[mine]))
-            found = solve_cones(
-                whole.cost[mine],
-                block[:, mine],
-                (whole.low[rows] - known, whole.high[rows] - known),
-                (lower - room, upper + room),
-                members,
-                margin=tightening,
-            )
+    for k in np.unique(columns):
+        mine, touched = missing[columns == k], np.flatnonzero(constraints == k)
+        rows = touched[touched < len(inst.rows)]
+        members = []
+        for i in touched[rows.size :] - len(inst.rows):
+            kind, matrix, f = cones[i]
+            members.append((kind, matrix[:, mine], f + matrix @ x))
+        block = whole.rows[rows]
+        known = block @ x
+        low, high = whole.low[rows] - known, whole.high[rows] - known
+        lower, upper = whole.lower[mine], whole.upper[mine]
+        part = Arrays(whole.cost[mine], block[:, mine], low, high, lower, upper, lower > upper)
+        for room in LOOSENING:
+            sides = lower - room, upper + room
+            found = solve_cones(part.cost, part.rows, (low, high), sides, members)
             if found.x is not None:
-                x[mine] = np.clip(found.x, lower, upper)
-        off = dict.fromkeys(least, 0.0)
-        for broken in verify(inst, Solution(values=tuple(x.tolist()))).violations:
-            k = part_of.get(broken.equation, -1)
-            off[k] = max(off.get(k, 0.0), broken.amount)
-        for k in least:
-            if off[k] < least[k]:
-                least[k], mine = off[k], missing[columns == k]
-                best[mine] = x[mine]
-        if not any(least.values()):
-            break
-    return Solution(values=tuple(best.tolist()))
+                break
+        x[mine] = nearest_feasible(part, members, x[mine] if found.x is None else found.x)
+    return Solution(values=tuple(x.tolist()))

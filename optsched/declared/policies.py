@@ -391,6 +391,8 @@ def solve_open(
     from optsched.declared.arrays import Arrays, inwards, nearest_feasible, polish, unbounded_column
     from optsched.solvers import solve_cones, solve_mip
 
+    if state.cones:
+        chosen = _unsettled(state, chosen)
     names = list(dict.fromkeys(row for x in chosen for row in x.coefficients))
     number = {name: i for i, name in enumerate(names)}
     column = {x.name: j for j, x in enumerate(chosen)}
@@ -439,25 +441,46 @@ def solve_open(
             raise _unbounded(place)
         if convex.status not in ("optimal", "feasible") or convex.x is None:
             return None
-        found, repair = convex.x, nearest_feasible
-    else:
-        linear = solve_mip(*program)
-        if linear.x is None or linear.status == "unbounded":
-            true = program._replace(integer=whole)
-            j = None if linear.status == "infeasible" else unbounded_column(true)
-            if j is not None:
-                raise _unbounded(place, f": variable {chosen[j].name} has no limit")
-            if broken is not None:
-                broken += _broken(program, names)
-            return None
-        found, repair = linear.x, polish
-    made = _tidy(chosen, found)
+        moved = nearest_feasible(program, cones, np.array([*_tidy(chosen, convex.x).values()]))
+        return {x.name: v for x, v in zip(chosen, moved.tolist(), strict=True)}
+    linear = solve_mip(*program)
+    if linear.x is None or linear.status == "unbounded":
+        true = program._replace(integer=whole)
+        j = None if linear.status == "infeasible" else unbounded_column(true)
+        if j is not None:
+            raise _unbounded(place, f": variable {chosen[j].name} has no limit")
+        if broken is not None:
+            broken += _broken(program, names)
+        return None
+    made = _tidy(chosen, linear.x)
     if not _surely(matrix, np.array([*made.values()]), left) and not kept(made, known):
-        exact_values = repair(program, found)
+        exact_values = polish(program, linear.x)
         if exact_values is not None:  # as they are: rounded once more, they can break a row
             pairs = zip(chosen, exact_values.tolist(), strict=True)
             made = {x.name: min(max(v, x.lower), x.upper) for x, v in pairs}
     return made
+
+
+def _unsettled(state: State, chosen: Sequence[Variable]) -> list[Variable]:
+    """Return the variables but those of atoms that depend on nothing that is still to be decided.
+
+    Their cones have no interior.
+    """
+    among = {x.name for x in chosen}
+    groups = [among.intersection(row.coefficients) for row in state.rows.values()]
+    groups += [among.intersection(n for _, p in c.members for n, _ in p) for c in state.cones]
+    uses: dict[str, list[set[str]]] = {}
+    for group in groups:
+        for name in group:
+            uses.setdefault(name, []).append(group)
+    waiting = [x.name for x in chosen if not x.auxiliary]
+    found = set(waiting)
+    while waiting:
+        for group in uses.get(waiting.pop(), ()):
+            waiting += group - found
+            found |= group
+            group.clear()
+    return [x for x in chosen if x.name in found]
 
 
 def _broken(program: Arrays, names: Sequence[str]) -> list[str]:

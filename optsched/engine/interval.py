@@ -127,11 +127,13 @@ def relative(value: float, other: float) -> float:
 def shown_gap(gap: float | None) -> str:
     """Write a gap; a relative one has no meaning at a value of 0.
 
-    >>> shown_gap(0.012), shown_gap(None), shown_gap(3e15), shown_gap(float("inf"))
-    ('1.20%', 'unknown', 'above 1000%', 'infinite')
+    >>> shown_gap(0.012), shown_gap(3.6e-6), shown_gap(None), shown_gap(3e15), shown_gap(math.inf)
+    ('1.20%', '0.00036%', 'unknown', 'above 1000%', 'infinite')
     """
     if gap is None:
         return "unknown"
     if math.isinf(gap):
         return "infinite"
+    if CLOSED < gap < 5e-5:  # 0.00% is a gap that counts as closed
+        return f"{100 * gap:.2g}%"
     return f"{gap:.2%}" if gap <= 10 else "above 1000%"

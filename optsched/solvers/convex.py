@@ -170,7 +170,6 @@ def solve_cones(
     bounds: tuple[Floats, Floats],
     cones: Sequence[tuple[str, Any, Floats]],
     *,
-    margin: float = 0.0,
     tolerance: float = 1e-10,
     time_limit: float = math.inf,
     stop: Callable[[], bool] | None = None,
@@ -187,8 +186,6 @@ def solve_cones(
         As in :func:`optsched.solvers.load`: limits of rows, bounds of variables.
     cones : sequence of (str, sparse array, array)
         "second-order" or "exponential", F and f: F x + f is in the cone.
-    margin : float
-        By which the head of a cone, near 1, is to exceed what it must be.
     tolerance : float
         Of the gap, and of feasibility.
     time_limit : float
@@ -216,7 +213,7 @@ def solve_cones(
         left = end - time.perf_counter()
         if math.isfinite(left):
             settings.time_limit = max(0.0, left)
-        made, x = _in_frames(program, units, frames, margin, settings, stop)
+        made, x = _in_frames(program, units, frames, settings, stop)
         if found is None or made.x is not None:
             found = made
         if not np.all(np.isfinite(x)) or (stop is not None and stop()) or left <= 0:
@@ -276,7 +273,6 @@ def _in_frames(
     program: _Program,
     units: Floats,
     frames: Sequence[Any],
-    margin: float,
     settings: Any,
     stop: Callable[[], bool] | None,
 ) -> tuple[Conic, Floats]:
@@ -306,9 +302,7 @@ def _in_frames(
             clarabel.SecondOrderConeT(len(constant)) if second else clarabel.ExponentialConeT()
         )
         blocks.append(-frame @ matrix @ scaled)
-        side = frame @ constant
-        side[0 if second else 2] -= margin
-        sides.append(side)
+        sides.append(frame @ constant)
     whole = csc_array(vstack(blocks, format="csc"))
     empty = csc_array((size, size))
     costs = cost * units

@@ -28,7 +28,7 @@ from optsched.declared.feasibility import verify
 from optsched.declared.model import Maximization, Minimization, Solution
 from optsched.declared.optimum import shadow_prices
 from optsched.engine.interval import Interval
-from optsched.problem import family_of
+from optsched.problem import Level, Status, family_of
 
 
 def column(name, **given):
@@ -356,3 +356,16 @@ def test_rounding_to_the_granularity_never_weakens_a_bound():
     columns = [column(f"x[{j}]", cost=0.333333333, upper=1, integer=True) for j in range(3)]
     thirds = Minimization.model_validate({"columns": columns, "rows": []})
     assert check(thirds, Tree(denominator=3, nodes=(leaf(),))) == 0.0
+
+
+def test_a_gap_that_was_asked_for_is_certified():
+    """A solver claims the optimum, which the search for a proof does not reach."""
+    rng = np.random.default_rng(1)
+    gain, size = rng.integers(10, 100, (2, 60)).tolist()
+    items = [column(f"x[{i}]", cost=gain[i], upper=1, integer=True) for i in range(60)]
+    row = {"name": "room", "upper": 700, "entries": list(enumerate(size))}
+    inst = Maximization.model_validate({"columns": items, "rows": [row]})
+    found = solve(inst, gap=0.05)
+    assert (found.status, found.bound_level) == (Status.FEASIBLE, Level.CERTIFIED)
+    assert found.bound == found.certified_bound
+    assert 1e-6 < found.gap < 0.05

@@ -321,6 +321,63 @@ def test_values_are_exact_whatever_the_size_of_the_variables(size):
         assert simulate(instance, policy).value == pytest.approx(need @ need, rel=1e-8)
 
 
+def limited(atom, limit):
+    """Return a problem whose decisions are limited by an atom."""
+    price = np.random.default_rng(1).uniform(1, 5, 8).round(2)
+    use, gain = cp.Variable(8, nonneg=True, name="use"), cp.Variable(8, nonneg=True, name="gain")
+    rows = [*atom(use, gain), use <= limit, gain <= 1e5, cp.sum(use) <= 3 * limit]
+    goal = cp.Maximize(price @ gain - cp.sum(use) / 10)
+    return online(cp.Problem(goal, rows), dict.fromkeys((use, gain), lambda t: t))
+
+
+LIMITED = {
+    "root": lambda: limited(lambda x, y: [y <= 140 * cp.sqrt(x)], 8e3),
+    "logarithm": lambda: limited(lambda x, y: [y <= 1e4 * cp.log(1 + x / 100)], 1e4),
+    "exponential": lambda: limited(lambda x, y: [1000 * (cp.exp(y / 5000) - 1) <= x], 9e3),
+    "power": lambda: limited(lambda x, y: [cp.power(y, 1.5) <= x], 1e5),
+    "geometric mean": lambda: limited(
+        lambda x, y: [y[t] <= 10 * cp.geo_mean(cp.hstack([x[t], 2.5])) for t in range(8)], 5e3
+    ),
+    "norm": lambda: limited(
+        lambda x, y: [cp.norm(cp.hstack([y[t], 700.0])) <= 701 + x[t] for t in range(8)], 9e3
+    ),
+}
+
+
+@pytest.mark.parametrize("policy", ["greedy", "re-solve", "lookahead", "rolling", "random"])
+@pytest.mark.parametrize("atom", LIMITED)
+def test_decisions_keep_the_atoms_that_limit_them_in_any_units(atom, policy):
+    """Clarabel breaks cones by more than the tolerance where values are large."""
+    instance = LIMITED[atom]()
+    found = solve(instance)
+    assert found.certified_gap < 1e-6
+    assert simulate(instance, policy).value <= found.certified_bound
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_of_large_powers_are_certified_in_any_units(seed):
+    """Auxiliary variables near 1e9 have no upper bounds: their reduced costs must be tiny."""
+    random = np.random.default_rng(seed)
+    need, price = random.uniform(500, 2500, 8).round(), random.uniform(1, 5, 8).round(2)
+    flow, buy = cp.Variable(8, nonneg=True, name="flow"), cp.Variable(8, nonneg=True, name="buy")
+    rows = [flow + buy >= need, flow <= 2000, cp.sum(flow) <= 8800]
+    goal = cp.Minimize(1.5e-5 * cp.sum(cp.power(flow, 3)) + 30 * price @ buy)
+    found = solve(online(cp.Problem(goal, rows), dict.fromkeys((flow, buy), lambda t: t)))
+    assert found.certified_gap < 1e-7
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("policy", ["greedy", "random"])
+def test_atoms_that_are_decided_have_no_part_in_later_programs(seed, policy):
+    """They have no interior, with which Clarabel returns anything."""
+    price = np.random.default_rng(seed).uniform(1, 5, 8).round(2)
+    out, use = cp.Variable(8, nonneg=True, name="out"), cp.Variable(8, nonneg=True, name="use")
+    rows = [cp.power(out, 3) <= 1e6 * use, out <= 7000, use <= 2e5, cp.sum(use) <= 4e5]
+    goal = cp.Maximize(100 * price @ out - 2 * cp.sum(use))
+    inst = online(cp.Problem(goal, rows), dict.fromkeys((out, use), lambda t: t))
+    assert simulate(inst, policy).value <= solve(inst).certified_bound
+
+
 ATOMS = {
     "cube": lambda p, g: cp.sum(cp.power(p, 3)) - 3 * g @ p,
     "power": lambda p, g: cp.sum(cp.power(p, 2.5)) - 3 * g @ p,
