@@ -178,6 +178,14 @@ def arrival_slots(window: pd.DataFrame, slots: int) -> list[int]:
     return found
 
 
+def drawing_unit(slots: int, slot_seconds: float) -> float:
+    """Return the unit of time, s, in which attributes of a scaled window are drawn.
+
+    An hour, or a hundredth of the horizon if that is shorter; a slot if that is longer.
+    """
+    return max(slot_seconds, min(HOUR, slot_seconds * (slots / 100)))
+
+
 def work_of(window: pd.DataFrame, slot_seconds: float) -> list[int]:
     """Return W = ceil(run_seconds x tasks / slot_seconds), at least 1, for every job."""
     out = []

@@ -340,3 +340,43 @@ def test_the_sample_as_it_is_has_no_recorded_starts(own, family):
     inst = open_input(Path("sample"), family, window)
     assert len(inst.jobs) == 3
     assert recorded(Path("sample"), window, inst) == {}
+
+
+LENGTHS = {"1h": 1, "30min": 2, "15min": 4, "100s": 36}  # slots of an hour
+
+
+def by_hours(job, parts, hours):
+    """Return the utility of a job that completes so many hours after its slot of arrival begins."""
+    return job.utility(parts * hours - 1)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("scaled", [False, True])
+def test_a_job_is_the_same_in_slots_of_any_length(own, family, scaled):
+    jobs = {}
+    for slot, parts in LENGTHS.items():
+        how = {"load": 2.0, "slots": 100 * parts} if scaled else {"as_is": True}
+        window = Window(machines=own[1], jobs=100, draw_seed=3, slot=slot, **how)
+        jobs[slot] = open_input(Path("sample"), family, window).jobs
+    for slot, parts in LENGTHS.items():
+        for a, b in zip(jobs["1h"], jobs[slot], strict=True):
+            assert b.arrival // parts == a.arrival
+            for name in ("chunks", "worker_demand", "ps_bandwidth"):
+                assert getattr(a, name) == getattr(b, name)
+            for hours in (1, 2, 5, 17, 60):
+                assert by_hours(b, parts, hours) == pytest.approx(by_hours(a, 1, hours))
+
+
+def test_targets_of_short_and_of_long_slots_are_within_reach():
+    day = open_input(Path("sample"), "oasis", Window(slot="1d"))
+    minutes = open_input(Path("sample"), "oasis", Window(slot="1min"))
+    for inst in (day, minutes):  # as in slots of an hour
+        for job, work in zip(inst.jobs, inst.work, strict=True):
+            assert 1 <= job.utility.target + 1 - -(-work // job.chunks) <= 15
+
+
+def test_slots_above_an_hour_leave_time_to_earn(own):
+    inst = open_input(Path("sample"), "oasis", as_is(own, jobs=100, slot="4h"))
+    for job, work in zip(inst.jobs, inst.work, strict=True):
+        late = (job.utility.target + 1 - -(-work // job.chunks)) * 4  # hours after the shortest run
+        assert 1 - 1e-6 <= late <= 15 + 1e-6

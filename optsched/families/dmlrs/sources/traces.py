@@ -31,7 +31,15 @@ from optsched.traces.as_is import replay
 from optsched.traces.as_is.window import AsItIs, open_as_is
 from optsched.traces.profiles import COLUMNS, read_profiles
 from optsched.traces.tables import DEFAULTS
-from optsched.traces.windows import MOST_WORK, arrival_slots, classes_of, scaled, take_window
+from optsched.traces.windows import (
+    HOUR,
+    MOST_WORK,
+    arrival_slots,
+    classes_of,
+    drawing_unit,
+    scaled,
+    take_window,
+)
 
 __all__ = ["describe", "from_trace", "generate", "offered_load", "open_trace", "warnings"]
 
@@ -81,7 +89,8 @@ def _as_is(recorded: AsItIs) -> DmlrsInstance:
     Nothing is invented: a task requests only resources that the trace names. A job is its tasks,
     and takes as long as it took wherever they sit; so both rates are the same.
     """
-    same = {"inner_bandwidth": 1.0, "outer_bandwidth": 1.0, "utility": Inverse()}
+    utility = Inverse(scale=HOUR / recorded.slot_seconds)
+    same = {"inner_bandwidth": 1.0, "outer_bandwidth": 1.0, "utility": utility}
     jobs = tuple(DmlrsJob(**recorded.job(i) | same) for i in range(len(recorded.work)))
     return DmlrsInstance(**recorded.platform(), machines=recorded.machines, jobs=jobs)
 
@@ -168,6 +177,7 @@ def from_trace(
             "worker_demand": shapes.workers(window, classes),
             "ps_demand": shapes.servers(jobs, classes),
         },
+        Inverse(scale=drawing_unit(slots, slot_seconds) / slot_seconds),
     )
     whole = DmlrsInstance(
         slot_seconds=slot_seconds,
@@ -219,6 +229,7 @@ def _jobs(
     profiles: pd.DataFrame,
     slot_seconds: float,
     columns: Mapping[str, Sequence[Any]],
+    utility: Inverse,
 ) -> list[DmlrsJob]:
     """Make the jobs of a window; ``columns`` are their other fields."""
     models = [_Model.of(row, slot_seconds) for row in profiles.to_dict("records")]
@@ -228,7 +239,7 @@ def _jobs(
     low, high = (np.maximum(x, inner) for x in RANGES.ps_bandwidth)
     ps_rates = streams.uniforms("ps_bandwidth", each, low, high).tolist()
     runs = window["run_seconds"].to_numpy(dtype=np.float64).tolist()
-    utility, found = Inverse(), []
+    found = []
     for i, (m, run, tasks, ps_rate, *rest) in enumerate(
         zip(
             which.tolist(), runs, window["tasks"].tolist(), ps_rates, *columns.values(), strict=True

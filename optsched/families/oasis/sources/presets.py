@@ -277,7 +277,7 @@ def draw_utilities(
     target: Range,
     priority: Range = (1.0, 100.0),
     mix: Sequence[float] = MIX,
-    later: Sequence[int] = (),
+    later: Sequence[float] = (),
 ) -> list[Sigmoid]:
     """Make sigmoids of four numbers of [0, 1) each: gamma_1 to gamma_3 of Sec. V-A.
 

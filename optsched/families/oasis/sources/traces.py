@@ -37,8 +37,10 @@ from optsched.traces.as_is import replay
 from optsched.traces.as_is.window import AsItIs, open_as_is
 from optsched.traces.tables import DEFAULTS
 from optsched.traces.windows import (
+    HOUR,
     arrival_slots,
     classes_of,
+    drawing_unit,
     listed_or_drawn,
     scaled,
     take_window,
@@ -79,9 +81,8 @@ def _as_is(recorded: AsItIs) -> OasisInstance:
     job is its tasks; its parameter server (PS) sits next to the machines of the list.
     """
     known = [recorded.job(i) for i in range(len(recorded.work))]
-    later = [-(-work // job["chunks"]) - 1 for work, job in zip(recorded.work, known, strict=True)]
     draws = Streams(recorded.seed).randoms("utility", range(len(known)), 4)
-    utilities = _utilities(recorded.jobs, draws, (1.0, 100.0), later)
+    utilities = _utilities(recorded.jobs, draws, (1.0, 100.0), recorded.slot_seconds, HOUR)
     jobs = [
         OasisJob(**job, worker_bandwidth=1.0, utility=utility)
         for job, utility in zip(known, utilities, strict=True)
@@ -166,7 +167,9 @@ def from_trace(
     workers, servers, drawn_machines = host_classes(tables.listed, streams)
     shapes = Shapes(streams, tables.shapes)
     demands = shapes.workers(window, workers), shapes.servers(jobs, servers)
-    columns = _drawn_columns(streams, window, work, slot_seconds, priority)
+    draws = streams.randoms("utility", range(jobs), 4)
+    utilities = _utilities(window, draws, priority, slot_seconds, drawing_unit(slots, slot_seconds))
+    columns = _drawn_columns(streams, window, work, slot_seconds, utilities)
     trace_jobs = [
         OasisJob(
             arrival=arrival,
@@ -225,7 +228,7 @@ def _drawn_columns(
     window: pd.DataFrame,
     work: Sequence[int],
     slot_seconds: float,
-    priority: Range,
+    utilities: Sequence[Sigmoid],
 ) -> Iterator[dict[str, Any]]:
     """Yield the attributes of each job that a trace lacks, except demands, and its tasks."""
     jobs, tasks = range(len(window)), window["tasks"].tolist()
@@ -239,8 +242,6 @@ def _drawn_columns(
 
     b = rates("worker_bandwidth", RANGES.worker_bandwidth)
     sends = {rate: 2 * transfer_slots(1, rate, slot_seconds) for rate in set(b)}  # of a MB
-    later = [-(-w // n) - 1 for w, n in zip(work, tasks, strict=True)]
-    draws = streams.randoms("utility", jobs, 4)
     for chunks, w, rate, ps_rate, epochs, batches, gradient, utility in zip(
         tasks,
         work,
@@ -249,7 +250,7 @@ def _drawn_columns(
         wholes("epochs", RANGES.epochs),
         wholes("batches_per_chunk", RANGES.batches_per_chunk),
         wholes("gradient_mb", RANGES.gradient_mb),
-        _utilities(window, draws, priority, later),
+        utilities,
         strict=True,
     ):
         yield {
@@ -262,12 +263,30 @@ def _drawn_columns(
 
 
 def _utilities(
-    window: pd.DataFrame, draws: Floats, priority: Range, later: Sequence[int]
+    window: pd.DataFrame, draws: Floats, priority: Range, slot_seconds: float, unit: float
 ) -> list[Sigmoid]:
-    """Draw utilities; the weight of a job, if it is listed, is its priority gamma_1."""
+    """Draw utilities; the weight of a job, if it is listed, is its priority gamma_1.
+
+    Target and decay are drawn in units of ``unit`` s. Slots of other lengths, up to that, leave the
+    utility the same function of the time from the start of the slot of arrival to the end of the
+    slot of completion.
+    """
+    longer = max(unit, slot_seconds)
+    later = [
+        -(-work // tasks) * (longer / unit) - 1
+        for work, tasks in zip(work_of(window, longer), window["tasks"].tolist(), strict=True)
+    ]
     drawn = draw_utilities(draws, RANGES.target, priority, later=later)
     scales = listed_or_drawn(window, "weight", [u.scale for u in drawn])
-    return [u.model_copy(update={"scale": s}) for u, s in zip(drawn, scales, strict=True)]
+    slots = unit / slot_seconds  # of a unit
+    return [
+        Sigmoid(
+            scale=scale,
+            decay=u.decay / slots,
+            target=round(u.target * slots + (slots - 1), 9),
+        )
+        for u, scale in zip(drawn, scales, strict=True)
+    ]
 
 
 def _mini_batches(
