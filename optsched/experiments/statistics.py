@@ -191,7 +191,7 @@ class Statistics(Frozen):
                 unit = "window" if " windows=" in group else "instance"
                 few = f"{n} {unit}s are" if n > 1 else f"1 {unit} is"
                 found.append(
-                    f"{group}: {few} too few to tell which policy is better"
+                    f"{group}: {few} too few to rank policies"
                     if len(pairs) * 2.0 ** (1 - n) > LEVEL
                     else f"{group}: cannot tell policies apart"
                 )

@@ -160,7 +160,9 @@ def test_demands_of_many_units(side, units):
     """Nine decimals, and up to 2**40 units of demand on either side."""
     amount = units / 10**9
     demand, ps = (amount, 0.0) if side == "worker" else (0.0, amount)
-    inst = build([job(3.0, 2.0), job(5.0, 2.0)], demand=demand, ps=ps, capacity=amount * 1.5)
+    inst = build(
+        [job(3.0, 2.0), job(5.0, 2.0)], demand=demand, ps=ps, capacity=(units + units // 2) / 10**9
+    )
     assert inst.arrays.capacity.max() >= units  # one of them fits, and not two
     truth = one_after_another([(3.0, 2), (5.0, 2)])
     assert proved_rightly(
