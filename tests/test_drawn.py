@@ -38,8 +38,8 @@ DRAWN = [
     ),
 ]
 TRACES = [
-    ("oasis", "48ee0efdf34f0b33", "b26671cdd82b8fc1"),
-    ("dmlrs", "d220f1c056372755", "37b7e8988cb7cd76"),
+    ("oasis", "48ee0efdf34f0b33", "aa52c958c5c87ece"),
+    ("dmlrs", "d220f1c056372755", "6fc8fd0faa94dfcb"),
     ("completion", "cc6ed2433b77f1e0", "acf49e3cb71c754f"),
 ]
 AMOUNTS = (0.0, 0.1, 0.25, 0.3, 1.0, 1.7, 2.999999999, 3.0, 7.13, 48.0, 1e-9, 999.999)
