@@ -174,7 +174,8 @@ class CampaignStatus:
     cells: int  # of the plan
     by_source: Mapping[str, Mapping[CellState, int]]
     limits: tuple[str, ...]  # limit of the search for optima
-    messages: Mapping[str, int]  # of errors, the most frequent ones
+    # the most frequent messages, with the numbers of failed cells and of optima that have them
+    messages: Mapping[str, tuple[int, int]]
     versions: int  # sets of versions that rows were computed with
     claimed: int  # optima that count as closed by the word of solvers
     windows: bool  # whether instances are windows of a trace
@@ -198,7 +199,7 @@ class CampaignStatus:
         if self.claimed:
             parts.append(f"{self.claimed} optima only claimed")
         if errors:
-            parts.append(f"{errors} errors")
+            parts.append(f"{errors} failed")
         return ", ".join(parts)
 
     def remarks(self) -> list[str]:
@@ -214,7 +215,7 @@ class CampaignStatus:
                 "left out, and policies and optima do not wait for them; only the row "
                 f"{REAL!r} includes that waiting"
             )
-        return found + [f"{n} times: {text}" for text, n in self.messages.items()]
+        return found + [f"{_counted(*n)}: {text}" for text, n in self.messages.items()]
 
     def summary(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints."""
@@ -228,10 +229,20 @@ class CampaignStatus:
                 name: {state.name.lower(): by.get(state, 0) for state in CellState}
                 for name, by in self.by_source.items()
             },
-            "messages": dict(self.messages),
+            "messages": {
+                text: {"cells": cells, "optima": optima}
+                for text, (cells, optima) in self.messages.items()
+            },
             "versions": self.versions,
             "claimed": self.claimed,
         }
+
+
+def _counted(cells: int, optima: int) -> str:
+    """Return numbers of failed cells and optima in words."""
+    counts = [f"{cells} failed {'cell' if cells == 1 else 'cells'}"] * bool(cells)
+    counts += [f"{optima} {'optimum' if optima == 1 else 'optima'}"] * bool(optima)
+    return " and ".join(counts)
 
 
 def status(path: Path) -> CampaignStatus:
@@ -254,9 +265,9 @@ def status(path: Path) -> CampaignStatus:
         )
         versions = store.rows(f"SELECT versions FROM cell UNION SELECT versions FROM {COMPARED}")
         messages = store.rows(
-            "SELECT w.text, count(*) FROM (SELECT message FROM cell WHERE status = ? UNION ALL "
-            f"SELECT message FROM {COMPARED}) JOIN word w ON w.id = message GROUP BY 1 "
-            "ORDER BY 2 DESC, 1 LIMIT ?",
+            "SELECT w.text, sum(cell), sum(1 - cell) FROM (SELECT message, 1 AS cell FROM cell "
+            f"WHERE status = ? UNION ALL SELECT message, 0 FROM {COMPARED}) "
+            "JOIN word w ON w.id = message GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT ?",
             (CellState.ERROR, MESSAGES),
         )
         claimed = store.rows(
@@ -268,7 +279,7 @@ def status(path: Path) -> CampaignStatus:
             cells=int(store.facts().get("cells", 0)),
             by_source=dict(sorted(by_source.items())),
             limits=tuple(sorted({Reference(**json.loads(text)).limit for (text,) in references})),
-            messages=dict(messages),
+            messages={text: (cells, optima) for text, cells, optima in messages},
             versions=len(versions),
             claimed=claimed[0][0],
             windows=windows,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import textwrap
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ from optsched.core.intervals import UNSURE
 from optsched.experiments.campaign import AS_STORED, Campaign
 from optsched.experiments.cell_keys import canonical
 from optsched.experiments.ratios_by_policy import COLUMNS, cells
-from optsched.experiments.statistics import MARK, Statistics, ecdf
+from optsched.experiments.statistics import MARK, Statistics, Summary, ecdf
 from optsched.experiments.store import Store
 from optsched.files.atomic_io import write_whole
 from optsched.files.format import save_instance
 from optsched.problem import InputError
+
+ACROSS = 60  # characters of a line of text across a table
 
 
 def save_csv(path: Path, target: Path) -> None:
@@ -74,27 +77,34 @@ def save_latex(path: Path, target: Path) -> None:
 
 
 def latex(found: Statistics) -> str:
-    """Return the means as a LaTeX table, with notes on policies that cannot be told apart."""
+    """Return the means as a LaTeX table, with notes on policies that cannot be told apart.
+
+    Instances are named above their policies, so that the table fits into one column of a paper.
+    """
+    counts = [{(s.instances, s.open) for s in inside} for inside in found.groups.values()]
+    counted = any(len(each) > 1 for each in counts)  # policies differ: in columns of their own
+    head = ["policy", *["$n$", "open"] * counted]
+    head += ["mean ratio", r"95\,\%", "median", r"95\,\%", "worst"]
     lines = [
-        r"\begin{tabular}{llrrrrrrr}",
+        r"% one column of a two-column paper: \footnotesize \setlength{\tabcolsep}{2pt}",
+        rf"\begin{{tabular}}{{@{{}}l{'r' * (len(head) - 1)}@{{}}}}",
         r"\toprule",
-        r"instances & policy & $n$ & open & mean ratio & 95\,\% interval & median & 95\,\% & worst"
-        r" \\",
-        r"\midrule",
+        rf"{' & '.join(head)} \\",
     ]
-    for s in found.summaries:
-        inside = _tex_interval(s.interval) + MARK * bool(s.warning and s.interval)
-        numbers = [str(s.instances), str(s.open), _tex_ends(s.low, s.high), inside]
-        numbers += [_tex_ends(s.median, s.median_high), _tex_interval(s.median_interval)]
-        numbers.append(_tex_ends(s.worst, s.worst_high))
-        lines.append(" & ".join([_tex(s.group), _tex(s.named), *numbers]) + r" \\")
-    notes = []
-    if any(s.warning and s.interval for s in found.summaries):
-        notes.append(f"{MARK}: {UNSURE}")
-    if any(s.interval is None for s in found.summaries):
-        notes.append("--: no interval, with fewer than five instances or equal ratios")
+
+    def across(text: str) -> list[str]:
+        parts = textwrap.wrap(text, ACROSS)
+        return [rf"\multicolumn{{{len(head)}}}{{@{{}}l@{{}}}}{{{_tex(x)}}} \\" for x in parts]
+
+    for group in found.groups:
+        inside = [s for s in found.summaries if s.group == group]
+        number, open_ = inside[0].instances, inside[0].open
+        sized = f": {number} instances" + f", {open_} open" * bool(open_)
+        lines += [r"\midrule", *across(group + sized * (not counted))]
+        lines += [_tex_row(s, counted=counted) for s in inside]
     lines.append(r"\bottomrule")
-    lines += [rf"\multicolumn{{9}}{{l}}{{\footnotesize {_tex(note)}}} \\" for note in notes]
+    for note in _notes(found):
+        lines += across(note)
     lines.append(r"\end{tabular}")
     lines += [f"% {flag}" for flag in found.flags()]
     lines += [
@@ -103,6 +113,27 @@ def latex(found: Statistics) -> str:
         if s.errors
     ]
     return "\n".join(lines) + "\n"
+
+
+def _tex_row(s: Summary, *, counted: bool) -> str:
+    cells = [_tex(s.named), *[str(s.instances), str(s.open)] * counted]
+    cells += [_tex_ends(s.low, s.high)]
+    cells += [_tex_interval(s.interval) + MARK * bool(s.warning and s.interval)]
+    cells += [_tex_ends(s.median, s.median_high), _tex_interval(s.median_interval)]
+    cells += [_tex_ends(s.worst, s.worst_high)]
+    return rf"{' & '.join(cells)} \\"
+
+
+def _notes(found: Statistics) -> list[str]:
+    """Return what the marks of the table mean."""
+    notes = []
+    if any("--" in _tex_ends(s.worst, s.worst_high) for s in found.summaries):
+        notes.append("a--b: between both ends, since optima are open")
+    if any(s.warning and s.interval for s in found.summaries):
+        notes.append(f"{MARK}: {UNSURE}")
+    if any(s.interval is None for s in found.summaries):
+        notes.append("--: no interval, with fewer than five instances or equal ratios")
+    return notes
 
 
 def _tex_ends(low: float, high: float) -> str:
@@ -114,7 +145,10 @@ def _tex_interval(ends: tuple[float, float] | None) -> str:
 
 
 def _tex_number(value: float) -> str:
-    return r"$\infty$" if value == float("inf") else f"{value:.4g}"
+    number, _, power = f"{value:.4g}".partition("e")
+    if number == "inf":
+        return r"$\infty$"
+    return rf"${number}\cdot10^{{{int(power)}}}$" if power else number
 
 
 def _tex(text: str) -> str:

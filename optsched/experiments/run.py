@@ -50,7 +50,7 @@ class CampaignProgress:
             parts.append(f"finishing {self.running[0]}{more}; a second signal ends at once")
         parts.append(f"{self.done} of {self.cells} cells")
         if self.errors:
-            parts.append(f"{self.errors} errors")
+            parts.append(f"{self.errors} failed")
         if self.done < self.cells:
             left = None if self.left is None else f"about {duration(self.left)} left"
             parts.append(left or "the first ones may have to compile")

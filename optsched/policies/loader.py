@@ -73,7 +73,8 @@ def _found(name: str) -> Any:
     module, _, attribute = name.partition(":")
     if not attribute.isidentifier():
         raise InputError(f"policy {name!r}: {attribute!r} is no name of a class")
-    found = import_from_folder(module, f"policy {name!r}")
+    file = f", or the path of its file, {module.replace('.', '/')}.py:{attribute}"
+    found = import_from_folder(module, f"policy {name!r}", file)
     if not hasattr(found, attribute):
         raise InputError(
             f"policy {name!r} cannot be loaded: module {module!r} has no {attribute!r}"

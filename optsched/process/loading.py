@@ -26,13 +26,14 @@ def is_named_in_file(name: str) -> bool:
     return name.rpartition(":")[0].endswith(".py")
 
 
-def import_from_folder(module: str, what: str) -> Any:
+def import_from_folder(module: str, what: str, otherwise: str = "") -> Any:
     """Import a module that is installed, or lies in the folder in which the command is run.
 
     Raises
     ------
     InputError
-        It cannot be imported; the message begins with ``what``.
+        It cannot be imported; the message begins with ``what``. If there is no such module, it
+        ends with what to name ``otherwise``.
     PolicyError
         Its own code fails.
     """
@@ -47,6 +48,11 @@ def import_from_folder(module: str, what: str) -> Any:
         try:
             return importlib.import_module(module)
         except (ImportError, SyntaxError) as err:
+            if isinstance(err, ModuleNotFoundError) and err.name == module.partition(".")[0]:
+                raise InputError(
+                    f"{what} cannot be loaded: module {err.name!r} is neither installed nor in "
+                    f"{here}, where the command is run; expected one of both{otherwise}"
+                ) from err
             raise InputError(f"{what} cannot be loaded: {err}") from err
 
 
@@ -82,7 +88,9 @@ def run_file(file: str, what: str) -> ModuleType:
     if module not in sys.modules:
         spec = importlib.util.spec_from_file_location(module, path)
         if spec is None or spec.loader is None or not path.is_file():
-            raise InputError(f"{what} cannot be loaded: there is no file {file}")
+            raise InputError(
+                f"{what} cannot be loaded: there is no file {file} (seen from {Path.cwd()})"
+            )
         made = importlib.util.module_from_spec(spec)
         sys.modules[module] = made  # dataclasses look for it
         folder = str(path.parent)

@@ -111,17 +111,28 @@ class Columns:
         """
         self.read.add(name)
         cells = pd.Series(self.cells[name], dtype=object)
-        written, both = cells, np.zeros(len(cells), dtype=np.bool_)
+        written = cells
         if self.comma and (with_comma := cells.str.contains(",", regex=False)).any():
-            both = cells.str.contains(".", regex=False).to_numpy(dtype=np.bool_)  # thousands?
+            self._refuse_points(name, cells, with_comma)
             self.with_commas.append(name)
             written = cells.where(~with_comma, cells.str.replace(",", ".", n=1, regex=False))
         numbers = pd.to_numeric(written, errors="coerce").to_numpy(dtype=np.float64)
-        bad = rule.wrong(numbers) | both
+        bad = rule.wrong(numbers)
         if rule.may_be_empty:
             bad &= (cells != "").to_numpy(dtype=np.bool_)
         self.refuse(name, bad, str(rule))
         return numbers
+
+    def _refuse_points(self, name: str, cells: pd.Series[str], with_comma: pd.Series[bool]) -> None:
+        """Refuse points or further commas next to decimal commas: they may separate thousands."""
+        k = int(np.argmax(with_comma))
+        other = cells.str.contains(".", regex=False) | (cells.str.count(",") > 1)
+        self.refuse(
+            name,
+            other.to_numpy(dtype=np.bool_),
+            "one decimal mark in the whole column, and no mark between thousands (line "
+            f"{self.line[k]} has a comma: {shown(cells.iloc[k])})",
+        )
 
     def times(
         self, *names: str, rules: Sequence[Number] = (SUBMIT,)

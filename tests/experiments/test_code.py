@@ -231,6 +231,8 @@ def test_what_the_caller_names_needs_no_second_word(folder):
         ("code_mine:__class__", "lacks name"),
         ("code_mine:__name__", "is a str, expected a class"),
         ("code_mine:Nothing", "has no 'Nothing'"),
+        ("nowhere.inner:Mine", "'nowhere' is neither installed nor in /"),
+        ("nowhere.inner:Mine", "or the path of its file, nowhere/inner.py:Mine"),
         ("nowhere.py:Mine", "there is no file nowhere.py"),
         ("code_mine.py:factory", "is a function, expected a policy"),
         ("code_mine.py:Half", "lacks step"),

@@ -164,12 +164,13 @@ def test_old_plans_call_the_sandbox_sealed():
     assert plan(**old).keys() == plan(**new).keys()
 
 
-def test_a_policy_of_ones_own_counts_by_its_file(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["campaign_own:P", "campaign_own.py:P", "./campaign_own.py:P"])
+def test_a_policy_of_ones_own_counts_by_its_file(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     keys = []
     for text in ("class P: pass\n", "class P:\n    x = 1\n"):
         (tmp_path / "campaign_own.py").write_text(text)
-        keys.append(plan(policies=[{"name": "campaign_own:P"}]).keys())
+        keys.append(plan(policies=[{"name": name}]).keys())
     assert not keys[0] & keys[1]
 
 

@@ -107,18 +107,32 @@ def test_medians_and_worst_ratios_are_intervals_while_optima_are_open():
     low, high = [1.0, 2.0, 4.0], [1.0, 3.0, 9.0]
     found = summary(sample(low, high))
     assert (found.half, found.greatest) == ("2 .. 3", "4 .. 9")
-    row = latex(Statistics(summaries=(found,), pairs=())).splitlines()[4]
+    row = latex(Statistics(summaries=(found,), pairs=())).splitlines()[6]
     assert " & 2--3 & " in row
     assert row.endswith(r" & 4--9 \\")
     assert " & -- & " in row  # without a star: it has no interval
     table = latex(Statistics(summaries=(found, summary(sample([1.0] * 9 + [9.0]))), pairs=()))
     rows = table.partition(r"\bottomrule")[2].partition(r"\end{tabular}")[0].splitlines()[1:]
-    head = r"\multicolumn{9}{l}{\footnotesize "
-    assert [line.removeprefix(head)[:8] for line in rows] == ["*: no re", "--: no i"]
+    notes = " ".join(line.partition("}{")[2] for line in rows)
+    for note in ("a--b: between both ends", "*: no reliable", "--: no interval"):
+        assert note in notes
     closed = summary(sample(low))
     assert (closed.half, closed.greatest) == ("2", "4")
     ratios = [Ratio.of("max", 1.0, *ends) for ends in zip(low, high, strict=True)]
     assert "; median between 2 and 3, worst between 4 and 9" in str(mean_ratio(ratios))
+
+
+def test_a_table_for_latex_names_instances_above_their_policies():
+    rows = [summary(sample([1.0, 2.0, 4e16, 1.5, 3.0], policy=p)) for p in ("a", "b_c")]
+    lines = latex(Statistics(summaries=tuple(rows), pairs=())).splitlines()
+    assert lines[3] == r"policy & mean ratio & 95\,\% & median & 95\,\% & worst \\"
+    assert lines[5] == rf"\multicolumn{{6}}{{@{{}}l@{{}}}}{{{rows[0].group}: 5 instances}} \\"
+    assert lines[7].startswith(r"b\_c & $8\cdot10^{15}$ & ")
+    fewer = summary(sample([1.0, 2.0], policy="c"))  # then the numbers have a column
+    lines = latex(Statistics(summaries=(*rows, fewer), pairs=())).splitlines()
+    assert lines[3].startswith("policy & $n$ & open & mean ratio & ")
+    assert lines[5].endswith(rf"{{{rows[0].group}}} \\")
+    assert lines[8].startswith("c & 2 & 0 & 1.5 & ")
 
 
 @pytest.mark.parametrize("values", [[1, 2, 4], [1, 2, 4, 9], [1, math.inf], [3, 3, math.inf, 9]])

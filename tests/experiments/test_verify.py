@@ -203,7 +203,16 @@ def test_messages_are_no_formulas_and_only_those_of_errors_are_told(call, edit, 
         "INSERT INTO word (text) VALUES ('=1+1'); "
         "UPDATE cell SET status = 2, message = (SELECT max(id) FROM word)"
     )
-    assert "4 times: =1+1" in call("campaign", "status", path)[1]
+    assert "\n4 failed cells: =1+1\n" in call("campaign", "status", path)[1]
+    path = edit(
+        "INSERT INTO word (text) VALUES ('=1+1'); "
+        "UPDATE cell SET status = 2, message = (SELECT max(id) FROM word) WHERE instance = 1; "
+        "UPDATE optimum SET status = 2, message = (SELECT max(id) FROM word)"
+    )
+    _, out, _ = call("campaign", "status", path)
+    assert "\n2 failed cells and 2 optima: =1+1\n" in out
+    said = json.loads(call("campaign", "status", path, "--json")[1])
+    assert said["messages"] == {"=1+1": {"cells": 2, "optima": 2}}
 
 
 def test_rows_of_other_versions_are_wrong_only_if_they_cannot_be_true(call, edit):

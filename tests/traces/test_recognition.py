@@ -271,8 +271,13 @@ def test_decimal_commas(write, remarks):
     text = OWN.replace(",", ";").replace("7200.5", "7200,5").replace("14400.25", "14400,25")
     assert read_jobs(write(text.replace("0.5", "0,5"))).equals(read_jobs(write(OWN)))
     assert remarks[0].endswith("list.csv: decimal commas are in run_seconds, gpu")
-    for field in ("7.200,5", "1.200", "7,200,5"):  # what is a point, next to commas?
-        with pytest.raises(InputError, match=f"line 2, run_seconds: is '{field}', expected a numb"):
+    for field, comma in (
+        ("7.200,5", "line 2 has a comma: '7.200,5'"),
+        ("1.200", "line 3 has a comma: '14400,25'"),  # what is a point, next to commas?
+        ("7,200,5", "line 2 has a comma: '7,200,5'"),
+    ):
+        mark = rf"line 2, run_seconds: is '{field}', expected one decimal mark .*\({comma}\)"
+        with pytest.raises(InputError, match=mark):
             read_jobs(write(text.replace("7200,5", field)))
     with pytest.raises(InputError, match="line 2, run_seconds: is '7200,5', expected a number"):
         read_jobs(write(OWN.replace("7200.5", '"7200,5"')))

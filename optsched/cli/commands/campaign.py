@@ -166,7 +166,8 @@ def _run(
 
     with ending_well():
         crash_state.finish_what_is_begun()
-        with Ticker(f"campaign {plan.name}") as ticker:
+        title = "campaign" if plan.name == "campaign" else f"campaign {plan.name}"
+        with Ticker(title) as ticker:
 
             def callback(progress: CampaignProgress) -> None:
                 ticker.show(str(progress))
