@@ -176,15 +176,16 @@ WINDOW = {
     "machines": Annotated[
         Path | None,
         _window(
-            "Machine list (CSV). rigid, and oasis and dmlrs without --load: the cluster has "
-            "exactly these machines, and times are those of the trace. Otherwise only the "
+            "Machine list (CSV). For rigid, and for oasis and dmlrs unless --load is given, the "
+            "cluster is exactly this list, and times are those of the trace. Otherwise only the "
             "proportions of machine types are used."
         ),
     ],
     "profile": Annotated[
         list[Path] | None,
         _window(
-            "completion: measured speeds of the models that a trace names (CSV); may be repeated.",
+            "completion: measured training speeds of the neural networks that a trace names "
+            "(CSV); may be repeated.",
             metavar="FILE",
         ),
     ],
@@ -212,8 +213,8 @@ WINDOW = {
         _window(
             "Length of a slot: 90s, 15min, 1h, ...",
             "--slot-length",
-            show_default="1h, or another length if many jobs could not finish or the load could "
-            "not be reached; bipartite 10min",
+            show_default="1h; another length, which is printed, if many jobs could not finish "
+            "or the load could not be reached; bipartite 10min",
         ),
     ],
     "start": Annotated[
@@ -251,7 +252,7 @@ WINDOW = {
     "packed": Annotated[
         bool | None,
         _window(
-            "rigid: schedule on the single nodes of the list, with an equal share of a job on each "
+            "rigid: place tasks on single nodes of the list; a job has equally many tasks on each "
             "of its nodes. Otherwise all nodes form one pool, or one per partition.",
             "--packed",
         ),

@@ -185,7 +185,10 @@ class Progress:
         return ahead <= 0 and not self.interval.alike(value, self.value)
 
     def proved(self, bound: float, certificate: Maker) -> None:
-        """Keep a bound; ``certificate`` makes the certificate of it, or of a better one."""
+        """Keep a bound that a method derived; the checker evaluates its certificate later.
+
+        ``certificate`` makes the certificate of the bound, or of a better one.
+        """
         ahead = math.inf if self.bound is None else self.sign * (self.bound - bound)
         if self.family.distance is None:
             if ahead > 0:
@@ -310,7 +313,7 @@ class Progress:
         return self.interrupted or self.budget.late()
 
     def gap(self) -> float | None:
-        """Return the gap between the incumbent and the certified bound."""
+        """Return the gap between the incumbent and the best bound so far."""
         return self.interval.gap
 
     def closed(self) -> bool:

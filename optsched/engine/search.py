@@ -167,7 +167,7 @@ def _destroy(
     rng: Generator,
     params: LnsParams,
 ) -> tuple[list[int], list[int]]:
-    """Choose jobs to remove; half the time those that overlap a rejected job."""
+    """Choose jobs to remove; half the time, those that overlap a rejected job to insert."""
     accepted = list(board.plans)
     if not accepted:
         return [], []

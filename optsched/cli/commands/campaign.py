@@ -77,12 +77,13 @@ def run(
 ) -> None:
     """Run the cells of a plan that are not yet in the result store.
 
-    A cell is one run: a policy on an instance that is drawn with a seed. A minimal plan has three
-    lines:
+    A cell is one run of a policy on an instance. A minimal plan has four lines:
 
     [[instances]]
 
     family = "oasis"
+
+    preset = "earnable"
 
     seeds = 40
 

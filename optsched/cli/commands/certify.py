@@ -49,9 +49,9 @@ def certify(
 
     HiGHS solves the model. optsched computes a bound with a certificate (a branching tree with
     LP duals), verifies it in exact arithmetic, checks the best solution against every constraint in
-    exact arithmetic, and reports where claims of HiGHS contradict the bound or this check. Exit
-    status 1: no bound is certified, a claim is contradicted, or the solution given by
-    --solution is infeasible.
+    exact arithmetic, and reports every claim of HiGHS that the bound or the check of the solution
+    contradicts. Exit status 1: no bound is certified, a claim is contradicted, or the solution
+    given by --solution is infeasible.
 
     Example:  optsched certify model.mps -o result.json
 

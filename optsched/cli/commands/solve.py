@@ -44,9 +44,10 @@ def solve(
     check: Annotated[
         Level,
         typer.Option(
-            help="Required verification of the bound. certified: optsched recomputes it from a "
-            "certificate in exact arithmetic; cross-checked: two implementations that share no "
-            "code agree; claimed: one solver reports it."
+            help="Verification of the bound to aim for; the result states the level reached. "
+            "certified: optsched recomputes it from a certificate in exact arithmetic; "
+            "cross-checked: two implementations that share no code agree; claimed: one solver "
+            "reports it."
         ),
     ] = Level.CERTIFIED,
     start_from: StartFrom = None,

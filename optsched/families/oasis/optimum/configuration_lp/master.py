@@ -51,7 +51,7 @@ class ConfigurationLp:
 
     Parameters
     ----------
-    slots : Slots
+    slots : SlotPricing
     options : mapping
         Job -> slots in which it may complete, ascending; other jobs stay out.
     """

@@ -151,8 +151,6 @@ class CutLoop:
         The best prices, and the last solution.
     completed : array of shape (I, T)
         The last solution: the share of each job that completes in each slot.
-    whole : Node
-        Without restrictions.
     capacity_prices : array of shape (rows,)
         Prices on capacity, from the last round without packing inequalities.
     """
