@@ -3,6 +3,7 @@
 import html
 import json
 import re
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -550,10 +551,19 @@ def test_a_trace_is_no_code(folder):
 
 @pytest.mark.slow
 def test_a_changed_problem_makes_new_cells(folder):
-    first = campaign("plan.toml", "cells.sqlite", trust=True)
-    before = first.plan().keys()
+    """In another process: this one keeps what it has loaded, and refuses the change."""
+    campaign("plan.toml", "cells.sqlite", trust=True)
     (folder / "knapsack.py").write_text(FILE.replace("capacity=60", "capacity=61"))
-    after = campaign("plan.toml", "other.sqlite", trust=True).plan().keys()
+    with pytest.raises(InputError, match="this process has loaded it before its file changed"):
+        campaign("plan.toml", "other.sqlite", trust=True)
+    command = [sys.executable, "-m", "optsched", "campaign", "run", "plan.toml", "--trust", "-q"]
+    subprocess.run([*command, "-o", "other.sqlite"], check=True, capture_output=True)
+    before, after = (
+        {key for (key,) in sqlite3.connect(name).execute("SELECT key FROM cell")}
+        for name in ("cells.sqlite", "other.sqlite")
+    )
+    assert before
+    assert after
     assert not before & after
 
 
