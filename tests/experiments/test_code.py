@@ -165,7 +165,7 @@ def test_a_process_that_has_loaded_a_policy_does_not_run_its_edited_file(folder,
     ((said, times),) = found.status().messages.items()
     assert (said.partition(":M")[2], times) == (
         "ine: this process has loaded it before its file changed, expected a new process",
-        1,
+        (1, 0),
     )
 
 

@@ -254,7 +254,7 @@ def test_policies_and_traces_have_their_names_in_all_results(call, tmp_path):
     call("report", tmp_path / "r.sqlite", "-o", tmp_path / "page.html", "--policy", f"{own}:Mine")
     page = (tmp_path / "page.html").read_text()
     assert "first-come on rigid jobs.csv jobs=6 windows=2, window " in page
-    rows = [line.split(" & ")[1] for line in made["latex"].read_text().splitlines()[4:-3]
+    rows = [line.split(" & ")[0] for line in made["latex"].read_text().splitlines()[4:-3]
             if " & " in line]  # fmt: skip
     assert {"first-come", "fcfs"} <= {*rows}
     assert {row["policy"] for row in numbers(tmp_path / "r.sqlite")} >= {"first-come", "fcfs"}
