@@ -204,7 +204,8 @@ FROM = {
 def _training(family: str) -> Callable[..., Instance]:
     def window(traces: Path, entry: int, seed: int, cell: Cell) -> Instance:
         first = (17 * entry) % 900
-        options = {"machines": traces / MACHINES, "start": f"#{first}", "draw_seed": seed}
+        options: Cell = {"start": f"#{first}", "draw_seed": seed, "machines": traces / MACHINES}
+        options["load"] = 2.0  # without one, nothing would be scaled
         made = get_family(family).open_trace
         assert made is not None
         return made(_lists(traces, NASA), Window(**options, **cell))
