@@ -29,7 +29,7 @@ def tree_of(inst, best, stop=lambda: False):
         problem,
         target=lambda: best * (1 + GAP),
         stop=stop,
-        proved=lambda tree: reported.append(tree.bound()),
+        improved=lambda tree: reported.append(tree.bound()),
         relaxed=lambda _: None,
     )
     return search, problem, reported
@@ -48,7 +48,7 @@ def alone(inst, stop):
         problem,
         target=lambda: found["value"] * (1 + GAP),
         stop=stop,
-        proved=lambda _: None,
+        improved=lambda _: None,
         relaxed=look,
     )
     return search, found
@@ -158,7 +158,7 @@ def test_a_leaf_that_was_cut_short_is_not_given_up():
             problem,
             target=lambda: 0.0,
             stop=stop,
-            proved=lambda _: None,
+            improved=lambda _: None,
             relaxed=lambda _: None,
         )
         steps["left"] = most

@@ -58,7 +58,7 @@ def broken(request, inst, install):
 
     def method(inst, progress, **options):
         rough(inst, progress, **options)
-        progress.proved(progress.value, maker)
+        progress.tighten(progress.value, maker)
 
     def confirmed(inst, progress, **options):
         method(inst, progress, **options)

@@ -71,7 +71,7 @@ def test_nothing_is_judged_twice(monkeypatch):
     here.offer(best)
     assert here.value == pytest.approx(known["optimum"])
     bound = here.check(proof)
-    here.proved(bound, lambda: proof)
+    here.tighten(bound, lambda: proof)
     assert settle(here, Level.CERTIFIED, "auto").certified_bound == bound
     assert (len(judged), len(checked)) == (1, 1)
     here.check(flat(inst))  # equal, but another one
@@ -94,14 +94,14 @@ def test_the_best_bound_is_kept():
     inst, known, best = reference()
     here = progress(inst)
     for bound in (500.0, 300.0, 400.0):
-        here.proved(bound, lambda: flat(inst))
+        here.tighten(bound, lambda: flat(inst))
     assert here.bound == 300
     assert [p.bound for p in here.history] == [500, 300]
     assert here.gap() is None
     assert not here.stop()
     here.incumbent(known["optimum"], best)
     assert here.gap() == pytest.approx((300 - known["optimum"]) / known["optimum"])
-    here.proved(known["optimum"], lambda: flat(inst))
+    here.tighten(known["optimum"], lambda: flat(inst))
     assert here.closed()
     assert here.stop()
 
@@ -116,7 +116,7 @@ def test_whoever_watches_sees_every_change():
     seen = []
     here = progress(inst, watch=lambda p: seen.append((p.value, p.bound)))
     here.incumbent(known["optimum"], best)
-    here.proved(900.0, lambda: flat(inst))
+    here.tighten(900.0, lambda: flat(inst))
     here.claim(Implementation.OTHER, 800.0)
     assert seen == [(here.value, None), (here.value, 900), (here.value, 900)]
 
@@ -162,7 +162,7 @@ def settled(inst, level, *, claims=(), proved=None, schedule=None):
     for solver, bound in claims:
         here.claim(solver, bound)
     if proved is not None:
-        here.proved(proved, lambda: flat(inst))
+        here.tighten(proved, lambda: flat(inst))
     if schedule is not None:
         here.incumbent(math.inf, schedule)
     return settle(here, Level(level), "auto")
@@ -224,7 +224,7 @@ def test_a_schedule_beyond_a_certified_bound_is_an_error(monkeypatch):
     wrong = replace(FAMILY, check=lambda _inst, _certificate: 1.0)
     monkeypatch.setattr(here, "family", wrong)
     here.incumbent(math.inf, best)
-    here.proved(1.0, lambda: flat(inst))
+    here.tighten(1.0, lambda: flat(inst))
     with pytest.raises(RuntimeError, match=r"beyond the certified 1\.0"):
         settle(here, Level.CERTIFIED, "auto")
 

@@ -234,7 +234,7 @@ def test_a_bound_that_was_checked_on_the_way_is_kept_with_its_certificate(
             assert found.bound_level == ("certified" if confirmed else "claimed")
             proved = recheck(kept)[0].bound
             assert proved == pytest.approx(progress.bound if confirmed else first)
-        progress.proved(progress.bound - 1e-3 * first, progress.certificate)  # states a method
+        progress.tighten(progress.bound - 1e-3 * first, progress.certificate)  # states a method
         journal._next = 0.0
         journal.watch(progress)
         found = load_optimum(kept)

@@ -200,7 +200,7 @@ def test_what_is_known_is_a_claim_until_its_certificate_was_checked():
     instance = random_instance(0)
     progress = Progress(FAMILY, instance, gap=0.0)
     bound, certificate = FAMILY.opening(instance)
-    progress.proved(bound, certificate)
+    progress.tighten(bound, certificate)
     known, level = progress.so_far()
     assert (known.bound, level) == (bound, "claimed")
     made = certificate()

@@ -129,7 +129,7 @@ def linear_program(inst: Intervals, progress: Any, *, threads: int, seed: int) -
     """
     if not inst.intervals:
         progress.incumbent(0.0, Choice(accepted=()))
-        progress.proved(0.0, lambda: Prices(price=(0,) * inst.horizon))
+        progress.tighten(0.0, lambda: Prices(price=(0,) * inst.horizon))
         return
     covers = np.zeros((inst.horizon, len(inst.intervals)))
     for i, interval in enumerate(inst.intervals):
@@ -150,7 +150,7 @@ def linear_program(inst: Intervals, progress: Any, *, threads: int, seed: int) -
     if value is not None:
         progress.incumbent(value, accepted)
     prices = Prices(price=tuple(max(0, round(-y)) for y in found.ineqlin.marginals))
-    progress.proved(check(inst, prices), lambda: prices)
+    progress.tighten(check(inst, prices), lambda: prices)
     progress.claim(Implementation.HIGHS, -found.fun)
 
 

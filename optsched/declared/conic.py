@@ -117,7 +117,7 @@ def _prove(inst: Declared, whole: Arrays, found: Conic, progress: Progress) -> N
     progress.claim(Implementation.CLARABEL, sign * float(whole.cost @ found.x) + inst.offset)
     if best is not None:
         leaf = best[1]
-        progress.proved(from_below(program, best[0]), lambda: Tree(nodes=(leaf,)))
+        progress.tighten(from_below(program, best[0]), lambda: Tree(nodes=(leaf,)))
 
 
 Rows = list[tuple[int, Fraction]]

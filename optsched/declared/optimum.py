@@ -375,7 +375,7 @@ class _Tree:
             none = none or self._prove_empty(node)
             self.progress.infeasible = True
             if node.ray:
-                self.progress.proved(self.sign * math.inf, self.certificate())
+                self.progress.tighten(self.sign * math.inf, self.certificate())
             return False
         if status == "unbounded" or free_column(self.linear.arrays) is not None:
             self._unbounded()
@@ -742,12 +742,12 @@ class _Tree:
         ends = [node for node in self.nodes if node.split is None and not node.ray]
         if not ends:
             self.progress.infeasible |= self.progress.value is None
-            self.progress.proved(self.sign * math.inf, self.certificate())
+            self.progress.tighten(self.sign * math.inf, self.certificate())
             return
         if any(node.bound is None for node in ends):
             return
         least = min(node.bound for node in ends if node.bound is not None)
-        self.progress.proved(from_below(self.program, least), self.certificate())
+        self.progress.tighten(from_below(self.program, least), self.certificate())
 
     def certificate(self) -> Callable[[], Tree]:
         """Return a writer of the current tree; cuts at the root begin another tree."""

@@ -118,7 +118,7 @@ class BranchAndPrice:
         The value at or below which a leaf is done.
     stop : callable
         Whether the time is up.
-    proved : callable
+    improved : callable
         Called with the tree whenever its bound has improved.
     relaxed : callable
         Called with the relaxation of every node, while the problem is at that node: the place to
@@ -134,7 +134,7 @@ class BranchAndPrice:
         *,
         target: Callable[[], float],
         stop: Callable[[], bool],
-        proved: Callable[[BranchAndBoundTree], None],
+        improved: Callable[[BranchAndBoundTree], None],
         relaxed: Callable[[Relaxation], None],
         threads: int = 1,
         start: Floats | None = None,
@@ -143,7 +143,7 @@ class BranchAndPrice:
         self.params = params
         self.problem = problem
         self.target, self.stop = target, stop
-        self.proved, self.relaxed = proved, relaxed
+        self.improved, self.relaxed = improved, relaxed
         here = problem.at(problem.root())
         self.master = Master(here, threads=threads)
         prices = np.zeros(self.master.rows) if start is None else start
@@ -157,7 +157,7 @@ class BranchAndPrice:
         """Work until every leaf is done (True), or until stopped; called again, go on."""
         follow: int | None = None
         depth = 0
-        self.proved(self.tree)
+        self.improved(self.tree)
         while self.open or follow is not None:
             self._report(follow)
             if self.stop():
@@ -189,7 +189,7 @@ class BranchAndPrice:
         top = max([self.target(), *left])
         if top < self.best:
             self.best = top
-            self.proved(self.tree)
+            self.improved(self.tree)
 
     def _process(self, k: int) -> tuple[int, int] | None:
         """Relax a leaf and split it; None if it is done, stuck or interrupted."""

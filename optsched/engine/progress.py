@@ -184,8 +184,8 @@ class Progress:
         ahead = self.sign * (value - self.value)
         return ahead <= 0 and not self.interval.alike(value, self.value)
 
-    def proved(self, bound: float, certificate: Maker) -> None:
-        """Keep a bound that a method derived; the checker evaluates its certificate later.
+    def tighten(self, bound: float, certificate: Maker) -> None:
+        """Tighten the dual bound; the checker evaluates its certificate later.
 
         ``certificate`` makes the certificate of the bound, or of a better one.
         """
@@ -219,7 +219,7 @@ class Progress:
         except Exception as err:
             self._note(None, err)
         else:
-            self.proved(bound, partial(_itself, certificate))
+            self.tighten(bound, partial(_itself, certificate))
 
     def proof(self, *, check: bool) -> tuple[Frozen | None, float | None]:
         """Return the certificate of the best bound, and, if it is to be checked, its bound.

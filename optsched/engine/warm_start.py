@@ -74,7 +74,7 @@ def begin(progress: Progress, start: Known, method: str) -> None:
         progress.certified(proof, bound)
     given = ((b, partial(_itself, c)) for b, c in checked)
     for bound, certificate in (*at_hand, *given):
-        progress.proved(bound, certificate)
+        progress.tighten(bound, certificate)
         progress.infeasible |= bound == -progress.sign * math.inf
     progress.first = progress.certificate
 

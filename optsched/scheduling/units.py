@@ -65,14 +65,14 @@ class InUnits:
         """Report a schedule."""
         self.progress.incumbent(times_two_to(value, self.exponent), schedule)
 
-    def proved(self, bound: float, certificate: Callable[[], Any]) -> None:
+    def tighten(self, bound: float, certificate: Callable[[], Any]) -> None:
         """Report a bound."""
 
         @wraps(certificate)
         def translated() -> Any:
             return self.back(certificate())
 
-        self.progress.proved(times_two_to(bound, self.exponent), translated)
+        self.progress.tighten(times_two_to(bound, self.exponent), translated)
 
     def claim(self, solver: Any, bound: float) -> None:
         """Report a bound that a solver claims."""

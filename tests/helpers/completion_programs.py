@@ -27,12 +27,12 @@ class Forced(Progress):
 
     made: CompletionCertificate | None = None
 
-    def proved(self, bound: float, certificate: Callable[[], Any]) -> None:
+    def tighten(self, bound: float, certificate: Callable[[], Any]) -> None:
         """Keep a bound."""
         made = certificate()
         if made.program is not None:
             self.made = made
-        super().proved(bound, certificate)
+        super().tighten(bound, certificate)
 
 
 def forced(inst: CompletionInstance, seconds: float = 60.0) -> Forced:

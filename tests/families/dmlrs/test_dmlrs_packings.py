@@ -125,7 +125,7 @@ def test_the_tree_finds_the_optimum_whatever_the_rates(seed):
         problem,
         target=lambda: best * (1 + 1e-9),
         stop=lambda: False,
-        proved=lambda _: None,
+        improved=lambda _: None,
         relaxed=relaxed,
     )
     assert tree.run()

@@ -98,5 +98,5 @@ def test_they_take_most_of_the_time_once_the_bound_is_stuck():
     progress.budget.began -= 100.0  # for this long nothing has happened since
     assert there._share() == SlotRepairParams.stuck_share
     assert progress.bound is not None
-    progress.proved(0.9 * progress.bound, progress.certificate)
+    progress.tighten(0.9 * progress.bound, progress.certificate)
     assert there._share() == SlotRepairParams.share

@@ -129,7 +129,7 @@ def test_a_monitor_in_other_units_translates_both_ways():
         def incumbent(self, value, schedule):
             self.reports.append((value, schedule))
 
-        def proved(self, bound, make):
+        def tighten(self, bound, make):
             self.reports.append((bound, make()))
 
         def left(self):
@@ -139,6 +139,6 @@ def test_a_monitor_in_other_units_translates_both_ways():
     there = InUnits(progress, "twin", 3, lambda certificate: certificate + " of the instance")
     assert (there.value, there.bound, there.instance, there.left()) == (3.0, None, "twin", 5.0)
     there.incumbent(4.0, "schedule")
-    there.proved(5.0, lambda: "certificate")
+    there.tighten(5.0, lambda: "certificate")
     assert progress.reports == [(32.0, "schedule"), (40.0, "certificate of the instance")]
     assert times_two_to(1.0, 5000) == float("inf")

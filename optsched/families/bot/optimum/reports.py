@@ -34,6 +34,6 @@ def settle(inst: BotInstance, progress: Progress, levels: Sequence[Prices]) -> N
     work_units.spend(JUDGING[0] + JUDGING[1] * inst.present.size * len(levels))
     certificate = BotCertificate(instance_sha256=progress.digest, levels=tuple(levels))
     try:
-        progress.proved(progress.check(certificate), lambda: certificate)
+        progress.tighten(progress.check(certificate), lambda: certificate)
     except ValueError:  # prices of a solver that was stopped may bound nothing
         return

@@ -111,7 +111,7 @@ class Dispatching:
         for job, part in zip(self.inst.jobs, parts, strict=True):
             if not len(part) or job.arrival + part[:, 0].min() > deadline:
                 self.progress.infeasible = True
-                self.progress.proved(np.inf, lambda: certify(self.inst, nothing))
+                self.progress.tighten(np.inf, lambda: certify(self.inst, nothing))
                 return False
         self.orders = Orders(self.inst, self.types, self.offers, self.params.orders)
         return True
@@ -152,7 +152,7 @@ class Dispatching:
 
         def prove(bound: float, prices: Floats) -> None:
             self.prices = blocks.per_slot(prices)
-            self.progress.proved(-bound, lambda: certify(self.inst, blocks.per_slot(prices)))
+            self.progress.tighten(-bound, lambda: certify(self.inst, blocks.per_slot(prices)))
 
         rng = Streams(self.seed)("ascent")
         ascent = Ascent(blocks, rng, self.stop, prove, self.params.ascent)

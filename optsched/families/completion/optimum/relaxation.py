@@ -137,7 +137,7 @@ def relaxation(inst: CompletionInstance, progress: Progress, *, threads: int, se
     bits = 40 + round(math.log2(max(1.0, problem.rhs.max(initial=1.0))))
     bits = min(bits, 60 - math.frexp(whole.max(initial=0.0))[1])
     made = CompletionCertificate.root(inst, whole, bits).model_copy(update={"relaxed": True})
-    progress.proved(-found.bound, lambda: made)
+    progress.tighten(-found.bound, lambda: made)
 
 
 def _solved(problem: _Units, progress: Progress, threads: int) -> Relaxation | None:

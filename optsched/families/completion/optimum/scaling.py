@@ -138,7 +138,7 @@ class _Scaled(Progress):
             outer.incumbent(self._back(self.value), self.schedule)
         made, bound = self.certificate, self.bound
         if made is not certificate and made is not None and bound is not None:
-            outer.proved(self._back(bound), lambda: self._unscaled(made))
+            outer.tighten(self._back(bound), lambda: self._unscaled(made))
         for solver, claimed in self.claimed[self.claims_handed :]:
             outer.claim(solver, self._back(claimed))
         self.claims_handed = len(self.claimed)

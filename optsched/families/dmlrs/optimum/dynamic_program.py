@@ -123,7 +123,7 @@ class _Prover:
             value = utility
             progress.incumbent(verify(self.inst, schedule).value or 0.0, schedule)
         bound = float_above(value / Fraction(2) ** self.bits)
-        progress.proved(bound, lambda: self._certificate(value))
+        progress.tighten(bound, lambda: self._certificate(value))
 
     def _certificate(self, value: int) -> DmlrsCertificate:
         prices = CapacityPrices.of(self.prices)

@@ -166,7 +166,7 @@ class _Portfolio:
         self._report(bound, prices)
 
     def _report(self, bound: float, prices: Floats) -> None:
-        self.progress.proved(bound, lambda: certify_capacity(self.capacity, prices))
+        self.progress.tighten(bound, lambda: certify_capacity(self.capacity, prices))
         began = self.progress.seconds()
         if self.reserve.counts and began > self.sampling:
             self.checking = self.params.margin * check_seconds(
@@ -400,8 +400,8 @@ def _branch(search: _Portfolio) -> None:
     def target() -> float:
         return -np.inf if progress.value is None else progress.value * (1 + progress.gap_limit)
 
-    def proved(tree: BranchAndBoundTree) -> None:
-        progress.proved(tree.bound(), lambda: certify_tree(problem, tree))
+    def improved(tree: BranchAndBoundTree) -> None:
+        progress.tighten(tree.bound(), lambda: certify_tree(problem, tree))
 
     def relaxed(relaxation: Relaxation) -> None:
         progress.offer(problem.schedule(relaxation))
@@ -411,7 +411,7 @@ def _branch(search: _Portfolio) -> None:
         problem,
         target=target,
         stop=lambda: progress.stop() or pace.short() or paused(),
-        proved=proved,
+        improved=improved,
         relaxed=relaxed,
         threads=search.threads,
         start=None if search.prices is None else search.tree_prices(problem),

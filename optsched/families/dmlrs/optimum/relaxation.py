@@ -33,7 +33,7 @@ def relaxation(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: i
     )
     if found is not None:
         value, duals = found
-        progress.proved(value, lambda: program.certificate(duals))
+        progress.tighten(value, lambda: program.certificate(duals))
 
 
 class _RelaxationProgram:

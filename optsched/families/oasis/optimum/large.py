@@ -107,7 +107,7 @@ class Filling:
             worker, ps = (p.transpose(2, 0, 1) for p in self.blocks.by_side(prices))
             return certify_prices(self.inst, worker, ps, float(self.blocks.rhs.max(initial=1.0)))
 
-        self.progress.proved(bound, certificate)
+        self.progress.tighten(bound, certificate)
 
     def find_scale(self) -> None:
         """Find the total value of capacity, and the time of the checker."""

@@ -91,8 +91,8 @@ def _branch(search: Portfolio) -> None:
     def target() -> float:
         return -np.inf if progress.value is None else progress.value * (1 + progress.gap_limit)
 
-    def proved(tree: BranchAndBoundTree) -> None:
-        progress.proved(tree.bound(), lambda: certify_tree(problem, tree))
+    def improved(tree: BranchAndBoundTree) -> None:
+        progress.tighten(tree.bound(), lambda: certify_tree(problem, tree))
 
     def stop() -> bool:
         for found in repairs.found():
@@ -117,7 +117,7 @@ def _branch(search: Portfolio) -> None:
         problem,
         target=target,
         stop=stop,
-        proved=proved,
+        improved=improved,
         relaxed=relaxed,
         threads=others,
         params=search.whole.branch,

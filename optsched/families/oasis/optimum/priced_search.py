@@ -66,7 +66,7 @@ class Portfolio:
     def prove(self, bound: float, prices: Floats) -> None:
         """Report a bound at prices on capacity."""
         self.bound, self.prices = bound, prices
-        self.progress.proved(bound, lambda: certify_capacity(self.capacity, prices))
+        self.progress.tighten(bound, lambda: certify_capacity(self.capacity, prices))
 
     def fill(self) -> None:
         """Find first prices and a schedule as for thousands of jobs: programs need much longer."""
@@ -85,7 +85,7 @@ class Portfolio:
 
         It calls ``report`` after every step, for results of other threads.
         """
-        proved, stop = self.progress.proved, self.progress.stop
+        tighten, stop = self.progress.tighten, self.progress.stop
         span = self.progress.span(seconds)
         cut_loop = CutLoop(self.capacity, threads=1, stop=stop, params=self.whole.cuts)
         rounds = _Rounds(self.params)
@@ -100,7 +100,7 @@ class Portfolio:
                     self.prove(bound, prices)
             self.guide = cut_loop.guide
             if self.guide is not None:
-                proved(cut_loop.bound, partial(certify_slots, self.inst, self.guide.prices))
+                tighten(cut_loop.bound, partial(certify_slots, self.inst, self.guide.prices))
             report()
         if self.prices is None:  # no job can finish
             self.compact_bound()

@@ -62,7 +62,7 @@ def _relaxation(inst: OasisInstance, progress: Progress, *, threads: int, seed: 
     worker, ps = (to_fine_grid(duals[row] / each, bits) for row, each in rows)
     of_work: Floats = duals[work] / np.array(inst.work)
     prices = RelaxedPrices.of(worker, ps, work=to_fine_grid(of_work, bits).tolist())
-    progress.proved(value, lambda: OasisCertificate.root(inst, prices, bits))
+    progress.tighten(value, lambda: OasisCertificate.root(inst, prices, bits))
 
 
 relaxation = in_units(_relaxation)

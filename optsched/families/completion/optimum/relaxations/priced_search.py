@@ -68,7 +68,7 @@ class Portfolio:
         if self.jobs.impossible() is not None:
             self.progress.infeasible = True
             nothing = np.zeros_like(self.prices)
-            self.progress.proved(np.inf, lambda: certify(self.inst, nothing))
+            self.progress.tighten(np.inf, lambda: certify(self.inst, nothing))
             return False
         area = greedy(self.jobs, self.progress)
         if area is None:  # a deadline that is too tight for the simplest schedule
@@ -104,7 +104,7 @@ class Portfolio:
         """Report the bound of prices of slots (L, C, R)."""
         if bound > self.bound:
             self.bound, self.prices = bound, prices
-            self.progress.proved(bound, lambda: certify(self.inst, prices))
+            self.progress.tighten(bound, lambda: certify(self.inst, prices))
 
     def generate(self, span: int, seconds: float) -> bool:
         """Improve the prices on a grid; return whether that has converged."""

@@ -381,7 +381,7 @@ class Prover:
         impossible = self.progress.schedule is None and steps >= self.value()
         self.progress.infeasible |= impossible
         bound = math.inf if impossible else float_below(steps * self.step)
-        self.progress.proved(bound, made)
+        self.progress.tighten(bound, made)
 
 
 def often(timeline: Timeline) -> list[Ints]:
