@@ -95,8 +95,10 @@ class FoldingLayout(ConstrainedLayoutEngine):
     def execute(self, fig: Any) -> None:
         """Lay out a figure."""
         super().execute(fig)
-        changed = [_fit(axis) for axis in fig.axes if axis.get_visible()]
-        if any(changed):
+        for _ in range(3):  # a folded label makes the panel narrower for the other one
+            changed = [_fit(axis) for axis in fig.axes if axis.get_visible()]
+            if not any(changed):
+                break
             super().execute(fig)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,7 @@ from optsched.experiments.statistics import MARK, Summary, ecdf, statistics
 from optsched.pages.scales import AxisScale
 from optsched.problem import Instance, Schedule, family_of, get_family
 
+DASHES = ("-", "--", "-.", ":")  # of curves, so that they differ without colours
 BEYOND, GAPS = 0.5, 10  # how far the axis of the objective reaches: shares of it, gaps left
 
 
@@ -108,7 +110,7 @@ def _show(axis: Axes, scale: AxisScale) -> None:
 
 
 def ratio_bars(report: RatioReport) -> Figure:
-    """Draw each policy's ratio as a bar that begins at 1, the best with hindsight.
+    """Draw each policy's ratio as a bar that begins at 1, the offline optimum.
 
     It is solid up to the proven low end, and hatched from there to the high end. An arrow leaves
     the picture where that end is infinite, or where no bound is known.
@@ -137,8 +139,7 @@ def ratio_bars(report: RatioReport) -> Figure:
     meaning = ", optimum / policy" if optimum.sense == "max" else ", policy / optimum"
     if get_family(optimum.family).measure is not None:
         meaning = ""
-    scale = "logarithmic; " if extent.log else ""
-    finish(axis, f"ratio{meaning} ({scale}1: the best with hindsight)", grid="x")
+    finish(axis, f"ratio{meaning} ({_scale(extent)})", grid="x")
     headline(figure, str(optimum))
     return figure
 
@@ -176,7 +177,12 @@ def mean_bars(found: Sequence[Summary]) -> Figure:
     names = shorts(s.named for s in rows)
     axis.set_yticks(range(len(rows)), [names[s.named] for s in rows], fontsize=9)
     axis.set_ylim(-0.6, len(rows) - 0.4)
-    finish(axis, f"mean {_of_group(rows[0].group, extent)}; line: 95 % interval", grid="x")
+    marks = "; line: 95 % interval"
+    if any(s.warning for s in rows):
+        marks += f" ({MARK}: not reliable)"
+    if any(s.open for s in rows):
+        marks += "; hatched: optima open"
+    finish(axis, f"mean {_of_group(rows[0].group, extent)}{marks}", grid="x")
     headline(figure, rows[0].group)
     return figure
 
@@ -190,19 +196,19 @@ def distributions(found: Sequence[RatioSample]) -> Figure:
     _show(axis, extent)
     names = [s.policy for s in found]
     colours, labels = colours_of(names), curve_labels(names)
-    for name, sample in zip(names, found, strict=True):
+    for name, sample, dash in zip(names, found, cycle(DASHES), strict=False):
         steps = ecdf(sample)
         x = [extent.low, *steps["ratio"].tolist(), extent.high]
         least, most = (
             [0.0, *y.tolist(), y.max(initial=0.0)] for y in (steps["at_least"], steps["at_most"])
         )
         colour = colours[name]
-        axis.step(x, most, where="post", label=labels[name], color=colour)
+        axis.step(x, most, where="post", label=labels[name], color=colour, linestyle=dash)
         if least != most:
             axis.step(x, least, where="post", linewidth=0.5, color=colour)
             axis.fill_between(x, least, most, step="post", alpha=0.2, linewidth=0, color=colour)
     axis.set_ylim(0, 1.02)
-    finish(axis, _of_group(found[0].group, extent), "share of instances with at most this ratio")
+    finish(axis, _of_group(found[0].group, extent), "share of instances whose ratio is at most x")
     legend(figure, axis)
     headline(figure, found[0].group)
     return figure
@@ -210,9 +216,13 @@ def distributions(found: Sequence[RatioSample]) -> Figure:
 
 def _of_group(group: str, extent: AxisScale) -> str:
     """Return the label of an axis with the ratios of a group."""
-    scale = "logarithmic; " if extent.log else ""
     means = meaning(get_family(group.partition(" ")[0]))
-    return f"ratio, {means} ({scale}1: the best with hindsight)"
+    return f"ratio, {means} ({_scale(extent)})"
+
+
+def _scale(extent: AxisScale) -> str:
+    """Return the scale of an axis of ratios, for its label."""
+    return ("log scale; " if extent.log else "") + "1: offline optimum"
 
 
 def _bar(axis: Axes, y: int, ends: tuple[float, float], text: str, extent: AxisScale) -> None:

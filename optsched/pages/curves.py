@@ -36,8 +36,8 @@ def mean_bars(found: Sequence[Summary], label: str, colour: Mapping[str, int]) -
         label=label,
         bars=[_bar(s, scale, colour[s.policy]) for s in found],
         scale=scale,
-        note="Bar: from the best with hindsight to what schedules prove; hatched: where the mean "
-        "may lie since optima are open; line: 95 % interval of the mean.",
+        note="Bar: from 1, the offline optimum, to the certified low end of the mean; hatched: the "
+        "rest of its range, where optima are open; line: 95 % interval of the mean.",
     )
 
 
@@ -85,8 +85,8 @@ def ratio_bars(rows: Sequence[EvaluatedPolicy], label: str, colour: Mapping[str,
             for row, high in zip(order, highs, strict=True)
         ],
         scale=scale,
-        note="Bar: from the best with hindsight to what a schedule proves; hatched: where the "
-        "ratio may lie since the optimum is open.",
+        note="Bar: from 1, the offline optimum, to the certified low end of the ratio; hatched: the "
+        "rest of its range, where the optimum is open.",
     )
 
 

@@ -73,7 +73,7 @@ def _meanings(families: Sequence[Family]) -> str:
         f"{text} (of {', '.join(names)})" if len(texts) > 1 else text
         for text, names in texts.items()
     ]
-    hindsight = "1 is the best that anyone could have done with hindsight."
+    hindsight = "1 is the offline optimum, the best schedule in hindsight."
     return f"A ratio is {', '.join(summary)}; {hindsight}"
 
 
