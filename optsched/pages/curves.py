@@ -85,8 +85,8 @@ def ratio_bars(rows: Sequence[EvaluatedPolicy], label: str, colour: Mapping[str,
             for row, high in zip(order, highs, strict=True)
         ],
         scale=scale,
-        note="Bar: from 1, the offline optimum, to the certified low end of the ratio; hatched: the "
-        "rest of its range, where the optimum is open.",
+        note="Bar: from 1, the offline optimum, to the certified low end of the ratio; hatched: "
+        "the rest of its range, where the optimum is open.",
     )
 
 
