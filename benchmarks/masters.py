@@ -1,4 +1,4 @@
-"""Compare the warm simplex of the restricted master program with other solvers of HiGHS.
+"""Compare the warm simplex of the restricted master problem with other solvers of HiGHS.
 
 The same column generation from the same beginning: with the master as it is, and with its programs
 solved from nothing each time, without crossover, by IPX, by PDLP, or by HiPO, where the package
@@ -210,7 +210,7 @@ def _until(row: Row, best: float) -> float:
 BENCHMARK = Benchmark(
     name="masters",
     title="Masters of column generation",
-    question="Which solver suits the restricted master program?",
+    question="Which solver suits the restricted master problem?",
     methods={
         OURS: "`colgen.Master`: the warm simplex of HiGHS",
         "interior": "an interior point of our own that began where the last one ended (removed)",

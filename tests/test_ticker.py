@@ -159,7 +159,7 @@ def test_what_is_left_of_an_effort_is_counted_in_another_thread(small):
             work_units.spend(100.0)
 
     solve(small, work_limit=1000, watch=watch)
-    left = [int(re.search(r"at most (\d+) units of effort left", line)[1]) for line in seen]
+    left = [int(re.search(r"at most (\d+) work units left", line)[1]) for line in seen]
     assert 890 <= left[1] <= left[0] - 100 <= 900
 
 

@@ -244,16 +244,17 @@ WINDOW = {
     "as_is": Annotated[
         bool | None,
         _window(
-            "Keep the times of the trace and exactly the listed machines, as oasis and dmlrs do "
-            "with --machines and without --load.",
+            "oasis, dmlrs, rigid; requires --machines: use exactly these machines and the times of "
+            "the trace. This is the default with --machines and without --load.",
             "--no-scaling",
         ),
     ],
     "packed": Annotated[
         bool | None,
         _window(
-            "rigid: place tasks on single nodes of the list; a job has equally many tasks on each "
-            "of its nodes. Otherwise all nodes form one pool, or one per partition.",
+            "rigid: place each task on one node of the list; if the log states a job's number of "
+            "nodes, each of them takes an equal share. By default, nodes form one pool, or one per "
+            "partition.",
             "--packed",
         ),
     ],

@@ -150,7 +150,7 @@ def _left(budget: Budget) -> str:
         return "the limit is reached, checking the bound"
     if budget.units is None:
         return f"at most {budget.left():.0f} s left"
-    return f"at most {budget.units - budget.spent():.0f} units of effort left"
+    return f"at most {budget.units - budget.spent():.0f} work units left"
 
 
 def _number(x: float | None) -> str:

@@ -1,9 +1,9 @@
 """Subgradient method for the Lagrangian dual, with multiplicative steps on batches of blocks.
 
-It improves prices without a master program (Held et al., 1974). Steps are incremental, one batch
+It improves prices without a master problem (Held et al., 1974). Steps are incremental, one batch
 of blocks at a time (Nedić and Bertsekas, 2001), and multiplicative, close to mirror descent with
 the entropy distance (Beck and Teboulle, 2003). A golden-section search (Kiefer, 1953) finds the
-initial scale. The large-instance methods use it, where a restricted master program is too slow.
+initial scale. The large-instance methods use it, where a restricted master problem is too slow.
 
 For prices p >= 0, B(p) = sum_r p_r rhs_r + sum_b best_b(p) is an upper bound on the program of
 `colgen`, and rhs - usage(p) is a subgradient of B, where usage(p) is the usage of the blocks' best

@@ -2,7 +2,7 @@
 
 See Barnhart et al. (1998). Node selection is best bound first, with dives of limited depth. The
 branching decision among a few candidates is made by strong branching (Achterberg et al., 2005): a
-few dual simplex iterations on the restricted master program estimate both children. Families
+few dual simplex iterations on the restricted master problem estimate both children. Families
 supply the branching rule.
 
 Every inner node splits the schedules in two; every leaf keeps the prices that gave its Lagrangian
@@ -109,7 +109,7 @@ class BranchAndBoundTree:
 
 
 class BranchAndPrice:
-    """The search tree of a problem, and the master program that all its nodes share.
+    """The search tree of a problem, and the master problem that all its nodes share.
 
     Parameters
     ----------

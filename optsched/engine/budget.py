@@ -58,7 +58,7 @@ class Budget:
         return timing.now() - self.began
 
     def spent(self) -> float:
-        """Return the units of effort since the start."""
+        """Return the work units since the start."""
         return self._count.units - self._start
 
     def seconds(self) -> float:

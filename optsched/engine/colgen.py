@@ -1,9 +1,9 @@
-"""Column generation for a Dantzig-Wolfe restricted master program, with Wentges smoothing.
+"""Column generation for a Dantzig-Wolfe restricted master problem, with Wentges smoothing.
 
 The decomposition is that of Dantzig and Wolfe (1960); see Lübbecke and Desrosiers (2005) for the
 method. Blocks are the pricing subproblems, which a family implements. Every price vector yields a
 Lagrangian dual bound (Geoffrion, 1974), so column generation can stop at any time. Pricing takes
-place between the best prices and those of the master program (Wentges, 1997); after a misprice it
+place between the best prices and those of the master problem (Wentges, 1997); after a misprice it
 moves toward the master's prices.
 
 The program is always a maximization over columns in blocks:
@@ -85,7 +85,7 @@ def key(column: Column) -> tuple[int, float, bytes, bytes, bytes]:
 
 
 class Master:
-    """The restricted master program by a warm simplex; columns are added, none is removed.
+    """The restricted master problem by a warm simplex; columns are added, none is removed.
 
     Parameters
     ----------

@@ -301,7 +301,7 @@ class Progress:
         return self.budget.limits(seconds)
 
     def spend(self, units: float) -> None:
-        """Count work, in units of effort (see `process.work_units`): solvers count theirs."""
+        """Count work, in work units (see `process.work_units`): solvers count theirs."""
         work_units.spend(units)
 
     def called_off(self) -> bool:

@@ -117,7 +117,7 @@ def affordable(progress: Any, variables: float) -> bool:
 
     A program that is larger is not begun, whatever the limit is of: seconds or effort.
     """
-    # units of effort to write a variable down, with its share of the rows
+    # work units to write a variable down, with its share of the rows
     if 0.06 * work_units.UNIT * variables > progress.left():
         return False
     work_units.spend(0.06 * variables)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from optsched.cli.commands.outcome import report
-from optsched.cli.options import Json, Output, with_verbosity
+from optsched.cli.options import Json, with_verbosity
 from optsched.files.atomic_io import writable
 from optsched.problem import (
     InputError,
@@ -36,9 +36,15 @@ def verify(
     ],
     unfinished: Annotated[
         bool,
-        typer.Option("--unfinished", help="Accept unfinished jobs; they earn nothing."),
+        typer.Option(
+            "--unfinished",
+            help="oasis, dmlrs: Accept jobs that do not complete; they earn nothing.",
+        ),
     ] = False,
-    output: Output = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Write the outcome of the checks here (JSON)."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Verify a schedule, or a result's value and certified bound.

@@ -35,7 +35,7 @@ def whatif(
             metavar="NxTYPE",
             help="Add N nodes of a type of the machine list, or N units of a resource (10xgpu). "
             "With a machine list, units are added as whole nodes, rounded up. May be repeated; all "
-            "changes together are one scenario.",
+            "changes are made together.",
         ),
     ] = None,
     remove: Annotated[
@@ -59,7 +59,10 @@ def whatif(
     ] = None,
     skip_unfit: Annotated[
         bool,
-        typer.Option("--skip-unfit", help="Ignore jobs that no longer fit, in both scenarios."),
+        typer.Option(
+            "--skip-unfit",
+            help="Leave out jobs that no longer fit after the change, before it as well.",
+        ),
     ] = False,
     policy: Annotated[
         list[str] | None,
@@ -84,10 +87,10 @@ def whatif(
 ) -> None:
     """Compare waiting times before and after a change.
 
-    The change concerns machines, load or jobs. The comparison covers policies, the recorded
-    schedule and the certified optimum; the change of the optimum is an interval. Shadow prices show
-    when capacity is scarce. Limits apply separately to the optimum before and after the change.
-    `optsched report` turns the output file into a page.
+    The change concerns machines, load or jobs. Policies and the certified optimum are compared; the
+    recorded schedule is shown before the change only. If a gap remains, the change of the optimum
+    is an interval. Shadow prices show when capacity is scarce. Limits apply separately to the
+    optimum before and after the change. `optsched report` turns the output file into a page.
 
     Example:  optsched whatif log.swf --machines nodes.csv --add 10xgpu -o whatif.json
     """

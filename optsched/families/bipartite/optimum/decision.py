@@ -28,7 +28,7 @@ from optsched.process.background import NEVER, supervised
 MOST_DIGITS = 308  # after the point, and before it
 TENS = 10.0 ** np.arange(-MOST_DIGITS, MOST_DIGITS + 1.0)
 MOST_NUMBERS = 200_000_000  # of the matrices, one for each resource
-QUICK = 50.0  # units of effort of the longest solve: this long `supervised` waits as well
+QUICK = 50.0  # work units of the longest solve: this long `supervised` waits as well
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Solver:
         return found
 
     def _iteration(self, weight: NDArray[Any]) -> float:
-        """Return the units of effort of an iteration of the interior point."""
+        """Return the work units of an iteration of the interior point."""
         many = int(np.count_nonzero((weight > 0) & ~self._idle))
         share = many / max(1, len(weight))  # of the channels and of those in a row
         rows = self._degrees * share

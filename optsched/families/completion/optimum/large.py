@@ -40,7 +40,7 @@ BLOCKS = 60  # of time, in which prices are constant; then twice as many, and ag
 
 
 def large(inst: CompletionInstance) -> bool:
-    """Whether an instance is too large for boards, master programs and exact oracles."""
+    """Whether an instance is too large for boards, master problems and exact oracles."""
     return size(inst) > LARGE
 
 

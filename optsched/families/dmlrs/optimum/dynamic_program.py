@@ -101,7 +101,7 @@ class _Prover:
         ahead = [self.program.bound() - value >> k for k in range(1, LEVELS)]  # above the best
         while True:
             layers = self.program.run(value + (ahead[0] if ahead else 0))
-            # units of effort of a state and a vector, for all jobs
+            # work units of a state and a vector, for all jobs
             work_units.spend(5e-5 * self.program.tried)
             if layers is None and not ahead:
                 break

@@ -1,7 +1,7 @@
 """Subgradient method and greedy schedules for instances with thousands of jobs.
 
 The Lagrangian dual of capacity is solved approximately by `engine.ascent` (Held et al., 1974),
-without a master program; one kernel bounds all jobs at once
+without a master problem; one kernel bounds all jobs at once
 (`relaxations.convexified_kernels`), and the checker uses hull bounds as well. Schedules come from
 greedy insertion by value per cost at the prices, and destroy-and-repair moves
 (`search.greedy_schedule`). All work grows with jobs times slots.

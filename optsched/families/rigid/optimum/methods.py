@@ -41,7 +41,7 @@ from optsched.numbers.streams import Streams
 from optsched.problem import Method, Policy
 from optsched.process import work_units
 
-PLAYED = 0.06  # units of effort of an event
+PLAYED = 0.06  # work units of an event
 LOOKED = 8  # elementary steps of a start that pricing looks at
 PASSED = 6  # elementary steps of an event that is passed
 CLOSED = 1e-7  # relative: a slowdown is no whole number

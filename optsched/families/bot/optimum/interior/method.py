@@ -138,7 +138,7 @@ class _Search:
         """
         self.iterations += 1
         nodes, apps = self._x.shape
-        # units of effort of an iteration's small arrays
+        # work units of an iteration's small arrays
         work_units.spend(0.3)
         # steps of an iteration for each pair, and for each pair twice
         work_units.steps(nodes * apps * (300 + apps * 30))

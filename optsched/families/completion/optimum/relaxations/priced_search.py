@@ -39,7 +39,7 @@ from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.proofs.limits import LARGEST
 
-LARGE = 2000  # rows of a master program
+LARGE = 2000  # rows of a master problem
 
 
 class Portfolio:

@@ -1,7 +1,7 @@
 """Dantzig-Wolfe decomposition of `dmlrs` with prices on capacity.
 
 Capacity rows are the linking constraints, and jobs are the blocks (Dantzig and Wolfe, 1960): the
-master program has a row per slot, class of equal machines and resource, and one schedule per
+master problem has a row per slot, class of equal machines and resource, and one schedule per
 column. The pricing subproblem is that of the online algorithm, on the empty cluster. In bounds, a
 class is one machine of `count` times the capacity, whose single machines limit the placements.
 """

@@ -67,7 +67,7 @@ class SharedBoard(PlanBoard):
         """Insert job i by its best schedule at the prices times ``FACTORS[factor]``, if it pays."""
         request, machines = self.requests[i], self.machines[factor]
         best = self.oracle.best(request, machines)
-        # units of effort, in addition to the oracle's
+        # work units, in addition to the oracle's
         work_units.spend(0.02)
         work_units.steps(oracle_steps(request, machines.free.shape))
         if best is None:

@@ -13,7 +13,7 @@ them at smoothed dual values of work (Wentges, 1997). `settle` is a diving heuri
 packings slot by slot (Sadykov et al., 2019). The right side is slightly more than W_i, since at the
 end every slot has one packing.
 
-This is a primal heuristic. The Dantzig-Wolfe master program of the dual bound is `engine.colgen`.
+This is a primal heuristic. The Dantzig-Wolfe master problem of the dual bound is `engine.colgen`.
 """
 
 from __future__ import annotations

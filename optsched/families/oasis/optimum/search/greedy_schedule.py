@@ -311,7 +311,7 @@ class LocalSearch:
 
     def move(self, heat: float) -> bool:
         """Change the board; a loss of about ``heat`` is accepted. Return whether it changed."""
-        # units of effort to choose the jobs of a move
+        # work units to choose the jobs of a move
         work_units.spend(0.2)
         board, rng = self.board, self.rng
         runs = self.order[self.runs[self.order]]

@@ -147,7 +147,7 @@ class MachineBoard:
     def insert(self, i: int, factor: int) -> bool:
         """Insert job i by its best schedule at the prices times a factor, if it pays."""
         request, last = self.requests[i], self.last[i]
-        # units of effort, in addition to the steps of kernels
+        # work units, in addition to the steps of kernels
         work_units.spend(0.03)
         work_units.steps(self._steps * (last - request.arrival + 1))
         for side in self.sides:

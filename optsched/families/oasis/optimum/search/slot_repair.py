@@ -256,7 +256,7 @@ class SlotRepair:
                 hstack([-done, -eye_array(len(jobs))]),
             ]
         )
-        # units of effort of writing one down
+        # work units of writing one down
         work_units.spend(3.0 + work_units.HANDLED * matrix.nnz)
         start = np.concatenate([self._point(t) for t in slots])
         lacking = np.maximum(wanted - done @ start, 0)
