@@ -34,8 +34,8 @@ def whatif(
         typer.Option(
             metavar="NxTYPE",
             help="Add N nodes of a type of the machine list, or N units of a resource (10xgpu). "
-            "With a machine list, units are added as whole nodes, rounded up. May be repeated; all "
-            "changes are made together.",
+            "With a machine list, units are added as whole nodes, rounded up; name a type if "
+            "several types have the resource. May be repeated; all changes are made together.",
         ),
     ] = None,
     remove: Annotated[
