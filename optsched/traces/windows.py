@@ -181,9 +181,12 @@ def arrival_slots(window: pd.DataFrame, slots: int) -> list[int]:
 def drawing_unit(slots: int, slot_seconds: float) -> float:
     """Return the unit of time, s, in which attributes of a scaled window are drawn.
 
-    An hour, or a hundredth of the horizon if that is shorter; a slot if that is longer.
+    An hour; in horizons shorter than a day as many whole slots as a 24th of the horizon has, or one
+    slot if that is longer.
     """
-    return max(slot_seconds, min(HOUR, slot_seconds * (slots / 100)))
+    if slots * slot_seconds >= 24 * HOUR:
+        return max(slot_seconds, HOUR)
+    return max(1, slots // 24) * slot_seconds
 
 
 def work_of(window: pd.DataFrame, slot_seconds: float) -> list[int]:
