@@ -97,6 +97,10 @@ class Solver:
             return None
         return self._solved(weight, found)
 
+    def quick(self, weight: NDArray[Any], programs: int) -> bool:
+        """Return whether so many programs with these weights, or less, take no time to speak of."""
+        return programs * MOST_ITERATIONS * self._iteration(weight) <= QUICK
+
     def _maximized(self, weight: NDArray[Any], gap: float, stopped: Ints, iteration: float) -> Any:
         n = np.where(self._idle, 0.0, np.asarray(weight, dtype=np.float64))
         found = maximize(stopped, n, gap, self._whole)
