@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from optsched.problem import Family
@@ -35,7 +36,7 @@ class Interval:
     schedule: Any = None
     certificate: Any = None
 
-    @property
+    @cached_property
     def gap(self) -> float | None:
         """Relative distance of value and bound, which no unit changes.
 
@@ -76,7 +77,7 @@ class Interval:
 
     def at(self, bound: float | None) -> Interval:
         """Return the interval to another bound."""
-        return replace(self, bound=bound)
+        return self if bound is self.bound else replace(self, bound=bound)
 
     def outer(self) -> float:
         """Return the bound; the value instead, where that is ahead of it by rounding alone."""

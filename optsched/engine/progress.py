@@ -77,8 +77,7 @@ class Progress:
         self.params = family.params() if params is None and family.params is not None else params
         self.budget = Budget(time_limit, units, lambda: self.interrupted)
         self.tightened = 0.0  # seconds, when the bound last became better
-        self.best: tuple[float, Schedule] | None = None  # replaced as a whole
-        self.bound: float | None = None
+        self.interval = Interval(family, instance, None)  # replaced as a whole
         self.certificate: Maker | None = None
         self.first: Maker | None = None  # of the best bound before any search
         self.defects: tuple[str, ...] = ()
@@ -88,7 +87,6 @@ class Progress:
         self.infeasible = False
         self._ended = False
         self._bounds: dict[str, tuple[float, Maker, Frozen | None]] = {}  # by origin
-        self._proof: Frozen | None = None  # the certificate, if the family's distance needs it
         self._checked: tuple[Frozen, float] | None = None  # the last one, and its bound
         self.checked: tuple[Frozen, float] | None = None  # the best one that was checked, likewise
 
@@ -100,18 +98,18 @@ class Progress:
     @property
     def value(self) -> float | None:
         """The value of the incumbent."""
-        return None if self.best is None else self.best[0]
+        return self.interval.value
 
     @property
     def schedule(self) -> Schedule | None:
         """The incumbent."""
-        return None if self.best is None else self.best[1]
+        found: Schedule | None = self.interval.schedule
+        return found
 
     @property
-    def interval(self) -> Interval:
-        """The incumbent and the certified bound."""
-        value, schedule = self.best or (None, None)
-        return Interval(self.family, self.instance, value, self.bound, schedule, self._proof)
+    def bound(self) -> float | None:
+        """The best bound."""
+        return self.interval.bound
 
     @property
     def sign(self) -> int:
@@ -141,11 +139,12 @@ class Progress:
         """
         known, checked, bound = copy.copy(self), self.checked, self.bound
         known.claimed, known.history = list(self.claimed), list(self.history)
-        known._proof = None
+        known.interval = replace(known.interval, certificate=None)
         if checked is None:
             known.certificate = self.first
             return known, Level.CLAIMED
-        known._checked, (made, known.bound) = checked, checked
+        known._checked, (made, proved) = checked, checked
+        known.interval = known.interval.at(proved)
         known.certificate = lambda: made
         if bound is not None:
             known.claimed.append((Implementation.PRICES, bound))
@@ -175,7 +174,7 @@ class Progress:
         if verdict.value is None:
             raise RuntimeError(f"a method brought a schedule that breaks the model: {verdict}")
         if self.interval.is_improved_by(verdict.value, schedule):
-            self.best = verdict.value, schedule
+            self.interval = replace(self.interval, value=verdict.value, schedule=schedule)
             self._record()
 
     def _behind(self, value: float) -> bool:
@@ -209,7 +208,8 @@ class Progress:
 
     def _keep(self, bound: float, certificate: Maker, proof: Frozen | None) -> None:
         self._bounds = {**self._bounds, origin(certificate): (bound, certificate, proof)}
-        self.bound, self.certificate, self._proof = bound, certificate, proof
+        self.certificate = certificate
+        self.interval = replace(self.interval, bound=bound, certificate=proof)
         self._record()
 
     def prove(self, certificate: Frozen) -> None:
@@ -245,7 +245,8 @@ class Progress:
         """Go back to the best bound of another origin; the history is that of bounds that hold."""
         self._bounds = {name: b for name, b in self._bounds.items() if name != source}
         best = min(self._bounds.values(), key=lambda b: self.sign * b[0], default=None)
-        self.bound, self.certificate, self._proof = best or (None, None, None)
+        bound, self.certificate, proof = best or (None, None, None)
+        self.interval = replace(self.interval, bound=bound, certificate=proof)
         least = self.sign * math.inf if self.bound is None else self.bound
         self.history = [
             point

@@ -39,11 +39,13 @@ def cp_solver(
     threads: int = 1,
     seed: int = 0,
     gap: float = 0.0,
+    small: bool = False,
 ) -> Any:
     """Return OR-Tools' CP-SAT, configured; start it with :func:`run_cp`.
 
     With one thread and no time limit it is deterministic, also where ``effort`` ends it, which are
-    units. ``gap`` is relative to the objective.
+    units. ``gap`` is relative to the objective. A ``small`` program is searched as it is: presolve
+    and linear relaxations would take longer than they save.
     """
     from ortools.sat.python import cp_model
 
@@ -51,6 +53,9 @@ def cp_solver(
     solver.parameters.num_workers = threads
     solver.parameters.random_seed = seed
     solver.parameters.relative_gap_limit = gap
+    if small:
+        solver.parameters.cp_model_presolve = False
+        solver.parameters.linearization_level = 0
     solver.parameters.presolve_inclusion_work_limit = 0  # 9.15: wrong optima (or-tools#5293)
     solver.parameters.catch_sigint_signal = False  # Ctrl-C is Python's: see run_cp
     if math.isfinite(time_limit):

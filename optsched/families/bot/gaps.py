@@ -77,19 +77,13 @@ def distance(
         low = _attained(inst, schedule)
     high = _above(inst, bound)
     if certificate is not None:
-        least = _proved(inst, certificate)
+        (level,) = levels(inst, certificate)
+        least = log_mean(inst, level.pay, level.task)
         high = least if high is None else min(high, least)
     if low is None or high is None:
         return math.inf
     log = abs(high - low)
     return math.expm1(float(log)) if log < FARTHEST else math.inf
-
-
-@latest
-def _proved(inst: BotInstance, certificate: BotCertificate) -> Fraction:
-    """Return an upper bound of ln M that a certificate proves, for a finite alpha."""
-    (level,) = levels(inst, certificate)
-    return log_mean(inst, level.pay, level.task)
 
 
 def _log_of(inst: BotInstance, utility: float, *, up: bool) -> Fraction | None:

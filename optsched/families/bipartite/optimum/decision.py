@@ -56,7 +56,6 @@ class Solver:
         self._curved = [
             (np.searchsorted(kind, (which, which + 1)), gained) for which, gained in CURVED
         ]
-        self._compiled = False  # a thread compiles, since it can be left alone
         self._needed = shares_needed(platform.arrays, live)
         # they earn nothing whatever they get, and these shares prove it
         self._idle = self._needed.sum(axis=1) <= 1 - platform.arrays.resources * 2.0 ** (1 - BITS)
@@ -88,16 +87,19 @@ class Solver:
             return None
         iteration = self._iteration(weight)
         most = int(min(NEVER, max(1.0, units / iteration)))
-        if self._compiled and MOST_ITERATIONS * iteration <= QUICK:
+        if MOST_ITERATIONS * iteration <= QUICK:
             found = self._maximized(weight, gap, np.array([0, most]), iteration)
         else:
             found = supervised(
                 lambda flag: self._maximized(weight, gap, flag, iteration), stop, most=most
             )
-            self._compiled = found is not None
         if found is None or not (math.isfinite(found[3]) and math.isfinite(found[4])):
             return None
         return self._solved(weight, found)
+
+    def quick(self, weight: NDArray[Any], programs: int) -> bool:
+        """Return whether so many programs with these weights, or less, take no time to speak of."""
+        return programs * MOST_ITERATIONS * self._iteration(weight) <= QUICK
 
     def _maximized(self, weight: NDArray[Any], gap: float, stopped: Ints, iteration: float) -> Any:
         n = np.where(self._idle, 0.0, np.asarray(weight, dtype=np.float64))

@@ -6,7 +6,8 @@ The problem decomposes by slot into concave programs that duality closes (Boyd a
 - ``auto``: the best decision for every pattern of jobs, each by the interior-point method
   (Mehrotra, 1992), or, for gains of the sum over machines, by the stated model and its duals; equal
   patterns are solved once. Patterns that remain unsolved when time is up get the best known
-  decision and prices of the others, and of the best stationary decision.
+  decision and prices of the others, and of the best stationary decision, which is computed first
+  unless all patterns are quick.
 - ``stationary``: the best single decision for all slots (10).
 - ``conic``: as ``auto``, by the stated model and a general conic solver; a cross-check.
 """
@@ -79,12 +80,13 @@ def auto(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int
     if progress.stop():
         return
     accurate = accuracy(progress.gap_limit)
-    solver = _solver(inst)
-    best = solver.try_to_solve(inst.counts, accurate, progress.called_off, units(progress))
-    if best is None:
-        return
-    answer = _PerSlot(inst, best)
+    solver, answer = _solver(inst), _PerSlot(inst)
     patterns, times = inst.patterns[0], pattern_times(inst)
+    if not (isinstance(solver, Solver) and solver.quick(inst.counts, len(patterns))):
+        best = solver.try_to_solve(inst.counts, accurate, progress.called_off, units(progress))
+        if best is None:
+            return
+        answer.keep_stationary(best)
     began = progress.seconds()
     try:
         for p in np.argsort(-times, kind="stable").tolist():
@@ -104,12 +106,11 @@ def auto(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int
 class _PerSlot:
     """Decisions and prices by pattern; unsolved patterns get the best ones of others."""
 
-    def __init__(self, inst: BipartiteInstance, fallback: Solved) -> None:
+    def __init__(self, inst: BipartiteInstance) -> None:
         self._inst = inst
         self._patterns, self._which = inst.patterns
-        # prices of one slot, not of all
-        self._found = [replace(fallback, nu=fallback.nu / inst.horizon)]
-        self._of = np.zeros(len(self._patterns), np.int64)  # best results of each pattern
+        self._found: list[Solved] = []
+        self._of = np.full(len(self._patterns), -1)  # best results of each pattern
         each = len(inst.arrays.capacity) + inst.arrays.copies * inst.arrays.resources
         # of one price in JSON, as a rule at most
         by_file = most_characters(inst) // (12 * each)
@@ -119,6 +120,11 @@ class _PerSlot:
         """Return whether a file could not hold more."""
         return len(self._found) >= self._most
 
+    def keep_stationary(self, stationary: Solved) -> None:
+        """Keep the best stationary decision for patterns that may remain unsolved."""
+        # prices of one slot, not of all
+        self._found.append(replace(stationary, nu=stationary.nu / self._inst.horizon))
+
     def keep(self, pattern: int, solved: Solved) -> None:
         """Keep the optimum of one pattern."""
         self._of[pattern] = len(self._found)
@@ -127,8 +133,10 @@ class _PerSlot:
     def report(self, progress: Progress) -> None:
         """Report the schedule, and the bound with its certificate."""
         inst = self._inst
+        if not self._found:
+            return
         decisions, prices = self._of.copy(), self._of.copy()
-        (rest,) = np.nonzero(self._of == 0)
+        (rest,) = np.nonzero(self._of < 0)
         known = self._found[:CANDIDATES]
         work_units.steps(len(rest) * len(known) * inst.arrays.copies)
         if len(rest):

@@ -24,12 +24,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from optsched.families.bot.instance import BotInstance
+from optsched.families.bot.instance import BotInstance, latest
 from optsched.numbers.resources import exact
 from optsched.proofs.enclosure import exp_above, exp_below, ln, log_sum
 from optsched.proofs.grid import float_above
 
 
+@latest
 def log_mean(inst: BotInstance, pay: Fraction, task: Sequence[Fraction]) -> Fraction:
     """Return an upper bound of ln M, for a finite alpha.
 

@@ -260,6 +260,7 @@ class CpSatProgram:
         seed: int,
         claim: bool = True,
         seconds: float = math.inf,
+        small: bool = False,
     ) -> str:
         """Run CP-SAT; report what it finds, and its bound; return how it ended."""
 
@@ -270,6 +271,7 @@ class CpSatProgram:
             threads=threads,
             seed=seed,
             gap=progress.gap_limit if claim else 0.0,  # else only the status counts
+            small=small,
             **progress.limits(seconds),
         )
         status = "unknown"

@@ -102,7 +102,9 @@ def enumerate_by_cpsat(search: Portfolio) -> bool:
     if sum(len(starts) for choice in choices for starts in choice.starts) > 2000:
         return False  # CP-SAT would not soon have looked at all
     program = CpSatProgram(jobs, choices)
-    status = program.solve(progress, threads=search.threads, seed=search.seed, seconds=1.0)
+    status = program.solve(
+        progress, threads=search.threads, seed=search.seed, seconds=1.0, small=True
+    )
     if status != "optimal":
         return False
     search.begin_with_known()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 from optsched.engine.progress import Progress
@@ -118,11 +119,15 @@ class _Scaled(Progress):
         super().__init__(outer.family, twin, gap=outer.gap_limit, params=outer.params)
         self.original, self.outer, self.power = inst, outer, power
         self.budget = outer.budget
-        factor = Fraction(10) ** power
-        if outer.best is not None:
-            self.best = float(Fraction(outer.best[0]) * factor), outer.best[1]
-        if outer.bound is not None and math.isfinite(outer.bound):
-            self.bound = float(Fraction(outer.bound) * factor)
+        factor, value, bound = Fraction(10) ** power, outer.value, outer.bound
+        self.interval = replace(
+            self.interval,
+            value=None if value is None else float(Fraction(value) * factor),
+            bound=float(Fraction(bound) * factor)
+            if bound is not None and math.isfinite(bound)
+            else None,
+            schedule=outer.schedule,
+        )
         self.handed = (self.schedule, self.certificate)
         self.claims_handed = 0
         self.watch = self._hand_on

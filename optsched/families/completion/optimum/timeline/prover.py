@@ -349,10 +349,12 @@ class Prover:
             rows = rows[(rows[:, 0] == kind) & (rows[:, 4] == d)]
             choices.append(Choices(rows, [list(range(start, start + later + 1))] * len(rows)))
         program = CpSatProgram(self.search.jobs, choices)
-        limits = {"threads": self.search.threads, "seed": self.search.seed}
         # of CP-SAT to place the jobs of a path on single servers
         seconds = self.patience * 2.0
-        return program.solve(self.progress, **limits, claim=False, seconds=seconds)
+        threads, seed = self.search.threads, self.search.seed
+        return program.solve(
+            self.progress, threads=threads, seed=seed, claim=False, seconds=seconds
+        )
 
     def _report(self, steps: int) -> None:
         """Report what is proved at the present prices and conflicts."""
