@@ -138,6 +138,13 @@ def test_a_policy_that_fails_is_told_by_its_own_lines(call, policy):
 
 
 @pytest.mark.usefixtures("folder")
+def test_what_is_no_decision_is_told_in_a_sandbox_as_without_one(call):
+    status, out, err = call("run", "small.json", "-p", "mine:Odd", "-q", "--sandbox")
+    assert (status, out) == (1, "")
+    assert err.splitlines() == FAILURES["mine:Odd"]
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_name_is_read_once(call):
     """Who states another name when it is read again is not taken for a policy of the family."""
     status, out, err = call("run", "small.json", "-p", "mine:Masked", "-q", "--json")

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -254,6 +255,19 @@ def magic_model():
         m.add(sum(c * v for c, v in zip(row, x, strict=True)) <= 9 * sum(row) + 1)
     m.maximize(sum((7 * i % 11 + 3) * v for i, v in enumerate(x)))
     return m
+
+
+def test_threads_leave_the_silence_of_pyomo_in_any_order(caplog):
+    """A program is still being written down, for nobody, while the next one is."""
+    logger = logging.getLogger("pyomo.core")
+    first, second = solvers.silent_pyomo(), solvers.silent_pyomo()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    logger.error("the second is silent")
+    second.__exit__(None, None, None)
+    logger.error("nobody is silent")
+    assert [record.message for record in caplog.records] == ["nobody is silent"]
 
 
 def test_interrupt_stops_cp_sat():

@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -33,6 +34,7 @@ MEMORY = 1 << 27  # bytes that unpacking may take; `SMALLEST` needs half of them
 MOST_UNPACKED = 100  # bytes of text in one byte of a pack; results have up to 25
 UNSUSPECTED = 1 << 20  # bytes of text that no limit of that kind is put on
 MOST_ENTRIES = 20_000  # of a pack
+LONGEST = 1 << 25  # bytes of an entry; its certificate has 20 million characters at most
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,13 @@ class Pack:
         ------
         InputError
             The file cannot be read or unpacked, or is too large: its text as a whole, its text
-            next to its size, or the number of its entries.
+            next to its size, an entry, or the number of entries.
         """
         with open_file(self.path) as raw:
             unpacked = io.BufferedReader(_Unpacked(self.path, raw))
+            line = partial(unpacked.readline, LONGEST + 1)
             try:
-                texts = enumerate(iter(unpacked.readline, b""), start=1)
+                texts = enumerate(map(self._short, iter(line, b"")), start=1)
                 for number, text in islice(texts, first - 1, last):
                     if number > MOST_ENTRIES:
                         raise InputError(
@@ -76,6 +79,13 @@ class Pack:
                     yield self.entry(number), text
             except (lzma.LZMAError, EOFError) as err:
                 raise InputError(f"{self.path}: cannot be unpacked: {err}") from err
+
+    def _short(self, text: bytes) -> bytes:
+        if len(text) > LONGEST:
+            raise InputError(
+                f"{self.path}: has an entry of more than {LONGEST} bytes, expected at most that"
+            )
+        return text
 
     def write(self, texts: Sequence[bytes]) -> None:
         """Write the pack anew, whole or not at all."""

@@ -19,6 +19,10 @@ from types import ModuleType
 from typing import IO, Any
 
 
+class NoDecisionError(ValueError):
+    """An answer is no decision of the family; the message states what is wrong with it."""
+
+
 class FolderImporter:
     """Finds the modules of some folders, which were looked for before the process was locked."""
 
@@ -84,8 +88,8 @@ def main() -> None:
         policy = get_policy(family, config["policy"])
         _play(family, policy, send)
     except BaseException as err:
-        of_loader = policy is None and isinstance(err, InputError)
-        send({"error": str(err) if of_loader else explain(err)})
+        told = isinstance(err, InputError if policy is None else NoDecisionError)
+        send({"error": str(err) if told else explain(err)})
         sys.exit(1)
 
 
@@ -127,7 +131,19 @@ def _play(family: Any, policy: Any, send: Callable[[dict[str, Any]], None]) -> N
             send({"ready": True})
         else:
             decision = policy.step(wire.read_event(public, content))
-            send({"decision": wire.decision(decision)})
+            try:
+                written = wire.decision(decision)
+            except Exception:
+                _must_be_decision(wire, decision)
+                raise
+            send({"decision": written})
+
+
+def _must_be_decision(wire: Any, decision: Any) -> None:
+    try:
+        wire.take(decision)
+    except (ValueError, TypeError) as err:
+        raise NoDecisionError(f"the decision {err}") from err
 
 
 if __name__ == "__main__":

@@ -7,10 +7,11 @@ as they are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from io import StringIO
+from threading import Lock
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -44,12 +45,32 @@ class PyomoOutcome:
     bound: float | None  # as the solver claims it
 
 
-def silent_pyomo() -> AbstractContextManager[Any]:
-    """Return a context in which Pyomo prints no ERROR lines next to what it raises."""
+class _Silence:
+    """The one interception of Pyomo's log, which is there while any thread wants it."""
+
+    lock, users, entered = Lock(), 0, ExitStack()
+
+
+@contextmanager
+def silent_pyomo() -> Iterator[None]:
+    """Return a context in which Pyomo prints no ERROR lines next to what it raises.
+
+    Several threads may be in it: a program that is no longer needed is still being written down
+    while the next one is.
+    """
     from pyomo.common.log import LoggingIntercept
 
-    context: AbstractContextManager[Any] = LoggingIntercept(StringIO(), "pyomo")
-    return context
+    with _Silence.lock:
+        if not _Silence.users:
+            _Silence.entered.enter_context(LoggingIntercept(StringIO(), "pyomo"))
+        _Silence.users += 1
+    try:
+        yield
+    finally:
+        with _Silence.lock:
+            _Silence.users -= 1
+            if not _Silence.users:
+                _Silence.entered.close()
 
 
 def solve_pyomo(

@@ -233,6 +233,18 @@ def test_a_pack_that_is_too_large_is_refused_on_the_way(library, make, said):
         library.text("oasis-small-drawn-30000")
 
 
+def test_a_pack_with_an_endless_line_is_read_up_to_the_longest_entry(library, monkeypatch):
+    """Digits hardly shrink: to unpack all of them takes longer than anyone waits."""
+    monkeypatch.setattr("optsched.library.packs.LONGEST", 2000)
+    (pack,) = library.packs
+    pack.path.write_bytes(lzma.compress(b"1" * 2000 + b"\n"))
+    ended = ask(library, "verify")
+    assert ended.exit_code == 1
+    assert "has an entry of more than 2000 bytes, expected at most that" in ended.output
+    pack.path.write_bytes(lzma.compress(b"1" * 1999 + b"\n"))
+    assert [len(text) for _, text in pack.lines()] == [2000]
+
+
 def test_a_pack_of_many_lines_is_not_read_too_often(library, monkeypatch):
     (pack,) = library.packs
     pack.path.write_bytes(lzma.compress(b"{}\n" * 20_000))

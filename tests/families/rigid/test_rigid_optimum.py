@@ -51,6 +51,23 @@ def test_brute_force(seed):
         assert found.certified_bound >= best * (1 - 1e-6)
 
 
+def test_the_tree_finds_a_schedule_that_keeps_capacity_idle_for_a_job_to_come():
+    """The search moves no job that starts before another one arrives."""
+    jobs = [(0, 3, 1, 1), (1, 1, 6, 2**20), (1, 2, 3, 1), (0, 4, 2, 5)]
+    inst = RigidInstance(
+        resources=("a",),
+        machines=(Machine(capacity=(8,)),),
+        objective="wait",
+        jobs=tuple(
+            RigidJob(arrival=r, run=p, request=p, need=(d,), weight=w) for r, p, d, w in jobs
+        ),
+    )
+    found = optsched.solve(inst, work_limit=20000)
+    assert found.schedule.start == (2, 1, 2, 0)
+    assert found.value == float(optimum(inst)) == 3 / (2**20 + 7)
+    assert (found.status, found.bound_level) == ("optimal", Level.CERTIFIED)
+
+
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("packed", [False, True])
 def test_cpsat_agrees(objective, packed):

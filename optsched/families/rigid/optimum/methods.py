@@ -100,9 +100,12 @@ class Portfolio:
             walk.start[:], walk.allocation[:], walk.cost[:] = start, allocation, cost
             walk.best_start[:], walk.best_allocation[:] = start, allocation
 
-    def list(self, key: Floats | Ints) -> None:
-        """Keep the list schedule of an order of priority, if it is the best."""
-        made = self.problem.listed(key, self.progress.stop, self.params.depth)
+    def list(self, key: Floats | Ints, low: Ints | None = None) -> None:
+        """Keep the list schedule of an order of priority, if it is the best.
+
+        No job starts before ``low``, by default its arrival.
+        """
+        made = self.problem.listed(key, self.progress.stop, self.params.depth, low)
         if made is not None:
             self.keep(*made)
 
@@ -345,7 +348,12 @@ class Portfolio:
         done = tree.grow()
         if done or self.inst.objective != "makespan":
             self.progress.prove(tree.certificate())
-        return done
+        if tree.starts is None:
+            return done
+        before = self.cost
+        self.list(tree.starts, tree.starts)
+        self.report()
+        return self.cost < before and (self.progress.stop() or self.close())
 
     def deadlines(self) -> None:
         """Exclude deadlines by prices, and look for shorter schedules, in turns."""

@@ -71,16 +71,22 @@ class RigidProblem:
         self.key = self.area / rate
 
     def listed(
-        self, key: Floats | Ints, stop: Callable[[], bool], depth: int = AutoParams.depth
+        self,
+        key: Floats | Ints,
+        stop: Callable[[], bool],
+        depth: int = AutoParams.depth,
+        low: Ints | None = None,
     ) -> tuple[Ints, Ints] | None:
         """Return the list schedule of an order of priority: starts, and tasks on nodes.
 
-        None if ``stop`` returns true before it is complete.
+        None if ``stop`` returns true before it is complete. No job starts before ``low``, by
+        default its arrival.
         """
         start, allocation = np.zeros(self.n, np.int64), np.zeros((self.n, len(self.bins)), np.int64)
-        line = queue(np.argsort(key, kind="stable"), self.jobs, self.load)
+        jobs = self.jobs if low is None else self.windows(low, self.jobs.high)
+        line = queue(np.argsort(key, kind="stable"), jobs, self.load)
         while True:
-            steps = listed(line, self.jobs, self.load, depth, SLICE, start, allocation)
+            steps = listed(line, jobs, self.load, depth, SLICE, start, allocation)
             work_units.steps(steps)
             if steps < SLICE:
                 return start, allocation

@@ -70,6 +70,7 @@ class StartTree:
         for i in range(problem.n):
             self._refine(root, i)
         self.nodes = [root]
+        self.starts: Ints | None = None  # the only ones of a leaf, below the target
 
     def grow(self) -> bool:
         """Branch until every leaf reaches the target; False if stopped before."""
@@ -84,6 +85,7 @@ class StartTree:
             node = self.nodes[k]
             split = self._split(node)
             if split is None:
+                self.starts = node.low
                 return False
             i, at = split
             node.split, node.children = split, (len(self.nodes), len(self.nodes) + 1)
