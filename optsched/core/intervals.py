@@ -21,7 +21,7 @@ ENOUGH = 50  # numbers from which the interval of a skewed mean is trusted witho
 FAR = 2.0  # a ratio above it is far from the optimum
 FURTHEST = 10.0  # standard errors from a mean to the end of its interval, at most
 BATCH = 1 << 21  # numbers drawn at a time
-UNSURE = "no reliable 95 % interval of the mean"
+UNSURE = "95 % interval of the mean missing, or perhaps not reliable"
 
 
 class MeanRatio(Frozen):
