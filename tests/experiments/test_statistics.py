@@ -106,7 +106,7 @@ def test_infinite_ratios_and_nothing_to_gain_are_counted():
 def test_medians_and_worst_ratios_are_intervals_while_optima_are_open():
     low, high = [1.0, 2.0, 4.0], [1.0, 3.0, 9.0]
     found = summary(sample(low, high))
-    assert (found.half, found.greatest) == ("2 .. 3", "4 .. 9")
+    assert (found.half, found.most, found.greatest) == ("2 .. 3", "4 .. 9", "4 .. 9")
     row = latex(Statistics(summaries=(found,), pairs=())).splitlines()[6]
     assert " & 2.000--3.000 & " in row
     assert row.endswith(r" & 4.000--9.000 \\")
@@ -117,7 +117,7 @@ def test_medians_and_worst_ratios_are_intervals_while_optima_are_open():
     for note in ("a--b: the value lies between", "*: perhaps not reliable", "--: no interval"):
         assert note in notes
     closed = summary(sample(low))
-    assert (closed.half, closed.greatest) == ("2", "4")
+    assert (closed.half, closed.most, closed.greatest) == ("2", "4", "4")
     ratios = [Ratio.of("max", 1.0, *ends) for ends in zip(low, high, strict=True)]
     assert "; median between 2 and 3, worst between 4 and 9" in str(mean_ratio(ratios))
 
