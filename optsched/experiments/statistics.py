@@ -225,6 +225,9 @@ def _doubts(group: str, inside: Sequence[Summary]) -> list[str]:
             for reason, names in reasons.items()
         )
         found.append(f"{group}: {MARK} {UNSURE}: {why}")
+    nothing = ", ".join(f"{s.policy} {s.nothing}" for s in inside if s.nothing)
+    if nothing:
+        found.append(f"{group}: cells with ratio 0/0, which counts as 1: {nothing}")
     if any(s.drawn for s in inside):
         found.append(
             f"{group}: the intervals cover the drawn attributes only: all instances are the same "

@@ -97,6 +97,8 @@ def test_infinite_ratios_and_nothing_to_gain_are_counted():
     ]
     found = summary(*samples(taken(rows)))
     assert (found.infinite, found.nothing, found.unbounded, found.instances) == (1, 1, 1, 4)
+    flags = statistics(samples(taken(rows))).flags()
+    assert any(line.endswith(": cells with ratio 0/0, which counts as 1: p 1") for line in flags)
     assert found.low == found.high == math.inf
     assert found.interval is None
     assert found.warning == "fewer than 5 instances"

@@ -109,6 +109,19 @@ def test_equal_priorities_and_none_keep_the_order_of_submission(same):
     assert optsched.simulate(inst, Same()).schedule.start == (0, 9, 14)
 
 
+def test_a_long_last_job_is_no_queue_that_grows():
+    jobs = [RigidJob(arrival=10 * k, run=2, request=2, need=(1,)) for k in range(9)]
+    jobs.append(RigidJob(arrival=90, run=900, request=900, need=(1,)))
+    inst = RigidInstance(resources=("p",), machines=(Machine(capacity=(1,)),), jobs=tuple(jobs))
+    assert [
+        s - job.arrival
+        for s, job in zip(optsched.simulate(inst, "fcfs").schedule.start, jobs, strict=False)
+    ] == [0] * 10
+    (line,) = FAMILY.warnings(inst)
+    assert line.startswith("the offered load is 10: ")
+    assert line.endswith("a queue is likely")
+
+
 def test_multifactor_prefers_a_partition_and_who_has_used_little():
     def job(user, partition=""):
         return RigidJob(arrival=0, run=10, request=10, need=(1,), user=user, partition=partition)
