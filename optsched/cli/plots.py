@@ -179,7 +179,7 @@ def mean_bars(found: Sequence[Summary]) -> Figure:
     axis.set_ylim(-0.6, len(rows) - 0.4)
     marks = "; line: 95 % interval"
     if any(s.warning for s in rows):
-        marks += f" ({MARK}: not reliable)"
+        marks += f" ({MARK}: perhaps not reliable)"
     if any(s.open for s in rows):
         marks += "; hatched: optima open"
     finish(axis, f"mean {_of_group(rows[0].group, extent)}{marks}", grid="x")

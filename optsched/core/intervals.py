@@ -21,7 +21,7 @@ ENOUGH = 50  # numbers from which the interval of a skewed mean is trusted witho
 FAR = 2.0  # a ratio above it is far from the optimum
 FURTHEST = 10.0  # standard errors from a mean to the end of its interval, at most
 BATCH = 1 << 21  # numbers drawn at a time
-UNSURE = "no reliable 95 % interval of the mean"
+UNSURE = "95 % interval of the mean missing, or perhaps not reliable"
 
 
 class MeanRatio(Frozen):
@@ -48,6 +48,9 @@ class MeanRatio(Frozen):
         default=None, description="exact 95 % interval of the share of instances with a ratio > 2"
     )
     quantile90: Extended = Field(description="of the low ends")
+    quantile90_high: Extended | None = Field(
+        default=None, description="of the high ends; None: one has no bound"
+    )
     worst: Ratio = Field(description="the ratio with the largest low end")
 
     def __str__(self) -> str:
@@ -93,9 +96,19 @@ def mean_ratio(ratios: Sequence[Ratio], *, seed: int = 0) -> MeanRatio:
         median_high=None if high is None else float(np.median(high)),
         median_interval=median_interval(low, ends_up),
         far=share_above(low, ends_up, FAR),
-        quantile90=float(np.quantile(low, 0.9, method="inverted_cdf")),
+        quantile90=quantile90(low),
+        quantile90_high=None if high is None else quantile90(high),
         worst=max(ratios, key=lambda r: r.low),
     )
+
+
+def quantile90(ratios: Floats) -> float:
+    """Return the smallest of the ratios that at least nine of ten do not exceed.
+
+    >>> quantile90(np.arange(1.0, 21.0))
+    18.0
+    """
+    return float(np.quantile(ratios, 0.9, method="inverted_cdf"))
 
 
 def mean_interval(

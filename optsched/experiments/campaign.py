@@ -179,6 +179,7 @@ class CampaignStatus:
     versions: int  # sets of versions that rows were computed with
     claimed: int  # optima that count as closed by the word of solvers
     windows: bool  # whether instances are windows of a trace
+    recorded: bool  # whether the recorded schedule is a row
 
     def count(self, *states: CellState) -> int:
         """Return how many cells have one of the states."""
@@ -212,8 +213,9 @@ class CampaignStatus:
         if self.windows:
             found.append(
                 "every window begins with an empty cluster: jobs that still waited or ran then are "
-                "left out, and policies and optima do not wait for them; only the row "
-                f"{REAL!r} includes that waiting"
+                "left out, and policies and optima do not wait for them"
+                + f"; only the row {REAL!r} includes that waiting"
+                * self.recorded
             )
         return found + [f"{_counted(*n)}: {text}" for text, n in self.messages.items()]
 
@@ -263,6 +265,7 @@ def status(path: Path) -> CampaignStatus:
         references = store.rows(
             f"SELECT DISTINCT w.text FROM {COMPARED} JOIN word w ON w.id = reference"
         )
+        policies = store.rows("SELECT DISTINCT w.text FROM cell JOIN word w ON w.id = policy")
         versions = store.rows(f"SELECT versions FROM cell UNION SELECT versions FROM {COMPARED}")
         messages = store.rows(
             "SELECT w.text, sum(cell), sum(1 - cell) FROM (SELECT message, 1 AS cell FROM cell "
@@ -283,6 +286,7 @@ def status(path: Path) -> CampaignStatus:
             versions=len(versions),
             claimed=claimed[0][0],
             windows=windows,
+            recorded=any(contender_of(text) == REAL for (text,) in policies),
         )
 
 

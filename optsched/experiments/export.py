@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import textwrap
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from optsched.core.intervals import UNSURE
 from optsched.experiments.campaign import AS_STORED, Campaign
 from optsched.experiments.cell_keys import canonical
 from optsched.experiments.ratios_by_policy import COLUMNS, cells
@@ -19,7 +19,11 @@ from optsched.files.atomic_io import write_whole
 from optsched.files.format import save_instance
 from optsched.problem import InputError
 
-ACROSS = 60  # characters of a line of text across a table
+COLUMNS_OF_TABLE = ("$n$", "open", "mean ratio", r"95\,\%", "median", r"95\,\%2", "worst")
+LEAST = {r"95\,\%2": "95 % interval of the median", "worst": "worst", "median": "median"}
+COLUMN, GAP = 242.0, 2  # points: of a column of a paper, and on both sides of one of the table
+SHORTEST = 160.0  # points of a line of text across a table
+WIDTHS = 2.6, 4.25, 6.8  # points of letters, narrow to wide
 
 
 def save_csv(path: Path, target: Path) -> None:
@@ -77,33 +81,47 @@ def save_latex(path: Path, target: Path) -> None:
 
 
 def latex(found: Statistics) -> str:
-    """Return the means as a LaTeX table, with notes on policies that cannot be told apart.
+    """Return the means as a LaTeX table, with notes on what cannot be told.
 
-    Instances are named above their policies, so that the table fits into one column of a paper.
+    Instances are named above their policies. Columns that would not fit into one column of a paper
+    are left out, which a comment states.
     """
     counts = [{(s.instances, s.open) for s in inside} for inside in found.groups.values()]
     counted = any(len(each) > 1 for each in counts)  # policies differ: in columns of their own
-    head = ["policy", *["$n$", "open"] * counted]
-    head += ["mean ratio", r"95\,\%", "median", r"95\,\%", "worst"]
+    kept = [name for name in COLUMNS_OF_TABLE if counted or name not in ("$n$", "open")]
+    names, width = list(kept), _width(found.summaries, kept)
+    for name in LEAST:
+        if width > COLUMN:
+            kept.remove(name)
+            width = _width(found.summaries, kept)
+    fits = width <= COLUMN
+    kept = kept if fits else names
     lines = [
-        r"% one column of a two-column paper: \footnotesize \setlength{\tabcolsep}{2pt}",
-        rf"\begin{{tabular}}{{@{{}}l{'r' * (len(head) - 1)}@{{}}}}",
+        rf"% needs \usepackage{{booktabs}}, \footnotesize and \setlength{{\tabcolsep}}{{{GAP}pt}}"
+    ]
+    lines += [] if fits else ["% wider than one column of a paper: use table*"]
+    left_out = [LEAST[name] for name in names if name not in kept]
+    lines += [f"% left out, to fit into one column: {', '.join(left_out)}"] * bool(left_out)
+    lines += [
+        rf"\begin{{tabular}}{{@{{}}l{'r' * len(kept)}@{{}}}}",
         r"\toprule",
-        rf"{' & '.join(head)} \\",
+        rf"{' & '.join(['policy', *(name.rstrip('2') for name in kept)])} \\",
     ]
 
     def across(text: str) -> list[str]:
-        parts = textwrap.wrap(text, ACROSS)
-        return [rf"\multicolumn{{{len(head)}}}{{@{{}}l@{{}}}}{{{_tex(x)}}} \\" for x in parts]
+        parts = textwrap.wrap(text, int(max(width, SHORTEST) / WIDTHS[1]))
+        return [rf"\multicolumn{{{len(kept) + 1}}}{{@{{}}l@{{}}}}{{{_tex(x)}}} \\" for x in parts]
 
     for group in found.groups:
         inside = [s for s in found.summaries if s.group == group]
         number, open_ = inside[0].instances, inside[0].open
         sized = f": {number} instances" + f", {open_} open" * bool(open_)
         lines += [r"\midrule", *across(group + sized * (not counted))]
-        lines += [_tex_row(s, counted=counted) for s in inside]
+        for s in inside:
+            cells = _cells(s)
+            lines.append(rf"{' & '.join([_tex(s.named), *(cells[name] for name in kept)])} \\")
     lines.append(r"\bottomrule")
-    for note in _notes(found):
+    for note in _notes(found, kept):
         lines += across(note)
     lines.append(r"\end{tabular}")
     lines += [f"% {flag}" for flag in found.flags()]
@@ -115,25 +133,43 @@ def latex(found: Statistics) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _tex_row(s: Summary, *, counted: bool) -> str:
-    cells = [_tex(s.named), *[str(s.instances), str(s.open)] * counted]
-    cells += [_tex_ends(s.low, s.high)]
+def _cells(s: Summary) -> dict[str, str]:
+    """Return the numbers of a row, by `COLUMNS_OF_TABLE`."""
+    cells = [str(s.instances), str(s.open), _tex_ends(s.low, s.high)]
     cells += [_tex_interval(s.interval) + MARK * bool(s.warning and s.interval)]
     cells += [_tex_ends(s.median, s.median_high), _tex_interval(s.median_interval)]
     cells += [_tex_ends(s.worst, s.worst_high)]
-    return rf"{' & '.join(cells)} \\"
+    return dict(zip(COLUMNS_OF_TABLE, cells, strict=True))
 
 
-def _notes(found: Statistics) -> list[str]:
-    """Return what the marks of the table mean."""
+def _width(rows: Sequence[Summary], kept: Sequence[str]) -> float:
+    """Estimate the width of a table in points."""
+    inside = [[s.named, *(_cells(s)[name] for name in kept)] for s in rows]
+    table = [["policy", *kept], *inside]
+    return sum(max(map(_points, column)) + 2 * GAP for column in zip(*table, strict=True)) - 2 * GAP
+
+
+def _points(text: str) -> float:
+    """Estimate the width of a text in points, in Computer Modern of 8 points."""
+    shown = re.sub(r"[\\${}]|infty|,(?=%)", "", text.replace("--", "-").replace(r"\cdot", " 7"))
+    wide, narrow = "mw%&#=@+", " .,:;'!|()[]ijlft"
+    return sum(WIDTHS[2 if c in wide or c.isupper() else c not in narrow] for c in shown)
+
+
+def _notes(found: Statistics, kept: Sequence[str]) -> list[str]:
+    """Return what the columns and the marks of the table mean."""
+    between = ("mean ratio", "median", "worst")
+    rows = [_cells(s) for s in found.summaries]
     notes = []
-    if any("--" in _tex_ends(s.worst, s.worst_high) for s in found.summaries):
-        notes.append("a--b: between both ends, since optima are open")
+    if any("--" in cells[name] for cells in rows for name in between if name in kept):
+        notes.append("a--b: the value lies between a and b, since not all optima are known")
+    if any(s.interval for s in found.summaries):
+        notes.append("95 %: confidence interval of the column before")
     if any(s.warning and s.interval for s in found.summaries):
-        notes.append(f"{MARK}: {UNSURE}")
-    if any(s.interval is None for s in found.summaries):
-        notes.append("--: no interval, with fewer than five instances or equal ratios")
-    return notes
+        notes.append(f"{MARK}: perhaps not reliable")
+    if any(cells[name] == "--" for cells in rows for name in kept):
+        notes.append("--: no interval, with too few instances or equal ratios")
+    return ["; ".join(notes)] if notes else []
 
 
 def _tex_ends(low: float, high: float) -> str:
@@ -145,9 +181,11 @@ def _tex_interval(ends: tuple[float, float] | None) -> str:
 
 
 def _tex_number(value: float) -> str:
-    number, _, power = f"{value:.4g}".partition("e")
+    """Return four digits, zeros included, so that numbers align."""
+    number, _, power = f"{value:#.4g}".partition("e")
     if number == "inf":
         return r"$\infty$"
+    number = (number.rstrip("0") if power else number).rstrip(".")
     return rf"${number}\cdot10^{{{int(power)}}}$" if power else number
 
 

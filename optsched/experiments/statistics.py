@@ -27,6 +27,7 @@ from optsched.core.intervals import (
     UNSURE,
     mean_interval,
     median_interval,
+    quantile90,
     share_above,
     warning,
 )
@@ -91,6 +92,7 @@ class Summary(Frozen):
         description="exact 95 % interval of the share of instances with a ratio above 2"
     )
     quantile90: Extended = Field(description="of the low ends")
+    quantile90_high: Extended = Field(description="of the high ends")
     worst: Extended = Field(description="the largest low end")
     worst_high: Extended = Field(description="the largest high end")
     worst_seed: int
@@ -117,6 +119,11 @@ class Summary(Frozen):
     def half(self) -> str:
         """The median, as short as in a table."""
         return self._between(self.median, self.median_high)
+
+    @property
+    def most(self) -> str:
+        """The 90 % quantile, as short as in a table."""
+        return self._between(self.quantile90, self.quantile90_high)
 
     @property
     def greatest(self) -> str:
@@ -218,6 +225,9 @@ def _doubts(group: str, inside: Sequence[Summary]) -> list[str]:
             for reason, names in reasons.items()
         )
         found.append(f"{group}: {MARK} {UNSURE}: {why}")
+    nothing = ", ".join(f"{s.policy} {s.nothing}" for s in inside if s.nothing)
+    if nothing:
+        found.append(f"{group}: cells with ratio 0/0, which counts as 1: {nothing}")
     if any(s.drawn for s in inside):
         found.append(
             f"{group}: the intervals cover the drawn attributes only: all instances are the same "
@@ -269,7 +279,8 @@ def summary(sample: RatioSample, *, seed: int = 0) -> Summary:
         median_high=float(np.median(high)),
         median_interval=median_interval(low, high),
         far=share_above(low, high, FAR),
-        quantile90=float(np.quantile(low, 0.9, method="inverted_cdf")),
+        quantile90=quantile90(low),
+        quantile90_high=quantile90(high),
         worst=float(low[worst]),
         worst_high=float(high.max()),
         worst_seed=sample.instances[worst][0],

@@ -390,7 +390,11 @@ class WhatIf(Stated):
     def remarks(self) -> list[str]:
         """Notes on the table."""
         doubt = "" if self.gone else warning(*self._apart(BEST).T).replace("ratios", "changes")
-        doubts = [f"{UNSURE} change: {doubt}"] if doubt and len(self.before) > 1 else []
+        doubts = (
+            [f"{UNSURE.replace('mean', 'mean change')}: {doubt}"]
+            if doubt and len(self.before) > 1
+            else []
+        )
         knowing = [name for name, r in self.rows.items() if r.knows == EXACT]
         named = (
             f"named -{EXACT}"

@@ -125,7 +125,8 @@ def _means(found: Reading) -> SortableTable:
             *(TableCell(s.named), TableCell(s.group), ends(s.mean, s.low, s.high)),
             *(_interval(s.inside, s.interval), ends(s.half, s.median, s.median_high)),
             *(_interval(s.middle, s.median_interval), ends(s.beyond, *s.far)),
-            *(number(s.quantile90), ends(s.greatest, s.worst, s.worst_high), count(s.worst_seed)),
+            ends(s.most, s.quantile90, s.quantile90_high),
+            *(ends(s.greatest, s.worst, s.worst_high), count(s.worst_seed)),
             *(count(s.instances), count(s.open), count(s.errors), count(s.infinite)),
         ]
         for s in found.statistics.summaries
@@ -139,7 +140,7 @@ def _means(found: Reading) -> SortableTable:
         ColumnHeader(
             "above 2, 95 %", "exact interval of the share of instances with a ratio above 2"
         ),
-        ColumnHeader("90 %", "nine of ten low ends are below"),
+        ColumnHeader("90 % quantile", "between that of the low ends and that of the high ends"),
         ColumnHeader("worst", "between the largest low end and the largest high end"),
         ColumnHeader("its seed"),
         ColumnHeader("n", "instances with a ratio"),

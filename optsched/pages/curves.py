@@ -9,7 +9,6 @@ from itertools import pairwise
 import numpy as np
 
 from optsched.core import EvaluatedPolicy, Optimum
-from optsched.core.intervals import UNSURE
 from optsched.experiments.ratios_by_policy import RatioSample
 from optsched.experiments.statistics import Summary, ecdf
 from optsched.numbers.arrays import Floats
@@ -45,7 +44,7 @@ def _bar(s: Summary, scale: AxisScale, colour: int) -> Bar:
     inside = ""
     if s.interval is not None:
         inside = ", 95 % interval {:.4g} to {:.4g}".format(*s.interval)
-        inside += f" ({UNSURE}: {s.warning})" if s.warning else ""
+        inside += f" (perhaps not reliable: {s.warning})" if s.warning else ""
     opened = f"{s.open} optima open" if s.open else "all optima closed"
     return Bar(
         name=s.policy,

@@ -97,6 +97,8 @@ def test_infinite_ratios_and_nothing_to_gain_are_counted():
     ]
     found = summary(*samples(taken(rows)))
     assert (found.infinite, found.nothing, found.unbounded, found.instances) == (1, 1, 1, 4)
+    flags = statistics(samples(taken(rows))).flags()
+    assert any(line.endswith(": cells with ratio 0/0, which counts as 1: p 1") for line in flags)
     assert found.low == found.high == math.inf
     assert found.interval is None
     assert found.warning == "fewer than 5 instances"
@@ -106,18 +108,18 @@ def test_infinite_ratios_and_nothing_to_gain_are_counted():
 def test_medians_and_worst_ratios_are_intervals_while_optima_are_open():
     low, high = [1.0, 2.0, 4.0], [1.0, 3.0, 9.0]
     found = summary(sample(low, high))
-    assert (found.half, found.greatest) == ("2 .. 3", "4 .. 9")
+    assert (found.half, found.most, found.greatest) == ("2 .. 3", "4 .. 9", "4 .. 9")
     row = latex(Statistics(summaries=(found,), pairs=())).splitlines()[6]
-    assert " & 2--3 & " in row
-    assert row.endswith(r" & 4--9 \\")
+    assert " & 2.000--3.000 & " in row
+    assert row.endswith(r" & 4.000--9.000 \\")
     assert " & -- & " in row  # without a star: it has no interval
     table = latex(Statistics(summaries=(found, summary(sample([1.0] * 9 + [9.0]))), pairs=()))
     rows = table.partition(r"\bottomrule")[2].partition(r"\end{tabular}")[0].splitlines()[1:]
     notes = " ".join(line.partition("}{")[2] for line in rows)
-    for note in ("a--b: between both ends", "*: no reliable", "--: no interval"):
+    for note in ("a--b: the value lies between", "*: perhaps not reliable", "--: no interval"):
         assert note in notes
     closed = summary(sample(low))
-    assert (closed.half, closed.greatest) == ("2", "4")
+    assert (closed.half, closed.most, closed.greatest) == ("2", "4", "4")
     ratios = [Ratio.of("max", 1.0, *ends) for ends in zip(low, high, strict=True)]
     assert "; median between 2 and 3, worst between 4 and 9" in str(mean_ratio(ratios))
 
@@ -130,9 +132,36 @@ def test_a_table_for_latex_names_instances_above_their_policies():
     assert lines[7].startswith(r"b\_c & $8\cdot10^{15}$ & ")
     fewer = summary(sample([1.0, 2.0], policy="c"))  # then the numbers have a column
     lines = latex(Statistics(summaries=(*rows, fewer), pairs=())).splitlines()
-    assert lines[3].startswith("policy & $n$ & open & mean ratio & ")
-    assert lines[5].endswith(rf"{{{rows[0].group}}} \\")
-    assert lines[8].startswith("c & 2 & 0 & 1.5 & ")
+    assert lines[4].startswith("policy & $n$ & open & mean ratio & ")
+    assert lines[6].endswith(rf"{{{rows[0].group}}} \\")
+    assert lines[9].startswith("c & 2 & 0 & 1.500 & ")
+
+
+@pytest.mark.parametrize(
+    ("name", "high", "columns", "said"),
+    [
+        ("mine", 0.0, ["mean ratio", r"95\,\%", "median", r"95\,\%", "worst"], ""),
+        ("mine", 0.012, ["mean ratio", r"95\,\%", "median", "worst"], "interval of the median"),
+        ("aged-area(age=2.0)", 0.012, ["mean ratio", r"95\,\%", "median"], "median, worst"),
+        (
+            "Aged area (age=2.0, x=3.5)",
+            0.012,
+            ["mean ratio", r"95\,\%"],
+            "the median, worst",
+        ),
+        ("x" * 60, 0.0, ["mean ratio", r"95\,\%", "median", r"95\,\%", "worst"], "table*"),
+    ],
+)
+def test_a_table_for_latex_leaves_out_what_does_not_fit_into_a_column(name, high, columns, said):
+    low = np.linspace(1.012, 1.234, 20)
+    rows = tuple(summary(sample(low, low + high, policy=p)) for p in ("easy", name))
+    comments, _, table = latex(Statistics(summaries=rows, pairs=())).partition(r"\begin{tabular}")
+    assert r"\usepackage{booktabs}" in comments
+    assert f"{' & '.join(['policy', *columns])} \\\\" in table
+    assert {line.count("&") for line in table.splitlines() if "&" in line[1:]} == {len(columns)}
+    assert said in comments
+    assert ("left out" in comments) == (len(columns) < 5)
+    assert "1.234 " in table or "worst" not in columns or high
 
 
 @pytest.mark.parametrize("values", [[1, 2, 4], [1, 2, 4, 9], [1, math.inf], [3, 3, math.inf, 9]])
@@ -220,8 +249,12 @@ def test_a_doubtful_interval_is_marked(ratios, why):
     (mine,) = (s for s in found.summaries if s.policy == "a")
     assert mine.warning == why
     assert mine.inside.endswith("*") == bool(why)
-    told = [line for line in found.flags() if "no reliable 95 % interval" in line]
-    assert told == ([f"group: * no reliable 95 % interval of the mean: {why} (a)"] if why else [])
+    told = [line for line in found.flags() if "perhaps not reliable" in line]
+    assert told == (
+        [f"group: * 95 % interval of the mean missing, or perhaps not reliable: {why} (a)"]
+        if why
+        else []
+    )
 
 
 def test_a_bound_that_dominates_is_a_doubt_too():

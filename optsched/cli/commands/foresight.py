@@ -125,7 +125,7 @@ def foresight(
             console.print(table)
         doubts = "; ".join(dict.fromkeys(p.warning for p in found.points if p.warning))
         if doubts:
-            messages.result(f"* no reliable 95 % interval: {doubts}")
+            messages.result(f"* 95 % interval missing, or perhaps not reliable: {doubts}")
     if folder is not None:
         from optsched.drawing import save, styled
 

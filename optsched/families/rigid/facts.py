@@ -104,7 +104,7 @@ def columns(
 
 
 def offered_load(inst: RigidInstance) -> dict[str, float]:
-    """Return the jobs' use of each resource, over the capacity until the last arrival."""
+    """Return what all jobs need of each resource, over its capacity between the arrivals."""
     last = max((job.arrival for job in inst.jobs), default=0)
     first = min((job.arrival for job in inst.jobs), default=0)
     longest = max((job.run for job in inst.jobs), default=1)
@@ -143,7 +143,10 @@ def warnings(inst: RigidInstance) -> list[str]:
     if load < LIGHT:
         return [f"the offered load is {load:.2g}: any policy may do well"]
     if load > 1:
-        return [f"the offered load is {load:.2g}: the queue grows as long as jobs arrive"]
+        return [
+            f"the offered load is {load:.2g}: jobs need more than the machines can do while they "
+            "arrive, so a queue is likely"
+        ]
     return []
 
 

@@ -70,6 +70,58 @@ def test_every_priority_runs_without_backfilling():
         assert FAMILY.verify(inst, run.schedule).value == run.value
 
 
+@pytest.mark.parametrize(
+    ("returned", "said"),
+    [
+        (lambda _: np.zeros(1), "returned 1 number, expected None or one number for each of"),
+        (lambda _: 1.0, r"returned an array of shape \(\)"),
+        (lambda jobs: np.zeros(len(jobs) + 1), "for each of the 3 waiting jobs"),
+        (lambda jobs: np.zeros((len(jobs), 1)), r"returned an array of shape \(3, 1\)"),
+        (lambda jobs: np.where(jobs == 1, np.nan, 0.0), "returned NaN for job 1"),
+        (lambda jobs: ["1"] * len(jobs), "returned no numbers"),
+        (lambda jobs: [None] * len(jobs), "returned no numbers"),
+    ],
+)
+@pytest.mark.parametrize("backfill", [True, False])
+def test_a_priority_is_one_number_for_each_waiting_job(returned, said, backfill):
+    class Wrong(Ordered):
+        def priority(self, _now, waiting):
+            return returned(waiting)
+
+    job = RigidJob(arrival=0, run=2, request=2, need=(1,))
+    inst = RigidInstance(resources=("p",), machines=(Machine(capacity=(1,)),), jobs=(job,) * 3)
+    policy = Wrong("sjf", backfill=backfill)
+    policy.name = "wrong"
+    with pytest.raises(PolicyError, match=f"priority .*{said}"):
+        optsched.simulate(inst, policy)
+
+
+@pytest.mark.parametrize("same", [None, [0, 0, 0], np.full(3, -np.inf)])
+def test_equal_priorities_and_none_keep_the_order_of_submission(same):
+    class Same(Easy):
+        name = "same"
+
+        def priority(self, _now, waiting):
+            return same if same is None else same[: len(waiting)]
+
+    jobs = tuple(RigidJob(arrival=0, run=run, request=run, need=(1,)) for run in (9, 5, 1))
+    inst = RigidInstance(resources=("p",), machines=(Machine(capacity=(1,)),), jobs=jobs)
+    assert optsched.simulate(inst, Same()).schedule.start == (0, 9, 14)
+
+
+def test_a_long_last_job_is_no_queue_that_grows():
+    jobs = [RigidJob(arrival=10 * k, run=2, request=2, need=(1,)) for k in range(9)]
+    jobs.append(RigidJob(arrival=90, run=900, request=900, need=(1,)))
+    inst = RigidInstance(resources=("p",), machines=(Machine(capacity=(1,)),), jobs=tuple(jobs))
+    assert [
+        s - job.arrival
+        for s, job in zip(optsched.simulate(inst, "fcfs").schedule.start, jobs, strict=False)
+    ] == [0] * 10
+    (line,) = FAMILY.warnings(inst)
+    assert line.startswith("the offered load is 10: ")
+    assert line.endswith("a queue is likely")
+
+
 def test_multifactor_prefers_a_partition_and_who_has_used_little():
     def job(user, partition=""):
         return RigidJob(arrival=0, run=10, request=10, need=(1,), user=user, partition=partition)

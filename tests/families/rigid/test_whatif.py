@@ -478,6 +478,9 @@ def test_what_was_recorded_is_a_row_of_a_campaign(tmp_path):
     assert len(table) == 4
     without = make_plan(plan | {"instances": [block | {"recorded": False}]}, tmp_path)
     assert len(without.keys()) == 2
+    remarks = campaign(without, tmp_path / "w.sqlite", workers=1).status().remarks()
+    assert any("begins with an empty cluster" in x for x in remarks)
+    assert not any(REAL in x for x in remarks)
 
 
 def test_units_of_a_resource_are_whole_nodes_that_have_it(tmp_path):

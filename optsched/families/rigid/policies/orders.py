@@ -73,9 +73,7 @@ class Ordered(Easy):
         """Return the jobs that start."""
         if self.backfill or not self.waiting:
             return super().choose(now)
-        waiting = np.array(self.waiting)
-        order = waiting[np.argsort(self.priority(now, waiting), kind="stable")]
-        kept, self.waiting = self.waiting, order.tolist()
+        kept, self.waiting = self.waiting, self.ordered(now).tolist()
         chosen = Queue.choose(self, now)
         self.waiting = kept
         return chosen

@@ -20,7 +20,7 @@ from optsched.families.rigid.profile import earliest, holds, take
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.numbers.streams import Streams
-from optsched.problem import Information, Prior
+from optsched.problem import Information, PolicyError, Prior
 
 
 class QueuedJobs(NamedTuple):
@@ -201,17 +201,38 @@ class Easy(Queue):
     name = "easy"
 
     def priority(self, now: int, waiting: Ints) -> Floats | None:  # noqa: ARG002
-        """Return numbers by which jobs are ordered; None: as they were submitted."""
+        """Return a number for each of the waiting jobs; None: in the order of submission."""
         return None
+
+    def ordered(self, now: int) -> Ints:
+        """Return the waiting jobs by ``priority``, those with equal numbers as submitted.
+
+        Raises
+        ------
+        PolicyError
+            ``priority`` did not return a number for each of them.
+        """
+        waiting = np.array(self.waiting)
+        returned = self.priority(now, waiting.copy())
+        if returned is None:
+            return waiting
+        rank = np.asarray(returned)
+        expected = f"expected None or one number for each of the {len(waiting)} waiting jobs"
+        if rank.dtype.kind not in "biuf":
+            raise PolicyError(f"priority returned no numbers ({rank.dtype}), {expected}")
+        if rank.shape != waiting.shape:
+            size = f"{rank.size} number" + "s" * (rank.size != 1)
+            found = size if rank.ndim == 1 else f"an array of shape {rank.shape}"
+            raise PolicyError(f"priority returned {found}, {expected}")
+        if np.isnan(rank).any():
+            raise PolicyError(f"priority returned NaN for job {waiting[np.isnan(rank)][0]}")
+        return waiting[np.argsort(rank, kind="stable")]
 
     def choose(self, now: int) -> list[int]:
         """Return the jobs that start."""
         if not self.waiting:
             return []
-        waiting = np.array(self.waiting)
-        rank = self.priority(now, waiting)
-        if rank is not None:
-            waiting = waiting[np.argsort(rank, kind="stable")]
+        waiting = self.ordered(now)
         busy = np.array(self.running, np.int64).reshape(-1, 2)
         found = backfilled(now, waiting, busy, self.free, self.table.jobs)
         return [int(i) for i in found]
