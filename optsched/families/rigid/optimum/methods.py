@@ -155,7 +155,7 @@ class Portfolio:
         p = self.problem
         rounds = max(1, min(self.params.rounds, SLICE // (PASSED * self.passed)))
         draws = self.rng.random((rounds, DRAWS))
-        heat *= self.cost / p.n
+        heat *= (self.cost + p.running) / p.n
         passed = shake(p.jobs, p.load, p.late, self.walk, self.params.behind, draws, heat)
         self.passed = 1 + passed * len(p.bins) // rounds
         work_units.steps(rounds * (PASSED * self.passed + DRAWS))

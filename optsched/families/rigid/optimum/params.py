@@ -39,9 +39,10 @@ class AutoParams:
     rounds : int
         Most moves of the search in one iteration.
     hot : float
-        Initial temperature of simulated annealing, relative to the mean cost of a job.
+        Initial temperature of simulated annealing, relative to the mean cost of a job; of waiting
+        times, to the mean flow time.
     cold : float
-        Final temperature, relative to the mean cost of a job.
+        Final temperature, relative to the same.
     frozen : float
         Share of the time after which no worse schedule is accepted.
     behind : int

@@ -64,6 +64,8 @@ class RigidProblem:
         nothing = np.zeros(0, np.int64)
         self.room = Room(self.capacity, nothing, nothing, nothing)
         self.late = 1.0 if inst.objective == "makespan" else 0.0
+        # what flow time costs more than the objective: waiting times are no lower a temperature
+        self.running = float((self.jobs.rate * (a.run - self.jobs.shift)).sum())
         share = (self.jobs.demand / np.maximum(1.0, self.capacity)).max(axis=1, initial=0.0)
         self.area = a.run * np.maximum(share, 1e-9)  # of all machines, seconds
         # the reciprocal of Smith's ratio; a slowdown counts a short job's seconds more
