@@ -89,7 +89,7 @@ def add(expression):
             "constraint more: has no variables and is always false",
         ),
         (add(lambda m: math.nan * m.x[2] + m.y <= 1), "constraint more: coefficient of x[2]: nan"),
-        (add(lambda m: m.x[2] + m.y <= math.nan), "constraint more: a limit is nan"),
+        (add(lambda m: m.x[2] + m.y <= math.nan), "constraint more: upper: nan is no limit"),
         (lambda m: setattr(m.gain, "expr", math.nan * m.x[3]), "variable x[3]: cost: nan"),
         (add(lambda m: 1e300 * m.x[2] + m.y <= 1), "constraint more: coefficient of x[2]: 1e+300"),
         (lambda m: setattr(m.gain, "expr", 1e300 * m.x[3]), "variable x[3]: cost: 1e+300"),
@@ -107,6 +107,49 @@ def test_models_that_cannot_be_declared_are_refused_in_one_line(change, complain
     with pytest.raises(InputError, match=re.escape(complaint)) as refused:
         declared(change)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("limits", "complaint"),
+    [
+        ((math.inf, None), "its lower limit is inf, expected a number"),
+        ((math.inf, math.inf), "its lower limit is inf"),
+        ((None, -math.inf), "its upper limit is -inf"),
+        ((-math.inf, -math.inf), "its upper limit is -inf"),
+        ((None, 10**400), "cannot be evaluated: int too large"),
+    ],
+)
+@pytest.mark.parametrize("by_parameter", [False, True])
+def test_limits_that_nothing_satisfies_are_refused(limits, complaint, by_parameter):
+    def change(m):
+        m.low, m.high = (pyo.Param(initialize=x, within=pyo.Any, mutable=True) for x in limits)
+        low, high = (m.low, m.high) if by_parameter else limits
+        m.more = pyo.Constraint([1, 2], rule=lambda m, i: (low, m.y, high) if i == 2 else m.y <= 4)
+
+    if by_parameter and None in limits:
+        complaint = "cannot be evaluated: No value for uninitialized"
+    with pytest.raises(InputError, match=re.escape(f"constraint more[2]: {complaint}")):
+        declared(change)
+
+
+def test_infinite_limits_that_always_hold_are_none():
+    inst = declared(add(lambda m: (-math.inf, m.x[2] + m.y, math.inf)))
+    assert (inst.rows[-1].lower, inst.rows[-1].upper) == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (add(lambda m: m.y + math.inf <= 3), "constraint more: its constant is inf, expected a fi"),
+        (add(lambda m: m.y - math.inf <= math.inf), "constraint more: its constant is -inf"),
+        (lambda m: setattr(m.gain, "expr", m.y + math.nan), "objective gain: its constant is nan"),
+        (lambda m: setattr(m.gain, "expr", m.y + 1e300), "objective: its constant: 1e+300 is out"),
+        (lambda m: setattr(m.gain, "expr", 10**400 * m.y), "objective gain: cannot be evaluated"),
+    ],
+)
+def test_constants_that_are_no_numbers_are_refused(change, complaint):
+    with pytest.raises(InputError, match=re.escape(complaint)):
+        declared(change)
 
 
 @pytest.mark.parametrize(
