@@ -8,7 +8,7 @@ import math
 import re
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from optsched.declared.files import NUMBER, parse
-from optsched.declared.model import KINDS, Declared, Draft, component_of, index_of
+from optsched.declared.model import KINDS, Declared, Draft, Member, component_of, index_of
 from optsched.files.atomic_io import read_limited
 from optsched.files.format import first_error
 from optsched.numbers.resources import exact
@@ -105,8 +105,9 @@ def online(
     if not isinstance(model, Path | str):
         if (held := _held.get()) is not None:
             held.append(model)
-        of = id(made)
-        _models[of] = weakref.ref(made, lambda _: _models.pop(of, None)), weakref.ref(model)
+        alone = hasattr(model, "get_problem_data")  # parameters outlive a problem of CVXPY
+        of, known = id(made), (lambda: model) if alone else weakref.ref(model)
+        _models[of] = weakref.ref(made, lambda _: _models.pop(of, None)), known
     return made
 
 
@@ -123,7 +124,7 @@ def models_are_held() -> Iterator[None]:
         _held.reset(token)
 
 
-_models: dict[int, tuple[weakref.ref[Declared], weakref.ref[Any]]] = {}
+_models: dict[int, tuple[weakref.ref[Declared], Callable[[], Any]]] = {}
 
 
 def offline(model: Any) -> Declared:
@@ -187,19 +188,23 @@ def refuse_changed(inst: Declared) -> None:
     pairs: list[tuple[str, Any, Any]] = [
         *zip(repeat("variable"), inst.columns, now.columns, strict=False),
         *zip(repeat("constraint"), inst.rows, now.rows, strict=False),
+        *zip(repeat("cone"), inst.cones, now.cones, strict=False),
     ]
     for kind, old, new in pairs:
         for name, value in new.items():
             before = getattr(old, name)
             if name not in ("revealed", "decided") and _plain(before) != _plain(value):
                 what = "had other coefficients"
-                if name != "entries":
+                if name not in ("entries", "members"):
                     what = f"{name} was {before} and is {value}"
                 raise InputError(f"{kind} {old.name}: {what}, {again}")
 
 
 def _plain(value: Any) -> Any:
-    return [(int(j), float(a)) for j, a in value] if isinstance(value, list | tuple) else value
+    """Return members of cones as dictionaries, and all pairs as lists."""
+    if isinstance(value, Member | dict):
+        return {name: _plain(part) for name, part in dict(value).items()}
+    return [*map(_plain, value)] if isinstance(value, list | tuple) else value
 
 
 def _read(model: Any) -> Draft:
@@ -493,6 +498,7 @@ def _of_pyomo(model: Any) -> Draft:
         draft.columns.append(
             {
                 "name": v.name,
+                "cost": 0.0,
                 "lower": -math.inf if low is None else float(low),
                 "upper": math.inf if high is None else float(high),
                 "integer": not v.is_continuous(),

@@ -1,5 +1,6 @@
 """CVXPY models: how they are read, solved, proved and played."""
 
+import gc
 import json
 import math
 import re
@@ -421,3 +422,46 @@ def test_auxiliary_variables_have_the_values_of_their_atoms(size):
         instance = online(cp.Problem(cp.Minimize(cp.sum(atom(x)))), {x: 0})
         policy = FunctionPolicy(lambda e: dict.fromkeys(e.variables, size))
         assert simulate(instance, policy).value == pytest.approx(2 * value, rel=1e-7, abs=1e-8)
+
+
+def changing(kind, p, q):
+    """Return a model that nobody else holds, with the parameters p and q."""
+    x = cp.Variable(3, name="x", bounds=[0, 1])
+    return {
+        "limit": lambda: cp.Problem(cp.Minimize(cp.sum(x)), [x[0] >= p]),
+        "cost": lambda: cp.Problem(cp.Minimize(q @ x), [x[0] >= 0.5]),
+        "constant": lambda: cp.Problem(cp.Minimize(cp.sum(x) + p), [x[0] >= 0.5]),
+        "in an atom": lambda: cp.Problem(
+            cp.Maximize(cp.sum(x)), [cp.norm(cp.multiply(q, x)) <= 0.5]
+        ),
+        "constant of an atom": lambda: cp.Problem(cp.Maximize(cp.sum(cp.log(x + q)))),
+        "cone": lambda: cp.Problem(cp.Maximize(cp.sum(x)), [cp.SOC(p, x).set_label("ball")]),
+        "weight of an atom": lambda: cp.Problem(cp.Minimize(p * cp.sum_squares(x - 0.5))),
+    }[kind]()
+
+
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "complaint"),
+    [
+        ("limit", "constraint c0: "),
+        ("cost", "variable x[1]: cost was 2.0 and is 0.0"),
+        ("constant", "the model has another objective"),
+        ("in an atom", "cone atom[2,0]: had other coefficients"),
+        ("constant of an atom", "cone atom[1,0]: had other coefficients"),
+        ("cone", "cone ball: had other coefficients"),
+        ("weight of an atom", "variable auxiliary[2,0]: cost was 0.5 and is 0.7"),
+    ],
+)
+def test_a_parameter_that_is_changed_is_refused(kind, complaint, held):
+    p = cp.Parameter(name="p", value=0.5, nonneg=True)
+    q = cp.Parameter(3, name="q", value=[1.0, 2.0, 3.0], nonneg=True)
+    made = changing(kind, p, q)
+    inst = online(made, {"x": lambda t: t})
+    if not held:
+        del made
+        gc.collect()
+    assert solve(inst).value is not None
+    p.value, q.value = 0.7, np.array([1.0, 0.0, 3.0])
+    with pytest.raises(InputError, match=re.escape(complaint)):
+        solve(inst)

@@ -8,7 +8,7 @@ import re
 import pyomo.environ as pyo
 import pytest
 
-from optsched.core import simulate, solve
+from optsched.core import compare, simulate, solve
 from optsched.declared.model import KINDS, component_of, index_of
 from optsched.declared.problem import problem
 from optsched.declared.readers import online
@@ -231,7 +231,11 @@ def test_a_decision_before_the_variable_is_revealed_is_refused():
     ("change", "complaint"),
     [
         (lambda m: m.y.setub(7), "variable y: upper was 5.0 and is 7.0"),
-        (lambda m: setattr(m.gain, "expr", 2 * m.x[0]), "expected the model as it was declared"),
+        (lambda m: setattr(m.gain, "expr", 2 * m.x[0]), "variable x[0]: cost was 1.0 and is 2.0"),
+        (lambda m: m.gain.set_value(m.x[0] + m.x[1]), "variable x[2]: cost was 1.0 and is 0.0"),
+        (lambda m: setattr(m.gain, "expr", m.gain.expr + m.y), "variable y: cost was -1.0 and is"),
+        (lambda m: m.gain.set_value(m.gain.expr + 1), "the model has another objective"),
+        (lambda m: m.gain.set_sense(pyo.minimize), "the model has another objective"),
         (
             lambda m: setattr(m, "more", pyo.Constraint(expr=m.y <= 3)),
             "constraint more is new, expected the model as it was declared",
@@ -249,10 +253,25 @@ def test_a_model_that_is_changed_after_it_was_declared_is_refused(change, compla
     assert solve(inst).value == 3
     assert simulate(inst, "re-solve").value == 0
     change(m)
-    for use in (solve, lambda inst: simulate(inst, "greedy")):
+    for use in (
+        solve,
+        lambda inst: simulate(inst, "greedy"),
+        lambda inst: compare(inst, ["greedy"]),
+    ):
         with pytest.raises(InputError, match=re.escape(complaint)) as refused:
             use(inst)
         assert "\n" not in str(refused.value)
+
+
+def test_a_parameter_that_is_set_to_zero_is_a_change():
+    m = model()
+    m.price = pyo.Param(m.I, initialize=1.0, mutable=True)
+    m.gain.expr = sum(m.price[i] * m.x[i] for i in m.I)
+    inst = online(m, times(m))
+    assert solve(inst).value == 4
+    m.price[2] = 0.0
+    with pytest.raises(InputError, match=re.escape("variable x[2]: cost was 1.0 and is 0.0")):
+        solve(inst)
 
 
 def test_a_changed_model_that_nobody_has_any_more_is_not_meant():
