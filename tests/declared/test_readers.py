@@ -132,6 +132,28 @@ def test_limits_that_nothing_satisfies_are_refused(limits, complaint, by_paramet
         declared(change)
 
 
+@pytest.mark.parametrize("right", [lambda m, i: m.p[i], lambda m, i: 3 * m.p[i] + 1])
+def test_a_parameter_without_a_value_is_refused_with_its_constraint(right):
+    def change(m):
+        m.p = pyo.Param(m.I, initialize={0: 1, 1: 1}, mutable=True)
+        m.more = pyo.Constraint(m.I, rule=lambda m, i: m.x[i] + m.y <= right(m, i))
+
+    with pytest.raises(InputError, match=r"constraint more\[2\]: cannot be .*p\[2\]") as refused:
+        declared(change)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "1", None])
+def test_a_seed_that_is_none_is_refused(seed):
+    @problem(sizes={"small": {}})
+    def drawn(random):  # noqa: ARG001
+        return declared()
+
+    for draw in (drawn, drawn.family.generate):
+        with pytest.raises(InputError, match=f"drawn: seed {seed!r}, expected an integer from 0"):
+            draw("small", seed=seed)
+
+
 def test_infinite_limits_that_always_hold_are_none():
     inst = declared(add(lambda m: (-math.inf, m.x[2] + m.y, math.inf)))
     assert (inst.rows[-1].lower, inst.rows[-1].upper) == (-math.inf, math.inf)
