@@ -127,6 +127,44 @@ def test_variables_are_in_the_order_of_their_declaration():
     assert seen == [[f"level[{t},0]", f"level[{t},1]", f"pump[{t}]", f"spill[{t}]"] for t in (0, 1)]
 
 
+@pytest.mark.parametrize(
+    ("constraint", "limits", "coefficients"),
+    [
+        (lambda x: x[0] + x[1] >= 7, (7, math.inf), [1, 1]),
+        (lambda x: cp.Constant(7) <= x[0] + x[1], (7, math.inf), [1, 1]),
+        (lambda x: x[0] + x[1] <= 7, (-math.inf, 7), [1, 1]),
+        (lambda x: -x[0] - x[1] >= -7, (-7, math.inf), [-1, -1]),
+        (lambda x: cp.NonNeg(x[0] + x[1] - 7), (7, math.inf), [1, 1]),
+        (lambda x: x[0] >= x[1] + 1, (-math.inf, -1), [-1, 1]),  # x[1] + 1 <= x[0], as in Pyomo
+        (lambda x: cp.Constant(7) == x[0] + x[1], (7, 7), [1, 1]),
+        (lambda x: x[0] + x[1] == 7, (7, 7), [1, 1]),
+        (lambda x: cp.log(1 + x[0]) >= 1, (1, math.inf), [1]),
+        (lambda x: x >= 0, (0, math.inf), [1]),
+    ],
+)
+def test_rows_have_the_sense_in_which_they_are_written(constraint, limits, coefficients):
+    x = cp.Variable(2, name="x", bounds=[0, 9])
+    made = constraint(x).set_label("row")
+    inst = online(cp.Problem(cp.Minimize(cp.sum(x)), [made]), {x: 0})
+    row = next(r for r in inst.rows if r.name in ("row", "row[0]"))
+    assert (row.lower, row.upper) == limits
+    assert [a for _, a in row.entries] == coefficients
+    assert math.copysign(1, row.lower) == math.copysign(1, limits[0])  # no -0.0
+
+
+def test_the_residual_of_a_demand_is_what_it_still_requires():
+    q, short = (cp.Variable(name=name, bounds=[0, 9]) for name in ("q", "short"))
+    problem = cp.Problem(cp.Minimize(q + 3 * short), [(q + short >= 7).set_label("need")])
+    seen = []
+
+    def meet(event):
+        seen.append((event.row("need").lower, event.residual("need")))
+        return {"q": event.residual("need")}
+
+    assert simulate(online(problem, [(q, 0), (short, 0)]), FunctionPolicy(meet)).value == 7
+    assert seen == [(7, 7)]
+
+
 def test_the_feasibility_check_names_the_cone():
     inst = declared()
     values = list(solve(inst).schedule.values)
