@@ -26,6 +26,7 @@ class _Line:
     constraint: Any
     name: str
     given: bool  # it is in the model, and no part of an atom
+    reverse: bool = False  # its variables are on the right of <= or ==, or it is at least 0
 
 
 def of_cvxpy(problem: Any) -> Draft:
@@ -152,17 +153,26 @@ def _lines(constraints: Any, given: Mapping[int, Any]) -> Iterator[_Line]:
     for c in constraints:
         kind, own = type(c).__name__, c.id in given
         name = _label(given[c.id], order[c.id]) if own else f"atom{atoms}"
+        reverse = own and _is_reverse(given[c.id])
         atoms += not own
         if kind in ("Zero", "NonNeg"):
             shape = c.args[0].shape
             for k in range(c.args[0].size):
                 index = tuple(int(i) for i in np.unravel_index(k, shape, order="F"))
-                yield _Line(c, label((name, *index)), own)
+                yield _Line(c, label((name, *index)), own, reverse)
         else:
             sizes = list(c.cone_sizes())
             for k, size in enumerate(sizes):
                 for _ in range(size):
                     yield _Line(c, name if len(sizes) == 1 else f"{name}[{k}]", own)
+
+
+def _is_reverse(constraint: Any) -> bool:
+    """Whether a row of CVXPY has the signs of a constraint reversed: it moves all to the left."""
+    kind = type(constraint).__name__
+    return kind == "NonNeg" or (
+        kind in ("Inequality", "Equality") and bool(constraint.args[0].is_constant())
+    )
 
 
 def _rows(draft: Draft, matrix: Any, sides: Any, lines: list[_Line]) -> None:
@@ -183,8 +193,10 @@ def _rows(draft: Draft, matrix: Any, sides: Any, lines: list[_Line]) -> None:
                 related.append([j for j, _ in entries])
             if not line.given and len(entries) == 1 and _as_bound(draft, *entries[0], side, kind):
                 continue
-            low = side if kind == "Zero" else -math.inf
-            draft.rows.append({"name": line.name, "lower": low, "upper": side, "entries": entries})
+            low, high = side if kind == "Zero" else -math.inf, side
+            if line.reverse:
+                low, high, entries = 0.0 - high, 0.0 - low, [(j, -a) for j, a in entries]
+            draft.rows.append({"name": line.name, "lower": low, "upper": high, "entries": entries})
         else:
             kinds[line.name] = "second-order" if kind == "SOC" else "exponential"
             member = {"constant": side, "entries": [(j, -a) for j, a in entries]}

@@ -130,7 +130,10 @@ class Row(Frozen):
     @model_validator(mode="after")
     def _has_sides(self) -> Self:
         if self.lower == math.inf or self.upper == -math.inf:
-            raise ValueError(f"constraint {self.name}: a limit is infinite on the wrong side")
+            side, limit = ("lower", "inf") if self.lower == math.inf else ("upper", "-inf")
+            raise ValueError(
+                f"constraint {self.name}: its {side} limit is {limit}, expected a number"
+            )
         numbers = [abs(x) for x in (self.lower, self.upper, *(a for _, a in self.entries))]
         size = max((x for x in numbers if x < math.inf), default=0.0)
         if 0 < size < LEAST:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, update_wrapper
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -283,8 +284,11 @@ class Problem:
         Raises
         ------
         InputError
-            An unknown preset or size, or the model is none that can be declared.
+            An unknown preset or size, a seed that is none, or the model is none that can be
+            declared.
         """
+        if not isinstance(seed, Integral) or seed < 0:
+            raise InputError(f"{self.name}: seed {seed!r:.40}, expected an integer from 0")
         return self.draw(Draws(seed), seed, preset, sizes)
 
     def parameter_space(self, preset: str, **sizes: Any) -> ParameterSpace:

@@ -8,7 +8,7 @@ import math
 import re
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from optsched.declared.files import NUMBER, parse
-from optsched.declared.model import KINDS, Declared, Draft, component_of, index_of
+from optsched.declared.model import KINDS, Declared, Draft, Member, component_of, index_of
 from optsched.files.atomic_io import read_limited
 from optsched.files.format import first_error
 from optsched.numbers.resources import exact
@@ -105,8 +105,9 @@ def online(
     if not isinstance(model, Path | str):
         if (held := _held.get()) is not None:
             held.append(model)
-        of = id(made)
-        _models[of] = weakref.ref(made, lambda _: _models.pop(of, None)), weakref.ref(model)
+        alone = hasattr(model, "get_problem_data")  # parameters outlive a problem of CVXPY
+        of, known = id(made), (lambda: model) if alone else weakref.ref(model)
+        _models[of] = weakref.ref(made, lambda _: _models.pop(of, None)), known
     return made
 
 
@@ -123,7 +124,7 @@ def models_are_held() -> Iterator[None]:
         _held.reset(token)
 
 
-_models: dict[int, tuple[weakref.ref[Declared], weakref.ref[Any]]] = {}
+_models: dict[int, tuple[weakref.ref[Declared], Callable[[], Any]]] = {}
 
 
 def offline(model: Any) -> Declared:
@@ -187,19 +188,23 @@ def refuse_changed(inst: Declared) -> None:
     pairs: list[tuple[str, Any, Any]] = [
         *zip(repeat("variable"), inst.columns, now.columns, strict=False),
         *zip(repeat("constraint"), inst.rows, now.rows, strict=False),
+        *zip(repeat("cone"), inst.cones, now.cones, strict=False),
     ]
     for kind, old, new in pairs:
         for name, value in new.items():
             before = getattr(old, name)
             if name not in ("revealed", "decided") and _plain(before) != _plain(value):
                 what = "had other coefficients"
-                if name != "entries":
+                if name not in ("entries", "members"):
                     what = f"{name} was {before} and is {value}"
                 raise InputError(f"{kind} {old.name}: {what}, {again}")
 
 
 def _plain(value: Any) -> Any:
-    return [(int(j), float(a)) for j, a in value] if isinstance(value, list | tuple) else value
+    """Return members of cones as dictionaries, and all pairs as lists."""
+    if isinstance(value, Member | dict):
+        return {name: _plain(part) for name, part in dict(value).items()}
+    return [*map(_plain, value)] if isinstance(value, list | tuple) else value
 
 
 def _read(model: Any) -> Draft:
@@ -207,7 +212,10 @@ def _read(model: Any) -> Draft:
     if isinstance(model, Path | str):
         return _of_file(Path(model))
     if hasattr(model, "component_data_objects"):
-        return _of_pyomo(model)
+        from optsched.solvers import silent_pyomo
+
+        with silent_pyomo():
+            return _of_pyomo(model)
     if hasattr(model, "matrices") and hasattr(model, "variables"):
         return _of_linopy(model)
     if hasattr(model, "get_problem_data"):
@@ -236,6 +244,8 @@ def _located(err: ValidationError, draft: Draft) -> str:
             else ".".join(map(str, place[2:]))
         )
         return f"{kind} {name}: {of + ': ' if of else ''}{message}"
+    if place[:1] == ("offset",):
+        return f"objective: its constant: {message.removeprefix('offset: ')}"
     return message
 
 
@@ -488,6 +498,7 @@ def _of_pyomo(model: Any) -> Draft:
         draft.columns.append(
             {
                 "name": v.name,
+                "cost": 0.0,
                 "lower": -math.inf if low is None else float(low),
                 "upper": math.inf if high is None else float(high),
                 "integer": not v.is_continuous(),
@@ -499,47 +510,55 @@ def _of_pyomo(model: Any) -> Draft:
         draft.keys.append(((v, part), part.name, known))
 
     def linear(expression: Any, what: str) -> tuple[float, list[tuple[int, float]]]:
-        try:
-            with _quiet():
-                found = generate_standard_repn(expression, quadratic=True)
-        except (ValueError, TypeError, ZeroDivisionError, OverflowError) as err:
-            raise InputError(f"{what}: cannot be evaluated: {' '.join(str(err).split())}") from err
+        with _evaluated(what):
+            found = generate_standard_repn(expression, quadratic=True)
         if found.quadratic_vars or found.nonlinear_expr is not None:
             pairs = found.quadratic_vars or [found.nonlinear_vars]
             names = " and ".join(dict.fromkeys(v.name for v in pairs[0])) if pairs[0] else "it"
             raise InputError(f"{what}: is not linear in {names}, expected a linear expression")
+        with _evaluated(what):
+            constant, weights = float(found.constant), [float(a) for a in found.linear_coefs]
+        if not math.isfinite(constant):
+            raise InputError(f"{what}: its constant is {constant}, expected a finite number")
         entries: dict[int, float] = {}
-        for v, a in zip(found.linear_vars, found.linear_coefs, strict=True):
+        for v, a in zip(found.linear_vars, weights, strict=True):
             if id(v) not in place:
                 raise InputError(f"{what}: variable {v.name} is not active in the model")
             j = place[id(v)]
-            entries[j] = float(exact(entries[j]) + exact(a)) if j in entries else float(a)
-        return float(found.constant), list(entries.items())
+            entries[j] = float(exact(entries[j]) + exact(a)) if j in entries else a
+        return constant, list(entries.items())
 
     draft.offset, costs = linear(goal.expr, f"objective {goal.name}")
     for j, cost in costs:
         draft.columns[j]["cost"] = cost
     for c in model.component_data_objects(pyo.Constraint, active=True, descend_into=True):
-        constant, entries = linear(c.body, f"constraint {c.name}")
-        sides = []
-        for limit, infinite in ((c.lower, -math.inf), (c.upper, math.inf)):
-            value = None if limit is None else pyo.value(limit)
-            if value is None or math.isinf(value):
-                sides.append(infinite)
-            elif math.isnan(value) or math.isnan(constant):
-                raise InputError(f"constraint {c.name}: a limit is nan, expected a number")
-            else:
-                sides.append(float(exact(float(value)) - exact(constant)))
+        what = f"constraint {c.name}"
+        constant, entries = linear(c.body, what)
+        with _evaluated(what):
+            low, high = (None if x is None else float(pyo.value(x)) for x in (c.lower, c.upper))
         draft.rows.append(
-            {"name": c.name, "lower": sides[0], "upper": sides[1], "entries": entries}
+            {
+                "name": c.name,
+                "lower": -math.inf if low is None else _moved(low, constant),
+                "upper": math.inf if high is None else _moved(high, constant),
+                "entries": entries,
+            }
         )
     return draft
 
 
-def _quiet() -> Any:
-    from optsched.solvers import silent_pyomo
+def _moved(limit: float, constant: float) -> float:
+    """Return a limit of an expression without its constant."""
+    return float(exact(limit) - exact(constant)) if math.isfinite(limit) else limit
 
-    return silent_pyomo()
+
+@contextmanager
+def _evaluated(what: str) -> Iterator[None]:
+    """Refuse what Pyomo cannot evaluate."""
+    try:
+        yield
+    except (ValueError, TypeError, AttributeError, ArithmeticError) as err:
+        raise InputError(f"{what}: cannot be evaluated: {' '.join(str(err).split())}") from err
 
 
 def _of_linopy(model: Any) -> Draft:

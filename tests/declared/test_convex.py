@@ -1,5 +1,6 @@
 """CVXPY models: how they are read, solved, proved and played."""
 
+import gc
 import json
 import math
 import re
@@ -124,6 +125,44 @@ def test_variables_are_in_the_order_of_their_declaration():
 
     assert simulate(inst, FunctionPolicy(told)).value == pytest.approx(4, abs=1e-8)
     assert seen == [[f"level[{t},0]", f"level[{t},1]", f"pump[{t}]", f"spill[{t}]"] for t in (0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("constraint", "limits", "coefficients"),
+    [
+        (lambda x: x[0] + x[1] >= 7, (7, math.inf), [1, 1]),
+        (lambda x: cp.Constant(7) <= x[0] + x[1], (7, math.inf), [1, 1]),
+        (lambda x: x[0] + x[1] <= 7, (-math.inf, 7), [1, 1]),
+        (lambda x: -x[0] - x[1] >= -7, (-7, math.inf), [-1, -1]),
+        (lambda x: cp.NonNeg(x[0] + x[1] - 7), (7, math.inf), [1, 1]),
+        (lambda x: x[0] >= x[1] + 1, (-math.inf, -1), [-1, 1]),  # x[1] + 1 <= x[0], as in Pyomo
+        (lambda x: cp.Constant(7) == x[0] + x[1], (7, 7), [1, 1]),
+        (lambda x: x[0] + x[1] == 7, (7, 7), [1, 1]),
+        (lambda x: cp.log(1 + x[0]) >= 1, (1, math.inf), [1]),
+        (lambda x: x >= 0, (0, math.inf), [1]),
+    ],
+)
+def test_rows_have_the_sense_in_which_they_are_written(constraint, limits, coefficients):
+    x = cp.Variable(2, name="x", bounds=[0, 9])
+    made = constraint(x).set_label("row")
+    inst = online(cp.Problem(cp.Minimize(cp.sum(x)), [made]), {x: 0})
+    row = next(r for r in inst.rows if r.name in ("row", "row[0]"))
+    assert (row.lower, row.upper) == limits
+    assert [a for _, a in row.entries] == coefficients
+    assert math.copysign(1, row.lower) == math.copysign(1, limits[0])  # no -0.0
+
+
+def test_the_residual_of_a_demand_is_what_it_still_requires():
+    q, short = (cp.Variable(name=name, bounds=[0, 9]) for name in ("q", "short"))
+    problem = cp.Problem(cp.Minimize(q + 3 * short), [(q + short >= 7).set_label("need")])
+    seen = []
+
+    def meet(event):
+        seen.append((event.row("need").lower, event.residual("need")))
+        return {"q": event.residual("need")}
+
+    assert simulate(online(problem, [(q, 0), (short, 0)]), FunctionPolicy(meet)).value == 7
+    assert seen == [(7, 7)]
 
 
 def test_the_feasibility_check_names_the_cone():
@@ -421,3 +460,46 @@ def test_auxiliary_variables_have_the_values_of_their_atoms(size):
         instance = online(cp.Problem(cp.Minimize(cp.sum(atom(x)))), {x: 0})
         policy = FunctionPolicy(lambda e: dict.fromkeys(e.variables, size))
         assert simulate(instance, policy).value == pytest.approx(2 * value, rel=1e-7, abs=1e-8)
+
+
+def changing(kind, p, q):
+    """Return a model that nobody else holds, with the parameters p and q."""
+    x = cp.Variable(3, name="x", bounds=[0, 1])
+    return {
+        "limit": lambda: cp.Problem(cp.Minimize(cp.sum(x)), [x[0] >= p]),
+        "cost": lambda: cp.Problem(cp.Minimize(q @ x), [x[0] >= 0.5]),
+        "constant": lambda: cp.Problem(cp.Minimize(cp.sum(x) + p), [x[0] >= 0.5]),
+        "in an atom": lambda: cp.Problem(
+            cp.Maximize(cp.sum(x)), [cp.norm(cp.multiply(q, x)) <= 0.5]
+        ),
+        "constant of an atom": lambda: cp.Problem(cp.Maximize(cp.sum(cp.log(x + q)))),
+        "cone": lambda: cp.Problem(cp.Maximize(cp.sum(x)), [cp.SOC(p, x).set_label("ball")]),
+        "weight of an atom": lambda: cp.Problem(cp.Minimize(p * cp.sum_squares(x - 0.5))),
+    }[kind]()
+
+
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "complaint"),
+    [
+        ("limit", "constraint c0: "),
+        ("cost", "variable x[1]: cost was 2.0 and is 0.0"),
+        ("constant", "the model has another objective"),
+        ("in an atom", "cone atom[2,0]: had other coefficients"),
+        ("constant of an atom", "cone atom[1,0]: had other coefficients"),
+        ("cone", "cone ball: had other coefficients"),
+        ("weight of an atom", "variable auxiliary[2,0]: cost was 0.5 and is 0.7"),
+    ],
+)
+def test_a_parameter_that_is_changed_is_refused(kind, complaint, held):
+    p = cp.Parameter(name="p", value=0.5, nonneg=True)
+    q = cp.Parameter(3, name="q", value=[1.0, 2.0, 3.0], nonneg=True)
+    made = changing(kind, p, q)
+    inst = online(made, {"x": lambda t: t})
+    if not held:
+        del made
+        gc.collect()
+    assert solve(inst).value is not None
+    p.value, q.value = 0.7, np.array([1.0, 0.0, 3.0])
+    with pytest.raises(InputError, match=re.escape(complaint)):
+        solve(inst)

@@ -8,7 +8,7 @@ import re
 import pyomo.environ as pyo
 import pytest
 
-from optsched.core import simulate, solve
+from optsched.core import compare, simulate, solve
 from optsched.declared.model import KINDS, component_of, index_of
 from optsched.declared.problem import problem
 from optsched.declared.readers import online
@@ -89,7 +89,7 @@ def add(expression):
             "constraint more: has no variables and is always false",
         ),
         (add(lambda m: math.nan * m.x[2] + m.y <= 1), "constraint more: coefficient of x[2]: nan"),
-        (add(lambda m: m.x[2] + m.y <= math.nan), "constraint more: a limit is nan"),
+        (add(lambda m: m.x[2] + m.y <= math.nan), "constraint more: upper: nan is no limit"),
         (lambda m: setattr(m.gain, "expr", math.nan * m.x[3]), "variable x[3]: cost: nan"),
         (add(lambda m: 1e300 * m.x[2] + m.y <= 1), "constraint more: coefficient of x[2]: 1e+300"),
         (lambda m: setattr(m.gain, "expr", 1e300 * m.x[3]), "variable x[3]: cost: 1e+300"),
@@ -107,6 +107,71 @@ def test_models_that_cannot_be_declared_are_refused_in_one_line(change, complain
     with pytest.raises(InputError, match=re.escape(complaint)) as refused:
         declared(change)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("limits", "complaint"),
+    [
+        ((math.inf, None), "its lower limit is inf, expected a number"),
+        ((math.inf, math.inf), "its lower limit is inf"),
+        ((None, -math.inf), "its upper limit is -inf"),
+        ((-math.inf, -math.inf), "its upper limit is -inf"),
+        ((None, 10**400), "cannot be evaluated: int too large"),
+    ],
+)
+@pytest.mark.parametrize("by_parameter", [False, True])
+def test_limits_that_nothing_satisfies_are_refused(limits, complaint, by_parameter):
+    def change(m):
+        m.low, m.high = (pyo.Param(initialize=x, within=pyo.Any, mutable=True) for x in limits)
+        low, high = (m.low, m.high) if by_parameter else limits
+        m.more = pyo.Constraint([1, 2], rule=lambda m, i: (low, m.y, high) if i == 2 else m.y <= 4)
+
+    if by_parameter and None in limits:
+        complaint = "cannot be evaluated: No value for uninitialized"
+    with pytest.raises(InputError, match=re.escape(f"constraint more[2]: {complaint}")):
+        declared(change)
+
+
+@pytest.mark.parametrize("right", [lambda m, i: m.p[i], lambda m, i: 3 * m.p[i] + 1])
+def test_a_parameter_without_a_value_is_refused_with_its_constraint(right):
+    def change(m):
+        m.p = pyo.Param(m.I, initialize={0: 1, 1: 1}, mutable=True)
+        m.more = pyo.Constraint(m.I, rule=lambda m, i: m.x[i] + m.y <= right(m, i))
+
+    with pytest.raises(InputError, match=r"constraint more\[2\]: cannot be .*p\[2\]") as refused:
+        declared(change)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "1", None])
+def test_a_seed_that_is_none_is_refused(seed):
+    @problem(sizes={"small": {}})
+    def drawn(random):  # noqa: ARG001
+        return declared()
+
+    for draw in (drawn, drawn.family.generate):
+        with pytest.raises(InputError, match=f"drawn: seed {seed!r}, expected an integer from 0"):
+            draw("small", seed=seed)
+
+
+def test_infinite_limits_that_always_hold_are_none():
+    inst = declared(add(lambda m: (-math.inf, m.x[2] + m.y, math.inf)))
+    assert (inst.rows[-1].lower, inst.rows[-1].upper) == (-math.inf, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (add(lambda m: m.y + math.inf <= 3), "constraint more: its constant is inf, expected a fi"),
+        (add(lambda m: m.y - math.inf <= math.inf), "constraint more: its constant is -inf"),
+        (lambda m: setattr(m.gain, "expr", m.y + math.nan), "objective gain: its constant is nan"),
+        (lambda m: setattr(m.gain, "expr", m.y + 1e300), "objective: its constant: 1e+300 is out"),
+        (lambda m: setattr(m.gain, "expr", 10**400 * m.y), "objective gain: cannot be evaluated"),
+    ],
+)
+def test_constants_that_are_no_numbers_are_refused(change, complaint):
+    with pytest.raises(InputError, match=re.escape(complaint)):
+        declared(change)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +253,11 @@ def test_a_decision_before_the_variable_is_revealed_is_refused():
     ("change", "complaint"),
     [
         (lambda m: m.y.setub(7), "variable y: upper was 5.0 and is 7.0"),
-        (lambda m: setattr(m.gain, "expr", 2 * m.x[0]), "expected the model as it was declared"),
+        (lambda m: setattr(m.gain, "expr", 2 * m.x[0]), "variable x[0]: cost was 1.0 and is 2.0"),
+        (lambda m: m.gain.set_value(m.x[0] + m.x[1]), "variable x[2]: cost was 1.0 and is 0.0"),
+        (lambda m: setattr(m.gain, "expr", m.gain.expr + m.y), "variable y: cost was -1.0 and is"),
+        (lambda m: m.gain.set_value(m.gain.expr + 1), "the model has another objective"),
+        (lambda m: m.gain.set_sense(pyo.minimize), "the model has another objective"),
         (
             lambda m: setattr(m, "more", pyo.Constraint(expr=m.y <= 3)),
             "constraint more is new, expected the model as it was declared",
@@ -206,10 +275,25 @@ def test_a_model_that_is_changed_after_it_was_declared_is_refused(change, compla
     assert solve(inst).value == 3
     assert simulate(inst, "re-solve").value == 0
     change(m)
-    for use in (solve, lambda inst: simulate(inst, "greedy")):
+    for use in (
+        solve,
+        lambda inst: simulate(inst, "greedy"),
+        lambda inst: compare(inst, ["greedy"]),
+    ):
         with pytest.raises(InputError, match=re.escape(complaint)) as refused:
             use(inst)
         assert "\n" not in str(refused.value)
+
+
+def test_a_parameter_that_is_set_to_zero_is_a_change():
+    m = model()
+    m.price = pyo.Param(m.I, initialize=1.0, mutable=True)
+    m.gain.expr = sum(m.price[i] * m.x[i] for i in m.I)
+    inst = online(m, times(m))
+    assert solve(inst).value == 4
+    m.price[2] = 0.0
+    with pytest.raises(InputError, match=re.escape("variable x[2]: cost was 1.0 and is 0.0")):
+        solve(inst)
 
 
 def test_a_changed_model_that_nobody_has_any_more_is_not_meant():
