@@ -245,8 +245,8 @@ WINDOW = {
         bool | None,
         _window(
             "oasis, dmlrs, rigid: use exactly the listed machines and the times of the trace. "
-            "oasis and dmlrs require --machines, unless the trace has a list (`sample`). This is the "
-            "default with --machines and without --load.",
+            "oasis and dmlrs require --machines, unless the trace has a list (`sample`). This is "
+            "the default with --machines and without --load.",
             "--no-scaling",
         ),
     ],
