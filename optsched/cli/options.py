@@ -244,8 +244,9 @@ WINDOW = {
     "as_is": Annotated[
         bool | None,
         _window(
-            "oasis, dmlrs, rigid; requires --machines: use exactly these machines and the times of "
-            "the trace. This is the default with --machines and without --load.",
+            "oasis, dmlrs, rigid: use exactly the listed machines and the times of the trace. "
+            "oasis and dmlrs require --machines, unless the trace has a list (`sample`). This is "
+            "the default with --machines and without --load.",
             "--no-scaling",
         ),
     ],

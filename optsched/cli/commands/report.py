@@ -31,8 +31,8 @@ def report(
             "-p",
             metavar="POLICY",
             help="Draw the worst instance of this policy (its name in the table), even if that is "
-            "slow; may be repeated. Default: the best and the worst policy, if it takes only a few "
-            "seconds.",
+            "slow; may be repeated. Default: the worst instances of the best and the worst policy, "
+            "if drawing them takes only a few seconds.",
         ),
     ] = None,
 ) -> None:
@@ -40,7 +40,8 @@ def report(
 
     The report is one self-contained HTML file with a summary, tables, figures, schedules and
     provenance. Results are verified first; those of foresight and advice are shown as
-    stored. External policies run only if --policy names them.
+    stored. User-supplied policies (MODULE:CLASS, FILE.py:NAME, exec:) run only if --policy names
+    them.
 
     Example:  optsched report load.sqlite -o load.html
     """

@@ -61,7 +61,7 @@ def whatif(
         bool,
         typer.Option(
             "--skip-unfit",
-            help="Leave out jobs that no longer fit after the change, before it as well.",
+            help="Leave jobs that do not fit after the change out of both scenarios.",
         ),
     ] = False,
     policy: Annotated[
