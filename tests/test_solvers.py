@@ -293,6 +293,18 @@ def test_cp_sat_is_deterministic_and_has_no_bound_before_it_searches():
     assert solvers.cp_bound(stopped) is None  # CP-SAT states 0, below the optimum
 
 
+def test_cp_sat_searches_small_programs_as_they_are():
+    m = cp_model.CpModel()
+    x = m.new_int_var(0, 9, "x")
+    m.add(2 * x <= 15)
+    m.maximize(x)
+    for small in (False, True):
+        solver = solvers.cp_solver(small=small)
+        assert solver.parameters.cp_model_presolve is not small
+        assert solvers.run_cp(solver, m) == "optimal"
+        assert solver.objective_value == 7
+
+
 def test_cp_sat_runs_without_the_step_that_may_lose_the_optimum():
     # or-tools#5293, of 9.15: its model, with 90,770 variables, is not public
     assert solvers.cp_solver().parameters.presolve_inclusion_work_limit == 0

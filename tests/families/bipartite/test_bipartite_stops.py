@@ -56,6 +56,24 @@ def test_ctrl_c_leaves_what_was_found():
     assert 0.9 * best.value <= found.value <= best.bound <= found.bound
 
 
+def test_quick_patterns_need_no_stationary_decision(monkeypatch):
+    inst = generate("small", seed=1)
+    found, weights = [], []
+    solving = Solver.try_to_solve
+
+    def counted(self, weight, *rest):
+        weights.append(weight)
+        return solving(self, weight, *rest)
+
+    monkeypatch.setattr(Solver, "try_to_solve", counted)
+    for quick in (Solver.quick, lambda *_: False):
+        monkeypatch.setattr(Solver, "quick", quick)
+        found.append(solve(inst))
+    assert len(weights) == 2 * len(inst.patterns[0]) + 1
+    assert found[0].schedule == found[1].schedule
+    assert found[0].certificate == found[1].certificate
+
+
 def test_what_is_not_solved_takes_the_best_that_is_known():
     inst = generate("small", seed=1)
     stops = [solve(inst, watch=Signal(after)) for after in range(5, 25)]
