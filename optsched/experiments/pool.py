@@ -352,6 +352,9 @@ def _limit(gigabytes: float | None) -> None:
         return
     import resource  # which not every system has
 
+    # begun beyond the limit, its OpenBLAS would ask for memory again and again, for ever
+    import scipy.linalg  # noqa: F401
+
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     most = pages * resource.getpagesize() + int(gigabytes * (1 << 30))
     _, hard = resource.getrlimit(resource.RLIMIT_AS)

@@ -87,6 +87,16 @@ def test_poison_costs_one_row_each():
     assert {(s.count, s.errors) for s in others} == {(0, 1)}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no limit")
+def test_libraries_that_begin_beyond_the_limit_of_memory_do_not_hang():
+    """OpenBLAS of SciPy asks for memory again and again, for ever."""
+    limits = {"memory_gb": 0.05, "cell_seconds": 10}
+    found = campaign(small(1, ("fifo",), limits=limits), "store", workers=1)
+    assert found.progress.done == found.progress.cells == 1
+    (row,) = numbers(Path("store"))
+    assert "came to no end" not in (row["message"] or "")
+
+
 def test_errors_are_tried_again_when_that_is_asked_for():
     plan = small(1, ("fifo", "poison:Raises"))
     first = here(plan)
