@@ -147,7 +147,7 @@ def _fit(axis: Axes) -> bool:
     if not isinstance(axis.xaxis.get_major_locator(), FixedLocator) or not _crowded(axis):
         return any(folded)
     if all(name.replace(".", "", 1).isdecimal() for name in names if name):
-        axis.xaxis.set_major_locator(FixedLocator(axis.get_xticks()[::2]))
+        axis.xaxis.set_major_locator(FixedLocator(axis.get_xticks()[::2].tolist()))
         return True
     axis.xaxis.set_ticklabels([textwrap.fill(name, 1, break_long_words=False) for name in names])
     if _crowded(axis):

@@ -49,7 +49,8 @@ def save_report(instance: Instance, report: RatioReport, folder: Path) -> list[P
     if schedules:
         made += save_show(instance, schedules, folder)
     if report.optimum.history:
-        made.append(save(convergence(report.optimum), folder / "convergence.png"))
+        measured = family_of(instance).describe(instance).get("objective", "objective")
+        made.append(save(convergence(report.optimum, measured), folder / "convergence.png"))
     return made
 
 
@@ -71,8 +72,8 @@ def schedules_of(report: RatioReport) -> dict[str, Schedule]:
     return found
 
 
-def convergence(optimum: Optimum) -> Figure:
-    """Draw value and bound over time.
+def convergence(optimum: Optimum, measured: str = "objective") -> Figure:
+    """Draw value and bound, which are ``measured``, over time.
 
     The axis reaches at most half of the objective, or ten times the gap that is left, beyond what
     is known in the end: earlier values may lie outside.
@@ -97,7 +98,7 @@ def convergence(optimum: Optimum) -> Figure:
         low, high = axis.get_ylim()
         axis.set_ylim(max(low, min(ends) - reach), min(high, max(ends) + reach))
         legend(figure, axis)
-    finish(axis, "time (s)", "objective")
+    finish(axis, "time (s)", measured)
     headline(figure, str(optimum))
     return figure
 
