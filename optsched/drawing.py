@@ -86,6 +86,39 @@ def new_figure(width: float, height: float, *, flatter: bool = True) -> Figure:
     return Figure(figsize=(width, height), dpi=DPI, layout=FoldingLayout())
 
 
+def rows_figure(names: Sequence[str], below: str) -> tuple[Figure, Axes]:
+    """Return a figure with a panel of named rows, and a text below it that is as wide as both.
+
+    Every row has the same height, whatever the text; the first one is at the bottom. On paper, long
+    names take two lines.
+    """
+    paper = _style.get() == "paper"
+    labels = [_two_lines(name) for name in names] if paper else names
+    text = _balanced(below, int((COLUMN if paper else NARROW) * CHARACTERS * 1.15))
+    row = (0.29 if any("\n" in label for label in labels) else 0.2) if paper else 0.36
+    height = row * max(3, len(names)) + LINE * len(text) + (0.3 if paper else 1.0)
+    figure = new_figure(NARROW, height, flatter=False)
+    axis = figure.subplots()
+    axis.set_yticks(range(len(names)), labels, fontsize=small())
+    axis.set_ylim(-0.6, len(names) - 0.4)
+    figure.supxlabel("\n".join(text), fontsize=8)
+    return figure, axis
+
+
+def small() -> float:
+    """Return the size of letters of names and numbers in a picture, in points."""
+    return 7.0 if _style.get() == "paper" else 9.0
+
+
+def _two_lines(name: str) -> str:
+    """Fold a long name near its middle, where a part of it ends."""
+    ends = [m.start() for m in re.finditer(r"(?<=[-_:,=/ ])\w|\(", name)]
+    if len(name) <= LONGEST // 2 or not ends:
+        return name
+    cut = min(ends, key=lambda k: abs(k - len(name) / 2))
+    return f"{name[:cut]}\n{name[cut:]}"
+
+
 class FoldingLayout(ConstrainedLayoutEngine):
     """Constrained layout that folds titles and labels longer than their axis.
 
@@ -113,6 +146,9 @@ def _fit(axis: Axes) -> bool:
     names = [name.get_text() for name in axis.get_xticklabels()]
     if not isinstance(axis.xaxis.get_major_locator(), FixedLocator) or not _crowded(axis):
         return any(folded)
+    if all(name.replace(".", "", 1).isdecimal() for name in names if name):
+        axis.xaxis.set_major_locator(FixedLocator(axis.get_xticks()[::2].tolist()))
+        return True
     axis.xaxis.set_ticklabels([textwrap.fill(name, 1, break_long_words=False) for name in names])
     if _crowded(axis):
         axis.xaxis.set_ticklabels(names, rotation=90)
@@ -158,6 +194,8 @@ def save(figure: Figure, path: Path, *, below: Sequence[str] = ()) -> Path:
     On paper, write PDF and SVG without these lines, which belong into the caption.
     """
     if _style.get() == "paper":
+        _pixels(figure)  # the same layout for both files
+        figure.set_layout_engine("none")
         path = path.with_suffix(".pdf")
         write_whole(
             path.with_suffix(".svg"), rendered(figure, format="svg", metadata={"Date": None})
@@ -296,12 +334,12 @@ def label_at(
 def legend(figure: Figure, axis: Axes, *, marks: float = 1.0) -> None:
     """Name the curves of ``axis`` below the figure, in as many columns as fit."""
     named = dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
-    inches = 0.55 + max(len(label) for label in named) / CHARACTERS
+    inches = 0.06 * small() + max(map(len, named)) * small() / (9 * CHARACTERS)
     columns = max(1, min(len(named), int(figure.get_figwidth() / inches)))
     if _style.get() == "paper":  # where many entries would leave no space for the panels
         figure.set_figheight(figure.get_figheight() + LINE * (math.ceil(len(named) / columns) - 1))
     figure.legend(
-        [*named.values()], [*named], loc="outside lower center", frameon=False, fontsize=8,
+        [*named.values()], [*named], loc="outside lower center", frameon=False, fontsize=small(),
         markerscale=marks, ncols=columns,
     )  # fmt: skip
 

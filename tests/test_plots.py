@@ -12,7 +12,7 @@ from legible import faults, words
 
 from optsched.cli import plots
 from optsched.core import Ratio, compare
-from optsched.drawing import COLUMN, HINDSIGHT, PAGE, styled
+from optsched.drawing import COLUMN, HINDSIGHT, PAGE, rendered, save, styled
 from optsched.engine.progress import HistoryPoint
 from optsched.experiments.ratios_by_policy import RatioSample
 from optsched.experiments.statistics import summary
@@ -110,7 +110,12 @@ def test_pooled_results_by_hand(far):
         assert faults(bars) == faults(curves) == []
     assert [t.get_text() for t in bars.axes[0].get_yticklabels()] == ["mine", "fifo"]
     assert "1.183*" in words(bars)
-    assert " ".join(bars.axes[0].get_xlabel().split()).startswith("mean ratio, optimum / policy (")
+    said = " ".join(bars.get_supxlabel().split())
+    assert said.startswith("mean ratio, optimum / policy (")
+    assert said.endswith(
+        "; line: 95 % interval (*: perhaps not reliable); hatched: range where optima are open"
+    )
+    assert curves.axes[0].get_xlabel().endswith("; band: optima open")
     exact, most, least = curves.axes[0].lines
     at = dict(zip(exact.get_xdata(), exact.get_ydata(), strict=True))
     assert [at[x] for x in (1.0, 1.1, 1.5)] == pytest.approx([2 / 6, 3 / 6, 1])
@@ -118,6 +123,27 @@ def test_pooled_results_by_hand(far):
     assert [at[x] for x in (1.0, 1.2, 1.4)] == pytest.approx([1 / 6, 3 / 6, 5 / 6])
     assert max(most.get_ydata()) == 1
     assert max(least.get_ydata()) == pytest.approx(1 if math.isfinite(far) else 5 / 6)
+
+
+@pytest.mark.parametrize("width", [0.0, 0.02, 7.0])
+@pytest.mark.parametrize("name", ["mine", "my_aged & 50% #1", "aged-area(age=2.0, size=1.5, x=3)"])
+@pytest.mark.parametrize("more", [1, 8])
+def test_rows_of_means_keep_their_space_on_paper(width, name, more, tmp_path):
+    names = tuple((seed, "") for seed in range(20))
+    low = np.linspace(1.01, 1.4, 20)
+    rows = [*(f"easy{k}" for k in range(more)), name]
+    samples = [RatioSample("rigid x", p, names, low, low + width, 20, 0, 0) for p in rows]
+    with styled("paper"):
+        figure = plots.mean_bars([summary(sample) for sample in samples])
+        assert faults(figure) == []
+        (axis,) = figure.axes
+        panel = axis.get_window_extent()
+        assert panel.width > 0.4 * figure.bbox.width
+        assert panel.height / figure.dpi >= 0.19 * len(rows)
+        assert not any(mark.get_rotation() for mark in axis.get_xticklabels())
+        assert figure.get_supxlabel().count("\n") <= 3
+        drawn = save(figure, tmp_path / "x.png").with_suffix(".svg").read_bytes()
+        assert rendered(figure, format="svg", metadata={"Date": None}) == drawn  # as in the PDF
 
 
 def test_another_style_is_refused(call, tmp_path):
@@ -207,8 +233,8 @@ def test_bars_reach_from_one_to_the_ends_of_the_ratios(report):
     axis = plots.ratio_bars(with_ratios(found, (1.0, 1.0), (1.5, 1.5), (1.2, 1.4), (0.5, 0.5)))
     bars = bars_of(axis.axes[0])
     assert bars == {(2, 1.0, 1.5), (1, 1.0, 1.2), (1, 1.2, 1.4), (0, 0.5, 1.0)}
-    assert [w for w in words(axis) if w in ("1", "1.5", "1.2 to 1.4", "0.5")] == [
-        "0.5", "1.2 to 1.4", "1.5", "1",
+    assert [w for w in words(axis) if w in ("1", "1.5", "1.2\N{EN DASH}1.4", "0.5")] == [
+        "0.5", "1.2\N{EN DASH}1.4", "1.5", "1",
     ]  # fmt: skip
 
 
@@ -219,7 +245,7 @@ INFINITE = float("inf")
     ("ends", "text"),
     [
         ((1.5, None), "at least 1.5"),
-        ((1.5, INFINITE), "1.5 to infinite"),
+        ((1.5, INFINITE), "1.5\N{EN DASH}infinite"),
         ((INFINITE, INFINITE), "infinite"),
         ((INFINITE, None), "infinite"),
     ],
@@ -260,7 +286,7 @@ def test_axis_is_logarithmic_where_one_squeezes_the_rest(report, lows, logarithm
     figure = plots.ratio_bars(with_ratios(found, *((low, low) for low in lows)))
     axis = figure.axes[0]
     assert axis.get_xscale() == ("log" if logarithmic else "linear")
-    assert ("log scale" in axis.get_xlabel()) == logarithmic
+    assert ("log scale" in figure.get_supxlabel()) == logarithmic
     left, right = axis.get_xlim()
     assert left < 1 < right
     assert all(left < low < right for low in lows if 0 < low < 1e12)

@@ -26,8 +26,10 @@ from optsched.drawing import (
     label_at,
     legend,
     new_figure,
+    rows_figure,
     save,
     shorts,
+    small,
 )
 from optsched.experiments.campaign import Campaign
 from optsched.experiments.ratios_by_policy import RatioSample
@@ -36,6 +38,7 @@ from optsched.pages.scales import AxisScale
 from optsched.problem import Instance, Schedule, family_of, get_family
 
 DASHES = ("-", "--", "-.", ":")  # of curves, so that they differ without colours
+OPEN = "; hatched: range where optima are open"
 BEYOND, GAPS = 0.5, 10  # how far the axis of the objective reaches: shares of it, gaps left
 
 
@@ -46,7 +49,8 @@ def save_report(instance: Instance, report: RatioReport, folder: Path) -> list[P
     if schedules:
         made += save_show(instance, schedules, folder)
     if report.optimum.history:
-        made.append(save(convergence(report.optimum), folder / "convergence.png"))
+        measured = family_of(instance).describe(instance).get("objective", "objective")
+        made.append(save(convergence(report.optimum, measured), folder / "convergence.png"))
     return made
 
 
@@ -68,8 +72,8 @@ def schedules_of(report: RatioReport) -> dict[str, Schedule]:
     return found
 
 
-def convergence(optimum: Optimum) -> Figure:
-    """Draw value and bound over time.
+def convergence(optimum: Optimum, measured: str = "objective") -> Figure:
+    """Draw value and bound, which are ``measured``, over time.
 
     The axis reaches at most half of the objective, or ten times the gap that is left, beyond what
     is known in the end: earlier values may lie outside.
@@ -94,7 +98,7 @@ def convergence(optimum: Optimum) -> Figure:
         low, high = axis.get_ylim()
         axis.set_ylim(max(low, min(ends) - reach), min(high, max(ends) + reach))
         legend(figure, axis)
-    finish(axis, "time (s)", "objective")
+    finish(axis, "time (s)", measured)
     headline(figure, str(optimum))
     return figure
 
@@ -116,11 +120,16 @@ def ratio_bars(report: RatioReport) -> Figure:
     the picture where that end is infinite, or where no bound is known.
     """
     rows = list(reversed(report.policies))
-    figure = new_figure(7.6, 1.4 + 0.36 * max(3, len(rows)))
-    axis = figure.subplots()
     highs = [row.ratio.high for row in rows if row.ratio.high is not None]
     highs += [row.to_relaxation for row in rows if row.to_relaxation is not None]
     extent = AxisScale.of_ratios([row.ratio.low for row in rows], highs)
+    optimum = report.optimum
+    means = f", {meaning(get_family(optimum.family))}"
+    if get_family(optimum.family).measure is not None:
+        means = ""
+    below = f"ratio{means} ({_scale(extent)})" + OPEN * any(not row.ratio.exact for row in rows)
+    names = shorts(row.name for row in report.policies)
+    figure, axis = rows_figure([names[row.name] for row in rows], below)
     _show(axis, extent)
     for y, row in enumerate(rows):
         high = math.inf if row.ratio.high is None else row.ratio.high
@@ -132,14 +141,7 @@ def ratio_bars(report: RatioReport) -> Figure:
         where = [x for x, _ in inside], [y for _, y in inside]
         axis.plot(*where, "D", color=COLOURS[1], markersize=5, label="ratio to LP")
         axis.legend(loc="lower right", fontsize=8)
-    names = shorts(row.name for row in report.policies)
-    axis.set_yticks(range(len(rows)), [names[row.name] for row in rows], fontsize=9)
-    axis.set_ylim(-0.6, len(rows) - 0.4)
-    optimum = report.optimum
-    meaning = ", optimum / policy" if optimum.sense == "max" else ", policy / optimum"
-    if get_family(optimum.family).measure is not None:
-        meaning = ""
-    finish(axis, f"ratio{meaning} ({_scale(extent)})", grid="x")
+    finish(axis, grid="x")
     headline(figure, str(optimum))
     return figure
 
@@ -163,26 +165,23 @@ def mean_bars(found: Sequence[Summary]) -> Figure:
     A star marks an interval that may not hold.
     """
     rows = list(reversed(found))
-    figure = new_figure(7.6, 1.4 + 0.36 * max(3, len(rows)))
-    axis = figure.subplots()
     inside = [end for s in rows if s.interval is not None for end in s.interval]
     extent = AxisScale.of_ratios([s.low for s in rows], [*(s.high for s in rows), *inside])
+    below = f"mean {_of_group(rows[0].group, extent)}; line: 95 % interval"
+    if any(s.warning for s in rows):
+        below += f" ({MARK}: perhaps not reliable)"
+    below += OPEN * any(s.open for s in rows)
+    names = shorts(s.named for s in rows)
+    figure, axis = rows_figure([names[s.named] for s in rows], below)
     _show(axis, extent)
     for y, s in enumerate(rows):
-        _bar(axis, y, (s.low, s.high), s.mean.replace("..", "to") + MARK * bool(s.warning), extent)
+        text = s.mean.replace(" .. ", "\N{EN DASH}") + MARK * bool(s.warning)
+        _bar(axis, y, (s.low, s.high), text, extent)
         if s.interval is not None:
             ends = [min(max(end, extent.low), extent.high) for end in s.interval]
             axis.plot(ends, (y, y), color="black", linewidth=1.2, zorder=2)
     axis.axvline(1.0, color="black", linewidth=1)
-    names = shorts(s.named for s in rows)
-    axis.set_yticks(range(len(rows)), [names[s.named] for s in rows], fontsize=9)
-    axis.set_ylim(-0.6, len(rows) - 0.4)
-    marks = "; line: 95 % interval"
-    if any(s.warning for s in rows):
-        marks += f" ({MARK}: perhaps not reliable)"
-    if any(s.open for s in rows):
-        marks += "; hatched: optima open"
-    finish(axis, f"mean {_of_group(rows[0].group, extent)}{marks}", grid="x")
+    finish(axis, grid="x")
     headline(figure, rows[0].group)
     return figure
 
@@ -208,7 +207,12 @@ def distributions(found: Sequence[RatioSample]) -> Figure:
             axis.step(x, least, where="post", linewidth=0.5, color=colour)
             axis.fill_between(x, least, most, step="post", alpha=0.2, linewidth=0, color=colour)
     axis.set_ylim(0, 1.02)
-    finish(axis, _of_group(found[0].group, extent), "share of instances whose ratio is at most x")
+    band = "; band: optima open" * any(sample.open for sample in found)
+    finish(
+        axis,
+        _of_group(found[0].group, extent) + band,
+        "share of instances whose ratio is at most x",
+    )
     legend(figure, axis)
     headline(figure, found[0].group)
     return figure
@@ -232,11 +236,9 @@ def _bar(axis: Axes, y: int, ends: tuple[float, float], text: str, extent: AxisS
     axis.barh(
         y, high - low, left=low, color="white", edgecolor=colour, hatch="/////", height=0.55
     )  # fmt: skip
-    if ends[0] <= extent.high:
-        axis.plot(low, y, "|", color="black", markersize=13, markeredgewidth=1.6)
     if ends[1] > extent.high:
-        axis.plot(extent.high, y, ">", color=colour, markersize=12, clip_on=False, zorder=3)
-    label_at(axis, text, (1, y), 12, 9, on=axis.get_yaxis_transform())
+        axis.plot(extent.high, y, ">", color=colour, markersize=small(), clip_on=False, zorder=3)
+    label_at(axis, text, (1, y), small(), small(), on=axis.get_yaxis_transform())
 
 
 def ratio_text(ratio: Ratio) -> str:
@@ -247,4 +249,4 @@ def ratio_text(ratio: Ratio) -> str:
     )
     if ratio.exact or low in (high, "infinite"):
         return low
-    return f"at least {low}" if ratio.high is None else f"{low} to {high}"
+    return f"at least {low}" if ratio.high is None else f"{low}\N{EN DASH}{high}"

@@ -303,10 +303,11 @@ class RatioReport(Frozen):
     def table(self) -> DataFrame:
         """Return a row per policy, with the numbers of the printed table.
 
-        Columns that `Campaign.table` also has bear the same names: ``ratio_low`` and ``ratio_high``
-        are the ends of the ratio, ``seconds`` is the time of all decisions and
-        ``max_seconds`` that of the slowest one. ``obeys`` is False where the printed table has an
-        asterisk. Numbers that are not known are NaN.
+        Columns that `Campaign.table` also has bear the same names: ``value`` is the objective, in
+        its unit (of `rigid`, `optsched show` names it), ``ratio_low`` and ``ratio_high`` are the
+        ends of the ratio, ``seconds`` is the time of all decisions and ``max_seconds`` that of the
+        slowest one. ``obeys`` is False where the printed table has an asterisk. Numbers that are
+        not known are NaN.
         """
         from pandas import DataFrame
 
@@ -332,8 +333,9 @@ class RatioReport(Frozen):
         return DataFrame(rows)
 
     def _repr_html_(self) -> str:
-        """Return the optimum and the table as a notebook shows them."""
-        table = self.table().to_html(index=False, na_rep="", float_format="{:.6g}".format)
+        """Return the optimum and the table as a notebook shows them, without empty columns."""
+        shown = self.table().dropna(axis="columns", how="all")
+        table = shown.to_html(index=False, na_rep="", float_format="{:.6g}".format)
         return f"{self.optimum._repr_html_()}\n{table}"
 
     def __repr__(self) -> str:

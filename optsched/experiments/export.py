@@ -81,7 +81,7 @@ def save_latex(path: Path, target: Path) -> None:
 
 
 def latex(found: Statistics) -> str:
-    """Return the means as a LaTeX table, with notes on what cannot be told.
+    """Return the means as a LaTeX table, with notes on its marks.
 
     Instances are named above their policies. Columns that would not fit into one column of a paper
     are left out, which a comment states.

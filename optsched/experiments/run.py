@@ -148,7 +148,10 @@ def agree(store: Store, plan: Plan) -> None:
         if known == plan:
             return
         if not known.keys() <= plan.keys():
-            differs = difference(known.content(), _without_new_files(plan, known))
+            named = {policy.name for policy in plan.policies}
+            lost = ", ".join(p.name for p in known.policies if p.name not in named)
+            differs = f"the plan lacks policy {lost}" if lost and named else None
+            differs = differs or difference(known.content(), _without_new_files(plan, known))
             differs = differs or difference(known.content(), plan.content())
             raise InputError(
                 f"{store.path}: holds another plan: {differs}; expected the same one, with more "

@@ -164,7 +164,7 @@ def test_another_plan_is_refused_and_named():
         campaign(small(2, reference={"time_limit": 3}), "store")
     with pytest.raises(InputError, match=r"another plan: instances\[0\].seeds is \[0\]"):
         campaign(small(1), "store")
-    with pytest.raises(InputError, match=r"another plan: policies\[0\].name is"):
+    with pytest.raises(InputError, match=r"another plan: the plan lacks policy fifo"):
         campaign(small(2, ("poison:Counts",)), "store")
 
 
@@ -201,6 +201,12 @@ def test_shards_are_told_by_the_key_alone():
     assert min(map(found.count, (1, 2, 3))) > 70
     with pytest.raises(InputError, match=r"shard 4/3, expected k/n"):
         campaign(small(1), "store", shard=(4, 3))
+
+
+def test_a_policy_that_the_plan_has_no_more_is_named():
+    here(small(1, ("fifo", "local-share")), "a")
+    with pytest.raises(InputError, match="a: holds another plan: the plan lacks policy local-sha"):
+        here(small(1, ("fifo",)), "a")
 
 
 def test_stores_of_other_plans_do_not_merge():

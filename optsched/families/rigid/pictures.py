@@ -60,9 +60,12 @@ def over_time(
     inst: RigidInstance, schedules: Mapping[str, RigidSchedule], *, named: bool
 ) -> Figure:
     """Draw waiting jobs and the share in use of every resource, a curve per schedule."""
-    panels = ["jobs that wait", *(f"{name} in use" for name in inst.resources)]
+    panels = ["jobs that wait", *(f"share of {name} in use" for name in inst.resources)]
     if not named:
-        panels = ["jobs that wait, on unlimited machines", *(f"{p}: requested" for p in panels[1:])]
+        panels = [
+            "jobs that wait, on unlimited machines",
+            *(f"share of {name} requested" for name in inst.resources),
+        ]
     figure = new_figure(8.6, 1.0 + 1.9 * len(panels))
     axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     a, labels, colours = inst.arrays, curve_labels(schedules), colours_of(schedules)
