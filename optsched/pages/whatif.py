@@ -28,7 +28,7 @@ from optsched.pages.repeat import of_page
 from optsched.pages.scales import AxisScale
 
 METHOD = (
-    "Means are over jobs, weighted as jobs are. The optimum is an interval: no schedule has a "
+    "Means are over jobs, by their weights if the log has some. The optimum is an interval: no schedule has a "
     "smaller mean waiting time than its lower end, which a certificate proves, and "
     "a schedule reaches the upper end. So its change lies between lower end after minus upper end "
     "before, and upper end after minus lower end before; more machines never make it worse, fewer "
@@ -52,7 +52,7 @@ def page_of_whatif(path: Path, callback: Callable[[str], None]) -> Page:
     """
     callback("checking schedules and bounds")
     found = WhatIf.load(path)
-    rows = found.table()
+    rows, prices = found.table(), _prices(found)
     table = SortableTable(
         "whatif",
         "Mean waiting time per job",
@@ -75,8 +75,15 @@ def page_of_whatif(path: Path, callback: Callable[[str], None]) -> Page:
             *found.remarks,
         ],
         sections=[
-            Section("Before and after", [_bars(found), table, _prices(found)]),
-            Section("Method", [Words(METHOD), FactList("provenance", facts), of_page(path)]),
+            Section("Before and after", [_bars(found), table, prices]),
+            Section(
+                "Method",
+                [
+                    Words(METHOD[: 1 + isinstance(prices, Plot)]),
+                    FactList("provenance", facts),
+                    of_page(path),
+                ],
+            ),
         ],
     )
 
@@ -134,10 +141,11 @@ def _prices(found: WhatIf) -> Block:
     }
     if not prices:
         known = any(found.prices(after=after) for after in (False, True))
-        short = (
-            "The gap of the optimum is too wide to state shadow prices; try a longer --time-limit."
-        )
-        return Words([short] if known else ["The bound has no shadow prices."])
+        short = "The gap of the optimum is too wide to state shadow prices."
+        some = any(side.prices for side in (*found.before, *found.after))
+        if len(found.before) > 1 and some and not known:
+            return Words(["Some windows have no shadow prices, so none are shown."])
+        return Words([short if known else "The bound has no shadow prices."])
     hour = np.arange(24.0)
     x = AxisScale(0.0, 24.0)
     y = AxisScale(0.0, 1.05 * max(max(row) for row in prices.values()) or 1.0)

@@ -17,6 +17,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
+from optsched.families.rigid.facts import EMPTY
 from optsched.families.rigid.instance import (
     HEAVIEST,
     MOST_TASKS,
@@ -34,11 +35,6 @@ from optsched.traces.tables import Tables, read_tables
 from optsched.traces.windows import take_window
 
 PARTS = {"gpu": 100, "cpu": 100, "memory_gb": 1024}  # units of one, where amounts are not whole
-EMPTY = (
-    "warning: the window begins with an empty cluster: jobs that still waited or ran then are left "
-    "out, so that waiting times of policies and the optimum are shorter; those of what your "
-    "cluster did are as recorded, behind these jobs"
-)
 MANY = 8  # partitions that a remark names
 USUAL = 1000  # jobs of a log, as far as it has them
 NAMES = {"gpu": "GPU", "cpu": "core", "memory_gb": "GB"}
