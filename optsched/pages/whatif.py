@@ -28,8 +28,8 @@ from optsched.pages.repeat import of_page
 from optsched.pages.scales import AxisScale
 
 METHOD = (
-    "Means are over jobs, by their weights if the log has some. The optimum is an interval: no schedule has a "
-    "smaller mean waiting time than its lower end, which a certificate proves, and "
+    "Means are over jobs, by their weights if the log has some. The optimum is an interval: no "
+    "schedule has a smaller mean waiting time than its lower end, which a certificate proves, and "
     "a schedule reaches the upper end. So its change lies between lower end after minus upper end "
     "before, and upper end after minus lower end before; more machines never make it worse, fewer "
     "never better. Policies are simulated without search error, under the assumptions listed "
@@ -53,6 +53,7 @@ def page_of_whatif(path: Path, callback: Callable[[str], None]) -> Page:
     callback("checking schedules and bounds")
     found = WhatIf.load(path)
     rows, prices = found.table(), _prices(found)
+    method = METHOD if isinstance(prices, Plot) else METHOD[:1]
     table = SortableTable(
         "whatif",
         "Mean waiting time per job",
@@ -79,7 +80,7 @@ def page_of_whatif(path: Path, callback: Callable[[str], None]) -> Page:
             Section(
                 "Method",
                 [
-                    Words(METHOD[: 1 + isinstance(prices, Plot)]),
+                    Words(method),
                     FactList("provenance", facts),
                     of_page(path),
                 ],

@@ -138,3 +138,17 @@ def test_recorded_jobs_run_on_the_nodes_that_the_log_names(tmp_path, edit, said)
         assert verify(inst, schedule).feasible
         assert schedule.nodes[4] == schedule.nodes[1] != schedule.nodes[0]
         assert schedule.nodes[5] == ((0, 1), (1, 1))
+
+
+def test_a_pool_of_a_log_without_starts_is_not_called_what_it_used(tmp_path, call):
+    rows = ["JobID|Submit|Elapsed|State|NCPUS", "1|2026-01-01T00:00:00|00:10:00|COMPLETED|4"]
+    rows += ["2|2026-01-01T00:01:00|00:10:00|COMPLETED|4"]
+    rows += ["3|2026-01-01T00:02:00|00:10:00|RUNNING|4"]
+    (tmp_path / "sacct.txt").write_text("\n".join(rows))
+    status, _, err = call("ratio", tmp_path / "sacct.txt", "-p", "fcfs", "--work-limit", 100)
+    assert status == 0, err
+    assert "as much as would be used at once if the 3 jobs without a recorded start had" in err
+    assert "the recorded schedule used" not in err
+    assert "1 job still ran when the log was taken" in err
+    assert "recorded waiting times are right" not in err
+    assert "has no recorded starts: what your cluster did is not known" in err

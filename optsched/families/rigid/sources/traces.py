@@ -1,7 +1,8 @@
 """Instances made of recorded logs: times in seconds, nothing is scaled.
 
 What one task requests is that of the list; where the list of machines is missing, there is one pool
-with as much as the recorded schedule used at once, and the processors that an SWF log states.
+with as much as the recorded schedule used at once (a job without a recorded start, as if it had
+started when it was submitted), and the processors that an SWF log states.
 Requested times are those of the log; of a job without one, the longest of its partition. They are
 at least run times, which they all are where the log has none.
 """
@@ -129,8 +130,14 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         )
         shown = zip(most, limits, strict=True)
         pool = "a pool" if len(parts) == 1 else "every partition is a pool"
+        used = "the recorded schedule used at once"
+        if unknown := int(taken["start_seconds"].isna().sum()):
+            used = (
+                f"would be used at once if the {unknown} jobs without a recorded start had started "
+                "when they were submitted, often far too much (expected --machines)"
+            )
         messages.remark(
-            f"no list of machines: {pool} with as much as the recorded schedule used at once"
+            f"no list of machines: {pool} with as much as {used}"
             + (", and the processors that the log states" if known else "")
             + f": {', '.join(f'{c} {limit.unit}' for c, limit in shown)}"
         )
