@@ -289,6 +289,9 @@ class RatioReport(Frozen):
     outside: dict[str, Schedule] = Field(
         default={}, description="schedules from outside, by the names of their rows"
     )
+    listed: tuple[str, ...] = Field(
+        default=(), description="remarks on the log, as the file states them"
+    )
 
     @property
     def ranked(self) -> list[EvaluatedPolicy]:
