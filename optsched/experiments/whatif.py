@@ -416,7 +416,13 @@ class WhatIf(Stated):
         )
         oracle = [f"Policies {named} {ORACLES}"] if knowing else []
         unknown = [UNKNOWN] if REAL in self.rows else []
-        return [*oracle, *self.listed, *unknown, *doubts]
+        usable = [r for n, r in self.rows.items() if n not in (BEST, REAL) and r.knows != EXACT]
+        sides = usable, [r for r in usable if r.after is not None]
+        first = [min(usable, key=lambda r: r.before).name] if sides[0] else []
+        first += [min(sides[1], key=lambda r: r.after or r.before).name] if sides[1] else []
+        about = get_family("rigid").rules
+        rules = [f"{n}: {about[n]}." for n in dict.fromkeys(first) if n in about]
+        return [*oracle, *rules, *self.listed, *unknown, *doubts]
 
     def __str__(self) -> str:
         return "\n".join([*self.answer, *self.remarks])

@@ -133,6 +133,7 @@ def of_ratios(report: RatioReport, family: Family) -> list[str]:
     first, last = order[0], order[-1]
     summary = [f"{REAL[0].upper()}{REAL[1:]}: {_reached(row)}." for row in real]
     summary.append(f"{nearest}{first.name} comes nearest: {_reached(first)}.")
+    summary += [report.rule] if report.rule else []
     if last is not first:
         summary.append(f"{last.name} is farthest: {_reached(last)}.")
     summary += [f"Policies with exact run times {ORACLES}"] if nearest else []

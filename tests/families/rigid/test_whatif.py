@@ -376,6 +376,7 @@ def test_policies_that_know_run_times_are_marked_and_not_recommended(tmp_path):
         "optimum": "-", "sjf-exact": "exact", "easy": "requested", "fcfs": "none", REAL: "-"
     }  # fmt: skip
     assert "easy, the best deployable policy before the change, " in str(found)
+    assert found.remarks[1].startswith("easy: EASY backfilling: a job may overtake if ")
     oracles = "cannot be deployed: they know each job's run time in advance."
     assert found.remarks[0] == f"Policies named -exact {oracles}"
     usual = measured(*files, add="1xfat", policies=["fcfs"])
@@ -636,6 +637,10 @@ def test_ratio_and_windows_state_hours_and_verify_ends_with_a_line(tmp_path):
     low, high = ((x - run) / HOUR for x in (report.optimum.proved, report.optimum.value))
     waits = " to ".join(dict.fromkeys(f"{x:.3g}" for x in (low, high)))
     assert f"Optimum: mean waiting time {waits} h, " in said
+    rule = f"fcfs: {FAMILY.rules['fcfs']}."  # nothing was requested, so sjf knows run times
+    assert rule in said
+    assert rule in optsched.report(Path(stored), tmp_path / "r.html").read_text()
+    assert {*FAMILY.rules} == {*FAMILY.policies}
     values = [row.value for row in report.ranked]
     assert values == sorted(values)
     places = [said.index(f"│ {row.name} ") for row in report.ranked]
