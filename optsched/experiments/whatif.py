@@ -422,7 +422,7 @@ class WhatIf(Stated):
         first += [min(sides[1], key=lambda r: r.after or r.before).name] if sides[1] else []
         about = get_family("rigid").rules
         rules = [f"{n}: {about[n]}." for n in dict.fromkeys(first) if n in about]
-        return [*oracle, *rules, *self.listed, *unknown, *doubts]
+        return [*oracle, *self.listed, *rules, *unknown, *doubts]
 
     def __str__(self) -> str:
         return "\n".join([*self.answer, *self.remarks])
@@ -698,7 +698,9 @@ def _opened(
     path, window = meant(Path(source), get_family("rigid"), window)
     with messages.silenced(), messages.collected_remarks() as remarks, reading(path):
         jobs = read_jobs(path)
+        places = {line: {*range(windows or 1)} for line in remarks}  # windows of each remark
         for k in range(windows or 1):
+            seen = len(remarks)
             one = replace(window, start=f"{k + 1}/{windows}") if windows else window
             inst = cast(RigidInstance, open_input(path, "rigid", one))
             remarks.append(inst.source.partition("; left out of the log")[0])  # it has a remark
@@ -708,7 +710,16 @@ def _opened(
                 begin = date.tz_localize(None).timestamp() + first["submit_seconds"].iloc[0]
                 clock = int(begin) % (24 * HOUR)
             found.append((inst, recorded(path, one, inst), clock))
-    return found, [*dict.fromkeys(remarks)]
+            for line in remarks[seen:]:
+                places.setdefault(line, set()).add(k)
+    return found, [_of_windows(line, among, windows or 1) for line, among in places.items()]
+
+
+def _of_windows(line: str, among: Iterable[int], number: int) -> str:
+    """Return a remark, and which windows it is about, if not all."""
+    which = [str(k + 1) for k in sorted(among)]
+    head = f"window{'s' * (len(which) > 1)} {', '.join(which)}: " if len(which) < number else ""
+    return f"{head}{line}"
 
 
 def _scenario(

@@ -61,9 +61,10 @@ def page_of_whatif(path: Path, callback: Callable[[str], None]) -> Page:
         [[_cell(text, name) for name, text in row.items()] for row in rows],
     )
     sizes = [side[0].size for side in (found.before, found.after)]
+    window = ", window 1" * (len(found.before) > 1)
     facts = [
         ("log", found.source),
-        *((f"{name} the change", size) for name, size in zip(SIDES, sizes, strict=True)),
+        *((f"{name} the change{window}", size) for name, size in zip(SIDES, sizes, strict=True)),
         ("windows", str(len(found.before))),
         ("file", f"{path.name}, SHA-256 {digest_of(path)}"),
     ]

@@ -114,8 +114,8 @@ NAMED = (  # name, start, end, cores, nodes: the first or fullest nodes leave 2 
             ("n2\n", "n1\n"),
             "the jobs on node n1 used 8 cpu at once, more than a node of the list has",
         ),
-        (("|n2", "|"), "the log names no nodes of job 1"),
-        (("|n[1-2]", "|n[1-3]"), "the 2 tasks of job 5 have no equal share on 3 nodes"),
+        (("|n2", "|"), "the log names no nodes of job b"),
+        (("|n[1-2]", "|n[1-3]"), "the 2 tasks of job g have no equal share on 3 nodes"),
         (("|n[1-2]", "|n[3-4]"), "the log names 4 nodes, of which the list has 2"),
     ],
 )
@@ -152,3 +152,10 @@ def test_a_pool_of_a_log_without_starts_is_not_called_what_it_used(tmp_path, cal
     assert "1 job still ran when the log was taken" in err
     assert "recorded waiting times are right" not in err
     assert "has no recorded starts: what your cluster did is not known" in err
+
+
+@pytest.mark.usefixtures("log")
+def test_a_job_that_never_fits_has_the_name_of_the_log():
+    Path("jobs.csv").write_text("name,submit_seconds,run_seconds,tasks\n77,0,9,1\n482320,5,9,3\n")
+    with pytest.raises(InputError, match=r"job 482320 needs 3 x 1 cpu .* \(1 of 2 jobs "):
+        open_input(Path("jobs.csv"), "rigid", Window(machines=Path("nodes.csv")))
