@@ -406,6 +406,7 @@ class Family:
     # (instance) -> notes for users of other solvers, such as the scale of the objective
     program_note: Callable[[Any], Sequence[str]] = lambda _instance: ()
     recorder: Callable[[Any, Policy], Recorder] | None = None  # None: checked at the end
+    rules: Mapping[str, str] = field(default_factory=dict)  # what policies do, in a phrase
     reactive: bool = False  # events depend on decisions: a generator that is sent each of them
     shadow_prices: Callable[[Any, Any], Sequence[Mapping[str, Any]]] = field(
         default=lambda _instance, _certificate: ()

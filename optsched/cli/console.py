@@ -103,6 +103,8 @@ def show_ratios(console: Console, report: RatioReport) -> None:
     if same:
         shared = "; ".join(f"{name} {cell}" for name, cell in same.items())
         console.print(f"all policies: {shared}", markup=False)
+    if report.rule:
+        console.print(report.rule, markup=False)
     for failed in report.failed:
         why = failed.why.splitlines()[0]
         console.print(messages.printable(f"{failed.name} has no row: {why}"), markup=False)

@@ -314,15 +314,15 @@ def _with_options(
     return command
 
 
-OWN = ("source", "window", "instance", "preset", "family")  # type of INPUT
+OWN = ("source", "window", "instance", "remarks", "preset", "family")  # type of INPUT
 
 
 def takes_input(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command INPUT, the options of a trace, and those of :func:`with_verbosity`.
 
     The seed of a problem is the command's own, if it has one. The command is called with what it
-    requests: the ``instance``, the path as ``source``, the ``preset``, the ``family``, and the
-    options of a trace as ``window``.
+    requests: the ``instance``, ``remarks`` on it, the path as ``source``, the ``preset``, the
+    ``family``, and the options of a trace as ``window``.
     """
     parameters = inspect.signature(command).parameters
     keyword = inspect.Parameter.KEYWORD_ONLY
@@ -400,11 +400,16 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         if "family" in parameters:
             given["family"] = family
         if "instance" in parameters:
-            with messages.long_step(f"reading {source}"):
+            with (
+                messages.long_step(f"reading {source}"),
+                messages.collected_remarks() as remarks,
+            ):
                 seed = given.get("seed", 0)
                 instance = open_input(source, family or "oasis", window, preset, seed)
             _refuse_early(family_of(instance), window, given)
             given["instance"] = instance
+            if "remarks" in parameters:
+                given["remarks"] = remarks
         if note:
             messages.remark(note)
         command(**given)

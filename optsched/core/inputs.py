@@ -169,7 +169,7 @@ def recorded(source: Path, window: Window, instance: Instance) -> dict[str, Sche
     with messages.silenced():  # remarks on the list were printed when it became an instance
         found = family.recorded(*meant(source, family, window), instance)
     if found is None:
-        if window.unscaled:
+        if window.unscaled or family.reactive:
             messages.remark(f"{source}: has no recorded starts: {REAL} is not known")
         return {}
     schedule, lines = found

@@ -33,6 +33,7 @@ from optsched.problem import (
     Sense,
     Status,
     Verdict,
+    get_family,
 )
 
 if TYPE_CHECKING:
@@ -289,12 +290,23 @@ class RatioReport(Frozen):
     outside: dict[str, Schedule] = Field(
         default={}, description="schedules from outside, by the names of their rows"
     )
+    listed: tuple[str, ...] = Field(
+        default=(), description="remarks on the log, as the file states them"
+    )
 
     @property
     def ranked(self) -> list[EvaluatedPolicy]:
         """The rows, the best value first."""
         sign = -1 if self.optimum.sense == "max" else 1
         return sorted(self.policies, key=lambda row: sign * row.value)
+
+    @property
+    def rule(self) -> str:
+        """What the best policy does, of those that can be deployed; "" if that is not described."""
+        rules = get_family(self.optimum.family).rules
+        rows = [row for row in self.ranked if row.name in rules]
+        usable = [row for row in rows if row.columns.get("run times known") != "exact"] or rows
+        return f"{usable[0].name}: {rules[usable[0].name]}." if usable else ""
 
     def schedules(self) -> dict[str, Schedule]:
         """Return the schedule behind each row, by its name."""

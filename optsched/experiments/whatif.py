@@ -23,7 +23,7 @@ from optsched.core.intervals import FEWEST, UNSURE, student, warning
 from optsched.core.ratios import rate
 from optsched.families.rigid.certificate.check import RigidCertificate
 from optsched.families.rigid.changes import NODE, Changes, altered, units_of
-from optsched.families.rigid.facts import resource_model, saved
+from optsched.families.rigid.facts import EMPTY, resource_model, saved
 from optsched.families.rigid.instance import RigidInstance, RigidSchedule
 from optsched.families.rigid.verify import verify
 from optsched.files.format import (
@@ -58,6 +58,7 @@ SIDES = ("before", "after")
 EXACT = "exact"
 ORACLES = "cannot be deployed: they know each job's run time in advance."
 UNKNOWN = "What your cluster would have done after the change is not known."
+SKIPPED = "left out of both scenarios: "
 Ends = tuple[Signed, Signed]
 
 
@@ -296,12 +297,11 @@ class WhatIf(Stated):
         best, real = self.rows[BEST], self.rows.get(REAL)
         known = [r for n, r in self.rows.items() if n not in (BEST, REAL)]
         usable = [r for r in known if r.knows != EXACT]
-        which = "policy" if len(usable) == len(known) else "policy that can be deployed"
+        which = "policy" if len(usable) == len(known) else "deployable policy"
         lines, named = list[str](), f"With {', '.join(self.changes)}"
         stay = f" of the {self._jobs(after=True)} jobs that stay" if self.gone else ""
         first = min(usable, key=lambda r: r.before, default=None)
-        whole = len(self.before) == 1  # in windows, policies begin with an empty cluster
-        if whole and first is not None and real is not None and real.before[0] > 0:
+        if self.alike and first is not None and real is not None and real.before[0] > 0:
             saved = real.before[0] - first.before[0]
             part = f"{hours((abs(saved),) * 2)} ({100 * abs(saved) / real.before[0]:.0f} %)"
             did = f"saved {part} of" if saved >= 0 else f"added {part} to"
@@ -331,9 +331,11 @@ class WhatIf(Stated):
                 f"it is {hours(best.before)}. These are means of different jobs."
             )
         if best.interval is not None:
-            inside = hours(best.interval, "+")
+            verb, by, _ = _signed(best.interval)
+            doubt = f" (not reliable: {self.doubt})" if self.doubt else ""
+            inside = f"{verb} by {by}{doubt}"
             lines.append(f"95 % interval of that change over {len(self.before)} windows: {inside}.")
-        if whole and real is not None:
+        if self.alike and real is not None:
             over = f"{hours(real.above)} more than the least possible"
             lines.append(f"Your cluster made jobs wait {hours(real.before)} on average, {over}.")
         shown, gap = self.telling(after=False), self._open(after=False)
@@ -347,6 +349,20 @@ class WhatIf(Stated):
                 f"{units}. Capacity is most scarce in hour {top} of {self.day}."
             )
         return [*lines[:1], *filter(None, [self.model]), *lines[1:]]
+
+    @property
+    def alike(self) -> bool:
+        """Whether the recorded schedule had the jobs of the others, and no more to wait for."""
+        unlike = EMPTY, SKIPPED
+        return len(self.before) == 1 and not any(x.startswith(unlike) for x in self.listed)
+
+    @property
+    def doubt(self) -> str:
+        """Why the interval of the change of the optimum over windows may miss it; "": trusted."""
+        if self.gone or len(self.before) == 1:
+            return ""
+        why = warning(*self._apart(BEST).T)
+        return why.replace("ratio", "change").replace("instance", "window")
 
     @property
     def model(self) -> str:
@@ -380,7 +396,8 @@ class WhatIf(Stated):
             cells |= {"before, same jobs": hours(same)} if self.gone else {}
             cells |= {"change": hours(row.change, "+"), "change, %": percent(row.share)}
             cells |= {"95 % interval": hours(row.interval, "+")} if len(self.before) > 1 else {}
-            cells["above optimum"] = "-" if row.name == BEST else hours(row.above)
+            apart = row.name != BEST and (self.alike or row.name != REAL)
+            cells["above optimum before"] = hours(row.above) if apart else "-"
             for side, slow in zip(SIDES, row.slowdown, strict=True):
                 cells[f"slowdown {side}"] = "-" if slow is None else f"{slow:.3g}"
             found.append(cells)
@@ -389,12 +406,8 @@ class WhatIf(Stated):
     @property
     def remarks(self) -> list[str]:
         """Notes on the table."""
-        doubt = "" if self.gone else warning(*self._apart(BEST).T).replace("ratios", "changes")
-        doubts = (
-            [f"{UNSURE.replace('mean', 'mean change')}: {doubt}"]
-            if doubt and len(self.before) > 1
-            else []
-        )
+        stated = self.rows[BEST].interval is not None  # with its doubt
+        doubts = [f"{UNSURE.replace('mean', 'mean change')}: {self.doubt}"] if self.doubt and not stated else []
         knowing = [name for name, r in self.rows.items() if r.knows == EXACT]
         named = (
             f"named -{EXACT}"
@@ -403,7 +416,13 @@ class WhatIf(Stated):
         )
         oracle = [f"Policies {named} {ORACLES}"] if knowing else []
         unknown = [UNKNOWN] if REAL in self.rows else []
-        return [*oracle, *self.listed, *unknown, *doubts]
+        usable = [r for n, r in self.rows.items() if n not in (BEST, REAL) and r.knows != EXACT]
+        sides = usable, [r for r in usable if r.after is not None]
+        first = [min(usable, key=lambda r: r.before).name] if sides[0] else []
+        first += [min(sides[1], key=lambda r: r.after or r.before).name] if sides[1] else []
+        about = get_family("rigid").rules
+        rules = [f"{n}: {about[n]}." for n in dict.fromkeys(first) if n in about]
+        return [*oracle, *self.listed, *rules, *unknown, *doubts]
 
     def __str__(self) -> str:
         return "\n".join([*self.answer, *self.remarks])
@@ -455,7 +474,8 @@ def recheck_content(content: Mapping[str, Any], path: Path) -> list[Recheck]:
             found += [c.model_copy(update=u) for c, u in zip(checks, named, strict=True)]
         if wrong:
             found[-1] = found[-1].model_copy(update={"complaints": (wrong,)})
-    return found
+    stated = (*found[0].unchecked, *(f"{name} of the file" for name in STATED))
+    return [found[0].model_copy(update={"unchecked": stated}), *found[1:]]
 
 
 def hours(ends: Ends | None, sign: str = "") -> str:
@@ -486,14 +506,17 @@ def moved(row: Compared) -> str:
     assert row.change is not None
     if row.change == (0, 0) and row.after is not None:
         return f"does not change ({hours(row.after)})"
-    text, change, share, sign = "changes", row.change, row.share, "+"
-    if change[1] <= 0:  # without signs, the smaller number first
-        text, sign, change = "falls", "", (-change[1], -change[0])
-        share = share and (-share[1], -share[0])
-    elif change[0] >= 0:
-        text, sign = "rises", ""
-    text += f" by {hours(change, sign)}" + (f" ({percent(share, sign)})" if share else "")
-    return f"{text} (before: {hours(row.base)}, after: {hours(row.after)})"
+    verb, by, sign = _signed(row.change)
+    share = (-row.share[1], -row.share[0]) if row.share and verb == "falls" else row.share
+    part = f" ({percent(share, sign)})" if share else ""
+    return f"{verb} by {by}{part} (before: {hours(row.base)}, after: {hours(row.after)})"
+
+
+def _signed(change: Ends) -> tuple[str, str, str]:
+    """Return a verb, by how many hours, and which sign these have: none if all are of one sign."""
+    if change[1] <= 0:  # the smaller number first
+        return "falls", hours((-change[1], -change[0])), ""
+    return ("rises", hours(change), "") if change[0] >= 0 else ("changes", hours(change, "+"), "+")
 
 
 def _between(ends: Sequence[str]) -> str:
@@ -597,9 +620,10 @@ def whatif(
         """Return the policies and the current bounds on the optimum."""
         done = [*zip(pairs, opened, reports, strict=False)]
         notes = list(listed)
-        for k, (pair, _, both) in enumerate(done):
+        for k, (pair, (_, real, _), both) in enumerate(done):
             n, left = len(pair.before.jobs), len(pair.after.jobs)
-            notes += [f"{at(k)}left out of both scenarios: {pair.unfit}"] if pair.unfit else []
+            ran = "; what your cluster did is as recorded, with these jobs" if real else ""
+            notes += [f"{SKIPPED}{at(k)}{pair.unfit}{ran}"] if pair.unfit else []
             notes += [f"{at(k)}after the change {n - left} of {n} jobs are gone"] * (left < n)
             notes += [str(failed) for report in both for failed in report.failed]
         if interrupts.received() is not None:
@@ -618,7 +642,8 @@ def whatif(
             listed=tuple(dict.fromkeys(notes)),
         )
 
-    first = options | {"time_limit": 0.0}  # policies, and the bounds before any search
+    # policies, and the bounds before any search
+    first = options | {"time_limit": 0.0, "watch": None}
     try:
         for k, (pair, (_, real, _)) in enumerate(zip(pairs, opened, strict=True)):
             outside = {
@@ -673,7 +698,9 @@ def _opened(
     path, window = meant(Path(source), get_family("rigid"), window)
     with messages.silenced(), messages.collected_remarks() as remarks, reading(path):
         jobs = read_jobs(path)
+        places = {line: {*range(windows or 1)} for line in remarks}  # windows of each remark
         for k in range(windows or 1):
+            seen = len(remarks)
             one = replace(window, start=f"{k + 1}/{windows}") if windows else window
             inst = cast(RigidInstance, open_input(path, "rigid", one))
             remarks.append(inst.source.partition("; left out of the log")[0])  # it has a remark
@@ -683,7 +710,16 @@ def _opened(
                 begin = date.tz_localize(None).timestamp() + first["submit_seconds"].iloc[0]
                 clock = int(begin) % (24 * HOUR)
             found.append((inst, recorded(path, one, inst), clock))
-    return found, [*dict.fromkeys(remarks)]
+            for line in remarks[seen:]:
+                places.setdefault(line, set()).add(k)
+    return found, [_of_windows(line, among, windows or 1) for line, among in places.items()]
+
+
+def _of_windows(line: str, among: Iterable[int], number: int) -> str:
+    """Return a remark, and which windows it is about, if not all."""
+    which = [str(k + 1) for k in sorted(among)]
+    head = f"window{'s' * (len(which) > 1)} {', '.join(which)}: " if len(which) < number else ""
+    return f"{head}{line}"
 
 
 def _scenario(

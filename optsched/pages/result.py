@@ -65,7 +65,7 @@ def page_of_result(path: Path, policies: Sequence[str], callback: Callable[[str]
         _about(instance),
         *_provenance(path, instance, optimum, report),
     ]
-    remarks = list(family.warnings(instance))
+    remarks = list(family.warnings(instance)) + ([] if report is None else [*report.listed])
     if report is not None and not report.facts.telling:
         trivial = report.facts.trivial_policy
         remarks.append(f"This instance cannot tell policies apart: {trivial} is within 2 %.")

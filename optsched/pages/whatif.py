@@ -28,8 +28,8 @@ from optsched.pages.repeat import of_page
 from optsched.pages.scales import AxisScale
 
 METHOD = (
-    "Means are over jobs, weighted as jobs are. The optimum is an interval: no schedule has a "
-    "smaller mean waiting time than its lower end, which a certificate proves, and "
+    "Means are over jobs, by their weights if the log has some. The optimum is an interval: no "
+    "schedule has a smaller mean waiting time than its lower end, which a certificate proves, and "
     "a schedule reaches the upper end. So its change lies between lower end after minus upper end "
     "before, and upper end after minus lower end before; more machines never make it worse, fewer "
     "never better. Policies are simulated without search error, under the assumptions listed "
@@ -52,7 +52,8 @@ def page_of_whatif(path: Path, callback: Callable[[str], None]) -> Page:
     """
     callback("checking schedules and bounds")
     found = WhatIf.load(path)
-    rows = found.table()
+    rows, prices = found.table(), _prices(found)
+    method = METHOD if isinstance(prices, Plot) else METHOD[:1]
     table = SortableTable(
         "whatif",
         "Mean waiting time per job",
@@ -60,9 +61,10 @@ def page_of_whatif(path: Path, callback: Callable[[str], None]) -> Page:
         [[_cell(text, name) for name, text in row.items()] for row in rows],
     )
     sizes = [side[0].size for side in (found.before, found.after)]
+    window = ", window 1" * (len(found.before) > 1)
     facts = [
         ("log", found.source),
-        *((f"{name} the change", size) for name, size in zip(SIDES, sizes, strict=True)),
+        *((f"{name} the change{window}", size) for name, size in zip(SIDES, sizes, strict=True)),
         ("windows", str(len(found.before))),
         ("file", f"{path.name}, SHA-256 {digest_of(path)}"),
     ]
@@ -75,8 +77,15 @@ def page_of_whatif(path: Path, callback: Callable[[str], None]) -> Page:
             *found.remarks,
         ],
         sections=[
-            Section("Before and after", [_bars(found), table, _prices(found)]),
-            Section("Method", [Words(METHOD), FactList("provenance", facts), of_page(path)]),
+            Section("Before and after", [_bars(found), table, prices]),
+            Section(
+                "Method",
+                [
+                    Words(method),
+                    FactList("provenance", facts),
+                    of_page(path),
+                ],
+            ),
         ],
     )
 
@@ -134,10 +143,11 @@ def _prices(found: WhatIf) -> Block:
     }
     if not prices:
         known = any(found.prices(after=after) for after in (False, True))
-        short = (
-            "The gap of the optimum is too wide to state shadow prices; try a longer --time-limit."
-        )
-        return Words([short] if known else ["The bound has no shadow prices."])
+        short = "The gap of the optimum is too wide to state shadow prices."
+        some = any(side.prices for side in (*found.before, *found.after))
+        if len(found.before) > 1 and some and not known:
+            return Words(["Some windows have no shadow prices, so none are shown."])
+        return Words([short if known else "The bound has no shadow prices."])
     hour = np.arange(24.0)
     x = AxisScale(0.0, 24.0)
     y = AxisScale(0.0, 1.05 * max(max(row) for row in prices.values()) or 1.0)

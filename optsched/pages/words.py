@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from optsched.core import Optimum, RatioReport, meaning, shown_gap
 from optsched.core.reports import EvaluatedPolicy
 from optsched.experiments.statistics import Statistics, Summary
+from optsched.experiments.whatif import ORACLES
 from optsched.problem import REAL, Family, Level, Status
 
 SPOKEN = 8  # groups of which each has sentences of its own; of more the policies are counted
@@ -113,9 +114,9 @@ def of_optimum(optimum: Optimum) -> str:
 
 
 def _reached(row: EvaluatedPolicy) -> str:
-    wait = row.columns.get("mean wait, h")
-    hours = f", a mean wait of {wait:.3g} h" if isinstance(wait, float) else ""
-    return f"it reaches {row.value:.6g}{hours}, ratio {row.ratio}"
+    wait, value = row.columns.get("mean wait, h"), f"{row.value:.6g}"
+    hours = f"a mean wait of {wait:.3g} h (value {value})" if isinstance(wait, float) else value
+    return f"it reaches {hours}, ratio {row.ratio}"
 
 
 def of_ratios(report: RatioReport, family: Family) -> list[str]:
@@ -124,13 +125,18 @@ def of_ratios(report: RatioReport, family: Family) -> list[str]:
     real = [row for row in order if row.name == REAL]
     order = [row for row in order if row not in real] or order
     known = [row.columns.get("run times known") for row in order]
+    nearest = ""
     if "requested" in known:  # exact run times are not known in a cluster
-        order = [row for row, times in zip(order, known, strict=True) if times != "exact"]
+        usable = [row for row, times in zip(order, known, strict=True) if times != "exact"]
+        nearest = "Of the policies that can be deployed, " * (len(usable) < len(order))
+        order = usable
     first, last = order[0], order[-1]
     summary = [f"{REAL[0].upper()}{REAL[1:]}: {_reached(row)}." for row in real]
-    summary.append(f"{first.name} comes nearest: {_reached(first)}.")
+    summary.append(f"{nearest}{first.name} comes nearest: {_reached(first)}.")
+    summary += [report.rule] if report.rule else []
     if last is not first:
         summary.append(f"{last.name} is farthest: {_reached(last)}.")
+    summary += [f"Policies with exact run times {ORACLES}"] if nearest else []
     summary += [of_optimum(report.optimum), *report.in_words]
     if report.hindsight:
         parts = [(*name.partition(", "), x) for name, x in report.hindsight.items()]

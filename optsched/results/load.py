@@ -170,13 +170,17 @@ def report_in(content: Mapping[str, Any], instance: Instance, path: Path) -> Rat
         _must_hold(recheck_run(family, instance, run), path)
     for name, schedule in schedules.items():
         _must_hold(recheck_outside(family, instance, name, schedule), path)
-    return rate(
+    rated = rate(
         instance,
         [run.model_copy(update={"guarantee": None}) for run in runs],
         optimum,
         references,
         schedules,
     )
+    listed = content.get("listed", [])
+    if not isinstance(listed, list) or any(type(line) is not str for line in listed):
+        raise InputError(f'{path}: "listed" is no list of texts')
+    return rated.model_copy(update={"listed": tuple(listed)})
 
 
 def _known(

@@ -1,6 +1,6 @@
 """Result files: written with their instance, so that anyone can check them alone.
 
-result      {"instance", "optimum"} and, from `ratio`, {"references", "runs", "schedules"}
+result      {"instance", "optimum"} and, from `ratio`, {"references", "runs", "schedules", "listed"}
 run         {"instance", "run"}
 schedule    {"schedule"}, from any program
 """
@@ -46,12 +46,14 @@ def save_result(
     runs: Sequence[Run] = (),
     references: Mapping[str, Optimum] | None = None,
     schedules: Mapping[str, Schedule] | None = None,
+    listed: Sequence[str] = (),
 ) -> None:
     """Write an optimum, and what was compared with it, next to its instance.
 
-    That is the runs, other references, and schedules from outside by name.
+    That is the runs, other references, schedules from outside by name, and remarks on the log.
     """
     content = whole_content(instance, optimum, runs, references, schedules)
+    content |= {"listed": [*listed]} if listed else {}
     write_json(path, "result", instance.family, content)
 
 
@@ -188,6 +190,9 @@ def recheck_content(content: dict[str, Any], path: Path) -> list[Recheck]:
         found += [recheck_run(family, instance, run) for run in runs]
         for name, schedule in schedules.items():
             found.append(recheck_outside(family, instance, name, schedule))
+        if content.get("listed"):
+            stated = (*found[0].unchecked, "listed of the file")
+            found[0] = found[0].model_copy(update={"unchecked": stated})
     if content.get("instance_sha256") != instance.digest():
         complaint = (
             f"the instance is not the one that was solved: its SHA-256 is {instance.digest()}"

@@ -46,6 +46,7 @@ def model(kind: str, family: str = "oasis") -> type[BaseModel]:
             "optimum": (optimum, ...),
             "runs": (tuple[run, ...], ()),
             "schedules": (dict[str, made.schedule], {}),  # type: ignore[name-defined]
+            "listed": (tuple[str, ...], ()),
         },
     }
     head: dict[str, Any] = {

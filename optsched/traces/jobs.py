@@ -219,7 +219,9 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
         messages.remark(
             f"{path}: {number} {'job' if number == 1 else 'jobs'} still ran when the log was "
             "taken: the rest of their run times is missing, so the load is understated, and "
-            "policies and the optimum may wait too little; recorded waiting times are right"
+            "policies and the optimum may wait too little"
+            + "; recorded waiting times are right"
+            * bool(jobs["start_seconds"].notna().all())
         )
     first = jobs["submit_seconds"].iloc[0]
     if start is not None:

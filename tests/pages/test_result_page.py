@@ -137,8 +137,31 @@ def test_the_summary_of_a_log_begins_with_its_schedule_and_leaves_out_exact_run_
     real = optsched.simulate(inst, "fcfs").schedule
     policies = ["easy", "easy-exact", "sjf-exact"]
     report = optsched.compare(inst, policies, schedule={REAL: real}, work_limit=200)
-    first, second, *_ = of_ratios(report, rigid)
-    assert re.match(r"What your cluster did: it reaches \S+, a mean wait of \S+ h, ratio", first)
-    assert second.startswith("easy comes nearest: it reaches ")
+    first, second, *rest = of_ratios(report, rigid)
+    assert re.match(
+        r"What your cluster did: it reaches a mean wait of \S+ h \(value \S+\), ratio", first
+    )
+    assert second.startswith(
+        "Of the policies that can be deployed, easy comes nearest: it reaches "
+    )
+    assert any(
+        line.startswith("Policies with exact run times cannot be deployed: ") for line in rest
+    )
     alone = optsched.compare(inst, ["easy-exact"], work_limit=200)
     assert of_ratios(alone, rigid)[0].startswith("easy-exact comes nearest")
+
+
+def test_the_page_of_a_log_lists_the_remarks_on_it(call, tmp_path):
+    log, stored, page = (tmp_path / name for name in ("log.csv", "r.json", "p.html"))
+    log.write_text("submit_seconds,run_seconds,tasks,request_seconds\n0,100,2,60\n10,50,2,60\n")
+    said = "1 of 2 jobs ran longer than its limit"
+    status, _, err = call("ratio", log, "--family", "rigid", "-p", "easy", "-o", stored)
+    assert (status, said in err) == (0, True)
+    assert call("report", stored, "-o", page)[0] == 0
+    assert said in page.read_text()
+    assert "not checked: " in (out := call("verify", stored)[1])
+    assert "listed of the file" in out
+    content = json.loads(stored.read_text())
+    stored.write_text(json.dumps(content | {"listed": [1]}))
+    status, _, err = call("report", stored, "-o", page)
+    assert (status, 'r.json: "listed" is no list of texts' in err) == (2, True)

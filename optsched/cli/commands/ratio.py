@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 @takes_input
 def ratio(
     instance: "Instance",
+    remarks: list[str],
     source: Path,
     window: Window,
     preset: str | None,
@@ -180,7 +181,8 @@ def ratio(
         raise InputError("--start-from is about the search, expected it without --optimum")
     start = start_of(start_from, instance)
     outside = {} if schedule is None else {"schedule": load_schedule(schedule, instance)}
-    outside |= recorded(source, window, instance)
+    with messages.collected_remarks() as of_record:
+        outside |= recorded(source, window, instance)
     folder = plot and writable_folder(plot)
     load_statistics(statistics)
     names = [name_of(p) for _, p in turns(family_of(instance), policy or None)]
@@ -227,7 +229,8 @@ def ratio(
             if output:
                 parts = (made.runs, made.references, made.outside)
                 with messages.long_step(f"writing {output}"):
-                    save_result(output, instance, made.optimum, *parts)
+                    listed = [*dict.fromkeys([*remarks, *of_record])]
+                    save_result(output, instance, made.optimum, *parts, listed=listed)
         finally:
             if as_json:
                 report(made.summary(), None, as_json)

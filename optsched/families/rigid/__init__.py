@@ -19,7 +19,7 @@ from optsched.families.rigid.online import WIRE, assemble, events
 from optsched.families.rigid.optimum.initial_bounds import opening
 from optsched.families.rigid.optimum.methods import METHODS
 from optsched.families.rigid.optimum.params import Params
-from optsched.families.rigid.policies.orders import POLICIES
+from optsched.families.rigid.policies.orders import POLICIES, RULES
 from optsched.families.rigid.sources.presets import PRESETS, generate
 from optsched.families.rigid.verify import verify
 from optsched.problem import Family
@@ -48,6 +48,7 @@ FAMILY = Family(
     assemble=assemble,
     reactive=True,
     policies=POLICIES,
+    rules=RULES,
     trivial=("fcfs",),
     methods=METHODS,
     params=Params,

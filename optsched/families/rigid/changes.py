@@ -160,7 +160,7 @@ class Changes:
         platform = altered(inst, machines=machines, jobs=())
         stays = [not any(getattr(job, a) == b for a, b in self.without) for job in inst.jobs]
         unfit = [i for i, job in enumerate(inst.jobs) if stays[i] and not platform.fits(job)]
-        told = ", ".join(f"job {i} ({_size(inst, i)})" for i in unfit[:MANY])
+        told = ", ".join(f"job {i} ({_submitted(inst, i)}{_size(inst, i)})" for i in unfit[:MANY])
         told += f" and {len(unfit) - MANY} more" if len(unfit) > MANY else ""
         if unfit and not skip_unfit:
             raise InputError(
@@ -321,6 +321,12 @@ def altered(inst: RigidInstance, **update: Any) -> RigidInstance:
     """Return an instance with other fields, checked."""
     fields = {name: getattr(inst, name) for name in RigidInstance.model_fields}
     return checked(RigidInstance, fields | update, "the changed instance")
+
+
+def _submitted(inst: RigidInstance, i: int) -> str:
+    """Return who submitted a job, and when: by its number alone nobody finds it in a log."""
+    job = inst.jobs[i]
+    return f"submitted by {job.user} in second {job.arrival}: " if job.user else ""
 
 
 def _size(inst: RigidInstance, i: int) -> str:

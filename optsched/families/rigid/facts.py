@@ -19,6 +19,11 @@ OBJECTIVES = {
     "makespan": "makespan, s",
 }
 RUN_TIMES = "run_times"  # prior knowledge of policies
+EMPTY = (
+    "warning: the window begins with an empty cluster: jobs that still waited or ran then are left "
+    "out, so that waiting times of policies and the optimum are shorter; those of what your "
+    "cluster did are as recorded, behind these jobs"
+)
 
 
 def headline(inst: RigidInstance) -> str:
@@ -47,7 +52,8 @@ def resource_model(inst: RigidInstance) -> str:
         return ""
     return (
         f"The {nodes} nodes count as one pool{' per partition' * bool(by_partition(inst))}: a job "
-        "may use any free units, so waiting times on single nodes may be longer (--packed checks)."
+        "may use any free units, so waiting times on single nodes may be longer (--packed places "
+        "jobs on nodes)."
     )
 
 

@@ -114,8 +114,8 @@ NAMED = (  # name, start, end, cores, nodes: the first or fullest nodes leave 2 
             ("n2\n", "n1\n"),
             "the jobs on node n1 used 8 cpu at once, more than a node of the list has",
         ),
-        (("|n2", "|"), "the log names no nodes of job 1"),
-        (("|n[1-2]", "|n[1-3]"), "the 2 tasks of job 5 have no equal share on 3 nodes"),
+        (("|n2", "|"), "the log names no nodes of job b"),
+        (("|n[1-2]", "|n[1-3]"), "the 2 tasks of job g have no equal share on 3 nodes"),
         (("|n[1-2]", "|n[3-4]"), "the log names 4 nodes, of which the list has 2"),
     ],
 )
@@ -138,3 +138,24 @@ def test_recorded_jobs_run_on_the_nodes_that_the_log_names(tmp_path, edit, said)
         assert verify(inst, schedule).feasible
         assert schedule.nodes[4] == schedule.nodes[1] != schedule.nodes[0]
         assert schedule.nodes[5] == ((0, 1), (1, 1))
+
+
+def test_a_pool_of_a_log_without_starts_is_not_called_what_it_used(tmp_path, call):
+    rows = ["JobID|Submit|Elapsed|State|NCPUS", "1|2026-01-01T00:00:00|00:10:00|COMPLETED|4"]
+    rows += ["2|2026-01-01T00:01:00|00:10:00|COMPLETED|4"]
+    rows += ["3|2026-01-01T00:02:00|00:10:00|RUNNING|4"]
+    (tmp_path / "sacct.txt").write_text("\n".join(rows))
+    status, _, err = call("ratio", tmp_path / "sacct.txt", "-p", "fcfs", "--work-limit", 100)
+    assert status == 0, err
+    assert "as much as would be used at once if the 3 jobs without a recorded start had" in err
+    assert "the recorded schedule used" not in err
+    assert "1 job still ran when the log was taken" in err
+    assert "recorded waiting times are right" not in err
+    assert "has no recorded starts: what your cluster did is not known" in err
+
+
+@pytest.mark.usefixtures("log")
+def test_a_job_that_never_fits_has_the_name_of_the_log():
+    Path("jobs.csv").write_text("name,submit_seconds,run_seconds,tasks\n77,0,9,1\n482320,5,9,3\n")
+    with pytest.raises(InputError, match=r"job 482320 needs 3 x 1 cpu .* \(1 of 2 jobs "):
+        open_input(Path("jobs.csv"), "rigid", Window(machines=Path("nodes.csv")))

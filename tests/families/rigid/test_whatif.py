@@ -28,6 +28,8 @@ from optsched.families.rigid.facts import shadow_prices
 from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob
 from optsched.families.rigid.verify import verify
 from optsched.files.format import load_instance
+from optsched.pages.blocks import Plot
+from optsched.pages.whatif import _prices
 from optsched.problem import REAL, InputError, Window, get_family
 from optsched.process import interrupts, messages
 from optsched.results.load import load_report
@@ -199,7 +201,7 @@ def test_the_shadow_price_of_a_node_counts_jobs_that_one_processor_cannot_take()
         ({"without": "user=joe"}, "without user=joe: no job has it, expected one of: alice, bob"),
         ({"without": "partition=x"}, "no job has it, the log names no partition"),
         ({"without": ["user=bob", "user=eve", "user=alice"]}, "no job is left after the change"),
-        ({"remove": ["1xfat", "1xthin"]}, "jobs no longer fit after the change: job 1 (1 x 4 cpu)"),
+        ({"remove": ["1xfat", "1xthin"]}, "job 1 (submitted by bob in second 50: 1 x 4 cpu)"),
         ({"add": "1xfat", "windows": 9}, "8 jobs"),
         ({"add": "1xfat", "windows": 1}, "windows is 1, expected a whole number, at least 2"),
         ({"add": "1xfat", "windows": "2"}, "windows is '2', expected a whole number, at least 2"),
@@ -304,9 +306,12 @@ def test_an_interrupted_run_says_so_in_file_and_page(tmp_path, monkeypatch, at, 
 
 
 def test_policies_of_both_scenarios_are_shown_before_the_search(tmp_path):
-    files, first = write(tmp_path, jobs(20)), []
-    found = measured(*files, 20, add="1xfat", shown=first.append, work_limit=300)
+    files, first, parts, searched = write(tmp_path, jobs(20)), [], [], []
+    how = {"callback": parts.append, "watch": lambda _: searched.append(parts[-1])}
+    found = measured(*files, 20, add="1xfat", shown=first.append, work_limit=300, **how)
     (early,) = first
+    assert parts[:2] == ["policies before the change", "policies after the change"]
+    assert not {*parts[:2]} & {*searched}  # its limit is no limit of the policies
     for name in POLICIES:
         assert early.rows[name].change == found.rows[name].change
     (low, high), (lowest, highest) = early.rows["optimum"].before, found.rows["optimum"].before
@@ -321,6 +326,7 @@ def test_a_file_is_verified_and_one_that_lies_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(app, ["verify", "w.json"])
     assert done.exit_code == 0, done.output
+    assert "source of the file, changes of the file, listed of the file" in done.output
     rows = [
         f"{side} the change, run of {name}" for side in ("before", "after") for name in POLICIES
     ]
@@ -369,7 +375,10 @@ def test_policies_that_know_run_times_are_marked_and_not_recommended(tmp_path):
     assert known == {
         "optimum": "-", "sjf-exact": "exact", "easy": "requested", "fcfs": "none", REAL: "-"
     }  # fmt: skip
-    assert "easy, the best policy that can be deployed before the change, " in str(found)
+    assert "easy, the best deployable policy before the change, " in str(found)
+    assert any(
+        line.startswith("easy: EASY backfilling: a job may overtake") for line in found.remarks
+    )
     oracles = "cannot be deployed: they know each job's run time in advance."
     assert found.remarks[0] == f"Policies named -exact {oracles}"
     usual = measured(*files, add="1xfat", policies=["fcfs"])
@@ -396,8 +405,14 @@ def test_a_window_within_the_log_begins_with_an_empty_cluster(tmp_path):
     assert any("what your cluster did are as recorded" in line for line in within.remarks)
     first = measured(log, nodes, 5, add="1xfat", policies=["fcfs"])
     assert not any(line.startswith(warned) for line in first.remarks)
+    for one, stated in ((within, False), (first, True)):  # else the jobs are not the same
+        assert bool(re.search("would have (saved|added)", str(one))) == stated
+        assert ("more than the least possible" in str(one)) == stated
+        cells = {row["policy"]: row["above optimum before"] for row in one.table()}
+        assert (cells[REAL] != "-") == stated
+        assert cells["fcfs"] != "-"
     many = measured(log, nodes, 5, add="1xfat", windows=3, policies=["fcfs"])
-    assert sum(line.startswith(warned) for line in many.remarks) == 1
+    assert sum(line.startswith(f"windows 2, 3: {warned}") for line in many.remarks) == 1
 
 
 PACKED = """submit_seconds,start_seconds,run_seconds,tasks,nodes,cpu,gpu
@@ -424,7 +439,7 @@ def test_shares_of_jobs_are_packed_onto_nodes(tmp_path, start, fits):
         assert schedule.nodes == (((1, 1), (2, 1)), ((0, 2),), ((1, 1),))
     else:
         assert schedule is None
-        assert "job 2 finds no nodes at its recorded start" in line
+        assert "job of line 4 finds no nodes at its recorded start" in line
     with pytest.raises(InputError, match=r"--packed: .* expected a list of them, --machines"):
         open_input(log, "rigid", Window(packed=True))
     found = optsched.whatif(
@@ -443,7 +458,7 @@ def test_a_recorded_schedule_without_nodes_says_why_in_a_campaign(tmp_path, caps
     block = {"family": "rigid", "trace": "log.csv", "windows": 2, "parameters": window}
     plan = {"instances": [block], "policies": [{"name": "fcfs"}]}
     assert not make_plan(plan, tmp_path).instances[0].recorded
-    said = "what your cluster did is left out: job 2 finds no nodes at its recorded start"
+    said = "what your cluster did is left out: job of line 4 finds no nodes at its recorded start"
     assert said in capsys.readouterr().err
 
 
@@ -533,8 +548,8 @@ def test_the_summary_begins_with_what_can_be_done():
     side = scenario(2.0, 2.0).model_copy(update={"rows": rows})
     assert compared([(side, side)], -1).answer[:3] == [
         "f4 would have saved 3 h (75 %) of 4 h mean waiting time.",
-        "With 1 node added, the mean waiting time under f4, the best policy that can be deployed "
-        "before the change, does not change (1 h).",
+        "With 1 node added, the mean waiting time under f4, the best deployable policy before the "
+        "change, does not change (1 h).",
         "With 1 node added, the least possible mean waiting time falls by 0 to 0.5 h (0 to 50.0 %) "
         "(before: 0.5 to 1 h, after: 0.5 to 1 h).",
     ]
@@ -559,6 +574,54 @@ def compared(sides, direction):
                   clock=True, before=before, after=after)  # fmt: skip
 
 
+def test_your_cluster_is_not_compared_if_it_ran_jobs_that_are_skipped(tmp_path):
+    found = measured(*write(tmp_path, jobs()), remove=["1xfat", "1xthin"], skip_unfit=True)
+    assert REAL in found.rows
+    assert "would have saved" not in str(found)
+    assert "more than the least possible" not in str(found)
+    assert {row["policy"]: row["above optimum before"] for row in found.table()}[REAL] == "-"
+    (left,) = [x for x in found.listed if x.startswith("left out of both scenarios: 4 jobs ")]
+    assert left.endswith("; what your cluster did is as recorded, with these jobs")
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        (
+            [(1.5, 1.6), (1.2, 1.3)],
+            "falls by 0.416 to 0.784 h (not reliable: fewer ",
+        ),
+        ([(1.5, 1.6), (2.2, 2.3)], "changes by -"),
+    ],
+)
+def test_the_interval_over_windows_has_the_sign_of_the_change_and_its_doubt(after, said):
+    sides = [(scenario(2.0, 2.0), scenario(*after[k % 2])) for k in range(6)]
+    found = compared(sides, 0)
+    (line,) = [x for x in found.answer if x.startswith("95 % interval of that change over 6 w")]
+    assert line.partition("windows: ")[2].startswith(said)
+    assert "(not reliable: fewer than 50 windows)" in line
+    assert "instances" not in str(found)
+
+
+def test_windows_without_shadow_prices_say_so_on_the_page(tmp_path):
+    found = measured(*write(tmp_path, jobs(40)), 20, windows=2, policies=["fcfs"], add="1xfat")
+    assert isinstance(_prices(found), Plot)
+    bare = found.before[0].model_copy(update={"prices": {}})
+    some = found.model_copy(update={"before": (bare, found.before[1]), "after": (bare, bare)})
+    assert _prices(some).lines == ["Some windows have no shadow prices, so none are shown."]
+    none = some.model_copy(update={"before": (bare, bare)})
+    assert _prices(none).lines == ["The bound has no shadow prices."]
+
+
+def test_the_page_explains_shadow_prices_only_if_it_shows_some(tmp_path):
+    for number, shown in ((20, True), (4, False)):  # of a few jobs a tree proves the optimum
+        found = measured(*write(tmp_path, jobs(number)), number, policies=["fcfs"], add="1xfat")
+        found.save(tmp_path / "w.json")
+        page = optsched.report(tmp_path / "w.json", tmp_path / "w.html").read_text()
+        assert ("A shadow price belongs to" in page) == shown
+        assert ("The bound has no shadow prices." in page) != shown
+
+
 def test_the_interval_over_windows_ends_at_0_and_percent_agrees_with_hours():
     sides = [(scenario(1.0, 2.0), scenario(0.1, 0.1))]
     sides += [(scenario(0.9, 0.9), scenario(0.1, 2.0))] * 5
@@ -579,6 +642,10 @@ def test_ratio_and_windows_state_hours_and_verify_ends_with_a_line(tmp_path):
     low, high = ((x - run) / HOUR for x in (report.optimum.proved, report.optimum.value))
     waits = " to ".join(dict.fromkeys(f"{x:.3g}" for x in (low, high)))
     assert f"Optimum: mean waiting time {waits} h, " in said
+    rule = f"fcfs: {FAMILY.rules['fcfs']}."  # nothing was requested, so sjf knows run times
+    assert rule in said
+    assert rule in optsched.report(Path(stored), tmp_path / "r.html").read_text()
+    assert {*FAMILY.rules} == {*FAMILY.policies}
     values = [row.value for row in report.ranked]
     assert values == sorted(values)
     places = [said.index(f"│ {row.name} ") for row in report.ranked]

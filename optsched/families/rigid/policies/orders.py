@@ -176,3 +176,24 @@ POLICIES: Mapping[str, Callable[..., Policy]] = {
     "conservative-exact": lambda: Conservative(exact=True),
     "sjf-exact": lambda: Ordered("sjf", exact=True),
 }
+
+_TANG, _FITTED = "Tang et al. 2009", "fitted to simulations, Carastan-Santos and de Camargo 2017"
+_FIRST = "with EASY backfilling, smallest"
+RULES: Mapping[str, str] = {
+    "fcfs": "jobs start in the order of submission",
+    "easy": "EASY backfilling: a job may overtake if the first of the queue starts no later",
+    "conservative": "conservative backfilling: every job has a reservation",
+    "sjf": f"{_FIRST} requested time first",
+    "lxf": f"{_FIRST} -(wait + requested time) / requested time first",
+    "wfp3": f"{_FIRST} -(wait / requested time)^3 x size first ({_TANG})",
+    "unicep": f"{_FIRST} -wait / (requested time x log2(size + 1)) first ({_TANG})",
+    "f1": f"{_FIRST} log10(requested time) x size + 870 log10(submit time) first ({_FITTED})",
+    "f2": f"{_FIRST} sqrt(requested time) x size + 25600 log10(submit time) first ({_FITTED})",
+    "f3": f"{_FIRST} requested time x size + 6860000 log10(submit time) first ({_FITTED})",
+    "f4": f"{_FIRST} requested time x sqrt(size) + 530000 log10(submit time) first ({_FITTED})",
+    "multifactor": "with EASY backfilling, largest sum of age, size and fair share first, as Slurm",
+    "easy-exact": "EASY backfilling that knows run times",
+    "conservative-exact": "conservative backfilling that knows run times",
+    "sjf-exact": f"{_FIRST} run time first",
+}
+"""What each policy does, in a phrase."""

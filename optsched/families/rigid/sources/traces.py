@@ -1,7 +1,8 @@
 """Instances made of recorded logs: times in seconds, nothing is scaled.
 
 What one task requests is that of the list; where the list of machines is missing, there is one pool
-with as much as the recorded schedule used at once, and the processors that an SWF log states.
+with as much as the recorded schedule used at once (a job without a recorded start, as if it had
+started when it was submitted), and the processors that an SWF log states.
 Requested times are those of the log; of a job without one, the longest of its partition. They are
 at least run times, which they all are where the log has none.
 """
@@ -17,10 +18,12 @@ import pandas as pd
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
+from optsched.families.rigid.facts import EMPTY
 from optsched.families.rigid.instance import (
     HEAVIEST,
     MOST_TASKS,
     Machine,
+    Platform,
     RigidInstance,
     RigidJob,
     RigidSchedule,
@@ -34,11 +37,6 @@ from optsched.traces.tables import Tables, read_tables
 from optsched.traces.windows import take_window
 
 PARTS = {"gpu": 100, "cpu": 100, "memory_gb": 1024}  # units of one, where amounts are not whole
-EMPTY = (
-    "warning: the window begins with an empty cluster: jobs that still waited or ran then are left "
-    "out, so that waiting times of policies and the optimum are shorter; those of what your "
-    "cluster did are as recorded, behind these jobs"
-)
 MANY = 8  # partitions that a remark names
 USUAL = 1000  # jobs of a log, as far as it has them
 NAMES = {"gpu": "GPU", "cpu": "core", "memory_gb": "GB"}
@@ -114,6 +112,7 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
                 weight=weight,
             )
         )
+    names = _names(taken)
     if listed is None:
         most = _most_used(jobs, _starts(taken, jobs))
         stated = tables.jobs.attrs.get("processors") or 0
@@ -133,8 +132,14 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         )
         shown = zip(most, limits, strict=True)
         pool = "a pool" if len(parts) == 1 else "every partition is a pool"
+        used = "the recorded schedule used at once"
+        if unknown := int(taken["start_seconds"].isna().sum()):
+            used = (
+                f"would be used at once if the {unknown} jobs without a recorded start had started "
+                "when they were submitted, often far too much (expected --machines)"
+            )
         messages.remark(
-            f"no list of machines: {pool} with as much as the recorded schedule used at once"
+            f"no list of machines: {pool} with as much as {used}"
             + (", and the processors that the log states" if known else "")
             + f": {', '.join(f'{c} {limit.unit}' for c, limit in shown)}"
         )
@@ -158,12 +163,22 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
                 + "; tasks of the others are those of the log"
                 * (known < len(jobs))
             )
+    units, resources = tuple(x.unit for x in limits), tuple(x.name for x in limits)
+    platform = Platform(
+        resources=resources, units=units, machines=machines, packed=bool(window.packed)
+    )
+    if unfit := [name for name, job in zip(names, jobs, strict=True) if not platform.fits(job)]:
+        job = jobs[names.index(unfit[0])]
+        raise InputError(
+            f"{source}: {unfit[0]} needs {job.tasks} x {platform.amounts(job.need)} and never fits "
+            f"on the machines ({len(unfit)} of {len(jobs)} jobs do not), expected larger ones"
+        )
     if _carried(tables.jobs, taken):
         messages.remark(EMPTY)
     why = tables.jobs.attrs.get("why")
     return RigidInstance(
-        resources=tuple(limit.name for limit in limits),
-        units=tuple(limit.unit for limit in limits),
+        resources=resources,
+        units=units,
         machines=machines,
         packed=bool(window.packed),
         objective=window.objective or "flow",
@@ -185,15 +200,21 @@ def recorded(
         return None
     starts = _starts(taken, inst.jobs)
     most = _most_used(inst.jobs, starts)
-    if any(used > there for used, there in zip(most, inst.total, strict=True)):
+    beyond = [used > there for used, there in zip(most, inst.total, strict=True)]
+    if any(beyond):
+        used, there = (
+            inst.amounts([x * more for x, more in zip(units, beyond, strict=True)])
+            for units in (most, inst.total)
+        )
         return None, [
-            f"what your cluster did is left out: it used {inst.amounts(most)} at once, more than "
-            f"the machines have ({inst.amounts(inst.total)}); expected the machines it ran on"
+            f"what your cluster did is left out: it used {used} at once, more than the machines "
+            f"have ({there or 'none'}); expected the machines it ran on"
         ]
     line = f"what your cluster did: {len(starts)} of {len(starts)} jobs run as recorded"
     if not inst.packed:
         return RigidSchedule(start=tuple(starts)), [line]
-    named = _on_hosts(inst, starts, taken["hosts"].tolist())
+    names = _names(taken)
+    named = _on_hosts(inst, starts, taken["hosts"].tolist(), names)
     if not isinstance(named, str):
         return RigidSchedule(start=tuple(starts), nodes=named), [f"{line}, on the nodes it names"]
     nodes = _placed(inst, starts)
@@ -202,18 +223,18 @@ def recorded(
         nodes = nodes if isinstance(fullest, int) else fullest
     if isinstance(nodes, int):
         return None, [
-            f"what your cluster did is left out: job {nodes} finds no nodes at its recorded start "
-            f"if each job takes the first or the fullest ones with space; {named}"
+            f"what your cluster did is left out: {names[nodes]} finds no nodes at its recorded "
+            f"start if each job takes the first or the fullest ones with space; {named}"
         ]
     return RigidSchedule(start=tuple(starts), nodes=nodes), [f"{line}, on any nodes: {named}"]
 
 
 def _on_hosts(
-    inst: RigidInstance, starts: Sequence[int], lists: Sequence[str]
+    inst: RigidInstance, starts: Sequence[int], lists: Sequence[str], jobs: Sequence[str]
 ) -> tuple[tuple[tuple[int, int], ...], ...] | str:
     """Return the nodes of every job that the log names, or why they are not those of the list.
 
-    A name is one of the listed nodes that have what its jobs used at once.
+    A name is one of the listed nodes that have what its jobs used at once; ``jobs`` are names.
     """
     if not any(map(hosts_in, lists)):
         return "the log does not name the nodes of its jobs (NodeList of sacct)"
@@ -222,10 +243,10 @@ def _on_hosts(
     for i, (job, text) in enumerate(zip(inst.jobs, lists, strict=True)):
         hosts = hosts_in(text)
         if not hosts:
-            return f"the log names no nodes of job {i}"
+            return f"the log names no nodes of {jobs[i]}"
         each, rest = divmod(job.tasks, len(hosts))
         if rest:
-            return f"the {job.tasks} tasks of job {i} have no equal share on {len(hosts)} nodes"
+            return f"the {job.tasks} tasks of {jobs[i]} have no equal share on {len(hosts)} nodes"
         on.append(([names.setdefault(host, len(names)) for host in hosts], each))
     used = np.zeros((len(names), len(inst.resources)), np.int64)
     most = used.copy()
@@ -310,6 +331,11 @@ def _placed(
         for h, n in placed[i]:
             free[h] -= n * need
     return tuple(placed[i] for i in range(len(inst.jobs)))
+
+
+def _names(taken: pd.DataFrame) -> list[str]:
+    """Return the jobs as the log names them, or by its lines."""
+    return [f"job {'of ' * str(x).startswith('line ')}{x}" for x in taken["name"]]
 
 
 def _carried(jobs: pd.DataFrame, taken: pd.DataFrame) -> bool:
