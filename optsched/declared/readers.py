@@ -229,28 +229,29 @@ def _read(model: Any) -> Draft:
 
 
 def _located(err: ValidationError, draft: Draft) -> str:
-    """Return the first complaint with the name of the variable or the constraint."""
+    """Return the first complaint with the name of the variable, the constraint or the cone."""
     place = err.errors()[0]["loc"]
-    message = first_error(err)
-    if len(place) > 1 and place[0] in ("columns", "rows"):
-        kind = "variable" if place[0] == "columns" else "constraint"
-        name = getattr(draft, str(place[0]))[int(place[1])]["name"]
-        message = message.removeprefix(".".join(map(str, place)) + ": ")
-        if message.startswith(f"{kind} {name}: "):
-            return message
-        of = (
-            f"coefficient of {draft.columns[_column(draft, place)]['name']}"
-            if ("entries" in place)
-            else ".".join(map(str, place[2:]))
-        )
-        return f"{kind} {name}: {of + ': ' if of else ''}{message}"
-    if place[:1] == ("offset",):
-        return f"objective: its constant: {message.removeprefix('offset: ')}"
-    return message
-
-
-def _column(draft: Draft, place: tuple[int | str, ...]) -> int:
-    return int(draft.rows[int(place[1])]["entries"][int(place[3])][0])
+    message = first_error(err).removeprefix(".".join(map(str, place)) + ": ")
+    if place == ("offset",):
+        return f"objective: its constant: {message}"
+    if len(place) < 2:
+        return first_error(err)
+    part = getattr(draft, str(place[0]))[place[1]]
+    kind = {"columns": "variable", "rows": "constraint", "cones": "cone"}[str(place[0])]
+    where = f"{kind} {part['name']}"
+    message = message.removeprefix(f"{where}: ")
+    where = draft.atoms.get(part["name"], where)
+    what = ".".join(
+        str(word) for word in place[2:] if word != "members" and not isinstance(word, int)
+    )
+    if part.get("auxiliary"):
+        where, what = "objective", f"weight of {draft.named(int(place[1]))}"
+    elif "entries" in place:
+        entry = part
+        for step in place[2:-1]:
+            entry = entry[step]
+        what = f"coefficient of {draft.named(entry[0])}"
+    return f"{where}: {what + ': ' if what else ''}{message}"
 
 
 class _Times:

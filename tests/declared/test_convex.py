@@ -289,6 +289,55 @@ def test_models_that_cannot_be_declared_are_refused():
     assert math.isinf(solve(nothing).bound or math.inf)
 
 
+HUGE = np.array([1, 1e300, 1])
+
+
+@pytest.mark.parametrize(
+    ("objective", "constraints", "complaint"),
+    [
+        (
+            lambda x: cp.sum(x),
+            lambda x: [(cp.norm(cp.multiply(HUGE, x)) <= 1).set_label("lim[3]")],
+            "constraint lim[3]: an atom of x[0], x[1], x[2]: coefficient of x[1]: 1e+300 is out",
+        ),
+        (
+            lambda x: cp.sum(x),
+            lambda x: [(cp.log(1 + cp.multiply(math.nan * HUGE, x)) >= -1).set_label("lim")],
+            "constraint lim[0]: an atom of x[0]: coefficient of x[0]: nan is out of range",
+        ),
+        (
+            lambda x: cp.sum(x),
+            lambda x: [cp.SOC(x[0] + 1, cp.multiply(HUGE, x)).set_label("ball")],
+            "cone ball: coefficient of x[1]: 1e+300 is out of range",
+        ),
+        (
+            lambda x: cp.sum(x),
+            lambda x: [x >= 0, 1e300 * cp.square(x[2]) <= 1],
+            "constraint c1: coefficient of an atom of x[2]: 1e+300 is out of range",
+        ),
+        (
+            lambda x: cp.sum(x) + cp.exp(1e300 * x[1]),
+            lambda _x: [],
+            "objective: an atom of x[1]: coefficient of x[1]: 1e+300 is out of range",
+        ),
+        (
+            lambda x: cp.square(x[0]) + cp.square(x[1] + math.inf),
+            lambda _x: [],
+            "objective: an atom of x[1]: constant: inf is out of range",
+        ),
+        (
+            lambda x: cp.sum(cp.multiply(HUGE, cp.square(x))),
+            lambda _x: [],
+            "objective: weight of an atom of x[1]: 1e+300 is out of range",
+        ),
+    ],
+)
+def test_numbers_of_atoms_are_refused_with_their_constraints(objective, constraints, complaint):
+    x = cp.Variable(3, name="x", bounds=[0, 1])
+    with pytest.raises(InputError, match="^" + re.escape(complaint)):
+        online(cp.Problem(cp.Minimize(objective(x)), constraints(x)), {x: 0})
+
+
 @optsched.policy
 def constant(event):
     return dict.fromkeys(event.variables, 6)
