@@ -310,5 +310,28 @@ def complete(inst: Declared, values: Sequence[float]) -> Solution:
             found = solve_cones(part.cost, part.rows, (low, high), sides, members)
             if found.x is not None:
                 break
-        x[mine] = nearest_feasible(part, members, x[mine] if found.x is None else found.x)
+        # a decision that breaks a constraint on atoms breaks it, and not the atoms in it
+        own = np.array([not inst.rows[i].name.startswith("atom[") for i in rows], dtype=bool)
+        start = _least_broken(part, members, own) if found.x is None else found.x
+        x[mine] = nearest_feasible(part, members, x[mine] if start is None else start, own)
     return Solution(values=tuple(x.tolist()))
+
+
+def _least_broken(
+    part: Arrays, cones: Sequence[tuple[str, Any, Floats]], own: Any
+) -> Floats | None:
+    """Return values that break nothing but the rows ``own``, and those as little as possible."""
+    n, places = part.cost.size, np.flatnonzero(own)
+    k = places.size
+    more = csr_array((np.ones(k), (places, np.arange(k))), shape=(own.size, k))
+    found = solve_cones(
+        np.concatenate([np.zeros(n), np.ones(2 * k)]),
+        csr_array(hstack([part.rows, more, -more])),
+        (part.low, part.high),
+        (
+            np.concatenate([part.lower, np.zeros(2 * k)]),
+            np.concatenate([part.upper, np.full(2 * k, math.inf)]),
+        ),
+        [(kind, csr_array(hstack([m, csr_array((m.shape[0], 2 * k))])), f) for kind, m, f in cones],
+    )
+    return None if found.x is None else found.x[:n]

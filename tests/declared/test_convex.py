@@ -13,6 +13,7 @@ import pytest
 import optsched
 from optsched.core import relax, simulate, solve
 from optsched.declared.certificate import Tree, check, in_dual_cone
+from optsched.declared.conic import complete
 from optsched.declared.events import FunctionPolicy
 from optsched.declared.feasibility import verify
 from optsched.declared.model import Cone, ExactCone, Member, Solution
@@ -348,6 +349,33 @@ def test_values_of_atoms_keep_the_tolerance_of_the_feasibility_check():
     goal = cp.Minimize(sum(cp.square(x[t]) for t in range(12)))
     inst = online(cp.Problem(goal, [x >= 1]), {x: lambda t: t})
     assert simulate(inst, constant).value == pytest.approx(12 * 36, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "complaint"),
+    [
+        (
+            lambda p, q: cp.norm(cp.hstack([p, q])) <= 5000,
+            "activity 5315.07290637, upper limit 5000",
+        ),
+        (
+            lambda p, q: cp.square(p) + cp.square(q) <= 25e6,
+            "activity 28250000, upper limit 25000000",
+        ),
+        (lambda p, _q: cp.log(1 + p) >= 10, "activity 8.16080392095, lower limit 10"),
+        (lambda p, _q: cp.exp(p / 1000) <= 5, "activity 33.1154519587, upper limit 5"),
+        (lambda p, q: cp.abs(p - q) <= 3, "activity 500, upper limit 3"),
+        (lambda p, q: cp.maximum(p, q) <= 500, "activity 4000, upper limit 500"),
+    ],
+)
+def test_a_broken_constraint_on_atoms_is_named_and_not_its_atoms(constraint, complaint):
+    p, q = (cp.Variable(3, name=name, bounds=[0, 6000]) for name in "pq")
+    rows = [constraint(p[1], q[1]).set_label("kva[1]"), cp.norm(q) <= 9000]
+    inst = online(cp.Problem(cp.Maximize(cp.sum(p) - 1e-3 * cp.sum_squares(p)), rows), {p: 0, q: 0})
+    given = {"p[1]": 3500.0, "q[1]": 4000.0}
+    solution = complete(inst, [given.get(c.name, 0.0) for c in inst.columns])
+    (broken,) = verify(inst, solution).violations
+    assert (broken.equation, broken.place) == ("kva[1]", complaint)
 
 
 @pytest.mark.parametrize("seed", [0, 2, 6, 7, 10])
