@@ -25,7 +25,7 @@ from optsched.declared.certificate import (
     implied,
     in_dual_cone,
 )
-from optsched.declared.model import Declared, Exact, Solution, neat
+from optsched.declared.model import LARGEST, Declared, Exact, Solution, neat
 from optsched.engine.progress import Progress
 from optsched.numbers.arrays import Floats
 from optsched.problem import Implementation, InputError
@@ -62,6 +62,8 @@ def conic(inst: Declared, progress: Progress, *, relaxed: bool = False) -> None:
     found = _solved(whole, cones, progress)
     if found.status == "unbounded":
         raise InputError("the model is unbounded, expected bounds that keep it finite")
+    if found.x is not None:
+        _refuse_far(inst, found.x)
     progress.infeasible = found.status == "infeasible"
     _prove(inst, whole, found, progress)
     if found.x is None or relaxed or progress.stop():
@@ -71,6 +73,19 @@ def conic(inst: Declared, progress: Progress, *, relaxed: bool = False) -> None:
         if verdict.value is not None:
             progress.accept(solution, verdict)
             return
+
+
+def _refuse_far(inst: Declared, x: Floats) -> None:
+    """Refuse values that no bound may have: the solver was stopped on its way to infinity."""
+    own = [
+        (abs(v), c.name) for v, c in zip(x.tolist(), inst.columns, strict=True) if not c.auxiliary
+    ]
+    size, name = max(own, default=(0.0, ""))
+    if size > LARGEST:
+        raise InputError(
+            f"the model seems to be unbounded: variable {name} goes beyond 1e15, expected bounds "
+            "that keep it finite"
+        )
 
 
 def _candidates(inst: Declared, whole: Arrays, cones: Any, x: Floats) -> Iterator[Solution]:

@@ -580,3 +580,12 @@ def test_a_parameter_that_is_changed_is_refused(kind, complaint, held):
     p.value, q.value = 0.7, np.array([1.0, 0.0, 3.0])
     with pytest.raises(InputError, match=re.escape(complaint)):
         solve(inst)
+
+
+def test_a_model_whose_values_grow_without_limit_has_no_optimum():
+    x = cp.Variable(3, name="x")
+    inst = online(cp.Problem(cp.Maximize(cp.sum(cp.log(x)))), {x: 0})
+    with pytest.raises(InputError, match=r"unbounded: variable x\[\d\] goes beyond 1e15, expected"):
+        solve(inst)
+    bounded = online(cp.Problem(cp.Maximize(cp.sum(cp.log(x))), [x <= 1e12]), {x: 0})
+    assert solve(bounded).value == pytest.approx(3 * math.log(1e12))
