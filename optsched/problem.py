@@ -13,9 +13,10 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from importlib.metadata import entry_points
+from inspect import getattr_static
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias, get_args
@@ -521,12 +522,18 @@ def problem_named(name: str) -> str:
     if not name.endswith(".py"):
         return name
     there = dict(vars(run_file(name, f"problem {name!r}")))
-    found = {id(x): n for n, x in there.items() if isinstance(getattr(x, "family", None), Family)}
+    found = {id(x): n for n, x in there.items() if _has_family(x)}
     if len(found) != 1:
         names = ", ".join(f"{name}:{n}" for n in found.values())
         several = f"has several problems, expected one of: {names}"
         raise InputError(f"{name}: {several if found else 'has no optsched.problem, expected one'}")
     return f"{name}:{next(iter(found.values()))}"
+
+
+def _has_family(x: Any) -> bool:
+    """Whether it is a problem, which is not drawn for that."""
+    there = None if isinstance(x, type) else getattr_static(x, "family", None)
+    return isinstance(there, Family | cached_property)
 
 
 def family_or_problem(name: str) -> Family:

@@ -87,13 +87,18 @@ def polish(a: Arrays, x: Floats) -> Floats | None:
     return exact
 
 
-def nearest_feasible(a: Arrays, cones: Sequence[tuple[str, Any, Floats]], x: Floats) -> Floats:
+def nearest_feasible(
+    a: Arrays, cones: Sequence[tuple[str, Any, Floats]], x: Floats, own: Any = None
+) -> Floats:
     """Return values near ``x``, of shape (n,), that keep rows and cones as exactly as floats can.
 
     An interior-point method breaks them by a little more than the feasibility check permits. A
     linear program finds the least changes, relative above 1, in which cones are replaced by their
-    tangents. Costs and integrality are ignored. What cannot be kept is broken as little as can be.
+    tangents. Costs and integrality are ignored. What cannot be kept is broken as little as can be:
+    only the rows ``own``, where that is possible.
     """
+    only = np.zeros(a.low.size + len(cones))
+    only[: a.low.size] = 0.0 if own is None else np.where(own, math.inf, 0.0)
     x = np.clip(x, a.lower, a.upper)
     for _ in range(MOVES):
         tangents = [_tangent(*cone, x) for cone in cones]
@@ -113,8 +118,8 @@ def nearest_feasible(a: Arrays, cones: Sequence[tuple[str, Any, Floats]], x: Flo
         entries = csr_array(hstack([scaled, -scaled, one, -one]))
         cost = np.concatenate([np.ones(2 * x.size), np.full(2 * low.size, BREAKING)])
         none, reach = np.zeros(cost.size), [(a.upper - x) / unit, (x - a.lower) / unit]
-        for room in (0.0, math.inf):
-            most = np.concatenate([*reach, np.full(2 * low.size, room)])
+        for room in (0.0 * size, only, np.full(low.size, math.inf)):
+            most = np.concatenate([*reach, room, room])
             found = polish(
                 Arrays(cost, entries, low / size, high / size, none, most, none > 0), none
             )

@@ -25,7 +25,7 @@ from optsched.declared.certificate import (
     implied,
     in_dual_cone,
 )
-from optsched.declared.model import Declared, Exact, Solution, neat
+from optsched.declared.model import LARGEST, Declared, Exact, Solution, neat
 from optsched.engine.progress import Progress
 from optsched.numbers.arrays import Floats
 from optsched.problem import Implementation, InputError
@@ -62,6 +62,8 @@ def conic(inst: Declared, progress: Progress, *, relaxed: bool = False) -> None:
     found = _solved(whole, cones, progress)
     if found.status == "unbounded":
         raise InputError("the model is unbounded, expected bounds that keep it finite")
+    if found.x is not None:
+        _refuse_far(inst, found.x)
     progress.infeasible = found.status == "infeasible"
     _prove(inst, whole, found, progress)
     if found.x is None or relaxed or progress.stop():
@@ -71,6 +73,19 @@ def conic(inst: Declared, progress: Progress, *, relaxed: bool = False) -> None:
         if verdict.value is not None:
             progress.accept(solution, verdict)
             return
+
+
+def _refuse_far(inst: Declared, x: Floats) -> None:
+    """Refuse values that no bound may have: the solver was stopped on its way to infinity."""
+    own = [
+        (abs(v), c.name) for v, c in zip(x.tolist(), inst.columns, strict=True) if not c.auxiliary
+    ]
+    size, name = max(own, default=(0.0, ""))
+    if size > LARGEST:
+        raise InputError(
+            f"the model seems to be unbounded: variable {name} goes beyond 1e15, expected bounds "
+            "that keep it finite"
+        )
 
 
 def _candidates(inst: Declared, whole: Arrays, cones: Any, x: Floats) -> Iterator[Solution]:
@@ -310,5 +325,28 @@ def complete(inst: Declared, values: Sequence[float]) -> Solution:
             found = solve_cones(part.cost, part.rows, (low, high), sides, members)
             if found.x is not None:
                 break
-        x[mine] = nearest_feasible(part, members, x[mine] if found.x is None else found.x)
+        # a decision that breaks a constraint on atoms breaks it, and not the atoms in it
+        own = np.array([not inst.rows[i].name.startswith("atom[") for i in rows], dtype=bool)
+        start = _least_broken(part, members, own) if found.x is None else found.x
+        x[mine] = nearest_feasible(part, members, x[mine] if start is None else start, own)
     return Solution(values=tuple(x.tolist()))
+
+
+def _least_broken(
+    part: Arrays, cones: Sequence[tuple[str, Any, Floats]], own: Any
+) -> Floats | None:
+    """Return values that break nothing but the rows ``own``, and those as little as possible."""
+    n, places = part.cost.size, np.flatnonzero(own)
+    k = places.size
+    more = csr_array((np.ones(k), (places, np.arange(k))), shape=(own.size, k))
+    found = solve_cones(
+        np.concatenate([np.zeros(n), np.ones(2 * k)]),
+        csr_array(hstack([part.rows, more, -more])),
+        (part.low, part.high),
+        (
+            np.concatenate([part.lower, np.zeros(2 * k)]),
+            np.concatenate([part.upper, np.full(2 * k, math.inf)]),
+        ),
+        [(kind, csr_array(hstack([m, csr_array((m.shape[0], 2 * k))])), f) for kind, m, f in cones],
+    )
+    return None if found.x is None else found.x[:n]

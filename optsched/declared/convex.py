@@ -183,7 +183,7 @@ def _rows(draft: Draft, matrix: Any, sides: Any, lines: list[_Line]) -> None:
     kinds: dict[str, str] = {}
     for i, line in enumerate(lines):
         if not line.given:
-            draft.atoms.add(line.name)
+            draft.atoms[line.name] = "objective"
         cut = slice(matrix.indptr[i], matrix.indptr[i + 1])
         pairs = zip(matrix.indices[cut].tolist(), matrix.data[cut].tolist(), strict=True)
         entries = [(j, a) for j, a in pairs if a]
@@ -204,7 +204,9 @@ def _rows(draft: Draft, matrix: Any, sides: Any, lines: list[_Line]) -> None:
     for name, parts in members.items():
         draft.cones.append({"name": name, "kind": kinds[name], "members": parts})
         related.append([j for part in parts for j, _ in part["entries"]])
-    draft.follows = _sources(draft, related)
+    group = _groups(draft, related)
+    draft.follows = _sources(group, related)
+    _place_atoms(draft, group)
 
 
 def _as_bound(draft: Draft, j: int, a: float, side: float, kind: str) -> bool:
@@ -219,10 +221,9 @@ def _as_bound(draft: Draft, j: int, a: float, side: float, kind: str) -> bool:
     return True
 
 
-def _sources(draft: Draft, related: list[list[int]]) -> dict[int, list[int]]:
-    """Return the variables from which each auxiliary one follows: those of its atoms."""
+def _groups(draft: Draft, related: list[list[int]]) -> dict[int, set[int]]:
+    """Return the auxiliary variables of the atoms of each auxiliary one."""
     group: dict[int, set[int]] = {j: {j} for j, c in enumerate(draft.columns) if c["auxiliary"]}
-    found: dict[int, set[int]] = {j: set() for j in group}
     for together in related:
         inside = [j for j in together if j in group]
         for j in inside[1:]:
@@ -230,6 +231,28 @@ def _sources(draft: Draft, related: list[list[int]]) -> dict[int, list[int]]:
                 group[inside[0]] |= group[j]
                 for k in group[j]:
                     group[k] = group[inside[0]]
-        for j in inside:
-            found[j].update(k for k in together if k not in group)
+    return group
+
+
+def _sources(group: dict[int, set[int]], related: list[list[int]]) -> dict[int, list[int]]:
+    """Return the variables from which each auxiliary one follows: those of its atoms."""
+    found: dict[int, set[int]] = {j: set() for j in group}
+    for together in related:
+        for j in together:
+            if j in group:
+                found[j].update(k for k in together if k not in group)
     return {j: sorted({k for other in group[j] for k in found[other]}) for j in group}
+
+
+def _place_atoms(draft: Draft, group: dict[int, set[int]]) -> None:
+    """Note of the rows and cones of atoms in which constraint the atom is, else the objective."""
+    users: dict[int, str] = {}
+    for row in draft.rows:
+        if row["name"] not in draft.atoms:
+            for j, _ in row["entries"]:
+                users |= dict.fromkeys(group.get(j, ()), f"constraint {row['name']}")
+    for part in (*draft.rows, *draft.cones):
+        entries = [e for member in part.get("members", [part]) for e in member["entries"]]
+        j = next((j for j, _ in entries if j in group), None)
+        if part["name"] in draft.atoms and j is not None:
+            draft.atoms[part["name"]] = f"{users.get(j, 'objective')}: {draft.named(j)}"

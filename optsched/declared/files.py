@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from optsched.base import InputError
+from optsched.declared.model import LARGEST, SMALLEST
 
 INFINITE = 1e20  # from here on, a bound or limit is none, as for HiGHS
+DROPPED, EXCESSIVE = 1e-9, 1e15  # coefficients up to and from which HiGHS does not take
 DIGITS = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?"
 NUMBER = re.compile(rf"[+-]?(?:{DIGITS}|inf|infinity)", re.IGNORECASE)
 SECTIONS = ("NAME", "OBJSENSE", "ROWS", "COLUMNS", "RHS", "RANGES", "BOUNDS", "ENDATA")
@@ -60,6 +62,9 @@ class Written:
 
     def bound(self, number: int, name: str, low: float | None, high: float | None) -> None:
         """State bounds of a variable that has none yet."""
+        if low == INF or high == -INF:
+            limit = "a lower bound of inf" if low == INF else "an upper bound of -inf"
+            raise RefusedError(number, f"variable {name} has {limit}, expected a number")
         stated = self.bounds.setdefault(name, [None, None])
         for k, new in enumerate((low, high)):
             if new is not None and stated[k] is not None:
@@ -134,9 +139,20 @@ def _lines(text: str, comment: str) -> Iterator[tuple[int, str]]:
             yield number, plain
 
 
-def _value(text: str) -> float:
+def _value(text: str | float) -> float:
     value = float(text)
     return math.copysign(INF, value) if abs(value) >= INFINITE else value
+
+
+def _refuse_size(number: int, value: float, variable: str, row: str | None) -> None:
+    """Refuse a coefficient that HiGHS or the model does not take; the row None: a cost."""
+    what, sizes = f"cost of {variable}", "from 1e-15 to 1e15"
+    taken = SMALLEST <= abs(value) <= LARGEST
+    if row is not None:
+        what, sizes = f"coefficient of {variable} in {row}", "above 1e-9 and below 1e15"
+        taken = DROPPED < abs(value) < EXCESSIVE
+    if value and not taken:
+        raise RefusedError(number, f"{what} is {value:g}, expected 0 or a size {sizes}")
 
 
 class _Mps:
@@ -199,6 +215,8 @@ class _Mps:
         for row, value in self._pairs(rest, "a column, then"):
             if column in self.entries[row]:
                 self.refuse(f"column {column} has two entries in row {row}")
+            if self.kinds[row] != "N" or row == self.objective:
+                _refuse_size(self.number, value, column, row if self.kinds[row] != "N" else None)
             self.entries[row][column] = value
 
     def _rhs(self, words: list[str], section: str = "RHS") -> None:
@@ -209,7 +227,7 @@ class _Mps:
                 self.refuse(f"row {row} is free and no objective, expected a constraint")
             if row in self.limits[section]:
                 self.refuse(f"row {row} is in {section} twice")
-            self.limits[section][row] = value
+            self.limits[section][row] = _value(value)
 
     def _ranges(self, words: list[str]) -> None:
         self._rhs(words, "RANGES")
@@ -247,7 +265,7 @@ class _Mps:
         for row, value in zip(rest[::2], rest[1::2], strict=True):
             if row not in self.kinds:
                 self.refuse(f"{row} is no row, expected one of ROWS")
-            yield row, _value(value)
+            yield row, float(value)
 
     def _finish(self) -> None:
         program = self.program
@@ -299,7 +317,7 @@ class _Lp:
         self.tokens += [_Token(last, "end of file", "")] * 2
         self.program.maximize = self.take("max", "min").kind == "max"
         self.title()
-        self.program.cost, self.program.offset = self.terms()
+        self.program.cost, self.program.offset = self.terms(None)
         binary: dict[str, int] = {}
         parts = dict.fromkeys(("rows", "bounds", "binary", "general", "refused", "end"))
         while (part := self.take(*parts).kind) != "end":
@@ -368,27 +386,28 @@ class _Lp:
         self.take("colon")
         return name
 
-    def terms(self) -> tuple[dict[str, float], float]:
-        """Read a linear expression: coefficients and constant."""
+    def terms(self, row: str | None) -> tuple[dict[str, float], float]:
+        """Read a linear expression, the objective or one of a row: coefficients and constant."""
         found, constant = dict[str, float](), 0.0
         while self.next.kind in ("sign", "number", "name"):
             value, line = self.sign(), self.next.line
             stated = self.next.kind == "number"
             if stated:
-                value *= _value(self.take("number").text)
+                value *= float(self.take("number").text)
             if stated and self.next.kind != "name":
                 constant += value
                 continue
             name = self.take("name").text
             if name in found:
                 raise RefusedError(line, f"{name} appears more than once, expected one term")
+            _refuse_size(line, value, name, row)
             found[name] = value
         return found, constant
 
     def row(self) -> None:
         """Read a constraint: a name perhaps, terms, and a number on the right."""
         name, line = self.title(), self.next.line
-        entries, constant = self.terms()
+        entries, constant = self.terms(name or f"constraint {len(self.program.rows) + 1}")
         if constant or not entries:
             raise RefusedError(line, "a constant on the left, expected terms with variables only")
         if name in self.names:

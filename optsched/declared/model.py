@@ -28,6 +28,7 @@ from optsched.problem import Frozen, Instance, Schedule, Sense
 
 LARGEST, SMALLEST = 1e15, 1e-15
 LEAST = 1e-6  # of the largest number of a row, or the tolerance of 1e-9 lets too much pass
+MOST_NAMED = 3  # variables of an atom in a message
 INDEX = re.compile(r"(?P<component>.+)\[(?P<index>[^\[\]]*)\]")
 WHOLE, DECIMAL = re.compile(r"-?(0|[1-9]\d*)"), re.compile(r"-?\d+\.\d+(e[+-]?\d+)?")
 
@@ -491,8 +492,16 @@ class Draft:
     """Names of variables that are numbers, with their values, and of their components."""
     follows: dict[int, list[int]] = field(default_factory=dict)
     """Of every auxiliary column: those from which it follows."""
-    atoms: set[str] = field(default_factory=set)
-    """Names of rows and cones that are parts of atoms."""
+    atoms: dict[str, str] = field(default_factory=dict)
+    """Names of rows and cones that are parts of atoms, with the place of the atom."""
+
+    def named(self, j: int) -> str:
+        """Return the name of a column; of an auxiliary one, the variables of its atom."""
+        if j not in self.follows:
+            return str(self.columns[j]["name"])
+        names = [self.columns[k]["name"] for k in self.follows[j]]
+        rest = f" and {len(names) - MOST_NAMED} others" if len(names) > MOST_NAMED else ""
+        return f"an atom of {', '.join(names[:MOST_NAMED]) or 'constants'}{rest}"
 
     def name_atoms(self, inst: Declared) -> None:
         """Name what belongs to atoms by the time of an instance at which it becomes known.

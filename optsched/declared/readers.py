@@ -20,8 +20,17 @@ from typing import Any, TypeAlias
 import numpy as np
 from pydantic import ValidationError
 
+from optsched.declared.feasibility import settle
 from optsched.declared.files import NUMBER, parse
-from optsched.declared.model import KINDS, Declared, Draft, Member, component_of, index_of
+from optsched.declared.model import (
+    KINDS,
+    Declared,
+    Draft,
+    Member,
+    ProgramVariable,
+    component_of,
+    index_of,
+)
 from optsched.files.atomic_io import read_limited
 from optsched.files.format import first_error
 from optsched.numbers.resources import exact
@@ -229,28 +238,29 @@ def _read(model: Any) -> Draft:
 
 
 def _located(err: ValidationError, draft: Draft) -> str:
-    """Return the first complaint with the name of the variable or the constraint."""
+    """Return the first complaint with the name of the variable, the constraint or the cone."""
     place = err.errors()[0]["loc"]
-    message = first_error(err)
-    if len(place) > 1 and place[0] in ("columns", "rows"):
-        kind = "variable" if place[0] == "columns" else "constraint"
-        name = getattr(draft, str(place[0]))[int(place[1])]["name"]
-        message = message.removeprefix(".".join(map(str, place)) + ": ")
-        if message.startswith(f"{kind} {name}: "):
-            return message
-        of = (
-            f"coefficient of {draft.columns[_column(draft, place)]['name']}"
-            if ("entries" in place)
-            else ".".join(map(str, place[2:]))
-        )
-        return f"{kind} {name}: {of + ': ' if of else ''}{message}"
-    if place[:1] == ("offset",):
-        return f"objective: its constant: {message.removeprefix('offset: ')}"
-    return message
-
-
-def _column(draft: Draft, place: tuple[int | str, ...]) -> int:
-    return int(draft.rows[int(place[1])]["entries"][int(place[3])][0])
+    message = first_error(err).removeprefix(".".join(map(str, place)) + ": ")
+    if place == ("offset",):
+        return f"objective: its constant: {message}"
+    if len(place) < 2:
+        return first_error(err)
+    part = getattr(draft, str(place[0]))[place[1]]
+    kind = {"columns": "variable", "rows": "constraint", "cones": "cone"}[str(place[0])]
+    where = f"{kind} {part['name']}"
+    message = message.removeprefix(f"{where}: ")
+    where = draft.atoms.get(part["name"], where)
+    what = ".".join(
+        str(word) for word in place[2:] if word != "members" and not isinstance(word, int)
+    )
+    if part.get("auxiliary"):
+        where, what = "objective", f"weight of {draft.named(int(place[1]))}"
+    elif "entries" in place:
+        entry = part
+        for step in place[2:-1]:
+            entry = entry[step]
+        what = f"coefficient of {draft.named(entry[0])}"
+    return f"{where}: {what + ': ' if what else ''}{message}"
 
 
 class _Times:
@@ -485,25 +495,26 @@ def _of_pyomo(model: Any) -> Draft:
     draft = Draft("max" if goal.sense == pyo.maximize else "min")
     place: dict[int, int] = {}
     for v in model.component_data_objects(pyo.Var, active=True, descend_into=True):
-        if v.fixed:
-            draft.fixed |= {v.parent_component().name: None, v.name: v.value}
-            continue  # a number, at any position
-        if not (v.is_continuous() or v.is_integer() or v.is_binary()):
+        whole = v.is_integer() or v.is_binary()
+        if not (v.fixed or whole or v.is_continuous()):
             raise InputError(f"variable {v.name}: its domain is no interval, expected one")
-        place[id(v)] = len(draft.columns)
         try:
             low, high = v.lb, v.ub
         except ValueError as err:
             raise InputError(f"variable {v.name}: {' '.join(str(err).split())}") from err
-        draft.columns.append(
-            {
-                "name": v.name,
-                "cost": 0.0,
-                "lower": -math.inf if low is None else float(low),
-                "upper": math.inf if high is None else float(high),
-                "integer": not v.is_continuous(),
-            }
-        )
+        column = {
+            "name": v.name,
+            "cost": 0.0,
+            "lower": -math.inf if low is None else float(low),
+            "upper": math.inf if high is None else float(high),
+            "integer": whole,
+        }
+        if v.fixed:
+            _refuse_fixed(column, v.value)
+            draft.fixed |= {v.parent_component().name: None, v.name: v.value}
+            continue  # a number, at any position
+        place[id(v)] = len(draft.columns)
+        draft.columns.append(column)
         index = v.index()
         part = v.parent_component()
         known = () if index is None else index if isinstance(index, tuple) else (index,)
@@ -545,6 +556,16 @@ def _of_pyomo(model: Any) -> Draft:
             }
         )
     return draft
+
+
+def _refuse_fixed(column: Mapping[str, Any], value: Any) -> None:
+    """Refuse a variable that is fixed without a value, or at one that it cannot have."""
+    where = f"variable {column['name']}: is fixed"
+    if value is None:
+        raise InputError(f"{where} without a value, expected a number")
+    complaint = settle(ProgramVariable.model_construct(**column), float(value))[1]
+    if complaint is not None:
+        raise InputError(f"{where} at {complaint.place.removeprefix('value ')}")
 
 
 def _moved(limit: float, constant: float) -> float:

@@ -282,7 +282,7 @@ def test_the_only_problem_of_a_file_needs_no_name(folder):
     assert "no leak" in run("check-problem", "knapsack.py", "--pairs", "2").stdout
     assert run("generate", "knapsack.py", "-o", "a.json").exit_code == 0
     second = FILE.replace("def knapsack", "def sack").replace("@knapsack", "@sack")
-    (folder / "two.py").write_text(FILE + second)
+    (folder / "two.py").write_text(FILE + second.replace("return optsched.online", "return 1 / 0"))
     with pytest.raises(InputError, match=r"expected one of: two\.py:knapsack, two\.py:sack"):
         run("ratio", "two.py")
     (folder / "none.py").write_text("x = 1\n")

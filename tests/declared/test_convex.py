@@ -13,6 +13,7 @@ import pytest
 import optsched
 from optsched.core import relax, simulate, solve
 from optsched.declared.certificate import Tree, check, in_dual_cone
+from optsched.declared.conic import complete
 from optsched.declared.events import FunctionPolicy
 from optsched.declared.feasibility import verify
 from optsched.declared.model import Cone, ExactCone, Member, Solution
@@ -289,6 +290,55 @@ def test_models_that_cannot_be_declared_are_refused():
     assert math.isinf(solve(nothing).bound or math.inf)
 
 
+HUGE = np.array([1, 1e300, 1])
+
+
+@pytest.mark.parametrize(
+    ("objective", "constraints", "complaint"),
+    [
+        (
+            lambda x: cp.sum(x),
+            lambda x: [(cp.norm(cp.multiply(HUGE, x)) <= 1).set_label("lim[3]")],
+            "constraint lim[3]: an atom of x[0], x[1], x[2]: coefficient of x[1]: 1e+300 is out",
+        ),
+        (
+            lambda x: cp.sum(x),
+            lambda x: [(cp.log(1 + cp.multiply(math.nan * HUGE, x)) >= -1).set_label("lim")],
+            "constraint lim[0]: an atom of x[0]: coefficient of x[0]: nan is out of range",
+        ),
+        (
+            lambda x: cp.sum(x),
+            lambda x: [cp.SOC(x[0] + 1, cp.multiply(HUGE, x)).set_label("ball")],
+            "cone ball: coefficient of x[1]: 1e+300 is out of range",
+        ),
+        (
+            lambda x: cp.sum(x),
+            lambda x: [x >= 0, 1e300 * cp.square(x[2]) <= 1],
+            "constraint c1: coefficient of an atom of x[2]: 1e+300 is out of range",
+        ),
+        (
+            lambda x: cp.sum(x) + cp.exp(1e300 * x[1]),
+            lambda _x: [],
+            "objective: an atom of x[1]: coefficient of x[1]: 1e+300 is out of range",
+        ),
+        (
+            lambda x: cp.square(x[0]) + cp.square(x[1] + math.inf),
+            lambda _x: [],
+            "objective: an atom of x[1]: constant: inf is out of range",
+        ),
+        (
+            lambda x: cp.sum(cp.multiply(HUGE, cp.square(x))),
+            lambda _x: [],
+            "objective: weight of an atom of x[1]: 1e+300 is out of range",
+        ),
+    ],
+)
+def test_numbers_of_atoms_are_refused_with_their_constraints(objective, constraints, complaint):
+    x = cp.Variable(3, name="x", bounds=[0, 1])
+    with pytest.raises(InputError, match="^" + re.escape(complaint)):
+        online(cp.Problem(cp.Minimize(objective(x)), constraints(x)), {x: 0})
+
+
 @optsched.policy
 def constant(event):
     return dict.fromkeys(event.variables, 6)
@@ -299,6 +349,33 @@ def test_values_of_atoms_keep_the_tolerance_of_the_feasibility_check():
     goal = cp.Minimize(sum(cp.square(x[t]) for t in range(12)))
     inst = online(cp.Problem(goal, [x >= 1]), {x: lambda t: t})
     assert simulate(inst, constant).value == pytest.approx(12 * 36, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "complaint"),
+    [
+        (
+            lambda p, q: cp.norm(cp.hstack([p, q])) <= 5000,
+            "activity 5315.07290637, upper limit 5000",
+        ),
+        (
+            lambda p, q: cp.square(p) + cp.square(q) <= 25e6,
+            "activity 28250000, upper limit 25000000",
+        ),
+        (lambda p, _q: cp.log(1 + p) >= 10, "activity 8.16080392095, lower limit 10"),
+        (lambda p, _q: cp.exp(p / 1000) <= 5, "activity 33.1154519587, upper limit 5"),
+        (lambda p, q: cp.abs(p - q) <= 3, "activity 500, upper limit 3"),
+        (lambda p, q: cp.maximum(p, q) <= 500, "activity 4000, upper limit 500"),
+    ],
+)
+def test_a_broken_constraint_on_atoms_is_named_and_not_its_atoms(constraint, complaint):
+    p, q = (cp.Variable(3, name=name, bounds=[0, 6000]) for name in "pq")
+    rows = [constraint(p[1], q[1]).set_label("kva[1]"), cp.norm(q) <= 9000]
+    inst = online(cp.Problem(cp.Maximize(cp.sum(p) - 1e-3 * cp.sum_squares(p)), rows), {p: 0, q: 0})
+    given = {"p[1]": 3500.0, "q[1]": 4000.0}
+    solution = complete(inst, [given.get(c.name, 0.0) for c in inst.columns])
+    (broken,) = verify(inst, solution).violations
+    assert (broken.equation, broken.place) == ("kva[1]", complaint)
 
 
 @pytest.mark.parametrize("seed", [0, 2, 6, 7, 10])
@@ -503,3 +580,12 @@ def test_a_parameter_that_is_changed_is_refused(kind, complaint, held):
     p.value, q.value = 0.7, np.array([1.0, 0.0, 3.0])
     with pytest.raises(InputError, match=re.escape(complaint)):
         solve(inst)
+
+
+def test_a_model_whose_values_grow_without_limit_has_no_optimum():
+    x = cp.Variable(3, name="x")
+    inst = online(cp.Problem(cp.Maximize(cp.sum(cp.log(x)))), {x: 0})
+    with pytest.raises(InputError, match=r"unbounded: variable x\[\d\] goes beyond 1e15, expected"):
+        solve(inst)
+    bounded = online(cp.Problem(cp.Maximize(cp.sum(cp.log(x))), [x <= 1e12]), {x: 0})
+    assert solve(bounded).value == pytest.approx(3 * math.log(1e12))

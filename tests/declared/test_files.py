@@ -174,7 +174,22 @@ def drawn(draw):
         (("x cost 1", "x cost 1,5"), "line 9: 'cost 1,5 at_most 1', expected"),
         (("x cost 1 at_most 1", "x cost 1 at_most"), "line 9: 'cost 1 at_most', expected"),
         (("x cost 1", "x cost 1 equal 2"), "line 9: 'cost 1 equal 2 at_most 1', expected"),
-        (("x cost 1", "x cost 1e-20"), "variable x: cost: 1e-20 is out of range"),
+        (("x cost 1", "x cost 1e-20"), "line 9: cost of x is 1e-20, expected 0 or a size from"),
+        (("x cost 1", "x cost 1e300"), "line 9: cost of x is 1e+300, expected 0 or a size from"),
+        (
+            ("at_most 1\n", "at_most 1e16\n"),
+            "line 9: coefficient of x in at_most is 1e+16, expected",
+        ),
+        (
+            ("at_most 1\n", "at_most 1e15\n"),
+            "line 9: coefficient of x in at_most is 1e+15, expected",
+        ),
+        (("at_most 1\n", "at_most -1e300\n"), "coefficient of x in at_most is -1e+300, expected 0"),
+        (("at_most 1\n", "at_most inf\n"), "coefficient of x in at_most is inf, expected 0 or a"),
+        (
+            ("at_most 1\n", "at_most 1e-9\n"),
+            "coefficient of x in at_most is 1e-09, expected 0 or a",
+        ),
         ((" RHS equal -2", " RHS other 3"), "row other is free and no objective"),
         ((" RHS equal -2", " RHS nowhere 3"), "line 17: nowhere is no row, expected one of ROWS"),
         (("ROWS\n", "OBJSENSE\n UP\nROWS\n"), "line 3: OBJSENSE UP, expected one of: MAX"),
@@ -198,6 +213,8 @@ def drawn(draw):
         (("RHS\n", "RANGES\n R at_most 3\nRHS\n"), "section RHS after RANGES, expected in this"),
         (("ENDATA", "BOUNDS\n UP B x much\nENDATA"), "'UP B x much', expected a type, a column"),
         (("ENDATA", "BOUNDS\n UP B x -3\nENDATA"), "variable x: lower bound 0 and upper bound -3"),
+        (("ENDATA", "BOUNDS\n LO B x inf\nENDATA"), "line 19: variable x has a lower bound of inf"),
+        (("ENDATA", "BOUNDS\n UP B x -inf\nENDATA"), "line 19: variable x has an upper bound of -"),
         (("ENDATA", "BOUNDS\n SC B x 3\nENDATA"), "line 19: 'SC B x 3', expected a type"),
         (("ENDATA", "BOUNDS\n UP B x 3\n UP C x 4\nENDATA"), "C is a second set of BOUNDS"),
         (("ENDATA", "BOUNDS\n UP B x 3\n UP B x 4\nENDATA"), "variable x has an upper bound"),
@@ -286,6 +303,18 @@ def test_bounds_and_kinds_in_lp_files(tmp_path, tail, y):
 @pytest.mark.parametrize(
     ("rows", "tail", "complaint"),
     [
+        (
+            " d: 1e300 x + y >= 2\n",
+            "",
+            "line 5: coefficient of x in d is 1e+300, expected 0 or a si",
+        ),
+        (
+            " d: x - 1e16 y >= 2\n",
+            "",
+            "line 5: coefficient of y in d is -1e+16, expected 0 or a siz",
+        ),
+        (" 1e16 x + y >= 2\n", "", "line 5: coefficient of x in constraint 2 is 1e+16, expected"),
+        ("", " y >= inf\n", "line 7: variable y has a lower bound of inf, expected a number"),
         (" d: 1 <= x - y <= 5\n", "", "line 5: a constant on the left, expected terms"),
         (" d: [ x^2 ] + x >= 1\n", "", "line 5: '[ x^2 ] + x >= 1', expected a name, a number"),
         (" d: x + 2 <= 3\n", "", "line 5: a constant on the left, expected terms"),

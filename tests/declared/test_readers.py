@@ -132,6 +132,32 @@ def test_limits_that_nothing_satisfies_are_refused(limits, complaint, by_paramet
         declared(change)
 
 
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda m: m.x[2].fix(), "x[2]: is fixed without a value, expected a number"),
+        (lambda m: m.x[2].fix(0.5), "x[2]: is fixed at 0.5, expected an integer"),
+        (lambda m: m.x[2].fix(2), "x[2]: is fixed at 2, upper bound 1"),
+        (lambda m: m.y.fix(-1), "y: is fixed at -1, lower bound 0"),
+        (lambda m: m.y.fix(math.nan), "y: is fixed at nan, expected a number"),
+        (lambda m: m.y.fix(math.inf), "y: is fixed at inf, expected a number"),
+    ],
+)
+def test_variables_that_are_fixed_at_no_value_of_theirs_are_refused(change, complaint):
+    with pytest.raises(InputError, match=re.escape(f"variable {complaint}")):
+        declared(change, revealed=[("x", 0), ("y", 0)])
+
+
+def test_a_variable_may_be_fixed_at_a_value_of_any_domain_and_within_the_tolerance():
+    def change(m):
+        m.z = pyo.Var(domain=pyo.Set(initialize=[0.5, 2.5]))
+        m.z.fix(2.5)
+        m.x[2].fix(1 + 1e-12)
+        m.more = pyo.Constraint(expr=m.y <= m.z)
+
+    assert declared(change).rows[-1].upper == 2.5
+
+
 @pytest.mark.parametrize("right", [lambda m, i: m.p[i], lambda m, i: 3 * m.p[i] + 1])
 def test_a_parameter_without_a_value_is_refused_with_its_constraint(right):
     def change(m):
