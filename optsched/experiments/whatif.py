@@ -407,7 +407,11 @@ class WhatIf(Stated):
     def remarks(self) -> list[str]:
         """Notes on the table."""
         stated = self.rows[BEST].interval is not None  # with its doubt
-        doubts = [f"{UNSURE.replace('mean', 'mean change')}: {self.doubt}"] if self.doubt and not stated else []
+        doubts = (
+            [f"{UNSURE.replace('mean', 'mean change')}: {self.doubt}"]
+            if self.doubt and not stated
+            else []
+        )
         knowing = [name for name, r in self.rows.items() if r.knows == EXACT]
         named = (
             f"named -{EXACT}"
