@@ -352,7 +352,7 @@ def _limit(gigabytes: float | None) -> None:
         return
     import resource  # which not every system has
 
-    # begun beyond the limit, its OpenBLAS would ask for memory again and again, for ever
+    # loaded beyond the limit, its OpenBLAS would retry an allocation for ever
     import scipy.linalg  # noqa: F401
 
     pages = int(Path("/proc/self/statm").read_text().split()[0])

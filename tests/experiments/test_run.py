@@ -89,7 +89,7 @@ def test_poison_costs_one_row_each():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no limit")
 def test_libraries_that_begin_beyond_the_limit_of_memory_do_not_hang():
-    """OpenBLAS of SciPy asks for memory again and again, for ever."""
+    """The OpenBLAS of SciPy retries an allocation for ever."""
     limits = {"memory_gb": 0.05, "cell_seconds": 10}
     found = campaign(small(1, ("fifo",), limits=limits), "store", workers=1)
     assert found.progress.done == found.progress.cells == 1
