@@ -324,7 +324,7 @@ def altered(inst: RigidInstance, **update: Any) -> RigidInstance:
 
 
 def _submitted(inst: RigidInstance, i: int) -> str:
-    """Return who submitted a job, and when: by its number alone nobody finds it in a log."""
+    """Return user and submission time of a job: its number alone does not identify it in a log."""
     job = inst.jobs[i]
     return f"submitted by {job.user} in second {job.arrival}: " if job.user else ""
 

@@ -98,7 +98,7 @@ class Solver:
         return self._solved(weight, found)
 
     def quick(self, weight: NDArray[Any], programs: int) -> bool:
-        """Return whether so many programs with these weights, or less, take no time to speak of."""
+        """Return whether this many programs with weights of at most these are negligible work."""
         return programs * MOST_ITERATIONS * self._iteration(weight) <= QUICK
 
     def _maximized(self, weight: NDArray[Any], gap: float, stopped: Ints, iteration: float) -> Any:
