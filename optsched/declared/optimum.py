@@ -2,7 +2,9 @@
 
 HiGHS finds solutions; a tree over the integer variables (Land and Doig, 1960) proves the bound by
 linear relaxations. Branching variables are chosen by strong branching and pseudocosts (Achterberg
-et al., 2005); mixed-integer rounding cuts (Nemhauser and Wolsey, 1990) tighten the root.
+et al., 2005). Mixed-integer rounding cuts (Nemhauser and Wolsey, 1990) tighten the root: of rows
+into which variable upper bounds are put (Marchand and Wolsey, 2001), and of sums of rows of the
+simplex tableau with integer weights (Andersen et al., 2005).
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from optsched.declared.arrays import arrays, free_column, inwards, polish
 from optsched.declared.certificate import (
@@ -32,7 +35,6 @@ from optsched.declared.certificate import (
     leaves,
     program_of,
     rounded,
-    sum_of,
 )
 from optsched.declared.model import Declared, Exact, Solution, neat
 from optsched.declared.params import TreeParams
@@ -62,10 +64,12 @@ from optsched.solvers import (
 )
 
 SIMPLE = 10**6  # largest denominator of the fraction that a dual is taken to mean
+PARALLEL = 0.9  # cosine of the angle between two cuts of a round
 GRID = 2**40  # of duals that are taken as they are, relative to the largest
 FRACTIONAL = 1e-6  # from an integer
 BROKEN = 1e-4  # by how much, relative to its norm, a cut must be broken
-STEEPEST = 1e9  # ratio of the coefficients of a cut
+SMALLEST = 1e-7  # coefficients of a cut, relative to the largest
+BATCH = 64  # sums of rows that are looked at together
 FLAT = 1e-6  # multipliers of rows that a cut does without
 NEARLY_WHOLE = 0.005  # fractional parts of which no cut is made
 QUICK = 10**4  # entries of a linear program; below, every one is solved in much less than a second
@@ -158,8 +162,8 @@ def simple(y: float) -> Fraction:
 
 
 def coarse(y: float) -> Fraction:
-    """Return a fraction of a power of two, for sums of rows that are to be cuts."""
-    return Fraction(round(y * 2**24), 2**24)
+    """Return an odd multiple of 2^-40: the limit of a mixed cut is rounded to its grid."""
+    return Fraction(2 * math.floor(y * 2**39) + 1, 2**40)
 
 
 class _Linear:
@@ -215,12 +219,22 @@ class _Linear:
             self.h.setOptionValue(name, tolerance)
 
     def add(self, rows: Sequence[tuple[list[tuple[int, int]], int]]) -> None:
-        """Add rows, sum of entries <= limit, in units that keep them near 1."""
+        """Add rows, sum of entries <= limit, in units that keep them near 1.
+
+        Entries that HiGHS would ignore are left out, at the bound of their column.
+        """
         for entries, limit in rows:
             unit = 2.0 ** max(abs(a) for _, a in entries).bit_length()
-            columns = np.array([j for j, _ in entries], dtype=np.int32)
-            values = np.array([a / unit for _, a in entries])
-            self.h.addRow(-math.inf, limit / unit, len(entries), columns, values)
+            side, kept = limit / unit, []
+            for j, a in entries:
+                bound = float((self.arrays.lower if a > 0 else self.arrays.upper)[j])
+                if abs(a) < unit * SMALLEST and math.isfinite(bound):
+                    side -= a / unit * bound
+                else:
+                    kept.append((j, a / unit))
+            columns = np.array([j for j, _ in kept], dtype=np.int32)
+            values = np.array([a for _, a in kept])
+            self.h.addRow(-math.inf, side, len(kept), columns, values)
             self.units.append(unit)
 
     def keep(self, kept: Sequence[int]) -> None:
@@ -230,20 +244,26 @@ class _Linear:
         self.h.deleteRows(len(gone), np.array(gone, dtype=np.int32))
         self.units = [self.units[k] for k in kept]
 
-    def tableau(self, wanted: Sequence[bool], x: Floats, most: int) -> Iterator[Floats]:
-        """Yield rows of the basis inverse of integer variables that are fractional."""
+    def tableau(
+        self, directions: Sequence[Mapping[int, int]], x: Floats, most: int
+    ) -> Iterator[Floats]:
+        """Yield sums of rows of the tableau, of variables whose weighted sum is fractional."""
         known: Any = self.h  # its types know nothing of a basis inverse
         status, basic = known.getBasicVariables()
         if not str(status).endswith("kOk"):
             return
-        order = [
-            (abs(x[j] - math.floor(x[j]) - 0.5), r)
-            for r, j in enumerate(basic)
-            if j >= 0 and wanted[j]
-        ]
-        for off, r in sorted(order)[:most]:
-            if off < 0.5 - NEARLY_WHOLE:
-                yield np.asarray(known.getBasisInverseRow(r)[1])
+        place = {int(j): r for r, j in enumerate(basic) if j >= 0}
+        order = []
+        for k, weights in enumerate(directions):
+            part = sum(a * float(x[j]) for j, a in weights.items()) % 1
+            if min(part, 1 - part) > NEARLY_WHOLE:
+                order.append((len(weights) == 1, abs(part - 0.5), k))
+        for _, _, k in sorted(order)[:most]:
+            wanted = np.zeros(len(basic))
+            for j, a in directions[k].items():
+                if j in place:
+                    wanted[place[j]] = a
+            yield np.asarray(known.getBasisTransposeSolve(wanted)[1])
 
     def forget_costs(self) -> None:
         """From now on, test only whether anything is feasible."""
@@ -272,16 +292,12 @@ class _Linear:
         return float(self.h.getInfo().objective_function_value) * self.scale
 
     def duals(self) -> Floats:
-        """Return the duals of the rows, in units of the objective."""
-        return np.asarray(row_duals(self.h) * self.scale / self._units())
-
-    def _units(self) -> Floats:
-        return np.array([1.0] * self.arrays.rows.shape[0] + self.units)
+        """Return the duals of the rows as they were added, in units of the objective."""
+        return np.asarray(row_duals(self.h) * self.scale)
 
     def ray(self) -> Floats | None:
         """Return a Farkas ray of an infeasible program, of either sign."""
-        found = ray(self.h)
-        return None if found is None else found / self._units()
+        return ray(self.h)
 
     def unbounded(self) -> InputError:
         """Return the message on an unbounded program."""
@@ -331,6 +347,64 @@ class _Gains:
         return sum(self.total.values()) / max(1, sum(self.times.values())) or 1.0
 
 
+class _Rounding:
+    """Mixed-integer rounding of sums of rows in floats, to find what cuts a solution off.
+
+    Rows count as in the linear program: those of the program divided by ``units``.
+    """
+
+    def __init__(
+        self, program: Exact, units: Sequence[int], bounds: tuple[Bounds, Bounds], x: Floats
+    ) -> None:
+        self.x, self.integer = x, np.array(program.integer)
+        self.units = np.array([float(unit) for unit in units])
+        starts = np.cumsum([0, *map(len, program.rows)])
+        entries = [entry for row in program.rows for entry in row]
+        data = np.array([float(a) for _, a in entries])
+        data /= np.repeat(self.units, np.diff(starts))
+        places = np.array([j for j, _ in entries], dtype=np.int64)
+        self.rows = csr_array((data, places, starts), shape=(len(program.rows), len(x)))
+        self.low, self.high = (
+            np.array([np.nan if side is None else float(side) for side in sides]) / self.units
+            for sides in zip(*program.sides, strict=True)
+        )
+        self.whole = np.array([all(program.integer[j] for j, _ in row) for row in program.rows])
+        low, high = (
+            np.array([np.nan if bound is None else float(bound) for bound in side])
+            for side in bounds
+        )
+        off = np.minimum(
+            *(np.nan_to_num(abs(s - self.rows @ x), nan=1) for s in (self.low, self.high))
+        )
+        self.tight = off < FLAT
+        self.near = ~np.isnan(high) & (np.isnan(low) | (2 * x > low + high))
+        self.bound, self.side = np.where(self.near, high, low), np.where(self.near, -1.0, 1.0)
+
+    def cuts(self, sums: Floats) -> tuple[Floats, Floats]:
+        """Return by how much, relative to their norms, cuts are broken, and their directions."""
+        y = np.where(np.abs(sums) > FLAT, sums, 0.0)
+        upper = ((y > 0) & ~np.isnan(self.high)) | np.isnan(self.low)
+        sign = np.where(upper, 1.0, -1.0)
+        limit = np.where(y != 0, np.where(upper, self.high, self.low), 0.0)
+        total = y @ self.rows
+        bound = np.where(total != 0, self.bound, 0.0)
+        right = (y * limit).sum(axis=1) - (total * bound).sum(axis=1)
+        rest = (right % 1)[:, None]
+
+        def rounded_down(a: Floats, integer: Any) -> Floats:
+            down = np.floor(a)
+            whole = down + np.maximum(0.0, a - down - rest) / (1 - rest)
+            return np.asarray(np.where(integer, whole, np.minimum(0.0, a) / (1 - rest)))
+
+        weights = rounded_down(sign * y / self.units, self.whole) * sign * self.units
+        made = rounded_down(self.side * total, self.integer) * self.side
+        edge = np.floor(right) + (made * bound).sum(axis=1) - (weights * limit).sum(axis=1)
+        made -= weights @ self.rows
+        norm = np.maximum(np.linalg.norm(made, axis=1), FLAT)
+        sound = (rest[:, 0] > FRACTIONAL) & (rest[:, 0] < 1 - FRACTIONAL)
+        return np.where(sound, (made @ self.x - edge) / norm, 0.0), made / norm[:, None]
+
+
 class _Tree:
     """Branch and bound whose leaves are proved as they arise: it can end at any time."""
 
@@ -358,6 +432,8 @@ class _Tree:
         self._checked, self._each = 0, 0.0  # nodes of the last check, and seconds for each
         self._over = False
         self._reported = 0
+        self.variable_bounds = _variable_bounds(self.program)
+        self.directions = _directions(self.program, len(inst.rows))
 
     def root(self) -> bool:
         """Solve the relaxation; return whether anything is left to do.
@@ -448,71 +524,79 @@ class _Tree:
             self.offer(x)
             self._report()
             last.append(self.linear.objective())
-            stuck = len(last) > 5 and last[-1] - last[-6] <= abs(last[-1]) * self.params.stuck
+            stuck = len(last) > 5 and last[-1] - last[-6] <= self._gap(last[-1]) * self.params.stuck
             if stuck or self.progress.stop() or not self._separate(x):
                 break
         self._tidy(root)
 
+    def _gap(self, bound: float) -> float:
+        """Return how far the incumbent is from a bound of the linear program."""
+        value = self.progress.value
+        return 0.0 if value is None else self.sign * (value - self.inst.offset) - bound
+
     def _separate(self, x: Floats) -> bool:
-        """Add the cuts of the tableau that the solution breaks; return whether there are any."""
-        made = []
-        near = [
-            high is not None and (low is None or 2 * v > low + high)
-            for v, low, high in zip(x.tolist(), self.lower, self.upper, strict=True)
-        ]
-        bounds = self.lower, self.upper
-        for sums in (self._single(x), self._tableau(x)):
-            for multipliers in sums:
-                columns = {j for i, _ in multipliers for j, _ in self.program.rows[i]}
-                complemented = sorted(j for j in columns if near[j])
-                if not self._breaks(x, multipliers, {*complemented}):
-                    continue
-                found = rounded(self.program, bounds, multipliers, {*complemented})
-                if found is None or not found[0]:
-                    continue
-                entries, limit = found
-                sizes = [abs(a) for _, a in entries]
-                if max(sizes) > STEEPEST * min(sizes):
-                    continue
-                norm = math.sqrt(sum(float(a) ** 2 for _, a in entries))
-                if (sum(a * float(x[j]) for j, a in entries) - limit) / norm > BROKEN:
-                    texts = tuple((i, str(y)) for i, y in multipliers)
-                    made.append((Cut(multipliers=texts, complemented=tuple(complemented)), found))
-            if made:
+        """Add the deepest cuts that the solution breaks; return whether there are any."""
+        units = [*self.program.scale[: len(self.inst.rows)], *map(int, self.linear.units)]
+        look = _Rounding(self.program, units, (self.lower, self.upper), x)
+        tableau = self.linear.tableau(self.directions, x, self.params.most_sums)
+        found: list[tuple[float, int, Floats, Floats, bool]] = []
+        for nice, sums in ((True, self._aggregated(look)), (False, tableau)):
+            while several := [*islice(sums, BATCH)]:
+                depths, made = look.cuts(np.array(several))
+                for k in np.flatnonzero(depths > BROKEN / 2).tolist():
+                    found.append((float(depths[k]), len(found), made[k].copy(), several[k], nice))
+        cuts: list[tuple[Cut, tuple[list[tuple[int, int]], int]]] = []
+        directions: list[Floats] = []
+        for _, _, direction, y, nice in sorted(found, key=lambda entry: (-entry[0], entry[1])):
+            if len(cuts) == self.params.most_cuts:
                 break
-        for cut, (entries, limit) in made:
+            if any(direction @ other > PARALLEL for other in directions):
+                continue
+            used = np.flatnonzero(np.abs(y) > FLAT).tolist()
+            taken = simple if nice or look.whole[used].all() else coarse
+            multipliers = [(i, taken(float(y[i])) / units[i]) for i in used]
+            columns = {j for i, _ in multipliers for j, _ in self.program.rows[i]}
+            complemented = sorted(j for j in columns if look.near[j])
+            exact = rounded(self.program, (self.lower, self.upper), multipliers, {*complemented})
+            if exact is None or not exact[0]:
+                continue
+            entries, limit = exact
+            norm = math.sqrt(sum(float(a) ** 2 for _, a in entries))
+            if (sum(a * float(x[j]) for j, a in entries) - limit) / norm > BROKEN:
+                texts = tuple((i, str(y)) for i, y in multipliers)
+                cuts.append((Cut(multipliers=texts, complemented=tuple(complemented)), exact))
+                directions.append(direction)
+        for cut, (entries, limit) in cuts:
             self.cuts.append(cut)
             self.program.cut(entries, limit)
-        self.linear.add([found for _, found in made])
-        return bool(made)
+        self.linear.add([exact for _, exact in cuts])
+        return bool(cuts)
 
-    def _breaks(self, x: Floats, multipliers: Multipliers, complemented: set[int]) -> bool:
-        """Whether the solution seems to break a cut, in floats."""
-        bounds = self.lower, self.upper
-        floats = [(i, float(y)) for i, y in multipliers]
-        found = sum_of(self.program, bounds, floats, complemented)
-        if found is None or abs(found.right - round(found.right)) < FRACTIONAL:
-            return False
-        made, limit, _ = found.cut(self.program, bounds)
-        norm = math.sqrt(sum(a * a for a in made.values()))
-        return bool(sum(a * float(x[j]) for j, a in made.items()) - limit > norm * BROKEN / 2)
-
-    def _single(self, x: Floats) -> Iterator[Multipliers]:
-        """Yield rows of the model, scaled to a coefficient of 1."""
-        part = np.abs(x - np.rint(x))
-        for i, row in enumerate(self.program.rows[: len(self.inst.rows)]):
-            sizes = {abs(a) for j, a in row if part[j] > FRACTIONAL}
-            for size in sorted(sizes)[: self.params.most_sizes]:
-                for sign, side in zip((-1, 1), self.program.sides[i], strict=True):
-                    if side is not None:
-                        yield [(i, Fraction(sign, size))]
-
-    def _tableau(self, x: Floats) -> Iterator[Multipliers]:
-        """Yield sums of rows that make fractional variables basic."""
-        units = [*self.program.scale[: len(self.inst.rows)], *map(int, self.linear.units)]
-        for row in self.linear.tableau(self.program.integer, x, self.params.most_cuts):
-            pairs = zip(row.tolist(), units, strict=True)
-            yield [(i, coarse(y) / unit) for i, (y, unit) in enumerate(pairs) if abs(y) > FLAT]
+    def _aggregated(self, look: _Rounding) -> Iterator[Floats]:
+        """Yield rows with variable upper bounds put in, divided by one of their coefficients."""
+        fractional = look.integer & (np.abs(look.x - np.rint(look.x)) > FRACTIONAL)
+        tight = {j: (i, a) for j, i, a in self.variable_bounds if look.tight[i]}
+        starts = [
+            (i, sign)
+            for i, sides in enumerate(self.program.sides[: len(self.inst.rows)])
+            for sign, side in zip((-1.0, 1.0), sides, strict=True)
+            if side is not None and look.tight[i]
+        ][: self.params.most_starts]
+        sums = np.zeros((len(starts), len(look.low)))
+        for k, (i, sign) in enumerate(starts):
+            sums[k, i] = sign
+        for _ in range(self.params.steps):
+            total = sums @ look.rows
+            for y, sizes in zip(sums, np.abs(total[:, fractional]), strict=True):
+                for size in np.unique(sizes[sizes > FLAT].round(9))[: self.params.most_sizes]:
+                    yield y / size
+            before = sums.copy()
+            for j, (i, a) in tight.items():
+                sums[:, i] -= np.where(before[:, i] == 0, total[:, j] / a, 0.0)
+            grown = (sums != before).any(axis=1)
+            if not grown.any():
+                break
+            sums = sums[grown]
 
     def _tidy(self, root: _Node) -> None:
         """Leave out the cuts that the root's proof needs neither itself nor for another cut."""
@@ -574,21 +658,16 @@ class _Tree:
             self._prove_empty(node)
             return []
         self.linear.restrict(self._limits(node))
-        for turn in range(1 + self.params.node_rounds):
-            status, x = self.linear.solve()
-            if status in ("infeasible", "unknown") and self._prove_empty(node):
-                return []
-            if status != "optimal" or x is None:
-                break
+        status, x = self.linear.solve()
+        if status in ("infeasible", "unknown") and self._prove_empty(node):
+            return []
+        if status == "optimal" and x is not None:
             before = node.bound
             self._prove(node, self._candidates(self.linear.duals()))
-            if not turn:
-                self._learn(node, before)
+            self._learn(node, before)
             self.offer(x)
             if node.bound is not None and self._enough(node.bound):
                 return []
-            if not 0 < len(self.cuts) < self.params.most_in_tree or not self._separate(x):
-                break
         chosen = self._column(node, x)
         if chosen is None:
             return []
@@ -694,10 +773,11 @@ class _Tree:
         values = [(i, y) for i, y in enumerate(np.asarray(duals).tolist()) if y]
         largest = max((abs(y) for _, y in values), default=0.0)
         near = [(i, y) for i, y in values if abs(y) > 1e-12 * largest]
-        yield [(i, z) for i, y in near if (z := simple(y))]
+        units = [1] * len(self.inst.rows) + [int(unit) for unit in self.linear.units]
+        yield [(i, z / units[i]) for i, y in near if (z := simple(y))]
         if near:
             unit = Fraction(GRID) / Fraction(2) ** math.frexp(largest)[1]
-            yield [(i, z / unit) for i, y in near if (z := round(y * float(unit)))]
+            yield [(i, z / unit / units[i]) for i, y in near if (z := round(y * float(unit)))]
 
     def _prove(self, node: _Node, candidates: Iterable[Multipliers]) -> None:
         """Keep the multipliers that prove most, or enough."""
@@ -779,6 +859,32 @@ class _Tree:
             )
             for k in kept
         ), place
+
+
+def _variable_bounds(program: Exact) -> list[tuple[int, int, float]]:
+    """Return column, row and coefficient of rows that bound a column by others from above."""
+    found = []
+    for i, (row, (low, high)) in enumerate(zip(program.rows, program.sides, strict=True)):
+        for sign, side in ((-1, low), (1, high)):
+            positive = [(j, a) for j, a in row if sign * a > 0]
+            if side is not None and len(positive) == 1 < len(row):
+                j, a = positive[0]
+                found.append((j, i, a / program.scale[i]))
+    return found
+
+
+def _directions(program: Exact, rows: int) -> list[dict[int, int]]:
+    """Return weights of integer variables: one, those of equal cost, those of a mixed row."""
+    integer = [j for j, whole in enumerate(program.integer) if whole]
+    found: list[dict[int, int]] = [{j: 1} for j in integer]
+    for cost in sorted({program.cost[j] for j in integer if program.cost[j]}):
+        found.append({j: 1 for j in integer if program.cost[j] == cost})
+    for row in program.rows[:rows]:
+        whole = {j: a for j, a in row if program.integer[j]}
+        if len(whole) < len(row):
+            unit = math.gcd(*whole.values())
+            found.append({j: a // unit for j, a in whole.items()})
+    return [weights for weights in found if weights]
 
 
 def _denominator(program: Exact) -> int | None:

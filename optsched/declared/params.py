@@ -16,15 +16,17 @@ class TreeParams:
     patience : int
         Nodes of the tree before cuts are tried.
     stuck : float
-        Relative improvement of the bound over five rounds of cuts below which the rounds end.
+        Share of the gap that five rounds of cuts close below which the rounds end.
     rounds : int
         Rounds of cuts at the root.
+    most_sums : int
+        Sums of rows of the simplex tableau that are tried per round.
+    most_starts : int
+        Rows of the model that are tried per round.
+    steps : int
+        Times that variable upper bounds are put into a row.
     most_cuts : int
-        Cuts from the simplex tableau per round.
-    node_rounds : int
-        Rounds of cuts at a node below the root.
-    most_in_tree : int
-        Most cuts in a whole tree.
+        Cuts that are added per round.
     most_sizes : int
         Distinct coefficients of a row by which the row is divided and rounded.
     reliable : int
@@ -43,11 +45,12 @@ class TreeParams:
     """
 
     patience: Count = 100
-    stuck: Amount = 1e-3
+    stuck: Amount = 0.05
     rounds: Count = 40
-    most_cuts: Count = 60
-    node_rounds: Number = 3
-    most_in_tree: Count = 300
+    most_sums: Count = 100
+    most_starts: Count = 200
+    steps: Count = 6
+    most_cuts: Count = 30
     most_sizes: Count = 8
     reliable: Number = 4
     tried: Number = 8

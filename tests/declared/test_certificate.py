@@ -7,11 +7,13 @@ from fractions import Fraction
 from functools import cache
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from independent.declared import FILES, draw, enumerated, load
 from pydantic import ValidationError
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+import optsched
 from optsched.core import solve
 from optsched.declared.arrays import arrays
 from optsched.declared.certificate import (
@@ -369,3 +371,34 @@ def test_a_gap_that_was_asked_for_is_certified():
     assert (found.status, found.bound_level) == (Status.FEASIBLE, Level.CERTIFIED)
     assert found.bound == found.certified_bound
     assert 1e-6 < found.gap < 0.05
+
+
+def test_root_cuts_close_a_min_max_objective_and_rooms_that_open():
+    """Split cuts of a load, and variable upper bounds put into a capacity, end at the root."""
+    sizes = (7, 8, 9, 11, 13, 17)
+    m = pyo.ConcreteModel()
+    m.x, m.level = pyo.Var(range(6), range(2), domain=pyo.Binary), pyo.Var(bounds=(0, 200))
+    m.cost = pyo.Objective(expr=m.level)
+    m.one = pyo.Constraint(range(6), rule=lambda m, j: m.x[j, 0] + m.x[j, 1] == 1)
+    m.used = pyo.Constraint(
+        range(2), rule=lambda m, k: sum(p * m.x[j, k] for j, p in enumerate(sizes)) <= m.level
+    )
+    machines = optsched.online(m, revealed={"x": 0, "level": 0})
+    m = pyo.ConcreteModel()
+    m.x, m.open = (
+        pyo.Var(range(6), range(4), domain=pyo.Binary),
+        pyo.Var(range(4), domain=pyo.Binary),
+    )
+    m.cost = pyo.Objective(expr=sum(m.open[b] for b in range(4)))
+    m.one = pyo.Constraint(range(6), rule=lambda m, j: sum(m.x[j, b] for b in range(4)) == 1)
+    m.link = pyo.Constraint(range(6), range(4), rule=lambda m, j, b: m.x[j, b] <= m.open[b])
+    m.used = pyo.Constraint(
+        range(4), rule=lambda m, b: sum(p * m.x[j, b] for j, p in enumerate(sizes)) <= 30
+    )
+    rooms = optsched.online(m, revealed={"x": 0, "open": 0})
+    for inst, value in ((machines, 33), (rooms, 3)):
+        found = solve(inst, time_limit=60, params={"tree": {"patience": 1}})
+        assert found.value == value
+        assert found.certified_gap < 1e-6
+        assert len(found.certificate.nodes) == 1
+        assert 0 < len(found.certificate.cuts) < 20
