@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from optsched.cli.console import show_ratios
-from optsched.core import Ratio, RatioReport, compare, mean_ratio, quotient
+from optsched.core import Failed, Ratio, RatioReport, compare, mean_ratio, quotient
 from optsched.experiments.ratios_by_policy import COLUMNS
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
@@ -285,6 +285,9 @@ def test_notebooks_show_a_report_with_names_escaped(small):
     assert f"<td>{escape(name)}</td>" in page  # whole
     assert "<b>" not in page
     assert page.startswith(report.optimum._repr_html_())
+    failed = Failed(name="own", why="policy own: <b>event 0")
+    page = report.model_copy(update={"failed": (failed,)})._repr_html_()
+    assert "<p>failed: policy own: &lt;b&gt;event 0</p>" in page
     odd = report.optimum.model_copy(update={"scope": "<b>"})
     assert odd._repr_html_() == f"<p>{escape(str(odd))}</p>"
 

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -345,10 +346,11 @@ class RatioReport(Frozen):
         return DataFrame(rows)
 
     def _repr_html_(self) -> str:
-        """Return the optimum and the table as a notebook shows them, without empty columns."""
+        """Return optimum, table without empty columns, and failures, as a notebook shows them."""
         shown = self.table().dropna(axis="columns", how="all")
         table = shown.to_html(index=False, na_rep="", float_format="{:.6g}".format)
-        return f"{self.optimum._repr_html_()}\n{table}"
+        failed = [f"<p>failed: {escape(str(failure))}</p>" for failure in self.failed]
+        return "\n".join([self.optimum._repr_html_(), table, *failed])
 
     def __repr__(self) -> str:
         rows = ", ".join(f"{row.name} {row.ratio.ends}" for row in self.policies)

@@ -211,15 +211,17 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
         waits = "; the means do not include their waiting times" if "before start" in why else ""
         if slurm.PENDING in why:
             waits += (
-                ", and the policies did not have to run them, so the distance to your cluster is "
-                "overstated"
+                ", and policies do not have to run them: over all jobs of the log, the distance to "
+                "your cluster may be larger or smaller"
             )
-        messages.remark(f"{path}: {dropped} of {copies.sum()} jobs are left out: {why}{waits}")
+        messages.remark(
+            f"{path}: {dropped} of {copies.sum()} jobs of the log are left out: {why}{waits}"
+        )
     if number := (running & known).sum():
         messages.remark(
-            f"{path}: {number} {'job' if number == 1 else 'jobs'} still ran when the log was "
-            "taken: the rest of their run times is missing, so the load is understated, and "
-            "policies and the optimum may wait too little"
+            f"{path}: {number} {'job' if number == 1 else 'jobs'} of the log still ran when it was "
+            "taken: the rest of their run times is missing, so with them the load is understated, "
+            "and policies and the optimum may wait too little"
             + "; recorded waiting times are right"
             * bool(jobs["start_seconds"].notna().all())
         )

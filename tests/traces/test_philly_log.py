@@ -49,7 +49,7 @@ LOG = [
 
 def test_a_job_is_all_its_attempts(write, capsys):
     jobs = read_jobs(write(LOG))
-    assert "3 of 7 jobs are left out" in capsys.readouterr().err
+    assert "3 of 7 jobs of the log are left out" in capsys.readouterr().err
     assert jobs.attrs["format"] == "Philly log"
     assert str(jobs.attrs["start"]) == f"{DAY} 00:50:00"
     assert jobs["name"].tolist() == ["first", "again", "unsaid", "clock"]

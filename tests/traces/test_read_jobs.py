@@ -67,7 +67,7 @@ def test_pods_without_times_are_shapes_only(write):
 
 def test_swf_knows_processors_used_or_requested(write, capsys):
     jobs = read_jobs(write(SWF, "log.swf"))
-    assert "log.swf: 1 of 3 jobs are left out" in capsys.readouterr().err
+    assert "log.swf: 1 of 3 jobs of the log are left out" in capsys.readouterr().err
     assert jobs["name"].tolist() == ["3", "1"]  # 2 has no known running time
     assert jobs["tasks"].tolist() == [8, 4]
     assert jobs["submit_seconds"].tolist() == [0, 50]

@@ -170,23 +170,23 @@ def test_slurm(write, remarks, tmp_path):
     assert jobs["memory_gb"].tolist()[:2] == [2, 8]
     assert jobs["start_seconds"].tolist() == [300, 600, 1320]
     waits = (
-        "the means do not include their waiting times, and the policies did not have to run them, "
-        "so the distance to your cluster is overstated"
+        "the means do not include their waiting times, and policies do not have to run them: over "
+        "all jobs of the log, the distance to your cluster may be larger or smaller"
     )
     queued = "24.8 h of waiting until the log ends"  # job 3, until job 1 ends
     counts = f"1 PENDING before start ({queued}), 1 CANCELLED before start"
     assert remarks == [
-        f"{tmp_path / 'sacct.txt'}: 2 of 5 jobs are left out: {counts}; {waits}",
-        f"{tmp_path / 'sacct.txt'}: 1 job still ran when the log was taken: the rest of their run "
-        "times is missing, so the load is understated, and policies and the optimum may wait too "
-        "little; recorded waiting times are right",
+        f"{tmp_path / 'sacct.txt'}: 2 of 5 jobs of the log are left out: {counts}; {waits}",
+        f"{tmp_path / 'sacct.txt'}: 1 job of the log still ran when it was taken: the rest of "
+        "their run times is missing, so with them the load is understated, and policies and the "
+        "optimum may wait too little; recorded waiting times are right",
     ]
     for gres, gpus in (("gres/gpu:a100=4,gres/gpu=4", 4), ("gres/gpu:a=1,gres/gpu:b=3", 4)):
         jobs = read_jobs(write(SACCT.replace("gres/gpu=4", gres).replace("2Gc", "0n")))
         assert jobs["tasks"].tolist() == [4, gpus, 4]
         assert math.isnan(jobs["memory_gb"].iloc[1])  # 0: all of a machine
     read_jobs(write(SACCT.replace("3|bob", "3_[0,2-5:2%1]|bob")))
-    assert "4 of 7 jobs are left out: 3 PENDING before start (74.2 h" in remarks[-2]
+    assert "4 of 7 jobs of the log are left out: 3 PENDING before start (74.2 h" in remarks[-2]
     date = r"2024-01-0(\d)T(\d\d):(\d\d):00"
     epoch = re.sub(
         date, lambda m: str(86400 * int(m[1]) + 3600 * int(m[2]) + 60 * int(m[3])), SACCT
@@ -233,7 +233,9 @@ def test_running_jobs_of_slurm_count_with_the_time_they_had_run(write, remarks):
     assert remarks[2:] == [left_out, running]
     assert "1 PENDING before start (72 h" in left_out
     assert "1 SUSPENDED" in left_out
-    assert ": 2 jobs still ran when the log was taken: the rest of their run times is" in running
+    assert (
+        ": 2 jobs of the log still ran when it was taken: the rest of their run times is" in running
+    )
 
 
 def test_memory_per_node_is_not_guessed(write, remarks):
@@ -250,7 +252,7 @@ def test_batsim(write, remarks):
     assert jobs["tasks"].tolist() == [4, 1]
     assert jobs["request_seconds"].tolist() == pytest.approx([20, math.nan], nan_ok=True)
     assert jobs.attrs["processors"] == 4
-    assert "1 of 3 jobs are left out" in remarks[0]
+    assert "1 of 3 jobs of the log are left out" in remarks[0]
     for walltime, run in ((8, 8), (-1, 10), (None, 10)):  # a job is killed at its walltime
         rows = [job | {"walltime": walltime} for job in BATSIM["jobs"]]
         jobs = read_jobs(write(json.dumps(BATSIM | {"jobs": rows}), "load.json"))

@@ -21,8 +21,7 @@ OBJECTIVES = {
 RUN_TIMES = "run_times"  # prior knowledge of policies
 EMPTY = (
     "warning: the window begins with an empty cluster: jobs that still waited or ran then are left "
-    "out, so that waiting times of policies and the optimum are shorter; those of what your "
-    "cluster did are as recorded, behind these jobs"
+    "out, so that waiting times of policies and the optimum are shorter than in the whole log"
 )
 
 
@@ -46,12 +45,13 @@ def are_pools(inst: RigidInstance) -> bool:
 def resource_model(inst: RigidInstance) -> str:
     """Return how resources of several nodes are counted, in a sentence; "" for a single one."""
     nodes = sum(m.count for m in inst.machines)
+    pool = f"one pool{' per partition' * bool(by_partition(inst))}"
     if inst.packed:
-        return f"Jobs are placed on {nodes} nodes; the bound treats them as one pool."
+        return f"Jobs are placed on {nodes} nodes; the bound treats them as {pool}."
     if nodes == 1 or are_pools(inst):
         return ""
     return (
-        f"The {nodes} nodes count as one pool{' per partition' * bool(by_partition(inst))}: a job "
+        f"The {nodes} nodes count as {pool}: a job "
         "may use any free units, so waiting times on single nodes may be longer (--packed places "
         "jobs on nodes)."
     )

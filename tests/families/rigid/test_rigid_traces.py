@@ -149,7 +149,7 @@ def test_a_pool_of_a_log_without_starts_is_not_called_what_it_used(tmp_path, cal
     assert status == 0, err
     assert "as much as would be used at once if the 3 jobs without a recorded start had" in err
     assert "the recorded schedule used" not in err
-    assert "1 job still ran when the log was taken" in err
+    assert "1 job of the log still ran when it was taken" in err
     assert "recorded waiting times are right" not in err
     assert "has no recorded starts: what your cluster did is not known" in err
 
