@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from optsched.cli.console import show_ratios
-from optsched.core import Failed, Ratio, RatioReport, compare, mean_ratio, quotient
+from optsched.core import Failed, Ratio, RatioReport, compare, mean_ratio, meaning, quotient
 from optsched.experiments.ratios_by_policy import COLUMNS
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
@@ -275,6 +275,20 @@ def test_a_table_has_the_columns_of_further_references():
     assert row.regret
     for name, regret in row.regret.items():
         assert table[f"regret_to_{name}_low"][0] == regret.low
+
+
+@pytest.mark.parametrize(
+    ("family", "earned", "best", "text"),
+    [
+        ("completion", 4.0, 3.0, "policy / optimum"),
+        ("oasis", 3.0, 4.0, "optimum / policy"),
+        ("declared-min", -3.0, -4.0, "optimum / policy (negative values)"),
+        ("declared-max", -4.0, -3.0, "policy / optimum (negative values)"),
+    ],
+)
+def test_the_ratio_of_negative_values_is_the_inverse(family, earned, best, text):
+    assert meaning(get_family(family), best) == text
+    assert quotient(get_family(family).sense, earned, best) == pytest.approx(4 / 3)
 
 
 def test_notebooks_show_a_report_with_names_escaped(small):

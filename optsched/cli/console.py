@@ -184,7 +184,7 @@ def _legend(report: RatioReport) -> str:
     from optsched.core import meaning
 
     family = get_family(report.optimum.family)
-    parts = [f"ratio: {meaning(family)}; 1 is the best in hindsight."]
+    parts = [f"ratio: {meaning(family, report.optimum.value)}; 1 is the best in hindsight."]
     if RELAXATION in report.references:
         parts.append(
             "ratio to LP: ratio to the linear relaxation. integrality gap: the optimum's ratio to "

@@ -124,7 +124,7 @@ def ratio_bars(report: RatioReport) -> Figure:
     highs += [row.to_relaxation for row in rows if row.to_relaxation is not None]
     extent = AxisScale.of_ratios([row.ratio.low for row in rows], highs)
     optimum = report.optimum
-    means = f", {meaning(get_family(optimum.family))}"
+    means = f", {meaning(get_family(optimum.family), optimum.value)}"
     if get_family(optimum.family).measure is not None:
         means = ""
     below = f"ratio{means} ({_scale(extent)})" + OPEN * any(not row.ratio.exact for row in rows)

@@ -626,12 +626,18 @@ def _improved(optimum: Optimum, instance: Instance, best: CheckedSchedule) -> Op
     return optimum.model_copy(update=update)
 
 
-def meaning(family: Family) -> str:
-    """Return the definition of a family's ratio: "optimum / policy", or its own."""
+def meaning(family: Family, best: float | None = None) -> str:
+    """Return the definition of a family's ratio: "optimum / policy", or its own.
+
+    ``best`` is the value of the optimum, if there is a single one: two negative values have the
+    inverse ratio.
+    """
     if family.measure is not None:
         text = (inspect.getdoc(family.measure) or "Return what the family defines.").splitlines()
         return text[0].removeprefix("Return ").rstrip(".")
-    return "optimum / policy" if family.sense == "max" else "policy / optimum"
+    negative = best is not None and best < 0
+    text = "optimum / policy" if (family.sense == "max") != negative else "policy / optimum"
+    return text + " (negative values)" * negative
 
 
 def _completed(completion: Sequence[int | None]) -> int | None:

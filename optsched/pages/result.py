@@ -80,7 +80,7 @@ def page_of_result(path: Path, policies: Sequence[str], callback: Callable[[str]
 
 
 def _ratios(report: RatioReport) -> Section:
-    label = f"ratio, {meaning(get_family(report.optimum.family))}"
+    label = f"ratio, {meaning(get_family(report.optimum.family), report.optimum.value)}"
     colour = curves.colours(row.name for row in report.policies)
     return Section("Ratios", [curves.ratio_bars(report.policies, label, colour), _policies(report)])
 

@@ -66,10 +66,10 @@ def _of_group(group: str, inside: Sequence[Summary], found: Statistics) -> str:
     return f"{summary} {first.policy} can be told apart from every other policy."
 
 
-def _meanings(families: Sequence[Family]) -> str:
+def _meanings(families: Sequence[Family], best: float | None = None) -> str:
     texts: dict[str, list[str]] = {}
     for family in {f.name: f for f in families}.values():
-        texts.setdefault(meaning(family), []).append(family.name)
+        texts.setdefault(meaning(family, best), []).append(family.name)
     summary = [
         f"{text} (of {', '.join(names)})" if len(texts) > 1 else text
         for text, names in texts.items()
@@ -146,4 +146,4 @@ def of_ratios(report: RatioReport, family: Family) -> list[str]:
         summary.append(f"The best schedule known has {measures}.")
     if report.improved_by is not None:
         summary.append(f"The best schedule known is that of {report.improved_by}.")
-    return [*summary, _meanings([family])]
+    return [*summary, _meanings([family], report.optimum.value)]

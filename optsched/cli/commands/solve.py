@@ -44,7 +44,7 @@ def solve(
     check: Annotated[
         Level,
         typer.Option(
-            help="Level of verification of the bound to aim for; the result states the one reached. "
+            help="Level of verification to aim for; the result states the level of the bound. "
             "certified: optsched recomputes it from a certificate in exact arithmetic; "
             "cross-checked: two implementations that share no code agree; claimed: one solver "
             "reports it."
