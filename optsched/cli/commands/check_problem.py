@@ -1,6 +1,6 @@
 """`optsched check-problem`: whether a declared problem reveals anything too early."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,6 @@ from optsched.problem import (
     problem_named,
 )
 from optsched.process import messages
-
-if TYPE_CHECKING:
-    pass
 
 
 @with_verbosity

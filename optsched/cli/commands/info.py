@@ -2,7 +2,7 @@
 
 import json
 from importlib.resources import files
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,9 +13,6 @@ from optsched.problem import (
     family_names,
     get_family,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 @with_verbosity

@@ -1,7 +1,7 @@
 """`optsched verify`: check schedules, values and bounds."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,9 +13,6 @@ from optsched.problem import (
     family_of,
 )
 from optsched.process import messages
-
-if TYPE_CHECKING:
-    pass
 
 MODEL = "is a model, expected an instance or a result; `optsched certify` proves its optimum"
 NOT_VERIFIED = {
