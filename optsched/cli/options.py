@@ -244,9 +244,9 @@ WINDOW = {
     "as_is": Annotated[
         bool | None,
         _window(
-            "oasis, dmlrs, rigid: use exactly the listed machines and the times of the trace. "
-            "oasis and dmlrs require --machines, unless the trace has a list (`sample`). This is "
-            "the default with --machines and without --load.",
+            "oasis, dmlrs: use exactly the listed machines and the times of the trace. Requires "
+            "--machines, unless the trace has a list (`sample`); with --machines and without "
+            "--load, this is the default. (rigid is never scaled.)",
             "--no-scaling",
         ),
     ],

@@ -633,8 +633,8 @@ def meaning(family: Family, best: float | None = None) -> str:
     inverse ratio.
     """
     if family.measure is not None:
-        text = (inspect.getdoc(family.measure) or "Return what the family defines.").splitlines()
-        return text[0].removeprefix("Return ").rstrip(".")
+        lines = (inspect.getdoc(family.measure) or "Return what the family defines.").splitlines()
+        return lines[0].removeprefix("Return ").rstrip(".")
     negative = best is not None and best < 0
     text = "optimum / policy" if (family.sense == "max") != negative else "policy / optimum"
     return text + " (negative values)" * negative
