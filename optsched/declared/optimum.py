@@ -64,7 +64,6 @@ from optsched.solvers import (
 )
 
 SIMPLE = 10**6  # largest denominator of the fraction that a dual is taken to mean
-PARALLEL = 0.9  # cosine of the angle between two cuts of a round
 GRID = 2**40  # of duals that are taken as they are, relative to the largest
 FRACTIONAL = 1e-6  # from an integer
 BROKEN = 1e-4  # by how much, relative to its norm, a cut must be broken
@@ -550,7 +549,7 @@ class _Tree:
         for _, _, direction, y, nice in sorted(found, key=lambda entry: (-entry[0], entry[1])):
             if len(cuts) == self.params.most_cuts:
                 break
-            if any(direction @ other > PARALLEL for other in directions):
+            if any(direction @ other > self.params.parallel for other in directions):
                 continue
             used = np.flatnonzero(np.abs(y) > FLAT).tolist()
             taken = simple if nice or look.whole[used].all() else coarse

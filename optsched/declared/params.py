@@ -27,6 +27,8 @@ class TreeParams:
         Times that variable upper bounds are put into a row.
     most_cuts : int
         Cuts that are added per round.
+    parallel : float
+        Cosine of the angle between two cuts above which only the deeper one is added.
     most_sizes : int
         Distinct coefficients of a row by which the row is divided and rounded.
     reliable : int
@@ -51,6 +53,7 @@ class TreeParams:
     most_starts: Count = 200
     steps: Count = 6
     most_cuts: Count = 30
+    parallel: Share = 0.9
     most_sizes: Count = 8
     reliable: Number = 4
     tried: Number = 8
