@@ -187,6 +187,7 @@ def test_the_rows_of_the_others_stand(call):
     assert [failed["name"] for failed in content["failed"]] == ["mine:Bug", "mine:Greedy"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sandbox", [False, True])
 @pytest.mark.usefixtures("folder")
 def test_what_a_policy_states_of_itself_costs_its_own_row_alone(sandbox):
@@ -321,6 +322,7 @@ def test_an_import_is_not_broken_off(call):
     assert sys.modules["slow_module"].DONE
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("endless")
 def test_a_limit_leaves_out_the_time_of_a_compilation():
     inst = load_instance("small.json")
@@ -628,7 +630,7 @@ def test_whatever_a_policy_does_is_its_error(folder, name):
     assert len(found.err) < 5000
 
 
-@pytest.mark.parametrize("name", [n for n in FOUND if n not in ("Forks", "Quits")])
+@pytest.mark.parametrize("name", sweep((n for n in FOUND if n not in ("Forks", "Quits")), quick=3))
 @pytest.mark.usefixtures("folder")
 def test_an_error_of_a_sandboxed_policy_is_told_alike(folder, name):
     (folder / "rude.py").write_text(RUDE)

@@ -9,6 +9,7 @@ import pytest
 from forging import written as optimum
 from independent.oasis import FILES, load, schedule
 from legible import faults, words
+from sweeps import sweep
 
 from optsched.cli import plots
 from optsched.core import Ratio, compare
@@ -78,6 +79,7 @@ def test_every_picture_of_a_comparison_is_written(report, tmp_path):
         assert pixels[..., :3].std() > 0.01  # not blank
 
 
+@pytest.mark.slow
 def test_on_paper_pictures_fit_a_journal_and_hold_their_fonts(report, tmp_path):
     instance, found = report
     with styled("paper"):
@@ -125,7 +127,7 @@ def test_pooled_results_by_hand(far):
     assert max(least.get_ydata()) == pytest.approx(1 if math.isfinite(far) else 5 / 6)
 
 
-@pytest.mark.parametrize("width", [0.0, 0.02, 7.0])
+@pytest.mark.parametrize("width", sweep([0.02, 0.0, 7.0], quick=1))
 @pytest.mark.parametrize("name", ["mine", "my_aged & 50% #1", "aged-area(age=2.0, size=1.5, x=3)"])
 @pytest.mark.parametrize("more", [1, 8])
 def test_rows_of_means_keep_their_space_on_paper(width, name, more, tmp_path):

@@ -416,6 +416,7 @@ while True: os.read(0, 4096); time.sleep(0.1)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("start", "before"),
     [

@@ -136,6 +136,7 @@ def test_a_signal_ends_a_solve_while_kernels_are_compiled(tmp_path):
     assert float(done.stdout) < SLACK
 
 
+@pytest.mark.slow
 def test_the_interpreter_waits_for_a_solver_that_was_left_alone():
     """A thread that returns from C++ after the end of the interpreter aborts the process."""
     done = subprocess.run([sys.executable, "-c", LEFT], capture_output=True, text=True, check=False)

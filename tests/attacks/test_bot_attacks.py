@@ -94,6 +94,7 @@ def test_floors_that_nobody_reaches_prove_nothing(tmp_path):
         assert not taken_as_optimum(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [5e-324, 1e-310, 2.3e-308, 1e-30, 1e30])
 @pytest.mark.parametrize("share", [1.4, 1.001, 1.0000001])
 def test_no_arc_carries_more_than_it_can(width, share):

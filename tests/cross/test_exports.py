@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from independent import completion, dmlrs, oasis
+from sweeps import sweep
 
 from optsched.core import solve
 from optsched.declared.readers import offline
@@ -45,7 +46,7 @@ TINY = {
 
 @SOLVERS
 @pytest.mark.parametrize("to", [Format.MPS, Format.LP])
-@pytest.mark.parametrize("kind", TINY)
+@pytest.mark.parametrize("kind", sweep(TINY, quick=1))
 def test_other_solvers_find_what_trying_everything_finds(solver, to, kind, tmp_path):
     seeds, draw, optimum = TINY[kind]
     for seed in seeds:

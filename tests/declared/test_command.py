@@ -74,6 +74,7 @@ def test_a_problem_and_its_policy_are_named_by_their_file(folder):
     assert "--policy re-solve --policy FILE.py:threshold --optimum result.json" in page
 
 
+@pytest.mark.slow
 def test_instances_are_generated_exported_and_played_in_the_sandbox(folder):
     assert run("generate", "knapsack.py:knapsack", "--seed", "2", "-o", "k.json").exit_code == 0
     alone = json.loads(run("run", "k.json", "-p", "knapsack.py:threshold", "--json").stdout)

@@ -9,6 +9,7 @@ from fractions import Fraction
 import cvxpy as cp
 import numpy as np
 import pytest
+from sweeps import sweep
 
 import optsched
 from optsched.core import relax, simulate, solve
@@ -61,6 +62,7 @@ def test_norms_whose_arguments_are_zero_are_certified(seed):
     assert (found.status, found.bound_level) == (Status.OPTIMAL, Level.CERTIFIED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_bipartite_closes_through_its_own_model(seed):
     own = get_family("bipartite").generate("small", seed=seed)
@@ -87,6 +89,7 @@ def test_linear_and_integer_models_have_the_values_of_cvxpy(seed):
     assert found.value == pytest.approx(problem.value, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_auxiliary_variables_follow_and_are_not_decided():
     inst = declared()
     times = {c.name: c.revealed for c in inst.columns}
@@ -378,7 +381,7 @@ def test_a_broken_constraint_on_atoms_is_named_and_not_its_atoms(constraint, com
     assert (broken.equation, broken.place) == ("kva[1]", complaint)
 
 
-@pytest.mark.parametrize("seed", [0, 2, 6, 7, 10])
+@pytest.mark.parametrize("seed", sweep([0, 2, 6, 7, 10], quick=1))
 def test_atoms_at_their_limits_are_completed(seed):
     """What is decided leaves exp(x) <= 4 and logarithms no interior."""
     for number in (1, 2, 3):
@@ -386,7 +389,7 @@ def test_atoms_at_their_limits_are_completed(seed):
 
 
 @pytest.mark.parametrize("policy", ["greedy", "re-solve", "lookahead"])
-@pytest.mark.parametrize("seed", [4, 5, 7])
+@pytest.mark.parametrize("seed", sweep([4, 5, 7], quick=1))
 def test_decisions_of_an_interior_point_method_keep_equations(seed, policy):
     random = np.random.default_rng(seed)
     inflow, price = random.integers(0, 10, 12), random.uniform(1, 3, 12)
@@ -461,7 +464,7 @@ LIMITED = {
 
 
 @pytest.mark.parametrize("policy", ["greedy", "re-solve", "lookahead", "rolling", "random"])
-@pytest.mark.parametrize("atom", LIMITED)
+@pytest.mark.parametrize("atom", sweep(LIMITED, quick=2))
 def test_decisions_keep_the_atoms_that_limit_them_in_any_units(atom, policy):
     """Clarabel breaks cones by more than the tolerance where values are large."""
     instance = LIMITED[atom]()
@@ -482,7 +485,7 @@ def test_bounds_of_large_powers_are_certified_in_any_units(seed):
     assert found.certified_gap < 1e-7
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", sweep(range(4), quick=1))
 @pytest.mark.parametrize("policy", ["greedy", "random"])
 def test_atoms_that_are_decided_have_no_part_in_later_programs(seed, policy):
     """They have no interior, with which Clarabel returns anything."""

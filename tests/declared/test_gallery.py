@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from second_checker import NODE, answers, differences
+from sweeps import sweep
 from typer.testing import CliRunner
 
 from optsched.cli.app import app
@@ -43,7 +44,7 @@ def test_there_are_ten():
     assert len(NAMES) == 10
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sweep(NAMES, quick=5))
 def test_a_gallery_problem(name):
     lines = (GALLERY / f"{name}.py").read_text().splitlines()
     assert len([line for line in lines if line.strip()]) <= MOST_LINES
@@ -111,6 +112,7 @@ def test_a_search_finds_a_bad_instance_that_both_checkers_accept(folder):
         assert differences(files, told) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_a_policy_plays_in_the_sandbox():
     run("generate", "paging.py:paging", "--seed", "2", "-o", "p.json")

@@ -171,6 +171,7 @@ def test_leaks_in_cones_are_found(kind):
     )
 
 
+@pytest.mark.slow
 def test_names_of_atoms_do_not_reveal_how_much_is_still_to_come():
     cp = pytest.importorskip("cvxpy", reason="CVXPY is an optional extra")
 

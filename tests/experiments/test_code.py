@@ -105,6 +105,7 @@ def test_a_plan_runs_no_code_that_only_it_names(call, folder, name):
     assert not (folder / "imported").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sweep(NAMES, quick=1))
 def test_a_store_runs_no_code_that_only_it_names(call, folder, name):
     assert call("campaign", "run", "plan.toml", "--workers", 1)[0] == 0

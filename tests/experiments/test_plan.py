@@ -223,6 +223,7 @@ MANY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", MANY)
 def test_a_stored_plan_of_too_many_cells_is_refused_at_once(what):
     usual = plan().model_dump(mode="json") | {"replications": 3} | MANY[what]

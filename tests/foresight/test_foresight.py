@@ -9,6 +9,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from independent import foresight as independent
+from sweeps import sweep
 
 import optsched
 from optsched.core import simulate, solve
@@ -86,7 +87,10 @@ def test_a_window_over_the_whole_horizon_is_the_optimum(battery, seed, terminal)
 
 @pytest.mark.parametrize("name", ["battery", "lots"])
 @pytest.mark.parametrize(
-    "options", [{}, {"commit": 2}, {"forecast": 0.3}, {"terminal": lambda x, _end: x.cost / 9}]
+    "options",
+    sweep(
+        [{"forecast": 0.3}, {"commit": 2}, {"terminal": lambda x, _end: x.cost / 9}, {}], quick=2
+    ),
 )
 def test_windows_reveal_nothing_beyond_their_end(battery, name, options):
     problem, sizes = (battery, {"hours": 16}) if name == "battery" else (lots, {"days": 10})
@@ -242,6 +246,7 @@ def folder(folder):
     return folder
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_curve_and_its_page(folder, call):
     words = ["battery.py:battery", "--seeds", "2", "--seed", "5", "--windows", "0,24"]
     status, out, _ = call("foresight", *words, "-o", "curve.json", "--plot", ".")

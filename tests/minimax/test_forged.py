@@ -68,7 +68,7 @@ GAMES = {
 }
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", sweep(GAMES, quick=2))
 def test_both_checkers_prove_the_same(name, tmp_path):
     content = known(name)
     (mine,), (theirs,) = verdicts([content], tmp_path)

@@ -102,6 +102,7 @@ def test_pairs_are_those_of_the_export(both):
         assert (text["verdict"] == "differ") == p.differ
 
 
+@pytest.mark.slow
 def test_worst_instances_and_times_are_those_of_the_cells(both, tmp_path):
     store, page = both
     rows = rows_of(store, tmp_path)

@@ -67,6 +67,7 @@ def test_reference_iterates_and_verdicts(path):
     assert compared >= 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_messages_that_are_neither_late_nor_lost_change_nothing(path):
     inst, reference = load(path)

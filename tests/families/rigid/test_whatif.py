@@ -73,7 +73,7 @@ EDITS = {  # jobs that stay, by what submit times are divided, nodes, the same a
 }
 
 
-@pytest.mark.parametrize("label", EDITS)
+@pytest.mark.parametrize("label", sweep(EDITS, quick=2))
 def test_both_scenarios_are_those_of_hand_edited_inputs(tmp_path, label):
     log, nodes = write(tmp_path, jobs())
     gone, load, nodes_edit, options = EDITS[label]
@@ -386,6 +386,7 @@ def test_policies_that_know_run_times_are_marked_and_not_recommended(tmp_path):
     assert "deployed" not in str(usual)
 
 
+@pytest.mark.slow
 def test_shadow_prices_are_those_of_nodes_where_there_are_any(tmp_path):
     log, nodes = write(tmp_path, jobs(20))  # too many for a tree, whose bound has no prices
     there = str(measured(log, nodes, 20, add="1xfat", work_limit=1000))
@@ -603,6 +604,7 @@ def test_the_interval_over_windows_has_the_sign_of_the_change_and_its_doubt(afte
     assert "instances" not in str(found)
 
 
+@pytest.mark.slow
 def test_windows_without_shadow_prices_say_so_on_the_page(tmp_path):
     found = measured(*write(tmp_path, jobs(40)), 20, windows=2, policies=["fcfs"], add="1xfat")
     assert isinstance(_prices(found), Plot)
@@ -613,6 +615,7 @@ def test_windows_without_shadow_prices_say_so_on_the_page(tmp_path):
     assert _prices(none).lines == ["The bound has no shadow prices."]
 
 
+@pytest.mark.slow
 def test_the_page_explains_shadow_prices_only_if_it_shows_some(tmp_path):
     for number, shown in ((20, True), (4, False)):  # of a few jobs a tree proves the optimum
         found = measured(*write(tmp_path, jobs(number)), number, policies=["fcfs"], add="1xfat")
@@ -631,6 +634,7 @@ def test_the_interval_over_windows_ends_at_0_and_percent_agrees_with_hours():
     assert row.share[1] == pytest.approx(row.change[1] / row.before[1])
 
 
+@pytest.mark.slow
 def test_ratio_and_windows_state_hours_and_verify_ends_with_a_line(tmp_path):
     log, nodes = map(str, write(tmp_path, jobs(20)))
     stored = str(tmp_path / "r.json")
