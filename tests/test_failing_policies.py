@@ -201,6 +201,7 @@ def test_what_a_policy_states_of_itself_costs_its_own_row_alone(sandbox):
     assert "policy asks requests 'future', but family oasis publishes" in report.failed[1].why
 
 
+@pytest.mark.slow
 def test_where_all_fail_nothing_is_solved(folder):
     found = piped("ratio", "small.json", "-p", "mine:Bug", "--time-limit", 10**6, folder=folder)
     assert (found.status, found.out) == (1, "")
@@ -313,6 +314,7 @@ def test_a_decision_that_takes_too_long_is_an_error(call, name, place, sealed):
     assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("endless")
 def test_an_import_is_not_broken_off(call):
     words = ("run", "small.json", "-p", "endless:Imports", "--decision-limit", 0.2, "-q")
@@ -368,6 +370,7 @@ def test_the_table_shows_the_limit(call):
         assert f"decision limit {wrong}: expected seconds above 0" in err
 
 
+@pytest.mark.slow
 def test_a_limit_in_a_thread_needs_a_process(folder):
     inst = load_instance(folder / "small.json")
     with ThreadPoolExecutor(1) as executor:
@@ -630,7 +633,7 @@ def test_whatever_a_policy_does_is_its_error(folder, name):
     assert len(found.err) < 5000
 
 
-@pytest.mark.parametrize("name", sweep((n for n in FOUND if n not in ("Forks", "Quits")), quick=3))
+@pytest.mark.parametrize("name", sweep((n for n in FOUND if n not in ("Forks", "Quits")), quick=1))
 @pytest.mark.usefixtures("folder")
 def test_an_error_of_a_sandboxed_policy_is_told_alike(folder, name):
     (folder / "rude.py").write_text(RUDE)

@@ -77,6 +77,7 @@ def test_a_command_reads_a_file_and_its_result_states_it(small, file, call, tmp_
     assert call("verify", place)[0] == 0
 
 
+@pytest.mark.slow
 def test_a_comparison_over_windows_is_about_them(file, call, tmp_path):
     words = ("sample", "--family", "rigid", "--jobs", 6, "--windows", 2, "-p", "fcfs")
     file.write_text("[auto]\nsmall = 0\n")

@@ -115,6 +115,7 @@ def test_a_limit_holds_and_the_time_that_passed_is_reported(family, sizes):
         assert get_family(family).verify(instance, found.schedule).value == found.value
 
 
+@pytest.mark.slow
 def test_a_limit_holds_while_what_is_known_is_judged():
     instance = random_instance(0)
     schedule = solve(instance, work_limit=1).schedule

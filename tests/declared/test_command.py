@@ -150,6 +150,7 @@ def broken(event):
 """
 
 
+@pytest.mark.slow
 def test_a_search_for_bad_costs_speaks_of_no_utility(folder):
     (folder / "orders.py").write_text(ORDERS)
     words = ["worst-case", "--family", "orders.py:orders", "--evaluations", "2"]

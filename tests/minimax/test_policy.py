@@ -48,6 +48,7 @@ def test_a_seed_fixes_what_is_drawn():
     assert len({run.values for run in runs}) > 1
 
 
+@pytest.mark.slow
 def test_a_policy_that_was_written_runs_in_the_sandbox(tmp_path):
     game = optsched.minimax(matching)
     name = f"{game.policy.save(tmp_path / 'best.py')}:policy"

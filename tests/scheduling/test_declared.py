@@ -47,6 +47,7 @@ def test_what_is_not_wanted_any_more_is_not_written_to_its_end():
     assert ended.wait(LONG)
 
 
+@pytest.mark.slow
 def test_a_module_that_is_being_imported_is_imported_to_its_end(tmp_path, monkeypatch):
     """An exception in that thread would leave half of it, for as long as the process lives."""
     lines = ("import time", "for _ in range(100):", "    time.sleep(0.01)", "whole = True")

@@ -37,6 +37,7 @@ def test_the_completions_of_an_optimum_are_met(path):
         assert verdict.completion[i] <= due
 
 
+@pytest.mark.slow
 def test_what_cannot_be_met_ends_with_the_time():
     inst = generate("paper", seed=3, jobs=10, slots=10, machines=20)
     at_once = {i: job.arrival for i, job in enumerate(inst.jobs)}

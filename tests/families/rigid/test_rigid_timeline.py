@@ -11,6 +11,7 @@ from optsched.families.rigid.optimum.search import DRAWS, shake, total
 from optsched.problem import get_family
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nodes", [1, 3])
 @pytest.mark.parametrize("seed", range(20))
 def test_jobs_go_in_and_out_as_in_a_step_function(seed, nodes):

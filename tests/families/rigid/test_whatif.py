@@ -318,6 +318,7 @@ def test_policies_of_both_scenarios_are_shown_before_the_search(tmp_path):
     assert low <= lowest <= highest <= high
 
 
+@pytest.mark.slow
 def test_a_file_is_verified_and_one_that_lies_is_refused(tmp_path, monkeypatch):
     found = measured(*write(tmp_path, jobs(20)), number=20, add="1xfat", work_limit=1000)
     found.save(tmp_path / "w.json")
