@@ -27,7 +27,7 @@ from optsched.drawing import (
 )
 from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.loads import relative_loads
-from optsched.families.bot.optimum.interior.method import solve_tree
+from optsched.families.bot.optimum.interior import solve_tree
 from optsched.families.bot.policies.convergence import PRECISION
 from optsched.numbers.arrays import Floats
 
