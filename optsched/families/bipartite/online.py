@@ -15,7 +15,7 @@ from optsched.families.bipartite.instance import (
     Record,
     Slot,
 )
-from optsched.families.bipartite.policies import BASELINES
+from optsched.families.bipartite.policies.baselines import BASELINES
 from optsched.families.bipartite.policies.paper import KNOWLEDGE, OgaSched
 from optsched.families.bipartite.verify import Verifier
 from optsched.families.bipartite.verify import verify as verify_decisions
