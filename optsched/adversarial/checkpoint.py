@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from optsched.adversarial.evaluation import Evaluation, Terms
-from optsched.files.format import first_error, read_json, write_json
+from optsched.files.format import checked, read_json, write_json
 from optsched.problem import Frozen, InputError
 
 KIND = "hunt"
@@ -48,12 +48,8 @@ class Checkpoint:
             It is the checkpoint of another hunt, or of other code.
         """
         content = read_json(path, KIND)
-        try:
-            known = _Content.model_validate(
-                {name: content[name] for name in _Content.model_fields if name in content}
-            )
-        except ValidationError as err:
-            raise InputError(f"{path}: {first_error(err)}") from err
+        stored = {name: content[name] for name in _Content.model_fields if name in content}
+        known = checked(_Content, stored, str(path))
         for what, mine, theirs in (
             ("hunt", self.terms, known.terms),
             ("version", self._versions, known.versions),
@@ -74,16 +70,13 @@ class Checkpoint:
 
     def write(self) -> None:
         """Write all, if there is anything new."""
-        if self.path is None or len(self.rows) == self._written:
+        rows = self.rows.items()
+        if self.path is None or len(rows) == self._written:
             return
-        rows = {
-            key: row.model_dump(mode="json", exclude_defaults=True)
-            for key, row in self.rows.items()
-        }
         content: dict[str, Any] = {
             "terms": self.terms.model_dump(mode="json"),
             "versions": self._versions,
-            "rows": rows,
+            "rows": {k: r.model_dump(mode="json", exclude_defaults=True) for k, r in rows},
         }
         write_json(self.path, KIND, self.terms.family, content)
         self._written, self._when = len(self.rows), time.monotonic()
