@@ -120,10 +120,10 @@ class Recheck(Frozen):
     family: str
     what: str
     value: Signed | None = Field(description="of the schedule, by the feasibility check")
-    bound: Signed | None = Field(description="bound that the certificate proves")
+    bound: Signed | None = Field(default=None, description="bound that the certificate proves")
     gap: Extended | None = None
-    value_level: Level | None
-    bound_level: Level | None
+    value_level: Level | None = Field(default_factory=lambda known: _level(known.get("value")))
+    bound_level: Level | None = Field(default_factory=lambda known: _level(known.get("bound")))
     unchecked: tuple[str, ...] = Field(default=(), description="further statements of the file")
     complaints: tuple[str, ...] = ()
 
@@ -150,6 +150,10 @@ class Recheck(Frozen):
             derived = f"{self.what}: accepted: {', '.join(parts)}"
         unchecked = ", ".join(self.unchecked)
         return "\n  ".join([derived, *([f"not checked: {unchecked}"] if unchecked else [])])
+
+
+def _level(derived: float | None) -> Level | None:
+    return None if derived is None else Level.CERTIFIED
 
 
 def recheck(path: Path) -> list[Recheck]:
@@ -242,9 +246,6 @@ def recheck_outside(family: Family, instance: Instance, name: str, schedule: Sch
         family=family.name,
         what=f"schedule {name!r}",
         value=verdict.value,
-        bound=None,
-        value_level=None if verdict.value is None else Level.CERTIFIED,
-        bound_level=None,
         complaints=tuple(map(str, verdict.violations)) if verdict.value is None else (),
     )
 
@@ -268,9 +269,6 @@ def recheck_run(family: Family, instance: Instance, run: Run) -> Recheck:
         family=family.name,
         what=f"run of {run.policy}",
         value=verdict.value,
-        bound=None,
-        value_level=None if verdict.value is None else Level.CERTIFIED,
-        bound_level=None,
         unchecked=tuple(unchecked),
         complaints=tuple(complaints),
     )
@@ -310,8 +308,6 @@ def recheck_optimum(family: Family, instance: Instance, stored: Optimum, scope: 
         value=value,
         bound=bound,
         gap=gap,
-        value_level=None if value is None else Level.CERTIFIED,
-        bound_level=None if bound is None else Level.CERTIFIED,
         unchecked=(*unchecked, f"that it was found by {stored.method} in {stored.seconds:.1f} s"),
         complaints=tuple(complaints),
     )
