@@ -15,12 +15,11 @@ from optsched.families.oasis.instance import OasisInstance
 from optsched.files.format import write_json
 from optsched.papers import PAPERS, experiments, oasis
 from optsched.papers.bot import mean_share
-from optsched.papers.digest import code_digest
 from optsched.papers.estimate import MeanEstimate, apart, lead
 from optsched.papers.experiment import FEWEST, Experiment, Setting
 from optsched.papers.oasis import ESTIMATED, LITERAL, OTHERS, PRESETS, SCHEMES, past
+from optsched.papers.reproduce import code_digest, reproduce
 from optsched.papers.reproduce import experiment as named
-from optsched.papers.reproduce import reproduce
 from optsched.papers.verdict import (
     NOISE,
     SAME,
