@@ -18,7 +18,7 @@ that the checker evaluates (Boyd and Vandenberghe, 2004).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -327,20 +327,16 @@ def _route(before: Ints, arc: Ints, node: int) -> Ints:
 
 def auto(inst: BotInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Try one method after the other until the gap is closed or the time is up."""
-    for method in _in_turn(inst):
+    tree = _fits_interior(inst)
+    turn: list[Method] = [interior] if tree else []
+    if inst.alpha in (0, "inf"):
+        turn.append(simplex)
+    elif not tree or inst.present.size <= MOST_PAIRS:
+        turn.append(conic)
+    for method in turn:
         method(inst, progress, threads=threads, seed=seed)
         if progress.stop():
             return
-
-
-def _in_turn(inst: BotInstance) -> Iterator[Method]:
-    tree = _fits_interior(inst)
-    if tree:
-        yield interior
-    if inst.alpha in (0, "inf"):
-        yield simplex
-    elif not tree or inst.present.size <= MOST_PAIRS:
-        yield conic
 
 
 METHODS: Mapping[str, Method] = {
