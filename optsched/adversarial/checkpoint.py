@@ -40,13 +40,7 @@ class Checkpoint:
             self._read(path)
 
     def _read(self, path: Path) -> None:
-        """Continue from the existing file.
-
-        Raises
-        ------
-        InputError
-            It is the checkpoint of another hunt, or of other code.
-        """
+        """Continue from the existing file, unless it is of another hunt, or of other code."""
         content = read_json(path, KIND)
         stored = {name: content[name] for name in _Content.model_fields if name in content}
         known = checked(_Content, stored, str(path))

@@ -282,13 +282,7 @@ def checkpoint_path(target: Path) -> Path:
 
 
 def _settled(family: Family, terms: Terms) -> Terms:
-    """Return the terms with the digest of an own policy.
-
-    Raises
-    ------
-    InputError
-        The family declares no space, or has no such policy, preset or size.
-    """
+    """Return the terms with the digest of an own policy; refuse what the family does not have."""
     if family.parameter_space is None:
         raise InputError(f"family {family.name} has no parameter space, expected one that has")
     settings.one_of("preset", terms.preset, family.presets)

@@ -67,7 +67,8 @@ def solved(instances: Sequence[Declared]) -> tuple[GameTree, Certificate, Proved
             return math.inf
 
     weights = max(_readings(prices), key=proved)
-    plans = [_realized(tree, flow, unit) for unit in _units(flow)]
+    units = [*_simple(x for some in flow for x in some if x > NOISE), GRID]
+    plans = [_walk(tree, n, lambda kind, entered: _split(entered, flow[kind])) for n in units]
     randomized = min([*plans, deterministic], key=reached)
     made = Certificate(weights=weights, randomized=randomized, deterministic=deterministic)
     return tree, made, prove(tree, best, made)
@@ -129,10 +130,6 @@ def _simple(numbers: Iterable[float]) -> Iterator[int]:
     yield unit
 
 
-def _units(flow: Iterable[Iterable[float]]) -> list[int]:
-    return [*_simple(x for some in flow for x in some if x > NOISE), GRID]
-
-
 def _readings(prices: Floats) -> Iterator[tuple[int, ...]]:
     """Yield weights in integers that the duals may mean."""
     share = prices / prices.sum() if prices.sum() > 0 else np.full(len(prices), 1 / len(prices))
@@ -181,11 +178,6 @@ def _walk(tree: GameTree, unit: int, divide: Callable[[int, int], Sequence[int]]
             choices.append((flow, history.actions[action], places))
         nodes.append(tuple(choices))
     return tuple(nodes)
-
-
-def _realized(tree: GameTree, flow: Sequence[Sequence[float]], unit: int) -> Policy:
-    """Return a flow as a policy, in integers."""
-    return _walk(tree, unit, lambda kind, entered: _split(entered, flow[kind]))
 
 
 def _pure(tree: GameTree, chosen: Sequence[int]) -> Policy:

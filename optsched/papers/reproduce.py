@@ -219,11 +219,6 @@ def _stored(path: Path, limit: float, code: str | None) -> list[Row]:
     """Return the rows that an earlier call has stored with the same limit.
 
     With a digest of code, those that this code has made with the same versions.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or its rows are none.
     """
     if not path.exists():
         return []

@@ -65,13 +65,7 @@ def _write(decision: Any) -> Any:
 
 
 def _read(public: Platform, content: Any) -> Floats:
-    """Return the decision that was written.
-
-    Raises
-    ------
-    ValueError
-        It is no list of numbers, no bytes of them, and does not name channels with amounts.
-    """
+    """Return the decision that was written: numbers, their bytes, or amounts of named channels."""
     if isinstance(content, list):
         return _take(content)
     if isinstance(content, dict) and isinstance(content.get("float64"), str):
