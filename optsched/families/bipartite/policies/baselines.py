@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -42,9 +43,7 @@ class Baseline(ABC):
     name: str
     information: Information = "after"
     knows: tuple[str, ...] = ()
-
-    def __init__(self, **options: Any) -> None:
-        self.options = options
+    options: Mapping[str, Any] = MappingProxyType({})
 
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Take the platform."""
@@ -123,9 +122,9 @@ class Fairness(Baseline):
     """
 
     def __init__(self, among: Literal["jobs", "all"] = "jobs") -> None:
-        super().__init__(among=among)
         if among not in ("jobs", "all"):
             raise InputError(f"among is {among!r}, expected 'jobs' or 'all'")
+        self.options = {"among": among}
         self.name = "fairness" if among == "jobs" else "fairness-printed"
 
     def fill(self, event: Slot, y: Floats) -> None:
@@ -192,9 +191,9 @@ class BinPacking(Baseline):
     fullest = True
 
     def __init__(self, share: float = 1.0, *, whole: bool = False) -> None:
-        super().__init__(share=share, whole=whole)
         if not 0 < share <= 1:
             raise InputError(f"share is {share}, expected above 0 and at most 1")
+        self.options = {"share": share, "whole": whole}
 
     def prepare(self) -> None:
         """List the machines of every copy, and its first channel on each."""
