@@ -266,11 +266,12 @@ class BotInstance(BotPlatform, Instance):
                     raise ValueError(
                         f"routes[{k}]: no link joins node {node} to the node before it, {last}"
                     )
-            steps = _steps(before, app.master)
-            if min(steps) < 0:
+            lost = {n for n, last in enumerate(before) if last != -1}
+            lost -= {*_outwards(before, app.master)}
+            if lost:
                 raise ValueError(
-                    f"routes[{k}]: the route to node {steps.index(min(steps))} does not come from "
-                    f"the master {app.master}, expected it to"
+                    f"routes[{k}]: the route to node {min(lost)} does not come from the master "
+                    f"{app.master}, expected it to"
                 )
 
     def platform(self) -> BotPlatform:
@@ -306,12 +307,9 @@ class BotInstance(BotPlatform, Instance):
         return Deployment(order, before, arc, present)
 
     def _routed(self, app: Application, route: tuple[int, ...]) -> tuple[Ints, Ints, Ints]:
-        before = np.array(route)
-        order = np.argsort(np.array(_steps(route, app.master)), kind="stable")
-        order = order[(before[order] >= 0) | (order == app.master)]
         way = {(x, y): arc for x, row in enumerate(self._neighbours) for y, arc in row}
         arc = np.array([way.get((p, x), -1) for x, p in enumerate(route)])
-        return order, before, arc
+        return np.array(_outwards(route, app.master)), np.array(route), arc
 
     @property
     def weights(self) -> Floats:
@@ -324,23 +322,17 @@ class BotInstance(BotPlatform, Instance):
         return np.array([way.present for way in self.deployments])
 
 
-def _steps(before: Sequence[int], master: int) -> list[int]:
-    """Return the number of steps from the master; -1: never comes there; 0 where no route is."""
-    steps = [-1] * len(before)
+def _outwards(before: Sequence[int], master: int) -> list[int]:
+    """Return the nodes whose routes come from the master, nearest first, then by number."""
+    beyond: list[list[int]] = [[] for _ in before]
     for node, last in enumerate(before):
-        if last == -1:
-            steps[node] = 0
-    for start in range(len(before)):
-        path: list[int] = []
-        node = start
-        while steps[node] < 0 and len(path) <= len(before):
-            path.append(node)
-            node = before[node]
-        if path and (steps[node] < 0 or (steps[node] == 0 and node != master)):
-            return [-1 if x == start else 0 for x in range(len(before))]
-        for k, x in enumerate(reversed(path)):
-            steps[x] = steps[node] + k + 1
-    return steps
+        if last != -1:
+            beyond[last].append(node)
+    order, ring = [], [master]
+    while ring:
+        order += ring
+        ring = sorted(node for last in ring for node in beyond[last])
+    return order
 
 
 @dataclass(frozen=True, eq=False)
