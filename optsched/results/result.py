@@ -107,11 +107,14 @@ def part_of(
     """Return a part of a file, which belongs to ``family`` if it names one."""
     if name not in content:
         raise InputError(f'{path}: lacks "{name}"')
-    part = content[name]
-    if family is not None and (not isinstance(part, dict) or part.get("family") != family):
-        named = part.get("family") if isinstance(part, dict) else part
-        raise InputError(f'{path}: {name}: "family" is {short(named)}, expected {family!r}')
-    return checked(kind, part, f"{path}: {name}")
+    return _record(kind, content[name], f"{path}: {name}", family)
+
+
+def _record(kind: type[Record], part: Any, place: str, family: str | None = None) -> Record:
+    named = part.get("family") if isinstance(part, dict) else part
+    if family is not None and (named != family or not isinstance(part, dict)):
+        raise InputError(f'{place}: "family" is {short(named)}, expected {family!r}')
+    return checked(kind, part, place)
 
 
 class Recheck(Frozen):
@@ -210,11 +213,10 @@ def references_in(content: Mapping[str, Any], path: Path, family: Family) -> dic
     others = content.get("references", {})
     if not isinstance(others, dict):
         raise InputError(f'{path}: "references" is no object')
-    found = {}
-    for name, other in others.items():
-        where = f"references.{name}"
-        found[name] = part_of(Optimum, {where: other}, where, path, family.name)
-    return found
+    return {
+        name: _record(Optimum, other, f"{path}: references.{name}", family.name)
+        for name, other in others.items()
+    }
 
 
 def rows_in(
@@ -226,16 +228,14 @@ def rows_in(
         raise InputError(f'{path}: "runs" is no list')
     if not isinstance(schedules, dict):
         raise InputError(f'{path}: "schedules" is no object')
-    places = {f"runs[{i}]": run for i, run in enumerate(runs)}
-    made = [part_of(Run, places, place, path, family.name) for place in places]
+    made = [_record(Run, run, f"{path}: runs[{i}]", family.name) for i, run in enumerate(runs)]
     try:
         must_name_rows(family, [*(run.policy for run in made), *schedules])
     except InputError as err:
         raise InputError(f"{path}: {err}") from err
-    named = {name: f"schedules.{name}" for name in schedules}
     return made, {
-        name: part_of(family.schedule, {where: schedules[name]}, where, path)
-        for name, where in named.items()
+        name: _record(family.schedule, schedule, f"{path}: schedules.{name}")
+        for name, schedule in schedules.items()
     }
 
 

@@ -231,13 +231,11 @@ def improve(
             if value > best_value:
                 better = True
                 best_value = value
-                for i in range(length):
-                    best[i] = y[i]
+                best[:length] = y
             if bound < best_bound:
                 better = True
                 best_bound = bound
-                for i in range(2 * length, len(x)):
-                    best[i] = z[i]
+                best[2 * length :] = z[2 * length :]
             stalls = 0 if better else stalls + 1
             if best_bound - best_value <= tolerance * abs(best_value) or stalls >= MOST_STALLS:
                 break
@@ -298,9 +296,7 @@ def improve(
         for i in range(len(x)):
             x[i] += step * dx[i]
             z[i] += step * dz[i]
-        for k in range(resources):
-            for p in range(many):
-                total[k, p] = 0.0
+        total[:] = 0.0
         for r in range(height):
             k = resource[r]
             for i in range(first[r], first[r + 1]):
@@ -497,9 +493,7 @@ def solve(centre: float, phase: int, program: ConcaveProgram, iterate: Iterate) 
     dy, d, g = dx, by_channel[0], by_channel[1]
     area, alpha = by_row[0], by_row[1]
     right, side, product, moved = by_cell[0], by_cell[1, 0], by_cell[2, 0], by_cell[2]
-    for k in range(resources):
-        for p in range(many):
-            right[k, p] = 0.0
+    right[:] = 0.0
     for r in range(height):
         k = resource[r]
         target = centre - ds[r] * dnu[r] if phase == 1 else centre
@@ -511,8 +505,7 @@ def solve(centre: float, phase: int, program: ConcaveProgram, iterate: Iterate) 
         pull = (alpha[r] + q * pushed) / (1.0 + q * area[r])
         for i in range(first[r], first[r + 1]):
             right[k, at[i]] += d[i] * (g[i] - pull)
-    for p in range(many):
-        side[p] = 0.0
+    side[:] = 0.0
     for k in range(resources):
         for p in range(many):
             j = k * many + p
@@ -535,9 +528,7 @@ def solve(centre: float, phase: int, program: ConcaveProgram, iterate: Iterate) 
         times(matrices[k], right[k], product)
         for p in range(many):
             dtheta[k * many + p] = product[p]
-    for k in range(resources):
-        for p in range(many):
-            moved[k, p] = 0.0
+    moved[:] = 0.0
     for r in range(height):
         k = resource[r]
         q = nu[r] / s[r]
