@@ -35,7 +35,7 @@ from optsched.pages.blocks import (
     number,
 )
 from optsched.pages.repeat import of_campaign
-from optsched.pages.schedules import Artist, NotDrawnError, Worst
+from optsched.pages.schedules import Artist, NotDrawnError
 from optsched.problem import Family, InputError, get_family
 from optsched.process import interrupts
 
@@ -271,16 +271,8 @@ def _pictures(
         for s in _chosen(found, requested):
             interrupts.raise_if_interrupted()
             callback(f"the worst instance of {s.policy}")
-            worst = Worst(
-                s.group,
-                s.policy,
-                s.worst_seed,
-                s.worst_sha256,
-                f"{s.worst:.4g}",
-                s.requested or s.policy,
-            )
             try:
-                blocks += artist.pictures_of_worst(store, found.plan, worst)
+                blocks += artist.pictures_of_worst(store, found.plan, s)
             except NotDrawnError as err:
                 where = f"{s.policy} on {s.group}, seed {s.worst_seed}"
                 blocks.append(Words([f"There is no picture of {where}: {err}."]))
