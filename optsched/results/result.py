@@ -65,7 +65,7 @@ def whole_content(
     schedules: Mapping[str, Schedule] | None = None,
 ) -> dict[str, Any]:
     """Return what a result holds."""
-    content = with_instance(instance, result_content(optimum))
+    content = with_instance(instance, {"optimum": optimum.model_dump(mode="json")})
     if references:
         content["references"] = {n: r.model_dump(mode="json") for n, r in references.items()}
     if runs:
@@ -73,11 +73,6 @@ def whole_content(
     if schedules:
         content["schedules"] = {n: s.model_dump(mode="json") for n, s in schedules.items()}
     return content
-
-
-def result_content(optimum: Optimum) -> dict[str, Any]:
-    """Return what a result holds next to its instance, if it is an optimum alone."""
-    return {"optimum": optimum.model_dump(mode="json")}
 
 
 def save_run(path: Path, instance: Instance, run: Run) -> None:

@@ -27,7 +27,6 @@ from optsched.engine.progress import Progress
 from optsched.families.bipartite.certificate.check import (
     BipartiteCertificate,
     Enclosed,
-    characters,
     most_characters,
 )
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
@@ -150,7 +149,7 @@ class _PerSlot:
         names = 30 * (len(made.prices) + 10)
         if numbers * (len(str(longest)) + 1) + names <= most_characters(self._inst):
             return False
-        return characters(made) > most_characters(self._inst)
+        return len(made.model_dump_json()) > most_characters(self._inst)
 
     def _lend(self, rest: Ints, known: Sequence[Solved], decisions: Ints, prices: Ints) -> None:
         """Write for the patterns ``rest`` which of the known decisions and prices are best."""
