@@ -194,18 +194,18 @@ def _deterministic(tree: GameTree, best: Sequence[int]) -> Policy:
     costs: list[Fraction] = []
     while True:
         slack, chosen = tree.slack(strictly_below(tree, best, value))
-        if slack < 0 and policy is not None:
-            for i, cost in enumerate(costs):
-                _check(tree, i, _played(tree, policy, i), cost)
-            return policy
         if slack < 0:
-            raise InputError(
-                "no online algorithm is optimal on all instances whose optimum is 0: no ratio is "
-                "finite"
-            )
+            break
         policy = _pure(tree, chosen)
         costs = follow(tree, policy)
         value = worst(tree, best, costs)
+    if policy is None:
+        raise InputError(
+            "no online algorithm is optimal on all instances whose optimum is 0: no ratio is finite"
+        )
+    for i, cost in enumerate(costs):
+        _check(tree, i, _played(tree, policy, i), cost)
+    return policy
 
 
 def _optimal(tree: GameTree, i: int) -> dict[str, int]:

@@ -58,31 +58,26 @@ class Reading:
     samples: Sequence[RatioSample]
     statistics: Statistics
 
-    @classmethod
-    def of(cls, path: Path, callback: Callable[[str], None]) -> Reading:
-        """Read a store.
-
-        Raises
-        ------
-        InputError
-            It is none, or has no plan.
-        """
-        made = Campaign(path)
-        plan = made.plan()
-        callback("reading the cells")
-        state, samples = made.status(), made.samples()
-        interrupts.raise_if_interrupted()
-        callback("means and intervals")
-        return cls(path, plan, state, samples, statistics(samples))
-
     def family(self, group: str) -> Family:
         """Return the family of a group."""
         return get_family(group.partition(" ")[0])
 
 
 def page_of_store(path: Path, policies: Sequence[str], callback: Callable[[str], None]) -> Page:
-    """Return the page of a campaign's store."""
-    found = Reading.of(path, callback)
+    """Return the page of a campaign's store.
+
+    Raises
+    ------
+    InputError
+        It is none, or has no plan.
+    """
+    made = Campaign(path)
+    plan = made.plan()
+    callback("reading the cells")
+    state, samples = made.status(), made.samples()
+    interrupts.raise_if_interrupted()
+    callback("means and intervals")
+    found = Reading(path, plan, state, samples, statistics(samples))
     families = [found.family(group) for group in found.statistics.groups]
     with Store.open(path) as store:
         sections = [
