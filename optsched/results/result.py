@@ -350,7 +350,10 @@ def _wrong_status(
     known = replace(stored.interval(instance), value=value)
     for name, side in (("gap", stored.bound), ("certified_gap", stored.certified_bound)):
         is_gap, stated = known.at(side).gap, getattr(stored, name)
-        if stated is not None and (is_gap is None or not _near(stated, is_gap)):
+        # gaps are differences, of which rounding may leave little
+        if stated is not None and (
+            is_gap is None or not (agree(stated, is_gap, SAME) or abs(stated - is_gap) <= SAME)
+        ):
             found.append(f"{name} is {is_gap}, the file states {stated}")
     if gap is not None and gap <= CLOSED:
         return found
@@ -361,11 +364,6 @@ def _wrong_status(
     if stored.status is Status.CLAIMED and (claim is None or claim > CLOSED):
         found.append(f"status is {stored.status}, but the claimed gap is {claim}")
     return found
-
-
-def _near(a: float, b: float) -> bool:
-    """Return whether two gaps agree; they are differences, of which rounding may leave little."""
-    return agree(a, b, SAME) or abs(a - b) <= SAME
 
 
 def _foreign(family: Family, instance: Instance, name: str, digest: str) -> list[str]:
