@@ -409,7 +409,6 @@ def _numbers(expected: Declared, error: float) -> ParameterSpace:
             low, high = wrong(r.lower, r.upper)
             entries = [(j, *wrong(a)) for j, a in r.entries]
             rows.append({"name": r.name, "lower": low, "upper": max(low, high), "entries": entries})
-        fields = {name: getattr(expected, name) for name in type(expected).model_fields}
-        return type(expected)(**{**fields, "columns": columns, "rows": rows})
+        return expected.model_copy(update={"columns": columns, "rows": rows})
 
     return _space(size, Real(-1, 1), draw, make)

@@ -241,8 +241,7 @@ def workload(preset: str, seed: int) -> Any:
         for critical in (False, True)
         for i in [k for k, job in enumerate(drawn.jobs) if is_critical(job) == critical][:EACH]
     )
-    fields = {name: getattr(drawn, name) for name in type(drawn).model_fields}
-    return type(drawn)(**(fields | {"jobs": tuple(drawn.jobs[i] for i in kept)}))
+    return drawn.model_copy(update={"jobs": tuple(drawn.jobs[i] for i in kept)})
 
 
 def is_critical(job: Any) -> bool:

@@ -224,5 +224,4 @@ def _contended(inst: BipartiteInstance, load: float) -> BipartiteInstance:
         for port in inst.ports
     )
     source = f"{inst.source}, contention {level:.4g}"
-    content = {name: getattr(inst, name) for name in BipartiteInstance.model_fields}
-    return BipartiteInstance.model_validate({**content, "ports": ports, "source": source})
+    return inst.model_copy(update={"ports": ports, "source": source})
