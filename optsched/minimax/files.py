@@ -23,7 +23,7 @@ from optsched.minimax.tree import GameTree
 from optsched.problem import Family, Frozen, InputError
 from optsched.process.garbage import no_garbage
 from optsched.proofs.grid import float_above, float_below
-from optsched.results.result import Recheck
+from optsched.results.result import Recheck, part_of
 
 NUMBER = r"(0|[1-9]\d{0,999})(/[1-9]\d{0,999})?"
 
@@ -91,11 +91,8 @@ def _checked(content: Mapping[str, Any], path: Path) -> Checked:
     instances = [
         checked(family.instance, inst, f"{path}: instances[{i}]") for i, inst in enumerate(raw)
     ]
-    for name in ("certificate", "claim"):
-        if name not in content:
-            raise InputError(f'{path}: lacks "{name}"')
-    certificate = checked(Certificate, content["certificate"], f"{path}: certificate")
-    claim = checked(Claim, content["claim"], f"{path}: claim")
+    certificate = part_of(Certificate, content, "certificate", path)
+    claim = part_of(Claim, content, "claim", path)
     played = [checked(Played, one, f"{path}: played[{i}]") for i, one in enumerate(raw_played)]
     if len({inst.problem for inst in instances}) > 1:
         raise InputError(f"{path}: the instances are of several problems, expected one")
