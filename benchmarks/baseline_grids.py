@@ -23,7 +23,7 @@ import numpy as np
 from bench import Benchmark, Row, Summary, parse, parser
 
 from optsched.core import simulate
-from optsched.families.bipartite.policies import BinPacking, Fairness, Spreading
+from optsched.families.bipartite.policies.baselines import BinPacking, Fairness, Spreading
 from optsched.families.completion.policies import baselines as completion
 from optsched.families.dmlrs.policies import baselines as dmlrs
 from optsched.papers.estimate import MeanEstimate

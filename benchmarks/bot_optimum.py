@@ -20,7 +20,7 @@ from render import number
 from optsched.families.bot.certificate.check import BotCertificate, Prices, check
 from optsched.families.bot.instance import BotSchedule
 from optsched.families.bot.loads import filled
-from optsched.families.bot.optimum.interior.method import solve_tree
+from optsched.families.bot.optimum.interior import solve_tree
 from optsched.families.bot.sources.presets import generate
 from optsched.families.bot.verify import verify
 from optsched.models.bot import solver_program

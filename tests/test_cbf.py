@@ -6,8 +6,7 @@ from independent.conic import optimum
 from independent.oasis import FILES, load
 
 from optsched.problem import InputError
-from optsched.results.cbf import cbf_text
-from optsched.results.export import Format, write_program
+from optsched.results.export import Format, cbf_text, write_program
 
 
 def programs():

@@ -7,7 +7,7 @@ from knowing import prior_of
 import optsched
 import optsched.cli.console
 from optsched.core import compare, simulate
-from optsched.families.bipartite.policies import Drf
+from optsched.families.bipartite.policies.baselines import Drf
 from optsched.families.completion.instance import Piece
 from optsched.families.completion.policies.paper import AOnline
 from optsched.families.oasis.policies import Fifo

@@ -15,12 +15,11 @@ from optsched.families.oasis.instance import OasisInstance
 from optsched.files.format import write_json
 from optsched.papers import PAPERS, experiments, oasis
 from optsched.papers.bot import mean_share
-from optsched.papers.digest import code_digest
 from optsched.papers.estimate import MeanEstimate, apart, lead
 from optsched.papers.experiment import FEWEST, Experiment, Setting
 from optsched.papers.oasis import ESTIMATED, LITERAL, OTHERS, PRESETS, SCHEMES, past
+from optsched.papers.reproduce import code_digest, reproduce
 from optsched.papers.reproduce import experiment as named
-from optsched.papers.reproduce import reproduce
 from optsched.papers.verdict import (
     NOISE,
     SAME,
@@ -446,7 +445,7 @@ def rows3(earned):
 def test_fig3_verdict(earned, verdict):
     outcome = named("oasis-fig3").judge(rows3(earned))
     assert worst(outcome) is verdict
-    assert "200 jobs" in outcome.words
+    assert "200 jobs" in "; ".join(map(str, outcome.findings))
     assert len(named("oasis-fig3").picture(rows3(earned)).axes) == len(PRESETS)
 
 
@@ -489,7 +488,7 @@ def test_fig5_verdict(low, high, agrees):
     ]
     outcome = named("oasis-fig5").judge(rows)
     assert (outcome.findings[0].verdict is Support.HOLDS) is agrees
-    assert "0 of 8 optima proved" in outcome.words
+    assert "0 of 8 optima proved" in "; ".join(outcome.notes)
     named("oasis-fig5").picture(rows)
 
 

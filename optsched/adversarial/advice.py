@@ -37,7 +37,7 @@ from optsched.numbers.parameter_space import (
     copied,
 )
 from optsched.numbers.streams import Streams
-from optsched.policies.loader import get_policy, name_of
+from optsched.policies.loader import name_of
 from optsched.problem import Frozen, InputError, Level, PolicyError, family_of
 from optsched.process import blas, interrupts, work_units
 
@@ -225,7 +225,9 @@ def advice(
     assert case is not None
     points = []
     base = baseline if isinstance(baseline, str) else name_of(baseline)
-    for (kind, error, caution), ratios in sorted(found.items(), key=_order):
+    order = sorted(found, key=lambda at: (at[0] == "adversarial", at[2], at[1]))
+    for kind, error, caution in order:
+        ratios = found[kind, error, caution]
         there = [r for r in ratios if r is not None]
         points.append(
             Point(
@@ -250,11 +252,6 @@ def advice(
     )
 
 
-def _order(item: tuple[tuple[str, float, float], Any]) -> tuple[bool, float, float]:
-    (kind, error, caution), _ = item
-    return kind == "adversarial", caution, error
-
-
 class _Case:
     """A true instance, its optimum, and the values of policies on it."""
 
@@ -264,10 +261,7 @@ class _Case:
             raise InputError(f"{true.problem}: no solution was found, expected one")
         self.true, self.optimum, self.baseline = true, optimum, baseline
         self.family = family_of(true)
-        chosen = baseline
-        if isinstance(chosen, str):
-            chosen = get_policy(self.family, chosen)  # type: ignore[assignment]
-        self._alone = self._played(chosen)
+        self._alone = self._played(baseline)
         self._bad: list[Data] = []  # predictions that searches have found
         self.draws = true.sense == "max" and any(c.integer for c in true.columns)
 
@@ -296,16 +290,11 @@ class _Case:
             return None
         best = max if self.family.sense == "max" else min
         reached = best(value, self.optimum.value)  # type: ignore[type-var]
-        measure = measure_of(self.family, self.true)
         assert reached is not None
-        return Ratio.of(
-            self.family.sense,
-            value,
-            reached,
-            self.optimum.bound,
-            measure=measure,
-            claimed=self.optimum.bound_level is not Level.CERTIFIED,
-        )
+        measure = measure_of(self.family, self.true)
+        claimed = self.optimum.bound_level is not Level.CERTIFIED
+        ends = value, reached, self.optimum.bound
+        return Ratio.of(self.family.sense, *ends, measure=measure, claimed=claimed)
 
     def worse(self, one: float | None, other: float | None) -> float | None:
         """Return the worse one of two values."""
@@ -420,7 +409,6 @@ def _numbers(expected: Declared, error: float) -> ParameterSpace:
             low, high = wrong(r.lower, r.upper)
             entries = [(j, *wrong(a)) for j, a in r.entries]
             rows.append({"name": r.name, "lower": low, "upper": max(low, high), "entries": entries})
-        fields = {name: getattr(expected, name) for name in type(expected).model_fields}
-        return type(expected)(**{**fields, "columns": columns, "rows": rows})
+        return expected.model_copy(update={"columns": columns, "rows": rows})
 
     return _space(size, Real(-1, 1), draw, make)

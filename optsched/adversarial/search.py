@@ -8,15 +8,14 @@ function of its seed: evaluations that are known from before need not be made ag
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from pydantic import ValidationError
 
 from optsched.adversarial.evaluation import Evaluation, Terms
-from optsched.adversarial.moves import PLAIN, STRUCTURAL, Evaluated, Move, MoveContext
-from optsched.adversarial.targeted_moves import AIMED
+from optsched.adversarial.moves import AIMED, PLAIN, STRUCTURAL, Evaluated, Move, MoveContext
 from optsched.numbers.parameter_space import Data, ParameterSpace, copied
 from optsched.problem import Family, InputError, Instance
 
@@ -60,7 +59,7 @@ class EvolutionarySearch:
         while True:
             self._elite, self._starving = [], []
             for _ in range(self.first):
-                yield self._take(*self._drawn(), parent=None)
+                yield self._take(*self._drawn())
             still = 0
             while self._elite and still < PATIENCE:  # none: the policy failed in all of them
                 before = self._elite[0].fitness
@@ -83,10 +82,8 @@ class EvolutionarySearch:
 
     def _fresh(self, data: Data | None) -> tuple[Data, Instance] | None:
         """Return data as an instance that was not seen before, None if there is none."""
-        if data is None:
-            return None
         try:
-            settled = self.space.settle(data)
+            settled = None if data is None else self.space.settle(data)
             if settled is None:
                 return None
             instance = self.space.instance(self.family.instance, settled)
@@ -110,8 +107,8 @@ class EvolutionarySearch:
                 found = Evaluation(low=1, share=0, earned=0)  # it is known about the parent alone
             fresh = self._fresh(data)
             if fresh is not None:
-                return self._take(*fresh, parent=parent, used=used)
-        return self._take(*self._drawn(), parent=None)
+                return self._take(*fresh, parent, used)
+        return self._take(*self._drawn())
 
     def _chosen(self, hand: MoveContext) -> list[int]:
         """Return the moves of a child; those that look at what came of its parent come first."""
@@ -133,18 +130,21 @@ class EvolutionarySearch:
         self,
         data: Data,
         instance: Instance,
-        *,
-        parent: Evaluated | None,
-        used: list[int] | None = None,
+        parent: Evaluated | None = None,
+        used: Sequence[int] = (),
     ) -> Evaluated:
         found = self.evaluate(instance, data)
         known = Evaluated(data, found, found.fitness(self.terms))
         self.count += 1
         if parent is not None:
             won = known.fitness > parent.fitness + 1e-3
-            for move in used or ():
+            for move in used:
                 self._weights[move] += LEARN * ((WON if won else LOST) - self._weights[move])
-        self._keep(self._elite, known, known.fitness, ELITE)
+        if not math.isinf(known.fitness):
+            self._elite.insert(0, known)
+            # of equals the last one first: plateaus are crossed
+            self._elite.sort(key=lambda k: -k.fitness)
+            del self._elite[ELITE:]
         if not found.admitted(self.terms):
             promise = found.promise(self.terms)
             if promise > max([0.0, *(k.fitness for k in self._elite[:1])]):
@@ -154,10 +154,3 @@ class EvolutionarySearch:
         if found.admitted(self.terms) and (self.best is None or known.fitness > self.best.fitness):
             self.best = known
         return known
-
-    def _keep(self, kept: list[Evaluated], known: Evaluated, fitness: float, most: int) -> None:
-        if math.isinf(fitness):
-            return
-        kept.insert(0, known)
-        kept.sort(key=lambda k: -k.fitness)  # of equals the last one first: plateaus are crossed
-        del kept[most:]

@@ -1,16 +1,22 @@
-"""The front door of a hunt."""
+"""Hunts: the search, its checkpoint, and the reduction of the worst instance.
+
+The checkpoint has the evaluated instances, so that a hunt resumes after any end. Jobs of the worst
+instance that do not matter are removed, one by one.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from optsched.adversarial.checkpoint import KEY, Checkpoint
+from pydantic import Field, ValidationError
+
 from optsched.adversarial.evaluation import (
     Evaluation,
     Evaluator,
@@ -19,18 +25,31 @@ from optsched.adversarial.evaluation import (
     WorstInstance,
 )
 from optsched.adversarial.search import EvolutionarySearch
-from optsched.adversarial.shrink import shrink
 from optsched.core import EvaluatedPolicy, RatioReport, compare
 from optsched.experiments.cell_keys import digest_of_policy
+from optsched.files.format import checked, read_json, write_json
 from optsched.files.provenance import all_versions
 from optsched.numbers import settings
-from optsched.numbers.parameter_space import ParameterSpace
+from optsched.numbers.parameter_space import Data, ParameterSpace, copied
 from optsched.policies.loader import get_policy, known_or_refused
-from optsched.problem import Family, InputError, Instance, Policy, family_or_problem
+from optsched.problem import (
+    Family,
+    Frozen,
+    InputError,
+    Instance,
+    Policy,
+    PolicyError,
+    family_or_problem,
+)
 from optsched.process import blas, interrupts
 from optsched.results.result import save_result
 
 EVALUATIONS = 300
+KIND = "hunt"  # of the checkpoint
+KEY = 16  # digits of a digest
+PERIOD = 5.0  # seconds between two times of writing
+LOSS = 0.01  # of the ratio, that a job must contribute to stay
+SHRINKING = 1000.0  # effort of the search for each optimum
 
 
 @dataclass(frozen=True)
@@ -76,7 +95,9 @@ class WorstCase:
     def lines(self) -> list[str]:
         """Return the result in words."""
         policy = self.terms.policy
-        texts = [f"{self.evaluations} evaluations of {policy} in parameter space {self._space}"]
+        sizes = "".join(f" {name}={n}" for name, n in self.terms.sizes.items())
+        space = f"{self.terms.family} {self.terms.preset}{sizes}"
+        texts = [f"{self.evaluations} evaluations of {policy} in parameter space {space}"]
         if self.failed:
             failed = f"the policy failed in {self.failed} of them: {self.complaint}"
             texts += failed.splitlines()
@@ -103,11 +124,6 @@ class WorstCase:
                 else f"theory: at most {promised:.4g} on this instance"
             )
         return texts
-
-    @property
-    def _space(self) -> str:
-        sizes = "".join(f" {name}={n}" for name, n in self.terms.sizes.items())
-        return f"{self.terms.family} {self.terms.preset}{sizes}"
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -282,13 +298,7 @@ def checkpoint_path(target: Path) -> Path:
 
 
 def _settled(family: Family, terms: Terms) -> Terms:
-    """Return the terms with the digest of an own policy.
-
-    Raises
-    ------
-    InputError
-        The family declares no space, or has no such policy, preset or size.
-    """
+    """Return the terms with the digest of an own policy; refuse what the family does not have."""
     if family.parameter_space is None:
         raise InputError(f"family {family.name} has no parameter space, expected one that has")
     settings.one_of("preset", terms.preset, family.presets)
@@ -296,3 +306,131 @@ def _settled(family: Family, terms: Terms) -> Terms:
         settings.one_of("size", name, family.sizes)
     known_or_refused(family, terms.policy)
     return terms.model_copy(update={"policy_sha256": digest_of_policy(terms.policy)})
+
+
+class _Content(Frozen):
+    """Content of the checkpoint file."""
+
+    terms: Terms
+    versions: dict[str, str] = Field(description="of what can change a number")
+    rows: dict[str, Evaluation] = Field(description="by the beginning of the instance's digest")
+
+
+class Checkpoint:
+    """Evaluations by instance; ``path`` None: they are in memory alone."""
+
+    def __init__(self, path: Path | None, terms: Terms, versions: Mapping[str, str]) -> None:
+        self.path, self.terms = path, terms
+        self.rows: dict[str, Evaluation] = {}
+        self._versions = dict(versions)
+        self._written, self._when = 0, time.monotonic()
+        if path is not None and path.exists():
+            self._read(path)
+
+    def _read(self, path: Path) -> None:
+        """Continue from the existing file, unless it is of another hunt, or of other code."""
+        content = read_json(path, KIND)
+        stored = {name: content[name] for name in _Content.model_fields if name in content}
+        known = checked(_Content, stored, str(path))
+        for what, mine, theirs in (
+            ("hunt", self.terms, known.terms),
+            ("version", self._versions, known.versions),
+        ):
+            if mine != theirs:
+                raise InputError(
+                    f"{path}: is of another {what} ({_difference(theirs, mine)}), expected the "
+                    "same one, or another output"
+                )
+        self.rows = dict(known.rows)
+        self._written = len(self.rows)
+
+    def add(self, rows: Mapping[str, Evaluation]) -> None:
+        """Add an evaluation, and write the file if it is time."""
+        self.rows.update(rows)
+        if time.monotonic() - self._when >= PERIOD:
+            self.write()
+
+    def write(self) -> None:
+        """Write all, if there is anything new."""
+        rows = self.rows.items()
+        if self.path is None or len(rows) == self._written:
+            return
+        content: dict[str, Any] = {
+            "terms": self.terms.model_dump(mode="json"),
+            "versions": self._versions,
+            "rows": {k: r.model_dump(mode="json", exclude_defaults=True) for k, r in rows},
+        }
+        write_json(self.path, KIND, self.terms.family, content)
+        self._written, self._when = len(self.rows), time.monotonic()
+
+
+def _difference(theirs: Any, mine: Any) -> str:
+    one, other = (x if isinstance(x, dict) else x.model_dump() for x in (theirs, mine))
+    for name in sorted({*one, *other}):
+        if one.get(name) != other.get(name):
+            return f"{name}: {one.get(name)!r} there, {other.get(name)!r} here"
+    return "it differs"
+
+
+def shrink(
+    evaluator: Evaluator,
+    space: ParameterSpace,
+    worst: WorstInstance,
+    callback: Callable[[str], None] | None = None,
+) -> WorstInstance:
+    """Leave out jobs until leaving out any one of the others loses a hundredth of the ratio.
+
+    The entry whose removal raises the ratio most, or lowers it least, goes first. Other
+    entries of the instance stay. The results so far are returned if an end is requested; at once
+    an instance that no theorem allows.
+    """
+    if space.make is not None:  # an instance of a generator has no jobs that could be left out
+        return worst
+    best = _look(evaluator, space, worst.instance.model_dump(mode="json")) or worst
+    while interrupts.received() is None:
+        data = best.instance.model_dump(mode="json")
+        if callback is not None:
+            jobs = len(data[space.jobs.name])
+            callback(f"shrinking {jobs} {space.jobs.name}, ratio at least {best.found.low:.4g}")
+        looked = [_look(evaluator, space, smaller) for smaller in lighter(space, data)]
+        excess = next((t for t in looked if t is not None and t.excess), None)
+        if excess is not None:
+            return excess
+        made = [t for t in looked if t is not None and t.found.admitted(evaluator.terms)]
+        found = max(made, key=lambda t: t.found.low, default=None)
+        ended = interrupts.received() is not None
+        if ended or found is None or found.found.low < (1 - LOSS) * best.found.low:
+            break
+        best = found
+    return best
+
+
+def lighter(space: ParameterSpace, data: Data) -> Iterator[Data]:
+    """Yield the data without each job; where entries are slots, also without each whole slot."""
+    part = space.jobs
+    entries: list[Any] = data[part.name]
+    for k, entry in enumerate(entries):
+        if len(entries) > part.least:
+            smaller = copied(data)
+            del smaller[part.name][k]
+            yield smaller
+        if not part.numbers:
+            continue
+        for place, number in enumerate(entry):
+            if number > 0:
+                smaller = copied(data)
+                smaller[part.name][k][place] -= 1
+                yield smaller
+
+
+def _look(evaluator: Evaluator, space: ParameterSpace, data: Data) -> WorstInstance | None:
+    """Return the evaluation of an instance, with more work for its optimum than in the search."""
+    settled = space.settle(data)
+    if settled is None:
+        return None
+    try:
+        instance = evaluator.family.instance.model_validate(settled)
+        run = evaluator.terms.contender.play(instance, 0, code=True)
+    except (ValidationError, PolicyError, KeyboardInterrupt):
+        return None
+    return evaluator.compared(instance, run, work_limit=SHRINKING)

@@ -25,7 +25,7 @@ from optsched.core import Optimum
 from optsched.files.atomic_io import open_file, write_whole
 from optsched.files.format import LARGEST, envelope, parse_json
 from optsched.problem import InputError, Instance
-from optsched.results.result import result_content
+from optsched.results.result import whole_content
 
 SUFFIX = ".jsonl.xz"
 NAME = re.compile(r"([a-z]+(?:-[a-z]+)?)-([a-z]+-[a-z]+)-([0-9]{4,9})")
@@ -206,6 +206,4 @@ def result_text(instance: Instance, optimum: Optimum) -> bytes:
     lean = optimum.model_copy(
         update={"history": (), "shadow_prices": (), "seconds": round(optimum.seconds, 3)}
     )
-    content: dict[str, Any] = {"instance_sha256": instance.digest()}
-    content |= {"instance": instance.model_dump(mode="json")} | result_content(lean)
-    return envelope("result", instance.family, content).encode()
+    return envelope("result", instance.family, whole_content(instance, lean)).encode()

@@ -111,7 +111,8 @@ def follow(tree: GameTree, policy: Policy) -> list[Fraction]:
         if sum(choice[0] for choice in policy[k]) != entered[k] or not entered[k]:
             raise ValueError(f"node {k}: is entered {entered[k]} times, and not left as often")
         for flow, values, nexts in policy[k]:
-            move = _move(tree, h, state[k], values)
+            moves = tree.moves[state[k]]
+            move = next((m for m in moves if history.actions[m[0]] == values), None)
             if move is None:
                 raise ValueError(f"node {k}: {values} cannot be decided there")
             paid[h] += flow * history.costs[move[0]]
@@ -132,13 +133,6 @@ def follow(tree: GameTree, policy: Policy) -> list[Fraction]:
         for i in history.ended:
             costs[i] = Fraction(paid[h], entered[0]) + tree.offsets[i]
     return costs
-
-
-def _move(
-    tree: GameTree, h: int, state: int, values: tuple[int, ...]
-) -> tuple[int, tuple[int, ...]] | None:
-    actions = tree.histories[h].actions
-    return next((move for move in tree.moves[state] if actions[move[0]] == values), None)
 
 
 def grown(instances: Sequence[Declared]) -> tuple[GameTree, list[int]]:

@@ -16,14 +16,14 @@ from pydantic import Field
 
 from optsched.declared.model import Declared
 from optsched.engine.interval import relative
-from optsched.files.format import checked, family_in, read_json, short, write_json
+from optsched.files.format import checked, family_in, read_json, short
 from optsched.minimax.certificate import Certificate, Proved, grown, prove
 from optsched.minimax.standing import Played, Standing, standing
 from optsched.minimax.tree import GameTree
-from optsched.problem import Family, Frozen, InputError, Level
+from optsched.problem import Family, Frozen, InputError
 from optsched.process.garbage import no_garbage
 from optsched.proofs.grid import float_above, float_below
-from optsched.results.result import Recheck
+from optsched.results.result import Recheck, part_of
 
 NUMBER = r"(0|[1-9]\d{0,999})(/[1-9]\d{0,999})?"
 
@@ -45,29 +45,6 @@ def _digits(number: Fraction) -> str:
         return "a number of more than 4300 digits"
 
 
-def save(
-    path: Path,
-    instances: Sequence[Declared],
-    certificate: Certificate,
-    proof: Proved,
-    played: Sequence[Played] = (),
-) -> None:
-    """Write instances, a certificate, its bounds, and the decisions of policies."""
-    claim = Claim(
-        proved=str(proof.proved),
-        reached=str(proof.reached),
-        deterministic=str(proof.deterministic),
-    )
-    content: dict[str, Any] = {
-        "instances": [inst.model_dump(mode="json") for inst in instances],
-        "certificate": certificate.model_dump(mode="json"),
-        "claim": claim.model_dump(mode="json"),
-    }
-    if played:
-        content["played"] = [one.model_dump(mode="json") for one in played]
-    write_json(path, "minimax", instances[0].family, content)
-
-
 @dataclass(frozen=True)
 class Checked:
     """Content of a file and its consequences; ``proof`` is None if nothing is proved."""
@@ -87,8 +64,7 @@ def recheck_content(content: Mapping[str, Any], path: Path) -> list[Recheck]:
     InputError
         ``content``, of the file at ``path``, is no game.
     """
-    with no_garbage():
-        return _checked(content, path).parts
+    return _checked(content, path).parts
 
 
 def check_file(path: Path) -> Checked:
@@ -99,10 +75,10 @@ def check_file(path: Path) -> Checked:
     InputError
         The file cannot be read, or is no game.
     """
-    with no_garbage():
-        return _checked(read_json(path, "minimax"), path)
+    return _checked(read_json(path, "minimax"), path)
 
 
+@no_garbage()
 def _checked(content: Mapping[str, Any], path: Path) -> Checked:
     family = family_in(content, path)
     if not issubclass(family.instance, Declared):
@@ -115,11 +91,8 @@ def _checked(content: Mapping[str, Any], path: Path) -> Checked:
     instances = [
         checked(family.instance, inst, f"{path}: instances[{i}]") for i, inst in enumerate(raw)
     ]
-    for name in ("certificate", "claim"):
-        if name not in content:
-            raise InputError(f'{path}: lacks "{name}"')
-    certificate = checked(Certificate, content["certificate"], f"{path}: certificate")
-    claim = checked(Claim, content["claim"], f"{path}: claim")
+    certificate = part_of(Certificate, content, "certificate", path)
+    claim = part_of(Claim, content, "claim", path)
     played = [checked(Played, one, f"{path}: played[{i}]") for i, one in enumerate(raw_played)]
     if len({inst.problem for inst in instances}) > 1:
         raise InputError(f"{path}: the instances are of several problems, expected one")
@@ -127,10 +100,11 @@ def _checked(content: Mapping[str, Any], path: Path) -> Checked:
         tree, best = grown(instances)
         proof = prove(tree, best, certificate)
     except ValueError as err:
-        complaint = f"the certificate proves nothing: {err}"
-        return Checked(
-            [_part(family, "best online algorithms", None, None, [complaint])], certificate
+        why = (f"the certificate proves nothing: {err}",)
+        nothing = Recheck(
+            family=family.name, what="best online algorithms", value=None, complaints=why
         )
+        return Checked([nothing], certificate)
     whats = "best randomized online algorithm", "best deterministic online algorithm"
     wrong: list[list[str]] = [[], []]
     for name, at in (("proved", 0), ("reached", 0), ("deterministic", 1)):
@@ -143,20 +117,17 @@ def _checked(content: Mapping[str, Any], path: Path) -> Checked:
     ]
     standings = []
     for one in played:
-        found, complaints = None, []
+        value, complaints = None, []
         try:
-            found = standing(tree, proof, one)
-            standings.append(found)
+            standings.append(standing(tree, proof, one))
+            value = standings[-1].value
         except ValueError as err:
             complaints.append(str(err))
         parts.append(
             Recheck(
                 family=family.name,
                 what=f"policy {one.policy}",
-                value=None if found is None else found.value,
-                bound=None,
-                value_level=None if found is None else Level.CERTIFIED,
-                bound_level=None,
+                value=value,
                 unchecked=(f"that {one.policy} decided so",),
                 complaints=tuple(complaints),
             )
@@ -165,29 +136,17 @@ def _checked(content: Mapping[str, Any], path: Path) -> Checked:
 
 
 def _part(
-    family: Family,
-    what: str,
-    value: Fraction | None,
-    bound: Fraction | None,
-    complaints: Sequence[str],
+    family: Family, what: str, value: Fraction, bound: Fraction, complaints: Sequence[str]
 ) -> Recheck:
     """Return a part of the results, in floats that are rounded to the safe side."""
-    reached, proved = (
-        (float_below, float_above)
-        if family.sense == "max"
-        else (
-            float_above,
-            float_below,
-        )
-    )
-    ends = None if value is None else reached(value), None if bound is None else proved(bound)
+    reached, proved = float_above(value), float_below(bound)
+    if family.sense == "max":
+        reached, proved = float_below(value), float_above(bound)
     return Recheck(
         family=family.name,
         what=what,
-        value=ends[0],
-        bound=ends[1],
-        gap=None if ends[0] is None or ends[1] is None else relative(ends[0], ends[1]),
-        value_level=None if value is None else Level.CERTIFIED,
-        bound_level=None if bound is None else Level.CERTIFIED,
+        value=reached,
+        bound=proved,
+        gap=relative(reached, proved),
         complaints=tuple(complaints),
     )

@@ -12,9 +12,10 @@ from typing import Any
 
 from optsched.core.simulation import simulate
 from optsched.declared.model import Declared
+from optsched.files.format import load_instance, write_json
 from optsched.minimax import solve
 from optsched.minimax.certificate import Certificate, Proved
-from optsched.minimax.files import save
+from optsched.minimax.files import Claim
 from optsched.minimax.menu import Menu
 from optsched.minimax.policy import Optimal
 from optsched.minimax.standing import Played, Standing, standing
@@ -108,8 +109,15 @@ class Game:
         InputError
             The file cannot be written.
         """
-        played = [one.played for one in standings]
-        save(Path(path), self.instances, self.certificate, self.proof, played)
+        proved = {name: str(getattr(self.proof, name)) for name in Claim.model_fields}
+        content: dict[str, Any] = {
+            "instances": [inst.model_dump(mode="json") for inst in self.instances],
+            "certificate": self.certificate.model_dump(mode="json"),
+            "claim": Claim.model_validate(proved).model_dump(mode="json"),
+        }
+        if standings:
+            content["played"] = [one.played.model_dump(mode="json") for one in standings]
+        write_json(Path(path), "minimax", self.instances[0].family, content)
 
     def __str__(self) -> str:
         shown = f"{self.value:.9g} (certified)"
@@ -195,6 +203,7 @@ class Game:
         }
 
 
+@no_garbage()
 def minimax(instances: Menu | Iterable[Declared]) -> Game:
     """Return the best competitive ratios on a set of instances, and algorithms that reach them.
 
@@ -220,11 +229,6 @@ def minimax(instances: Menu | Iterable[Declared]) -> Game:
     ----------
     Yao (1977); Koller et al. (1996).
     """
-    with no_garbage():
-        return _played(instances)
-
-
-def _played(instances: Menu | Iterable[Declared]) -> Game:
     chosen = instances.instances() if isinstance(instances, Menu) else list(instances)
     if not chosen:
         raise InputError("there are no instances, expected at least one")
@@ -250,8 +254,6 @@ def planned(plan: Sequence[str]) -> Menu | list[Any]:
     InputError
         There is nothing of that name, or it is no menu and no list.
     """
-    from optsched.files.format import load_instance
-
     if len(plan) > 1 or not is_named_in_file(plan[0]):
         return [load_instance(path) for path in plan]
     found = load_from_file(plan[0], f"menu {plan[0]!r}")

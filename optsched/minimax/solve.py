@@ -67,7 +67,8 @@ def solved(instances: Sequence[Declared]) -> tuple[GameTree, Certificate, Proved
             return math.inf
 
     weights = max(_readings(prices), key=proved)
-    plans = [_realized(tree, flow, unit) for unit in _units(flow)]
+    units = [*_simple(x for some in flow for x in some if x > NOISE), GRID]
+    plans = [_walk(tree, n, lambda kind, entered: _split(entered, flow[kind])) for n in units]
     randomized = min([*plans, deterministic], key=reached)
     made = Certificate(weights=weights, randomized=randomized, deterministic=deterministic)
     return tree, made, prove(tree, best, made)
@@ -129,10 +130,6 @@ def _simple(numbers: Iterable[float]) -> Iterator[int]:
     yield unit
 
 
-def _units(flow: Iterable[Iterable[float]]) -> list[int]:
-    return [*_simple(x for some in flow for x in some if x > NOISE), GRID]
-
-
 def _readings(prices: Floats) -> Iterator[tuple[int, ...]]:
     """Yield weights in integers that the duals may mean."""
     share = prices / prices.sum() if prices.sum() > 0 else np.full(len(prices), 1 / len(prices))
@@ -183,11 +180,6 @@ def _walk(tree: GameTree, unit: int, divide: Callable[[int, int], Sequence[int]]
     return tuple(nodes)
 
 
-def _realized(tree: GameTree, flow: Sequence[Sequence[float]], unit: int) -> Policy:
-    """Return a flow as a policy, in integers."""
-    return _walk(tree, unit, lambda kind, entered: _split(entered, flow[kind]))
-
-
 def _pure(tree: GameTree, chosen: Sequence[int]) -> Policy:
     """Return the policy that takes the chosen option of every class."""
     return _walk(
@@ -202,18 +194,18 @@ def _deterministic(tree: GameTree, best: Sequence[int]) -> Policy:
     costs: list[Fraction] = []
     while True:
         slack, chosen = tree.slack(strictly_below(tree, best, value))
-        if slack < 0 and policy is not None:
-            for i, cost in enumerate(costs):
-                _check(tree, i, _played(tree, policy, i), cost)
-            return policy
         if slack < 0:
-            raise InputError(
-                "no online algorithm is optimal on all instances whose optimum is 0: no ratio is "
-                "finite"
-            )
+            break
         policy = _pure(tree, chosen)
         costs = follow(tree, policy)
         value = worst(tree, best, costs)
+    if policy is None:
+        raise InputError(
+            "no online algorithm is optimal on all instances whose optimum is 0: no ratio is finite"
+        )
+    for i, cost in enumerate(costs):
+        _check(tree, i, _played(tree, policy, i), cost)
+    return policy
 
 
 def _optimal(tree: GameTree, i: int) -> dict[str, int]:

@@ -437,23 +437,17 @@ def _plan(
 ) -> tuple[list[int | None], list[Step], list[Step]] | None:
     """Return how a decision changes states; None if it violates a row in all of them."""
     kept, checked = way
-    checks: list[Step] = []
-    for part in checked:
-        added = sum([a * values[k] for k, a in part.entries])
-        if part.source >= 0:
-            checks.append((part.source, added, *part.allowed, *part.free))
-        elif not part.allowed[0] <= added <= part.allowed[1]:
-            return None
     fresh: list[int | None] = []
     steps: list[Step] = []
-    for _, part in kept:
+    checks: list[Step] = []
+    for into, part in [*((checks, p) for p in checked), *((steps, p) for _, p in kept)]:
         added = sum([a * values[k] for k, a in part.entries])
         if part.source >= 0:
-            steps.append((part.source, added, *part.allowed, *part.free))
-            continue
-        if not part.allowed[0] <= added <= part.allowed[1]:
+            into.append((part.source, added, *part.allowed, *part.free))
+        elif not part.allowed[0] <= added <= part.allowed[1]:
             return None
-        fresh.append(None if part.free[0] <= added <= part.free[1] else added)
+        elif into is steps:
+            fresh.append(None if part.free[0] <= added <= part.free[1] else added)
     return fresh, steps, checks
 
 

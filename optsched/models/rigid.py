@@ -17,12 +17,6 @@ from optsched.problem import InputError
 MOST = 500_000  # variables x, each in as many rows as its job runs seconds
 
 
-def latest_end(inst: RigidInstance) -> int:
-    """Return a second by which the jobs of some best schedule end: one after the other at last."""
-    last = max((job.arrival for job in inst.jobs), default=0)
-    return last + sum(job.run for job in inst.jobs)
-
-
 def rigid_ilp(
     inst: RigidInstance, *, relaxed: bool = False, printed: bool = False
 ) -> pyo.ConcreteModel:
@@ -42,7 +36,8 @@ def rigid_ilp(
         The horizon is too long: there are more than `MOST` starts.
     """
     del printed
-    end = latest_end(inst)
+    # the jobs of some best schedule have ended by then: one after the other at last
+    end = max((job.arrival for job in inst.jobs), default=0) + sum(job.run for job in inst.jobs)
     starts = sum(max(0, end - job.run - job.arrival + 1) for job in inst.jobs)
     if starts > MOST:
         raise InputError(

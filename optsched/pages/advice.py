@@ -10,11 +10,9 @@ from matplotlib.figure import Figure
 
 from optsched.adversarial.advice import Advice, between
 from optsched.drawing import CURVES, DPI, finish, headline, legend, new_figure, rendered, shorts
-from optsched.experiments.cell_keys import digest_of
 from optsched.files.format import checked, read_json
 from optsched.pages.blocks import (
     ColumnHeader,
-    FactList,
     Page,
     Picture,
     Section,
@@ -23,7 +21,7 @@ from optsched.pages.blocks import (
     count,
     number,
 )
-from optsched.pages.repeat import of_page
+from optsched.pages.repeat import closing
 from optsched.pages.scales import AxisScale
 
 WIDE, HIGH = 9.0, 3.8  # inches
@@ -105,7 +103,6 @@ def page_of_advice(path: Path, callback: Callable[[str], None]) -> Page:
     words = f"mean ratios of {len({p.policy for p in found.points})} policies; the table has them"
     source = f"data:image/png;base64,{b64encode(rendered(figure(found), format='png')).decode()}"
     facts = [
-        ("file", f"{path.name}, SHA-256 {digest_of(path)}"),
         ("instances", f"{len(found.seeds)}"),
         ("adversarial errors", f"searches of {found.work_limit:g} units of work each"),
     ]
@@ -125,8 +122,7 @@ def page_of_advice(path: Path, callback: Callable[[str], None]) -> Page:
                     SortableTable("advice", "All points", columns, rows),
                 ],
             ),
-            Section("Provenance", [FactList("provenance", facts)]),
-            Section("How to repeat it", [of_page(path)]),
+            *closing(path, facts),
         ],
     )
 

@@ -35,7 +35,7 @@ from optsched.pages.blocks import (
     number,
 )
 from optsched.pages.repeat import of_campaign
-from optsched.pages.schedules import Artist, NotDrawnError, Worst
+from optsched.pages.schedules import Artist, NotDrawnError
 from optsched.problem import Family, InputError, get_family
 from optsched.process import interrupts
 
@@ -58,31 +58,26 @@ class Reading:
     samples: Sequence[RatioSample]
     statistics: Statistics
 
-    @classmethod
-    def of(cls, path: Path, callback: Callable[[str], None]) -> Reading:
-        """Read a store.
-
-        Raises
-        ------
-        InputError
-            It is none, or has no plan.
-        """
-        made = Campaign(path)
-        plan = made.plan()
-        callback("reading the cells")
-        state, samples = made.status(), made.samples()
-        interrupts.raise_if_interrupted()
-        callback("means and intervals")
-        return cls(path, plan, state, samples, statistics(samples))
-
     def family(self, group: str) -> Family:
         """Return the family of a group."""
         return get_family(group.partition(" ")[0])
 
 
 def page_of_store(path: Path, policies: Sequence[str], callback: Callable[[str], None]) -> Page:
-    """Return the page of a campaign's store."""
-    found = Reading.of(path, callback)
+    """Return the page of a campaign's store.
+
+    Raises
+    ------
+    InputError
+        It is none, or has no plan.
+    """
+    made = Campaign(path)
+    plan = made.plan()
+    callback("reading the cells")
+    state, samples = made.status(), made.samples()
+    interrupts.raise_if_interrupted()
+    callback("means and intervals")
+    found = Reading(path, plan, state, samples, statistics(samples))
     families = [found.family(group) for group in found.statistics.groups]
     with Store.open(path) as store:
         sections = [
@@ -271,16 +266,8 @@ def _pictures(
         for s in _chosen(found, requested):
             interrupts.raise_if_interrupted()
             callback(f"the worst instance of {s.policy}")
-            worst = Worst(
-                s.group,
-                s.policy,
-                s.worst_seed,
-                s.worst_sha256,
-                f"{s.worst:.4g}",
-                s.requested or s.policy,
-            )
             try:
-                blocks += artist.pictures_of_worst(store, found.plan, worst)
+                blocks += artist.pictures_of_worst(store, found.plan, s)
             except NotDrawnError as err:
                 where = f"{s.policy} on {s.group}, seed {s.worst_seed}"
                 blocks.append(Words([f"There is no picture of {where}: {err}."]))

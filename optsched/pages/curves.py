@@ -102,7 +102,8 @@ def distributions(found: Sequence[RatioSample], label: str, colour: Mapping[str,
         band = ""
         if (least != most).any() or not np.isfinite(sample.high).all():
             lines.append(steps_path(steps["ratio"], least, x, y))
-            band = _band(steps["ratio"], least, most, x, y)
+            there, back = (_points(steps["ratio"], side, x, y) for side in (most, least))
+            band = _path([*there, *reversed(back)]) + "Z"
         numbers = {name: [float(f"{v:.6g}") for v in values] for name, values in steps.items()}
         curves.append(Curve(sample.policy, colour[sample.policy], lines, band, numbers))
     return Plot(
@@ -147,12 +148,11 @@ def _down(value: float, up: AxisScale) -> str:
 
 def steps_path(x: Floats, y: Floats, across: AxisScale, up: AxisScale) -> str:
     """Return the path of steps that begin at ``x``."""
-    return "M" + "L".join(" ".join(p) for p in _points(x, y, across, up))
+    return _path(_points(x, y, across, up))
 
 
-def _band(x: Floats, least: Floats, most: Floats, across: AxisScale, up: AxisScale) -> str:
-    there, back = (_points(x, side, across, up) for side in (most, least))
-    return "M" + "L".join(" ".join(p) for p in [*there, *reversed(back)]) + "Z"
+def _path(points: Iterable[tuple[str, str]]) -> str:
+    return "M" + "L".join(" ".join(p) for p in points)
 
 
 def convergence(optimum: Optimum) -> Plot | None:
@@ -182,8 +182,7 @@ def convergence(optimum: Optimum) -> Plot | None:
         for (_, before), (place, value) in pairwise(at):
             corners += [(place, before), (place, value)]
         numbers = {"seconds": [t for t, _ in points], "value": [v for _, v in points]}
-        line = "M" + "L".join(" ".join(p) for p in corners)
-        curves.append(Curve(name, k, [line], "", numbers))
+        curves.append(Curve(name, k, [_path(corners)], "", numbers))
     return Plot(
         title="How the optimum was approached",
         x_label="seconds",

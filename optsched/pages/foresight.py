@@ -6,11 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from optsched.core.intervals import UNSURE
-from optsched.experiments.cell_keys import digest_of
 from optsched.experiments.foresight import Foresight
 from optsched.pages.blocks import (
     ColumnHeader,
-    FactList,
     Page,
     Picture,
     Section,
@@ -19,7 +17,7 @@ from optsched.pages.blocks import (
     ends,
     number,
 )
-from optsched.pages.repeat import of_page
+from optsched.pages.repeat import closing
 from optsched.pages.schedules import CSS, data_uri
 
 
@@ -37,6 +35,13 @@ def page_of_foresight(path: Path, callback: Callable[[str], None]) -> Page:
     knee = next(p for p in found.points if p.window == found.knee)
     last = found.points[-1]
     words = f"Share of the optimum by window: {'; '.join(str(found).splitlines()[1:])}"
+    facts = [
+        ("seeds", ", ".join(map(str, found.seeds))),
+        ("forecast", found.forecast),
+        ("commitment", f"{found.commit:g}"),
+        ("terminal value", found.terminal),
+        ("derived for this page", "shares, intervals and the knee"),
+    ]
     doubts = dict.fromkeys(p.warning for p in found.points if p.warning)
     return Page(
         title=path.name,
@@ -64,8 +69,7 @@ def page_of_foresight(path: Path, callback: Callable[[str], None]) -> Page:
                     _table(found),
                 ],
             ),
-            Section("Provenance", [FactList("provenance", _facts(found, path))]),
-            Section("How to repeat it", [of_page(path)]),
+            *closing(path, facts),
         ],
     )
 
@@ -87,14 +91,3 @@ def _table(found: Foresight) -> SortableTable:
         for p in found.points
     ]
     return SortableTable("foresight", "Each window", columns, rows)
-
-
-def _facts(found: Foresight, path: Path) -> list[tuple[str, str]]:
-    return [
-        ("file", f"{path.name}, SHA-256 {digest_of(path)}"),
-        ("seeds", ", ".join(map(str, found.seeds))),
-        ("forecast", found.forecast),
-        ("commitment", f"{found.commit:g}"),
-        ("terminal value", found.terminal),
-        ("derived for this page", "shares, intervals and the knee"),
-    ]

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 
-from optsched.experiments.cell_keys import digest_of
 from optsched.files.provenance import all_versions
 from optsched.minimax.files import check_file
 from optsched.minimax.game import Game
@@ -18,7 +17,6 @@ from optsched.pages.blocks import (
     Block,
     Code,
     ColumnHeader,
-    FactList,
     Page,
     Section,
     SortableTable,
@@ -26,7 +24,7 @@ from optsched.pages.blocks import (
     count,
     number,
 )
-from optsched.pages.repeat import of_page
+from optsched.pages.repeat import closing
 from optsched.problem import InputError
 
 
@@ -46,6 +44,13 @@ def page_of_game(path: Path, callback: Callable[[str], None]) -> Page:
     assert found.tree is not None
     assert found.proof is not None
     game = Game(found.tree, found.certificate, found.proof)
+    facts = {
+        "checked": "for this page: the certificate was evaluated, and every decision checked",
+        "not checked": "that the policies decided as the file states",
+        "versions of the check": ", ".join(f"{n} {v}" for n, v in all_versions().items()),
+    }.items()
+    command = f"optsched verify {shlex.quote(path.name)}"
+    check = Code("Check all of it again, in exact arithmetic:", command)
     return Page(
         title=path.name,
         subtitle=str(game).splitlines()[0],
@@ -54,7 +59,7 @@ def page_of_game(path: Path, callback: Callable[[str], None]) -> Page:
         sections=[
             Section("Three numbers", [_standings(game, found.standings)]),
             Section("The adversary", _adversary(game)),
-            *_provenance(path),
+            *closing(path, facts, check),
         ],
     )
 
@@ -121,25 +126,4 @@ def _adversary(game: Game) -> list[Block]:
     return [
         SortableTable("distribution", "Instances that the adversary draws", columns, rows),
         Code(caption, "\n".join([*lines[:MOST_ROWS], *more])),
-    ]
-
-
-def _provenance(path: Path) -> list[Section]:
-    versions = ", ".join(f"{name} {version}" for name, version in all_versions().items())
-    facts = [
-        ("file", f"{path.name}, SHA-256 {digest_of(path)}"),
-        ("checked", "for this page: the certificate was evaluated, and every decision checked"),
-        ("not checked", "that the policies decided as the file states"),
-        ("versions of the check", versions),
-    ]
-    name = shlex.quote(path.name)
-    return [
-        Section("Provenance", [FactList("provenance", facts)]),
-        Section(
-            "How to repeat it",
-            [
-                Code("Check all of it again, in exact arithmetic:", f"optsched verify {name}"),
-                of_page(path),
-            ],
-        ),
     ]

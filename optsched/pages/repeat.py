@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from optsched.core import Run
+from optsched.experiments.cell_keys import digest_of
 from optsched.experiments.plan import Plan
-from optsched.pages.blocks import Code
+from optsched.pages.blocks import Code, FactList, Section
 from optsched.problem import get_family, problem_in
 
 LONGEST = 20_000  # characters of a plan that a page shows
@@ -69,6 +70,15 @@ def of_page(path: Path) -> Code:
     return Code("This page:", f"optsched report {shlex.quote(path.name)} -o report.html")
 
 
+def closing(path: Path, facts: Iterable[tuple[str, str]], *more: Code) -> list[Section]:
+    """Return the last sections of the page of a file: facts about it, and how to repeat it."""
+    known = [("file", f"{path.name}, SHA-256 {digest_of(path)}"), *facts]
+    return [
+        Section("Provenance", [FactList("provenance", known)]),
+        Section("How to repeat it", [*more, of_page(path)]),
+    ]
+
+
 def of_campaign(store: Path, plan: Plan, versions: Mapping[str, str]) -> list[Code]:
     """Return what to type to compute a campaign again, to go on with it, and to look closer."""
     name, text = shlex.quote(store.name), plan_text(plan)
@@ -119,4 +129,4 @@ def of_result(file: Path, method: str, seed: int | None, runs: list[Run]) -> lis
     else:
         words = f"optsched solve {name} --method {method}"
         found.append(Code("Look for the optimum anew:", words))
-    return [*found, of_page(file)]
+    return found

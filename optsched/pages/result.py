@@ -7,7 +7,6 @@ from pathlib import Path
 
 from optsched.core import EvaluatedPolicy, Optimum, RatioReport, meaning, shown_gap
 from optsched.drawing import HINDSIGHT
-from optsched.experiments.cell_keys import digest_of
 from optsched.files.format import load_instance
 from optsched.files.provenance import all_versions
 from optsched.pages import curves, words
@@ -23,7 +22,7 @@ from optsched.pages.blocks import (
     ends,
     number,
 )
-from optsched.pages.repeat import of_result
+from optsched.pages.repeat import closing, of_result
 from optsched.pages.schedules import pictures_of
 from optsched.problem import (
     LP_ROW,
@@ -57,13 +56,34 @@ def page_of_result(path: Path, policies: Sequence[str], callback: Callable[[str]
     optimum = load_known(path, instance)[0] if report is None else report.optimum
     interrupts.raise_if_interrupted()
     family = family_of(instance)
-    sections = [] if report is None else [_ratios(report)]
+    sections = []
+    if report is not None:
+        label = f"ratio, {meaning(family, optimum.value)}"
+        bars = curves.ratio_bars(
+            report.policies, label, curves.colours(row.name for row in report.policies)
+        )
+        sections.append(Section("Ratios", [bars, _policies(report)]))
     callback("drawing schedules")
+    about = [
+        (name.replace("_", " "), messages.text_of(value, ", ")[:LONG])
+        for name, value in family.describe(instance).items()
+    ]
+    runs = [] if report is None else list(report.runs)
+    seeds = sorted({run.seed for run in runs})
+    facts = {
+        "instance, SHA-256": instance.digest(),
+        "source": getattr(instance, "source", "") or "not stated",
+        "seeds of policies": ", ".join(map(str, seeds)) or "no policy was run",
+        "method": f"{optimum.method}, {optimum.seconds:.1f} s",
+        "checked": "for this page: schedules were checked, and certificates evaluated again",
+        "versions of the check": ", ".join(f"{n} {v}" for n, v in all_versions().items()),
+        "machine": "the file does not name it",
+    }.items()
     sections += [
         Section("Schedules", _pictures(instance, optimum, report, policies)),
         Section("The optimum", _optimum(optimum, report)),
-        _about(instance),
-        *_provenance(path, instance, optimum, report),
+        Section("The instance", [FactList("instance", about)]),
+        *closing(path, facts, *of_result(path, optimum.method, seeds[0] if seeds else None, runs)),
     ]
     remarks = list(family.warnings(instance)) + ([] if report is None else [*report.listed])
     if report is not None and not report.facts.telling:
@@ -77,12 +97,6 @@ def page_of_result(path: Path, policies: Sequence[str], callback: Callable[[str]
         remarks=remarks,
         sections=[s for s in sections if s.blocks],
     )
-
-
-def _ratios(report: RatioReport) -> Section:
-    label = f"ratio, {meaning(get_family(report.optimum.family), report.optimum.value)}"
-    colour = curves.colours(row.name for row in report.policies)
-    return Section("Ratios", [curves.ratio_bars(report.policies, label, colour), _policies(report)])
 
 
 def _policies(report: RatioReport) -> SortableTable:
@@ -210,35 +224,3 @@ def _optimum(optimum: Optimum, report: RatioReport | None) -> list[Block]:
         blocks.append(FactList("integrality", [("integrality gap", report.gap_in_words)]))
     plot = curves.convergence(optimum)
     return blocks if plot is None else [*blocks, plot]
-
-
-def _about(instance: Instance) -> Section:
-    facts = family_of(instance).describe(instance)
-    shown = [
-        (name.replace("_", " "), messages.text_of(value, ", ")[:LONG])
-        for name, value in facts.items()
-    ]
-    return Section("The instance", [FactList("instance", shown)])
-
-
-def _provenance(
-    path: Path, instance: Instance, optimum: Optimum, report: RatioReport | None
-) -> list[Section]:
-    runs = [] if report is None else list(report.runs)
-    seeds = sorted({run.seed for run in runs})
-    versions = ", ".join(f"{name} {version}" for name, version in all_versions().items())
-    facts = [
-        ("file", f"{path.name}, SHA-256 {digest_of(path)}"),
-        ("instance, SHA-256", instance.digest()),
-        ("source", getattr(instance, "source", "") or "not stated"),
-        ("seeds of policies", ", ".join(map(str, seeds)) or "no policy was run"),
-        ("method", f"{optimum.method}, {optimum.seconds:.1f} s"),
-        ("checked", "for this page: schedules were checked, and certificates evaluated again"),
-        ("versions of the check", versions),
-        ("machine", "the file does not name it"),
-    ]
-    seed = seeds[0] if seeds else None
-    return [
-        Section("Provenance", [FactList("provenance", facts)]),
-        Section("How to repeat it", of_result(path, optimum.method, seed, runs)),
-    ]

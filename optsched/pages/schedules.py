@@ -21,6 +21,7 @@ from optsched.experiments.cell_keys import Contender, Reference, Source, canonic
 from optsched.experiments.cells import fingerprint
 from optsched.experiments.plan import Plan
 from optsched.experiments.pool import ProcessPool, TaskFailed, share_of_memory
+from optsched.experiments.statistics import Summary
 from optsched.experiments.store import Store
 from optsched.pages.blocks import Picture
 from optsched.problem import (
@@ -43,18 +44,6 @@ MICRO = 1e-6
 
 class NotDrawnError(Exception):
     """Why there is no picture, in words."""
-
-
-@dataclass(frozen=True)
-class Worst:
-    """A cell of a store: where a policy is worst."""
-
-    group: str
-    policy: str
-    seed: int  # of the instance
-    digest: str
-    ratio: str
-    requested: str  # the policy as the plan names it
 
 
 def pictures_of(instance: Instance, schedules: Mapping[str, Schedule], title: str) -> list[Picture]:
@@ -100,7 +89,7 @@ class Artist:
         """End the process."""
         self._pool.close()
 
-    def pictures_of_worst(self, store: Store, plan: Plan, worst: Worst) -> list[Picture]:
+    def pictures_of_worst(self, store: Store, plan: Plan, worst: Summary) -> list[Picture]:
         """Return pictures of the instance on which a policy is worst, next to the best schedule.
 
         Parameters
@@ -108,7 +97,7 @@ class Artist:
         store : Store
         plan : Plan
             Of the store.
-        worst : Worst
+        worst : Summary
 
         Raises
         ------
@@ -116,15 +105,10 @@ class Artist:
             Something takes too long, comes from outside, or is no more what it was.
         """
         cells = _cells(store, worst)
-        cell = max(
-            (
-                c
-                for c in cells
-                if contender_of(c["policy"]) == worst.requested and c["low"] is not None
-            ),
-            key=lambda c: c["low"],
-            default=None,
-        )
+        requested = worst.requested or worst.policy
+        mine = [c for c in cells if contender_of(c["policy"]) == requested]
+        rated = [c for c in mine if c["low"] is not None]
+        cell = max(rated, key=lambda c: c["low"], default=None)
         if cell is None:
             raise NotDrawnError("no cell of it has a ratio")
         family = get_family(json.loads(cell["source"])["family"])
@@ -132,26 +116,26 @@ class Artist:
             raise NotDrawnError(f"family {family.name} draws no pictures")
         best = _best(family, cells, cell)
         cost = MICRO * (cell["micros"] + (best["micros"] if best else cell["optimum_micros"] or 0))
-        self._must_last(cost, worst)
+        self._must_last(cost, requested)
         began = time.monotonic()
         event = self._pool.compute(
             _Drawing(_source(plan, cell["source"]), worst, cell, best, self.requested)
         )
         self._left -= time.monotonic() - began
         if isinstance(event, TaskFailed):
-            self._must_last(0.0, worst)
+            self._must_last(0.0, requested)
             raise NotDrawnError(f"its schedules cannot be found again: {event.reason}")
         if isinstance(event.found, str):
             raise NotDrawnError(event.found)
         found: list[Picture] = event.found
         return found
 
-    def _must_last(self, cost: float, worst: Worst) -> None:
+    def _must_last(self, cost: float, requested: str) -> None:
         """Refuse what takes longer than is left."""
         if cost >= self._left:
             raise NotDrawnError(
                 f"its schedules are not found again within {PATIENCE:.0f} s, which is for all "
-                f"pictures; `--policy {json.dumps(worst.requested)}` draws them all the same"
+                f"pictures; `--policy {json.dumps(requested)}` draws them all the same"
             )
 
 
@@ -160,7 +144,7 @@ class _Drawing:
     """Task of the drawing process."""
 
     source: Source
-    worst: Worst
+    worst: Summary
     cell: dict[str, Any]
     best: dict[str, Any] | None  # the cell whose schedule is the best known, if it is no search's
     requested: bool
@@ -174,31 +158,31 @@ class _Drawing:
 
     def _pictures(self) -> list[Picture]:
         worst, cell = self.worst, self.cell
-        instance = self.source.make(worst.seed)
-        if instance.digest() != worst.digest:
+        instance = self.source.make(worst.worst_seed)
+        if instance.digest() != worst.worst_sha256:
             raise NotDrawnError("its seed makes another instance by now; have versions changed?")
         with blas.one_thread():  # as when it was computed
             mine = _run(instance, cell, requested=self.requested)
             if self.best is None:
                 theirs = _solve(instance, cell)
             else:  # a request for one policy does not permit the code of another
-                same = contender_of(self.best["policy"]) == worst.requested
+                same = contender_of(self.best["policy"]) == contender_of(cell["policy"])
                 theirs = _run(instance, self.best, requested=self.requested and same)
         shown = {HINDSIGHT: theirs, worst.policy: mine}
-        drawn = self.source.drawn_by(worst.seed)
-        title = f"{worst.policy} on {worst.group}, {drawn}, ratio {worst.ratio}"
+        drawn = self.source.drawn_by(worst.worst_seed)
+        title = f"{worst.policy} on {worst.group}, {drawn}, ratio {worst.worst:.4g}"
         found = pictures_of(instance, shown, title)
         if not found:
             raise NotDrawnError(f"family {family_of(instance).name} draws no pictures")
         return found
 
 
-def _cells(store: Store, worst: Worst) -> list[dict[str, Any]]:
+def _cells(store: Store, worst: Summary) -> list[dict[str, Any]]:
     """Return all cells on an instance; a digest alone may be that of several seeds."""
     keys = store.rows(
         "SELECT key FROM cell WHERE instance IN "
         "(SELECT id FROM instance WHERE digest = ? AND seed = ?)",
-        (bytes.fromhex(worst.digest), worst.seed),
+        (bytes.fromhex(worst.worst_sha256), worst.worst_seed),
     )
     columns, rows = store.view([key for (key,) in keys])
     return [dict(zip(columns, row, strict=True)) for row in rows]

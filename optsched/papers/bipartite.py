@@ -24,7 +24,7 @@ from optsched.families.bipartite.instance import Slot
 from optsched.families.bipartite.online import events
 from optsched.families.bipartite.optimum.decision import Solver
 from optsched.families.bipartite.pictures import bars, split
-from optsched.families.bipartite.policies.packing import BinPacking, Spreading
+from optsched.families.bipartite.policies.baselines import BinPacking, Spreading
 from optsched.families.bipartite.policies.paper import KNOWLEDGE, OgaSched, regret_guarantee
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams

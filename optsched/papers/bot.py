@@ -21,7 +21,7 @@ from optsched.families.bot.policies.convergence import PRECISION, Convergence, c
 from optsched.families.bot.policies.negotiation import Negotiation, Steps, without
 from optsched.families.bot.sources.presets import generate
 from optsched.numbers.arrays import Floats
-from optsched.papers.estimate import MeanEstimate, apart
+from optsched.papers.estimate import MeanEstimate, apart, differences
 from optsched.papers.experiment import (
     Cell,
     Findings,
@@ -507,8 +507,7 @@ def findings_5(rows: Rows) -> Findings:
         for at, part in lines.items()
     }
     for units, factor in product(UNITS, PROJECTIONS[1:]):
-        pairs = zip(late[units, ZERO], late[units, factor], strict=True)
-        less = MeanEstimate.of([a - b for a, b in pairs])
+        less = MeanEstimate.of(differences(late[units, ZERO], late[units, factor]))
         claim = (
             f"{units}: share of iterations above {LATE} out of the tube, prices set to zero less "
             f"geometric projection with {factor:g}"
@@ -573,9 +572,9 @@ def findings_without(rows: Rows) -> Findings:
         if name == ALL:
             yield shown(f"{units}, all three: share converged", whole.share, note=note)
             continue
-        pairs = zip(whole.converged, best.converged, strict=True)
+        less = MeanEstimate.of(differences(whole.converged, best.converged))
         claim = f"{units}: share converged with all three less that without {name}"
-        found = effect(claim, MeanEstimate.of([a - b for a, b in pairs]), note=note)
+        found = effect(claim, less, note=note)
         yield found if units == UNITS[0] else replace(found, verdict=None)
 
 

@@ -144,11 +144,6 @@ RATIOS = (1, 2, 5, 10, 20, 30, 40, 60)
 HELD = {"outer": "outer rate held", "inner": "inner rate held"}  # the verdict is about the first
 
 
-def cells_12(seeds: int) -> list[Cell]:
-    """Return one cell per rate that is held, ratio and instance."""
-    return grid(held=HELD, ratio=RATIOS, seed=fresh(seeds))
-
-
 def run_12(cell: Cell, time_limit: float) -> Row:
     """Run PD-ORS, and find the optimum with hindsight."""
     return compared(
@@ -371,7 +366,12 @@ EXPERIMENTS = described(
     "dmlrs",
     **{
         "fig3.11": (cells_11, run_11, findings_11, draw_11),
-        "fig3.12": (cells_12, run_12, findings_12, draw_12),
+        "fig3.12": (
+            lambda n: grid(held=HELD, ratio=RATIOS, seed=fresh(n)),
+            run_12,
+            findings_12,
+            draw_12,
+        ),
         "fig3.13": (cells_13, run_13, findings_13, draw_13),
         "fig3.14": (cells_13, run_13, findings_14, draw_14),
     },

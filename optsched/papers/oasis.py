@@ -233,11 +233,6 @@ MEASURES = (
 SIZES4 = {"jobs": 3 * EACH, "slots": 100, "machines": MACHINES, "mix": (0.0, 0.5, 0.5)}
 
 
-def cells4(seeds: int) -> list[Cell]:
-    """Return one cell per instance and scheme."""
-    return grid(preset=PRESETS, seed=fresh(seeds), scheme=[s for s in SCHEMES if s != "dorm"])
-
-
 def workload(preset: str, seed: int) -> Any:
     """Return an instance with exactly 100 jobs of each kind: the first of each among more."""
     drawn = instance(preset, seed, **SIZES4)
@@ -246,8 +241,7 @@ def workload(preset: str, seed: int) -> Any:
         for critical in (False, True)
         for i in [k for k, job in enumerate(drawn.jobs) if is_critical(job) == critical][:EACH]
     )
-    fields = {name: getattr(drawn, name) for name in type(drawn).model_fields}
-    return type(drawn)(**(fields | {"jobs": tuple(drawn.jobs[i] for i in kept)}))
+    return drawn.model_copy(update={"jobs": tuple(drawn.jobs[i] for i in kept)})
 
 
 def is_critical(job: Any) -> bool:
@@ -325,11 +319,6 @@ AROUND = (1.1, 1.5)
 HARDER = {20: 2.5}  # few machines are the hard case: times the time limit
 TREND = 0.3  # rank correlation from which there is a trend
 NORMAL = 1.06 * 1.96  # half of a 95 % interval of a rank correlation, after the transformation
-
-
-def cells5(seeds: int) -> list[Cell]:
-    """Return one cell per instance."""
-    return grid(machines=SWEPT, priority=PRIORITIES, seed=fresh(seeds))
 
 
 def run5(cell: Cell, time_limit: float) -> Row:
@@ -436,12 +425,6 @@ def draw5(rows: Rows) -> Figure:
 
 PLENTY, SCARCE = 50, 250  # jobs
 PERCENT = (10, 25, 50, 100, 200, 400, 1000)  # of U / L
-
-
-def cells6(seeds: int) -> list[Cell]:
-    """Return one cell per instance, scheme and estimate."""
-    return grid(preset=PRESETS, jobs=(PLENTY, SCARCE), scheme=(ESTIMATED, LITERAL),
-                percent=PERCENT, seed=fresh(seeds))  # fmt: skip
 
 
 def findings6(rows: Rows) -> Findings:
@@ -612,8 +595,18 @@ def draw8(rows: Rows) -> Figure:
 EXPERIMENTS = described(
     "oasis",
     fig3=(cells3, run, findings3, draw3),
-    fig4=(cells4, run4, findings4, draw4),
-    fig5=(cells5, run5, findings5, draw5),
-    fig6=(cells6, run, findings6, draw6),
+    fig4=(
+        lambda n: grid(preset=PRESETS, seed=fresh(n), scheme=[s for s in SCHEMES if s != "dorm"]),
+        run4, findings4, draw4,
+    ),
+    fig5=(
+        lambda n: grid(machines=SWEPT, priority=PRIORITIES, seed=fresh(n)),
+        run5, findings5, draw5,
+    ),
+    fig6=(
+        lambda n: grid(preset=PRESETS, jobs=(PLENTY, SCARCE), scheme=(ESTIMATED, LITERAL),
+                       percent=PERCENT, seed=fresh(n)),
+        run, findings6, draw6,
+    ),
     fig8=(lambda seeds: grid(seed=fresh(seeds), scheme=SCHEMES), run8, findings8, draw8),
-)
+)  # fmt: skip

@@ -7,23 +7,32 @@ run again, and so are not verified: the output states how many there are.
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import os
+import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import optsched
 from optsched.drawing import save
 from optsched.experiments.map_cells import call_all, stored_rows
 from optsched.files.format import read_json, short, write_json
 from optsched.files.provenance import machine, versions
 from optsched.papers import PAPERS, Experiment, experiments
-from optsched.papers.digest import code_digest
-from optsched.papers.experiment import Cell, Row
+from optsched.papers.experiment import Row
 from optsched.papers.verdict import Outcome
 from optsched.problem import InputError
 from optsched.process import interrupts
+
+ROOT = Path(optsched.__file__).parent
+FOLDERS = ("core", "engine", "numbers", "policies", "proofs", "scheduling", "solvers", "problem.py")
+PICTURES = {"pictures", "pictures.py"}  # of a family: they change no number
+BORROWED = re.compile(r"optsched\.families\.(\w+)")
+LENGTH = 12  # hexadecimal digits that are stored
 
 
 @dataclass(frozen=True)
@@ -148,8 +157,11 @@ def reproduce(
         After Ctrl-C, without a verdict; what is done is stored.
     """
     limit = chosen.time_limit if time_limit is None else time_limit
-    cells = from_seed(chosen, chosen.seeds if seeds is None else seeds, first_seed)
-    name = chosen.name if first_seed is None else f"{chosen.name}-from-{first_seed}"
+    cells, name = list(chosen.cells(chosen.seeds if seeds is None else seeds)), chosen.name
+    if first_seed is not None:
+        shift = first_seed - min(cell["seed"] for cell in cells)
+        cells = [cell | {"seed": cell["seed"] + shift} for cell in cells]
+        name = f"{chosen.name}-from-{first_seed}"
     path = folder / f"{name}.json"
     code = code_digest(chosen.run, chosen.family)
     rows = stored_rows(cells, _stored(path, limit, None if keep_rows else code))
@@ -186,34 +198,27 @@ def reproduce(
     except KeyboardInterrupt:
         return Reproduction(chosen, len(store()), len(cells), None, path, None)
     done = store()
-    with _blaming(path, kept):
+    try:
         outcome = chosen.judge(done)
         below = outcome.caption(chosen.claim)
         figure = chosen.picture(done)
+    except (TypeError, ValueError, LookupError, ArithmeticError, AssertionError) as err:
+        if not kept:
+            raise
+        raise InputError(  # malformed rows come from the file
+            f"{path}: no verdict follows from its rows ({type(err).__name__}: {err}), expected "
+            "rows as optsched wrote them; without the file all cells run again"
+        ) from err
     picture = save(figure, folder / f"{name}.png", below=below)
     foreign = sum(row.get("code") != code for row in done)
     store(**facts_of(outcome), rows_of_other_code=foreign)
     return Reproduction(chosen, len(cells), len(cells), outcome, path, picture, foreign, kept)
 
 
-def from_seed(chosen: Experiment, seeds: int, first: int | None) -> list[Cell]:
-    """Return the cells of an experiment, its seeds moved so that they begin with ``first``."""
-    cells = list(chosen.cells(seeds))
-    if first is None:
-        return cells
-    shift = first - min(cell["seed"] for cell in cells)
-    return [cell | {"seed": cell["seed"] + shift} for cell in cells]
-
-
 def _stored(path: Path, limit: float, code: str | None) -> list[Row]:
     """Return the rows that an earlier call has stored with the same limit.
 
     With a digest of code, those that this code has made with the same versions.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read, or its rows are none.
     """
     if not path.exists():
         return []
@@ -229,15 +234,33 @@ def _stored(path: Path, limit: float, code: str | None) -> list[Row]:
     return rows
 
 
-@contextmanager
-def _blaming(path: Path, kept: int) -> Iterator[None]:
-    """Turn what malformed rows raise into one line, where some of them come from a file."""
-    try:
-        yield
-    except (TypeError, ValueError, LookupError, ArithmeticError, AssertionError) as err:
-        if not kept:
-            raise
-        raise InputError(
-            f"{path}: no verdict follows from its rows ({type(err).__name__}: {err}), expected "
-            "rows as optsched wrote them; without the file all cells run again"
-        ) from err
+def code_digest(run: Callable[..., Any], family: str) -> str:
+    """Return the digest of the code that makes a row of an experiment: what can change its numbers.
+
+    That is the module of the experiment's `run`, its family, those it borrows from, and all common
+    packages where numbers are made.
+    """
+    own = inspect.getsource(inspect.getmodule(run) or run)
+    return hashlib.sha256(f"{_digest_of_folders(family)}\n{own}".encode()).hexdigest()[:LENGTH]
+
+
+@cache
+def _digest_of_folders(family: str) -> str:
+    """Return a digest of all source files that count, whatever the experiment."""
+    families, found = [family], hashlib.sha256()
+    for path in (path for folder in FOLDERS for path in _sources(ROOT / folder)):
+        found.update(path.read_bytes())
+    for name in families:  # grows
+        for path in _sources(ROOT / "families" / name):
+            text = path.read_text(encoding="utf-8")
+            found.update(text.encode())
+            families += [f for f in BORROWED.findall(text) if f not in families]
+    return found.hexdigest()
+
+
+def _sources(place: Path) -> Iterator[Path]:
+    if place.is_file():
+        yield place
+    for path in sorted(place.rglob("*.py")):
+        if not {*path.relative_to(place).parts} & PICTURES:
+            yield path

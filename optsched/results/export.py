@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from inspect import signature
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from optsched.files.atomic_io import is_stream, write_whole
 from optsched.problem import Family, InputError, Instance, family_of
@@ -100,7 +102,7 @@ def write_program(
         own, times = family.mps_and_times(instance)
         text = own.encode()
     else:
-        text = _written_by_cvxpy(program) if convex else _written_by_pyomo(program, to)
+        text = cbf_text(program).encode() if convex else _written_by_pyomo(program, to)
     comments = (f"{COMMENT[to]}{line}\n" for note in notes for line in note.splitlines())
     write_whole(path, "".join(comments).encode() + text)
     if times and not is_stream(path):
@@ -136,12 +138,6 @@ def program_in_form(family: Family, instance: Instance, **form: bool) -> Any:
     return family.program(instance, **chosen)
 
 
-def _written_by_cvxpy(program: Any) -> bytes:
-    from optsched.results.cbf import cbf_text  # here, since it takes a while to import
-
-    return cbf_text(program).encode()
-
-
 class _Distinct:
     """Labels of a Pyomo model; where Pyomo has one label for two parts, the second has a number."""
 
@@ -167,3 +163,75 @@ def _written_by_pyomo(program: Any, to: Format) -> bytes:
         program.write(str(made), io_options={"labeler": labeler})  # ending: format
         # Pyomo writes an infinite bound of an integer variable in MPS as a number
         return re.sub(rb"(?m)^ UI (\S+ \S+) 10E20$", rb" PL \1", made.read_bytes())
+
+
+def cbf_text(problem: Any) -> str:
+    """Return a CVXPY problem as text in the Conic Benchmark Format, version 3.
+
+    The cones are those to which CVXPY reduces the problem: rays, second-order, exponential and
+    power cones. Comments name the constraints of the model as it was written.
+
+    Parameters
+    ----------
+    problem : cvxpy.Problem
+        Without parameters, integers or semidefinite cones.
+    """
+    import cvxpy as cp  # here and below, since it takes a while to import
+
+    data, _, _ = problem.get_problem_data(cp.CLARABEL, solver_opts={"use_quad_obj": False})
+    dims = data["dims"]
+    if dims.psd:
+        raise ValueError("the problem has semidefinite cones, expected none")
+    most = isinstance(problem.objective, cp.Maximize)
+    sign = -1.0 if most else 1.0  # CVXPY minimizes the negative
+    offset = float(data["param_prob"].apply_parameters()[1])
+    cost = sign * np.asarray(data["c"], float)
+    matrix, right, cones = _in_order(data["A"], np.asarray(data["b"], float), dims)
+    lines = [f"# {name}" for name in _names(problem)]
+    lines += ["VER", "3", "", "OBJSENSE", "MAX" if most else "MIN", ""]
+    lines += _power_cones(dims.p3d)
+    lines += ["VAR", f"{len(cost)} 1", f"F {len(cost)}", ""]
+    lines += ["CON", f"{len(right)} {len(cones)}", *(f"{kind} {n}" for kind, n in cones), ""]
+    lines += _listed("OBJACOORD", ((str(j), x) for j, x in enumerate(cost)))
+    if offset:
+        lines += ["OBJBCOORD", repr(sign * offset), ""]
+    entries = zip(matrix.row, matrix.col, -matrix.data, strict=True)  # s = b - A x is in the cone
+    lines += _listed("ACOORD", ((f"{i} {j}", x) for i, j, x in entries))
+    lines += _listed("BCOORD", ((str(i), x) for i, x in enumerate(right)))
+    return "\n".join(lines) + "\n"
+
+
+def _names(problem: Any) -> Iterator[str]:
+    yield "constraints, in the order in which they were written:"
+    for constraint in problem.constraints:
+        yield f"  {constraint.label or 'unnamed'}: {constraint.size} rows"
+
+
+def _in_order(matrix: Any, right: Any, dims: Any) -> tuple[Any, Any, list[tuple[str, int]]]:
+    """Return rows and cones; CBF has the coordinates of an exponential cone the other way round."""
+    from scipy.sparse import coo_array
+
+    cones = [("L=", int(dims.zero)), ("L+", int(dims.nonneg))]
+    cones += [("Q", int(n)) for n in dims.soc]
+    begin = sum(n for _, n in cones)
+    order = np.arange(matrix.shape[0])
+    exponential = order[begin : begin + 3 * dims.exp].reshape(-1, 3)
+    order[begin : begin + 3 * dims.exp] = exponential[:, ::-1].ravel()
+    cones += [("EXP", 3)] * int(dims.exp)
+    cones += [(f"@{k}:POW", 3) for k in range(len(dims.p3d))]
+    return coo_array(matrix.tocsr()[order]), right[order], [(k, n) for k, n in cones if n]
+
+
+def _power_cones(alphas: Any) -> list[str]:
+    if not len(alphas):
+        return []
+    lines = ["POWCONES", f"{len(alphas)} {2 * len(alphas)}"]
+    for alpha in alphas:
+        lines += ["2", repr(float(alpha)), repr(1.0 - float(alpha))]
+    return [*lines, ""]
+
+
+def _listed(name: str, entries: Iterator[tuple[str, float]]) -> list[str]:
+    """Return a section of coordinates; zeros are left out."""
+    lines = [f"{where} {float(x)!r}" for where, x in entries if x != 0]
+    return [name, str(len(lines)), *lines, ""] if lines else []

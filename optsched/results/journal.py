@@ -21,6 +21,7 @@ from optsched.files.atomic_io import is_stream, write_whole
 from optsched.files.format import envelope, plain
 from optsched.problem import InputError, Instance, family_of
 from optsched.process import crash_state
+from optsched.results.result import with_instance
 
 SHARE = 0.05  # of the time may be spent on it
 LONGEST = 1000  # characters of the sentence
@@ -104,18 +105,16 @@ class Journal:
         self._next = now + (now - began) / SHARE
 
     def _write(self, optimum: Optimum) -> None:
-        with self._writing:
-            if not self._closed:
-                self._write_down(optimum)
-
-    def _write_down(self, optimum: Optimum) -> None:
         words = {"best": str(optimum)[:LONGEST]}
-        if self._target is not None:
-            runs = f', "runs": [{", ".join(self._runs)}]' if self._runs else ""
-            text = f'{self._head}, "optimum": {_text(optimum)}{runs}}}\n'
-            write_whole(self._snapshot, text, like=Path(self._target))
-            words |= {"snapshot": str(self._snapshot), "target": self._target}
-        crash_state.publish(**words)
+        with self._writing:
+            if self._closed:
+                return
+            if self._target is not None:
+                runs = f', "runs": [{", ".join(self._runs)}]' if self._runs else ""
+                text = f'{self._head}, "optimum": {_text(optimum)}{runs}}}\n'
+                write_whole(self._snapshot, text, like=Path(self._target))
+                words |= {"snapshot": str(self._snapshot), "target": self._target}
+            crash_state.publish(**words)
 
     @property
     def _snapshot(self) -> Path:
@@ -125,12 +124,8 @@ class Journal:
     @cached_property
     def _head(self) -> str:
         """The text of the file up to the instance, which does not change."""
-        instance = {
-            "instance_sha256": self._instance.digest(),
-            "instance": self._instance.model_dump(mode="json"),
-        }
-        text = envelope("result", self._instance.family, instance)
-        return text.removesuffix("}\n")
+        content = with_instance(self._instance, {})
+        return envelope("result", self._instance.family, content).removesuffix("}\n")
 
 
 def _text(found: Run | Optimum) -> str:

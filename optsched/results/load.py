@@ -170,13 +170,8 @@ def report_in(content: Mapping[str, Any], instance: Instance, path: Path) -> Rat
         _must_hold(recheck_run(family, instance, run), path)
     for name, schedule in schedules.items():
         _must_hold(recheck_outside(family, instance, name, schedule), path)
-    rated = rate(
-        instance,
-        [run.model_copy(update={"guarantee": None}) for run in runs],
-        optimum,
-        references,
-        schedules,
-    )
+    unproved = [run.model_copy(update={"guarantee": None}) for run in runs]
+    rated = rate(instance, unproved, optimum, references, schedules)
     listed = content.get("listed", [])
     if not isinstance(listed, list) or any(type(line) is not str for line in listed):
         raise InputError(f'{path}: "listed" is no list of texts')
@@ -201,13 +196,7 @@ def _known(
 
 
 def _sound(family: Family, instance: Instance, stored: Optimum, scope: str, path: Path) -> Optimum:
-    """Return an optimum with status and levels as derived; what is not proved is a claim.
-
-    Raises
-    ------
-    InputError
-        It states what is not true.
-    """
+    """Return an optimum with status and levels as derived; what is not proved is a claim."""
     found = recheck_optimum(family, instance, stored, scope)
     _must_hold(found, path)
     level = stored.bound_level
@@ -260,13 +249,6 @@ def _holding(sign: int, stored: Optimum) -> Iterator[HistoryPoint]:
 
 
 def _must_hold(found: Recheck, path: Path) -> None:
-    """Refuse what was rejected.
-
-    Raises
-    ------
-    InputError
-        Names the first complaint.
-    """
+    """Refuse what was rejected, with the first complaint."""
     if found.complaints:
-        why = found.complaints[0]
-        raise InputError(f"{path}: {found.what}: rejected: {why}")
+        raise InputError(f"{path}: {found.what}: rejected: {found.complaints[0]}")

@@ -72,7 +72,9 @@ def store(
     with contextlib.suppress(InputError, OSError):
         folder().mkdir(parents=True, exist_ok=True)
         save_result(places[0 if closed else -1], instance, optimum, (), references)
-        _make_space()
+        kept = [path for path in folder().iterdir() if NAME.fullmatch(path.name)]
+        for path in sorted(kept, key=lambda p: p.stat().st_mtime)[:-MOST]:
+            path.unlink(missing_ok=True)
 
 
 def _is_closed(optimum: Optimum, references: Mapping[str, Optimum]) -> bool | None:
@@ -92,10 +94,3 @@ def _places(instance: Instance, spec: Mapping[str, Any]) -> list[Path]:
     same = folder() / f"{digest}-{hashlib.sha256(options.encode()).hexdigest()[:12]}.json"
     ordinary = spec["method"] == "auto" and spec["gap"] >= CLOSED and not spec.get("params")
     return [folder() / f"{digest}.json", same] if ordinary else [same]
-
-
-def _make_space() -> None:
-    ours = [path for path in folder().iterdir() if NAME.fullmatch(path.name)]
-    kept = sorted(ours, key=lambda p: p.stat().st_mtime)
-    for path in kept[:-MOST]:
-        path.unlink(missing_ok=True)

@@ -65,7 +65,7 @@ def whole_content(
     schedules: Mapping[str, Schedule] | None = None,
 ) -> dict[str, Any]:
     """Return what a result holds."""
-    content = with_instance(instance, result_content(optimum))
+    content = with_instance(instance, {"optimum": optimum.model_dump(mode="json")})
     if references:
         content["references"] = {n: r.model_dump(mode="json") for n, r in references.items()}
     if runs:
@@ -73,11 +73,6 @@ def whole_content(
     if schedules:
         content["schedules"] = {n: s.model_dump(mode="json") for n, s in schedules.items()}
     return content
-
-
-def result_content(optimum: Optimum) -> dict[str, Any]:
-    """Return what a result holds next to its instance, if it is an optimum alone."""
-    return {"optimum": optimum.model_dump(mode="json")}
 
 
 def save_run(path: Path, instance: Instance, run: Run) -> None:
@@ -107,11 +102,14 @@ def part_of(
     """Return a part of a file, which belongs to ``family`` if it names one."""
     if name not in content:
         raise InputError(f'{path}: lacks "{name}"')
-    part = content[name]
-    if family is not None and (not isinstance(part, dict) or part.get("family") != family):
-        named = part.get("family") if isinstance(part, dict) else part
-        raise InputError(f'{path}: {name}: "family" is {short(named)}, expected {family!r}')
-    return checked(kind, part, f"{path}: {name}")
+    return _record(kind, content[name], f"{path}: {name}", family)
+
+
+def _record(kind: type[Record], part: Any, place: str, family: str | None = None) -> Record:
+    named = part.get("family") if isinstance(part, dict) else part
+    if family is not None and (named != family or not isinstance(part, dict)):
+        raise InputError(f'{place}: "family" is {short(named)}, expected {family!r}')
+    return checked(kind, part, place)
 
 
 class Recheck(Frozen):
@@ -120,10 +118,10 @@ class Recheck(Frozen):
     family: str
     what: str
     value: Signed | None = Field(description="of the schedule, by the feasibility check")
-    bound: Signed | None = Field(description="bound that the certificate proves")
+    bound: Signed | None = Field(default=None, description="bound that the certificate proves")
     gap: Extended | None = None
-    value_level: Level | None
-    bound_level: Level | None
+    value_level: Level | None = Field(default_factory=lambda known: _level(known.get("value")))
+    bound_level: Level | None = Field(default_factory=lambda known: _level(known.get("bound")))
     unchecked: tuple[str, ...] = Field(default=(), description="further statements of the file")
     complaints: tuple[str, ...] = ()
 
@@ -150,6 +148,10 @@ class Recheck(Frozen):
             derived = f"{self.what}: accepted: {', '.join(parts)}"
         unchecked = ", ".join(self.unchecked)
         return "\n  ".join([derived, *([f"not checked: {unchecked}"] if unchecked else [])])
+
+
+def _level(derived: float | None) -> Level | None:
+    return None if derived is None else Level.CERTIFIED
 
 
 def recheck(path: Path) -> list[Recheck]:
@@ -206,11 +208,10 @@ def references_in(content: Mapping[str, Any], path: Path, family: Family) -> dic
     others = content.get("references", {})
     if not isinstance(others, dict):
         raise InputError(f'{path}: "references" is no object')
-    found = {}
-    for name, other in others.items():
-        where = f"references.{name}"
-        found[name] = part_of(Optimum, {where: other}, where, path, family.name)
-    return found
+    return {
+        name: _record(Optimum, other, f"{path}: references.{name}", family.name)
+        for name, other in others.items()
+    }
 
 
 def rows_in(
@@ -222,16 +223,14 @@ def rows_in(
         raise InputError(f'{path}: "runs" is no list')
     if not isinstance(schedules, dict):
         raise InputError(f'{path}: "schedules" is no object')
-    places = {f"runs[{i}]": run for i, run in enumerate(runs)}
-    made = [part_of(Run, places, place, path, family.name) for place in places]
+    made = [_record(Run, run, f"{path}: runs[{i}]", family.name) for i, run in enumerate(runs)]
     try:
         must_name_rows(family, [*(run.policy for run in made), *schedules])
     except InputError as err:
         raise InputError(f"{path}: {err}") from err
-    named = {name: f"schedules.{name}" for name in schedules}
     return made, {
-        name: part_of(family.schedule, {where: schedules[name]}, where, path)
-        for name, where in named.items()
+        name: _record(family.schedule, schedule, f"{path}: schedules.{name}")
+        for name, schedule in schedules.items()
     }
 
 
@@ -242,9 +241,6 @@ def recheck_outside(family: Family, instance: Instance, name: str, schedule: Sch
         family=family.name,
         what=f"schedule {name!r}",
         value=verdict.value,
-        bound=None,
-        value_level=None if verdict.value is None else Level.CERTIFIED,
-        bound_level=None,
         complaints=tuple(map(str, verdict.violations)) if verdict.value is None else (),
     )
 
@@ -268,9 +264,6 @@ def recheck_run(family: Family, instance: Instance, run: Run) -> Recheck:
         family=family.name,
         what=f"run of {run.policy}",
         value=verdict.value,
-        bound=None,
-        value_level=None if verdict.value is None else Level.CERTIFIED,
-        bound_level=None,
         unchecked=tuple(unchecked),
         complaints=tuple(complaints),
     )
@@ -310,8 +303,6 @@ def recheck_optimum(family: Family, instance: Instance, stored: Optimum, scope: 
         value=value,
         bound=bound,
         gap=gap,
-        value_level=None if value is None else Level.CERTIFIED,
-        bound_level=None if bound is None else Level.CERTIFIED,
         unchecked=(*unchecked, f"that it was found by {stored.method} in {stored.seconds:.1f} s"),
         complaints=tuple(complaints),
     )
@@ -359,7 +350,10 @@ def _wrong_status(
     known = replace(stored.interval(instance), value=value)
     for name, side in (("gap", stored.bound), ("certified_gap", stored.certified_bound)):
         is_gap, stated = known.at(side).gap, getattr(stored, name)
-        if stated is not None and (is_gap is None or not _near(stated, is_gap)):
+        # gaps are differences, of which rounding may leave little
+        if stated is not None and (
+            is_gap is None or not (agree(stated, is_gap, SAME) or abs(stated - is_gap) <= SAME)
+        ):
             found.append(f"{name} is {is_gap}, the file states {stated}")
     if gap is not None and gap <= CLOSED:
         return found
@@ -370,11 +364,6 @@ def _wrong_status(
     if stored.status is Status.CLAIMED and (claim is None or claim > CLOSED):
         found.append(f"status is {stored.status}, but the claimed gap is {claim}")
     return found
-
-
-def _near(a: float, b: float) -> bool:
-    """Return whether two gaps agree; they are differences, of which rounding may leave little."""
-    return agree(a, b, SAME) or abs(a - b) <= SAME
 
 
 def _foreign(family: Family, instance: Instance, name: str, digest: str) -> list[str]:

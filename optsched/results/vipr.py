@@ -83,8 +83,11 @@ class _Proof:
         """Of a row and its side, 0 or 1: the line, and how often it is in the row."""
         self._bounds()
         self._rows()
-        self._whole_bounds()
-        self._implied()
+        for lines in (self.lower, self.upper):
+            for j, line in enumerate(lines):
+                if line and self.program.integer[j] and line.side.denominator != 1:
+                    lines[j] = self.lin([(1, line)], line.sense, rounds=True)
+        self.implied = implied(self.base, self._imply)
         for k, cut in enumerate(tree.cuts):
             self._cut(len(inst.rows) + k, cut)
 
@@ -214,18 +217,8 @@ class _Proof:
                 self.sides[i, side] = rounded, unit
         return self.sides[i, side]
 
-    def _whole_bounds(self) -> None:
-        for lines in (self.lower, self.upper):
-            for j, line in enumerate(lines):
-                if line and self.program.integer[j] and line.side.denominator != 1:
-                    lines[j] = self.lin([(1, line)], line.sense, rounds=True)
-
-    def _implied(self) -> None:
-        """Derive the bounds that `certificate.implied` finds, in its order."""
-        self.implied = implied(self.base, self._imply)
-
     def _imply(self, i: int, side: int, j: int) -> None:
-        """Derive a bound of column j from a side of row i."""
+        """Derive a bound of column j, which `certificate.implied` finds, from a side of row i."""
         line, times = self._row(i, side)
         a = dict(self.program.rows[i])[j]
         sense = "G" if (line.sense == "G") == (a > 0) else "L"
@@ -283,14 +276,12 @@ class _Proof:
                 tighter = now is None or (now.side < line.side) == low
                 stack += [(k, path), (children[low], path | ({(j, low): line} if tighter else {}))]
                 continue
-            done[k] = self._joined([done.pop(child) for child in children], made)
+            proved = [done.pop(child) for child in children]
+            open_ones = [line for line in proved if not line.absurd] or proved
+            side = min(line.side for line in open_ones)
+            halves = zip(proved, made, strict=True)
+            done[k] = self._unsplit(open_ones[0].entries, "G", side, halves)
         return done[0]
-
-    def _joined(self, proved: Sequence[_Line], assumed: Sequence[_Line]) -> _Line:
-        open_ones = [line for line in proved if not line.absurd]
-        side = min(line.side for line in open_ones or proved)
-        entries = (open_ones or proved)[0].entries
-        return self._unsplit(entries, "G", side, zip(proved, assumed, strict=True))
 
     def _leaf(self, leaf: Leaf, path: Mapping[tuple[int, bool], _Line]) -> _Line:
         step = self.program.step if not leaf.ray else None

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from optsched.adversarial.evaluation import Evaluation
-from optsched.adversarial.moves import PLAIN, STRUCTURAL, Evaluated, MoveContext
-from optsched.adversarial.targeted_moves import AIMED, block
+from optsched.adversarial.moves import AIMED, PLAIN, STRUCTURAL, Evaluated, MoveContext, block
 from optsched.numbers.parameter_space import (
     Either,
     OneOf,

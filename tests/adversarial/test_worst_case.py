@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 from optsched import problem
 from optsched.adversarial.evaluation import Evaluation, Evaluator, Terms, TheoremError
 from optsched.adversarial.search import EvolutionarySearch
-from optsched.adversarial.shrink import LOSS, lighter
-from optsched.adversarial.worst_case import checkpoint_path, find_worst_case
+from optsched.adversarial.worst_case import LOSS, checkpoint_path, find_worst_case, lighter
 from optsched.cli.app import app
 from optsched.core import simulate
 from optsched.families.bot import FAMILY as BOT

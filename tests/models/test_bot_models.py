@@ -18,7 +18,7 @@ from optsched.models.bot import (
     units,
     utility_of,
 )
-from optsched.results.cbf import cbf_text
+from optsched.results.export import cbf_text
 from optsched.solvers import solve_cvxpy
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from optsched.families import later
 from optsched.families.bipartite.certificate.check import BipartiteCertificate, check, scope
-from optsched.families.bipartite.facts import describe, headline, warnings
+from optsched.families.bipartite.facts import describe, headline, shadow_prices, warnings
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
 from optsched.families.bipartite.online import POLICIES, WIRE, Recorder, assemble, events, verify
 from optsched.families.bipartite.optimum.initial_bounds import empty, opening
 from optsched.families.bipartite.optimum.methods import METHODS
-from optsched.families.bipartite.optimum.shadow import shadow_prices
 from optsched.families.bipartite.policies.paper import KNOWLEDGE
 from optsched.families.bipartite.sources.presets import PRESETS, generate
 from optsched.families.bipartite.verify import is_stationary

@@ -1,4 +1,4 @@
-"""Facts about an instance before it is solved: sizes, loads, warnings."""
+"""Facts about an instance: sizes, loads, warnings; shadow prices of capacity."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.families.bipartite.certificate.check import BipartiteCertificate
 from optsched.families.bipartite.instance import BipartiteInstance
 from optsched.numbers.arrays import Floats
 
@@ -83,3 +84,33 @@ def warnings(inst: BipartiteInstance) -> list[str]:
     if all(u.kind == "linear" for machine in inst.machines for u in machine.utility):
         found.append("all utilities are linear: every greedy rule is near the optimum")
     return found
+
+
+def shadow_prices(
+    inst: BipartiteInstance, certificate: BipartiteCertificate
+) -> list[dict[str, Any]]:
+    """Return, for every machine and resource with a price, the most that one more unit earns.
+
+    ``price`` is in units of the objective for one more unit on that machine in all slots; in
+    decreasing order. A dual value bounds the gain from one more unit of capacity (Dantzig, 1963):
+    these are the certificate's prices, summed over all slots.
+    """
+    prices = np.array([p.nu for p in certificate.prices], float) * 2.0**-certificate.nu_bits
+    if certificate.scope == "stationary":
+        total = prices[0]
+    else:
+        patterns, which = inst.patterns
+        times = np.bincount(which, minlength=len(patterns))
+        sets = np.bincount(certificate.assigned, times, minlength=len(prices))
+        total = sets @ prices
+    names, k = inst.resources, len(inst.resources)
+    order = np.argsort(-total, kind="stable")[: np.count_nonzero(total > 0)]
+    return [
+        {
+            "machine": row // k,
+            "name": inst.machines[row // k].name,
+            "resource": names[row % k],
+            "price": price,
+        }
+        for row, price in zip(order.tolist(), total[order].tolist(), strict=True)
+    ]

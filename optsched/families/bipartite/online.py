@@ -15,7 +15,7 @@ from optsched.families.bipartite.instance import (
     Record,
     Slot,
 )
-from optsched.families.bipartite.policies import BASELINES
+from optsched.families.bipartite.policies.baselines import BASELINES
 from optsched.families.bipartite.policies.paper import KNOWLEDGE, OgaSched
 from optsched.families.bipartite.verify import Verifier
 from optsched.families.bipartite.verify import verify as verify_decisions
@@ -65,13 +65,7 @@ def _write(decision: Any) -> Any:
 
 
 def _read(public: Platform, content: Any) -> Floats:
-    """Return the decision that was written.
-
-    Raises
-    ------
-    ValueError
-        It is no list of numbers, no bytes of them, and does not name channels with amounts.
-    """
+    """Return the decision that was written: numbers, their bytes, or amounts of named channels."""
     if isinstance(content, list):
         return _take(content)
     if isinstance(content, dict) and isinstance(content.get("float64"), str):

@@ -31,6 +31,7 @@ from optsched.families.bipartite.verify import Verifier, row_sums
 from optsched.numbers.arrays import Flags, Floats
 
 MOST_MACHINES = 200  # in a picture of allocations
+SAMPLES = 50  # slots of which gain and overhead are drawn
 PANELS = 5  # of such a picture, side by side
 
 
@@ -99,10 +100,10 @@ def split(inst: BipartiteInstance, y: Floats, jobs: Flags) -> tuple[float, float
 
 
 def gain_and_overhead(
-    inst: BipartiteInstance, schedules: Mapping[str, BipartiteSchedule], samples: int = 50
+    inst: BipartiteInstance, schedules: Mapping[str, BipartiteSchedule]
 ) -> Figure:
     """Draw mean gain and overhead of a slot, over some slots spread evenly."""
-    slots = np.unique(np.linspace(0, inst.horizon - 1, min(samples, inst.horizon)).astype(int))
+    slots = np.unique(np.linspace(0, inst.horizon - 1, min(SAMPLES, inst.horizon)).astype(int))
     parts = {
         name: np.mean(
             [split(inst, np.array(s.decisions[s.used[t]]), inst.jobs[t]) for t in slots], axis=0

@@ -285,10 +285,8 @@ def checked(
     """
     start, port, kind, alpha, beta, upper, capacity = rows
     resources = len(beta)
-    for p in range(len(rewards)):
-        rewards[p] = 0.0
-        for k in range(resources):
-            totals[p, k] = 0.0
+    rewards[:] = 0.0
+    totals[:] = 0.0
     fine, doubtful = True, False
     mark = np.uint64(14695981039346656037)
     prime = np.uint64(1099511628211)

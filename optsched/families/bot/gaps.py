@@ -72,10 +72,10 @@ def distance(
         proved = [] if certificate is None else levels(inst, certificate)
         return _shortfall(inst, totals(inst, schedule), proved, Fraction(bound))
     if schedule is None:
-        low = _log_of(inst, math.nextafter(value, -math.inf), up=False)
+        low = _log_of(inst, math.nextafter(value, -math.inf), False)
     else:
-        low = _attained(inst, schedule)
-    high = _above(inst, bound)
+        low = attained(inst, totals(inst, schedule))
+    high = _log_of(inst, bound, True)
     if certificate is not None:
         (level,) = levels(inst, certificate)
         least = log_mean(inst, level.pay, level.task)
@@ -86,7 +86,8 @@ def distance(
     return math.expm1(float(log)) if log < FARTHEST else math.inf
 
 
-def _log_of(inst: BotInstance, utility: float, *, up: bool) -> Fraction | None:
+@latest
+def _log_of(inst: BotInstance, utility: float, up: bool) -> Fraction | None:
     """Return a bound of ln M of a utility on one side; None: M is 0, or without limit."""
     if math.isinf(utility):
         return None
@@ -137,18 +138,6 @@ def _over(top: Fraction, rate: Fraction) -> float:
 
 
 @latest
-def _attained(inst: BotInstance, schedule: BotSchedule) -> Fraction | None:
-    """Return a lower bound of ln M of a schedule, for a finite alpha; None: M is 0."""
-    return attained(inst, totals(inst, schedule))
-
-
-@latest
 def _alone(inst: BotInstance) -> list[Fraction]:
     """Return an upper bound on the rate of each application alone, shape (K,)."""
     return [Fraction(alone(inst, k)) * ROUNDED for k in range(len(inst.applications))]
-
-
-@latest
-def _above(inst: BotInstance, bound: float) -> Fraction | None:
-    """Return an upper bound of ln M of a bound."""
-    return _log_of(inst, bound, up=True)

@@ -35,7 +35,7 @@ from pydantic import (
 
 from optsched.base import Text
 from optsched.numbers.arrays import Flags, Floats, Ints
-from optsched.numbers.resources import Closed, close, exact
+from optsched.numbers.resources import Closed, exact
 from optsched.problem import Frozen, Instance, Schedule
 from optsched.process.interrupts import leave_if_abandoned
 
@@ -165,16 +165,15 @@ class BotPlatform(Frozen):
         return np.array(order), np.array(before), np.array(arc)
 
     @cached_property
-    def _wide(self) -> CachedValues:
-        return CachedValues(
+    def _wide(self) -> CachedArray:
+        return CachedArray(
             np.array([x for k in self.links for x in (k.forward, k.backward)], float)
         )
 
     @property
     def bandwidth(self) -> Floats:
         """B of every arc, byte/s, shape (2 L,)."""
-        wide: Floats = self._wide.array
-        return wide
+        return self._wide.array
 
     def arc_name(self, arc: int) -> str:
         """Return an arc in words."""
@@ -267,11 +266,12 @@ class BotInstance(BotPlatform, Instance):
                     raise ValueError(
                         f"routes[{k}]: no link joins node {node} to the node before it, {last}"
                     )
-            steps = _steps(before, app.master)
-            if min(steps) < 0:
+            lost = {n for n, last in enumerate(before) if last != -1}
+            lost -= {*_outwards(before, app.master)}
+            if lost:
                 raise ValueError(
-                    f"routes[{k}]: the route to node {steps.index(min(steps))} does not come from "
-                    f"the master {app.master}, expected it to"
+                    f"routes[{k}]: the route to node {min(lost)} does not come from the master "
+                    f"{app.master}, expected it to"
                 )
 
     def platform(self) -> BotPlatform:
@@ -281,25 +281,22 @@ class BotInstance(BotPlatform, Instance):
     @cached_property
     def deployments(self) -> tuple[Deployment, ...]:
         """The routes of every application, with the nodes that may work for it."""
-        return tuple(self._deployment(k) for k in range(len(self.applications)))
-
-    def _deployment(self, k: int) -> Deployment:
-        app = self.applications[k]
         if self.routes is None:
-            if app.master not in self._trees:
-                self._trees[app.master] = CachedValues(self.tree_from(app.master))
-            order, before, arc = self._trees[app.master].array
+            trees = {m: self.tree_from(m) for m in {app.master for app in self.applications}}
+            ways = [trees[app.master] for app in self.applications]
         else:
-            order, before, arc = self._routed(k)
+            ways = list(map(self._routed, self.applications, self.routes))
+        return tuple(map(self._deployment, self.applications, ways))
+
+    def _deployment(self, app: Application, way: tuple[Ints, Ints, Ints]) -> Deployment:
+        order, before, arc = way
         n = len(self.speed)
         open_arc = np.append(self.bandwidth > 0, True)  # arc -1, to the master, is open
         usable = open_arc[arc]
         if app.return_bytes > 0:
             usable = usable & open_arc[np.where(arc >= 0, arc ^ 1, -1)]
-        reached = np.zeros(n, bool)
-        reached[app.master] = True
         flags, last = usable.tolist(), before.tolist()
-        reach = reached.tolist()
+        reach = [node == app.master for node in range(n)]
         for node in order[1:].tolist():
             reach[node] = flags[node] and reach[last[node]]
         present = np.array(reach) & (np.array(self.speed) > 0)
@@ -309,66 +306,40 @@ class BotInstance(BotPlatform, Instance):
             present &= may
         return Deployment(order, before, arc, present)
 
-    @cached_property
-    def _trees(self) -> dict[int, CachedValues]:
-        return {}
-
-    def _routed(self, k: int) -> tuple[Ints, Ints, Ints]:
-        assert self.routes is not None  # `_deployment` requires only then
-        before = np.array(self.routes[k])
-        master = self.applications[k].master
-        steps = np.array(_steps(self.routes[k], master))
-        order = np.argsort(steps, kind="stable")
-        order = order[(before[order] >= 0) | (order == master)]
+    def _routed(self, app: Application, route: tuple[int, ...]) -> tuple[Ints, Ints, Ints]:
         way = {(x, y): arc for x, row in enumerate(self._neighbours) for y, arc in row}
-        arc = np.array([way.get((p, x), -1) for x, p in enumerate(self.routes[k])])
-        return order, before, arc
-
-    @cached_property
-    def _known(self) -> tuple[CachedValues, CachedValues]:
-        weights = np.array([app.weight for app in self.applications])
-        return CachedValues(weights), CachedValues(np.array([d.present for d in self.deployments]))
+        arc = np.array([way.get((p, x), -1) for x, p in enumerate(route)])
+        return np.array(_outwards(route, app.master)), np.array(route), arc
 
     @property
     def weights(self) -> Floats:
         """Weights of the applications, shape (K,)."""
-        weights: Floats = self._known[0].array
-        return weights
+        return np.array([app.weight for app in self.applications])
 
     @property
     def present(self) -> Flags:
         """Whether application k may run on node n, shape (K, N)."""
-        present: Flags = self._known[1].array
-        return present
+        return np.array([way.present for way in self.deployments])
 
 
-def _steps(before: Sequence[int], master: int) -> list[int]:
-    """Return the number of steps from the master; -1: never comes there; 0 where no route is."""
-    steps = [-1] * len(before)
+def _outwards(before: Sequence[int], master: int) -> list[int]:
+    """Return the nodes whose routes come from the master, nearest first, then by number."""
+    beyond: list[list[int]] = [[] for _ in before]
     for node, last in enumerate(before):
-        if last == -1:
-            steps[node] = 0
-    for start in range(len(before)):
-        path: list[int] = []
-        node = start
-        while steps[node] < 0 and len(path) <= len(before):
-            path.append(node)
-            node = before[node]
-        if path and (steps[node] < 0 or (steps[node] == 0 and node != master)):
-            return [-1 if x == start else 0 for x in range(len(before))]
-        for k, x in enumerate(reversed(path)):
-            steps[x] = steps[node] + k + 1
-    return steps
+        if last != -1:
+            beyond[last].append(node)
+    order, ring = [], [master]
+    while ring:
+        order += ring
+        ring = sorted(node for last in ring for node in beyond[last])
+    return order
 
 
 @dataclass(frozen=True, eq=False)
-class CachedValues:
+class CachedArray(Closed):
     """Cached array; it takes no part in comparisons of instances."""
 
-    array: Any
-
-    def __post_init__(self) -> None:
-        close(*(self.array if isinstance(self.array, tuple) else (self.array,)))
+    array: Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Loads of rates that may be infeasible, and scaling of rates to feasibility."""
+"""Loads of rates that may be infeasible, scaling to feasibility, and shares of nodes and arcs."""
 
 from __future__ import annotations
 
@@ -59,3 +59,93 @@ def _add_up(order: Ints, before: Ints, sums: Floats) -> None:
     """
     for place in range(len(order) - 1, 0, -1):
         sums[before[order[place]]] += sums[order[place]]
+
+
+def equal_shares(inst: BotInstance) -> Floats:
+    """Return the rates if all that use a node or an arc have a share of it by weight.
+
+    Where an arc is too narrow for what an application could run beyond it, all of that is slowed
+    down alike. The rates are feasible.
+
+    Returns
+    -------
+    array of shape (K, N)
+        Tasks/s, above 0 for every pair that exists.
+    """
+    g = inst.weights[:, None]
+    nodes = g * inst.present
+    arcs = g * _users(inst)
+    return _rates(inst, nodes / _sum(nodes), arcs / _sum(arcs))
+
+
+def equal_turns(inst: BotInstance) -> Floats:
+    """Return the rates if all that use a node or an arc have one task served there in turn.
+
+    Large tasks then get more of the node (or of the arc) than small ones. Shape (K, N).
+    """
+    flop = np.array([[app.flop] for app in inst.applications])
+    nodes = flop * inst.present
+    arcs = _users(inst) * np.array([[app.bytes + app.return_bytes] for app in inst.applications])
+    return _rates(inst, nodes / _sum(nodes), arcs / _sum(arcs))
+
+
+def _sum(shares: Floats) -> Floats:
+    total = shares.sum(axis=0)
+    return np.where(total > 0, total, 1.0)
+
+
+def _users(inst: BotInstance) -> Floats:
+    """Return which applications have somewhere to go through each link, by arc, (K, 2 L)."""
+    used = np.zeros((len(inst.applications), len(inst.bandwidth)))
+    unlimited = np.full(len(inst.speed), np.inf)
+    for k, (app, way) in enumerate(zip(inst.applications, inst.deployments, strict=True)):
+        beyond, _ = _filled(way.order, way.before, unlimited, way.present.astype(np.float64))
+        there = way.arc[(way.arc >= 0) & (beyond > 0)]  # routes part: each link in one direction
+        used[k, there] = app.bytes > 0
+        used[k, there ^ 1] = app.return_bytes > 0
+    return used
+
+
+def _rates(inst: BotInstance, node_share: Floats, arc_share: Floats) -> Floats:
+    speed = np.array(inst.speed)
+    rates = np.zeros((len(inst.applications), len(speed)))
+    for k, (app, way) in enumerate(zip(inst.applications, inst.deployments, strict=True)):
+        width = np.full(len(speed), np.inf)
+        routed = way.arc >= 0
+        for size, arc in ((app.bytes, way.arc[routed]), (app.return_bytes, way.arc[routed] ^ 1)):
+            if size > 0:
+                narrow = arc_share[k, arc] * inst.bandwidth[arc] / size
+                width[routed] = np.minimum(width[routed], narrow)
+        own = node_share[k] * speed / app.flop
+        _, slowed = _filled(way.order, way.before, width, own)
+        rates[k] = own * slowed
+    return rates
+
+
+def _filled(order: Ints, before: Ints, width: Floats, own: Floats) -> tuple[Floats, Floats]:
+    """Return the flow into each node, and the factor that slows it down.
+
+    Node n could run ``own``, and the arc into it carries at most ``width``.
+    """
+    wanted, slowed = own.copy(), np.ones(len(own))
+    _fill(order, before, width, wanted, slowed)
+    return wanted, slowed
+
+
+@kernel(error_model="numpy")
+def _fill(order: Ints, before: Ints, width: Floats, wanted: Floats, slowed: Floats) -> None:
+    """Turn the rates that nodes could run, ``wanted`` (N,), into flows; return the factors.
+
+    That is a factor, ``slowed`` (N,), 1 before; ``width`` (N,) in tasks/s, like the rates, is the
+    most that the arc into each node carries. The order of nodes as in `_add_up`: ``order`` (n,) and
+    ``before`` (N,).
+    """
+    for place in range(len(order) - 1, 0, -1):
+        n = order[place]
+        if wanted[n] > width[n]:
+            slowed[n] = width[n] / wanted[n]
+            wanted[n] = width[n]
+        wanted[before[n]] += wanted[n]
+    for place in range(1, len(order)):
+        n = order[place]
+        slowed[n] *= slowed[before[n]]

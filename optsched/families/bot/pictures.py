@@ -27,7 +27,7 @@ from optsched.drawing import (
 )
 from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.loads import relative_loads
-from optsched.families.bot.optimum.interior.method import solve_tree
+from optsched.families.bot.optimum.interior import solve_tree
 from optsched.families.bot.policies.convergence import PRECISION
 from optsched.numbers.arrays import Floats
 
@@ -177,9 +177,8 @@ def draw_prices(axis: Axes, inst: BotInstance) -> None:
     dearest = np.argsort(-rent, kind="stable")[:DEAREST]
     dearest = dearest[rent[dearest] > LEAST]
     nodes = len(inst.speed)
-    names = [
-        _node_name(inst, i) if i < nodes else inst.arc_name(i - nodes) for i in dearest.tolist()
-    ]
+    of_node = inst.names or [f"node {n}" for n in range(nodes)]
+    names = [of_node[i] if i < nodes else inst.arc_name(i - nodes) for i in dearest.tolist()]
     kind = [COLOURS[0] if i < nodes else COLOURS[1] for i in dearest.tolist()]
     axis.barh(range(len(dearest)), rent[dearest], color=kind)
     axis.set_yticks(range(len(dearest)), shorts(names).values(), fontsize=7)
@@ -187,10 +186,6 @@ def draw_prices(axis: Axes, inst: BotInstance) -> None:
     rest = 1 - float(rent[dearest].sum())
     axis.set_title(f"what limits the optimum; the rest has {max(rest, 0.0):.0%}", fontsize=9)
     finish(axis, "share of price x capacity at the optimum", grid="x")
-
-
-def _node_name(inst: BotInstance, node: int) -> str:
-    return inst.names[node] if inst.names else f"node {node}"
 
 
 def draw_tube(

@@ -48,9 +48,9 @@ def verify(inst: BotInstance, schedule: BotSchedule, *, unfinished: bool = False
         gets nothing makes it -inf where the utility is unbounded.
     """
     verifier = _Verifier(inst, schedule)
-    found = tuple(verifier.violations())
+    found = [*verifier.misplaced()] or [*verifier.node_loads(), *verifier.arc_loads()]
     if found:
-        return Verdict(violations=found, value=None)
+        return Verdict(violations=tuple(found), value=None)
     return Verdict(value=_objective(inst, totals(inst, schedule)))
 
 
@@ -91,14 +91,6 @@ class _Verifier:
     def __init__(self, inst: BotInstance, schedule: BotSchedule) -> None:
         self.inst, self.schedule = inst, schedule
         self.rho = np.zeros((len(inst.applications), len(inst.speed)))  # (K, N)
-
-    def violations(self) -> Iterator[Violation]:
-        misplaced = list(self.misplaced())
-        yield from misplaced
-        if misplaced:
-            return
-        yield from self.node_loads()
-        yield from self.arc_loads()
 
     def misplaced(self) -> Iterator[Violation]:
         """Read the rates; report those of pairs that do not exist, or are given twice."""
@@ -163,8 +155,7 @@ class _Verifier:
         Each rate comes at most once, with its dust; numbers and products are read and rounded.
         """
         error = (2 * len(self.schedule.rates) + 16) * ROUNDING
-        found = np.flatnonzero(~(load <= capacity * (1 + float(EPS) - error)))
-        return [int(i) for i in found]
+        return np.flatnonzero(~(load <= capacity * (1 + float(EPS) - error))).tolist()
 
     def exact_load(self, arc: int) -> Fraction:
         total = Fraction(0)

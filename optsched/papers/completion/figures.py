@@ -87,8 +87,7 @@ def instance(cell: Cell, slots: int) -> CompletionInstance:
         for c, n in zip(made.servers, counts, strict=True)
         if n > 0
     )
-    content = {name: getattr(made, name) for name in type(made).model_fields}
-    return CompletionInstance(**(content | {"servers": servers}))
+    return made.model_copy(update={"servers": servers})
 
 
 def in_proportion(number: int, weights: Sequence[int]) -> list[int]:

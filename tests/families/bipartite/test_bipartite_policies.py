@@ -8,7 +8,7 @@ from knowing import prior_of
 from optsched.core import simulate
 from optsched.families.bipartite.instance import BipartiteInstance, Machine, Port, Slot
 from optsched.families.bipartite.online import POLICIES, Recorder, events
-from optsched.families.bipartite.policies import BinPacking, Drf, Fairness, Spreading
+from optsched.families.bipartite.policies.baselines import BinPacking, Drf, Fairness, Spreading
 from optsched.families.bipartite.policies.paper import (
     OgaSched,
     diameter,

@@ -8,7 +8,7 @@ from optsched.core import solve
 from optsched.families.bipartite.instance import BipartiteInstance
 from optsched.families.bipartite.optimum.decision import Solver
 from optsched.families.bipartite.optimum.initial_bounds import opening
-from optsched.families.bipartite.optimum.interior_algebra import inverted
+from optsched.families.bipartite.optimum.interior import inverted
 from optsched.families.bipartite.sources.presets import generate
 from optsched.families.bipartite.verify import Verifier
 from optsched.problem import Level, Status

@@ -10,7 +10,7 @@ from independent.bot import FILES, load, utility
 from optsched.families.bot.certificate.bound import log_mean, utility_of
 from optsched.families.bot.certificate.check import BotCertificate, Prices, check, level_bounds
 from optsched.families.bot.instance import Application, BotInstance, Link
-from optsched.families.bot.shares import equal_shares
+from optsched.families.bot.loads import equal_shares
 from optsched.proofs.enclosure import exp_above, exp_below, ln, log_sum
 
 

@@ -5,9 +5,8 @@ from independent.bot import FILES, load, utility
 import optsched
 from optsched.families.bot.policies import negotiation as negotiation_module
 from optsched.families.bot.policies.convergence import convergence
-from optsched.families.bot.policies.messages import Mail, _deliver
 from optsched.families.bot.policies.negotiation import Negotiation, Steps, without
-from optsched.families.bot.policies.waves import new_price
+from optsched.families.bot.policies.waves import Mail, _deliver, new_price
 from optsched.families.bot.sources.presets import generate
 
 ADAPTIVE = Steps(algorithm="adaptive", rho=0.05, tilde=0.05, lam=0.7, mu=0.7)

@@ -4,9 +4,9 @@ from knowing import prior_of
 
 import optsched
 from optsched.families.bot.instance import Application, BotInstance, Link
+from optsched.families.bot.loads import equal_shares, equal_turns
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
 from optsched.families.bot.policies.paper import Adaptive, Naive
-from optsched.families.bot.shares import equal_shares, equal_turns
 from optsched.families.bot.sources.presets import generate
 from optsched.families.bot.verify import verify
 from optsched.problem import get_family

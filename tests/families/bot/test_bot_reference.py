@@ -9,9 +9,8 @@ from optsched.families.bot.fairness import log_mean_rate, measure
 from optsched.families.bot.gaps import distance
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
 from optsched.families.bot.loads import filled
-from optsched.families.bot.optimum import methods
-from optsched.families.bot.optimum.interior import method as interior
-from optsched.families.bot.optimum.interior.method import solve_tree
+from optsched.families.bot.optimum import interior, methods
+from optsched.families.bot.optimum.interior import solve_tree
 from optsched.families.bot.sources.presets import generate
 from optsched.families.bot.verify import verify
 from optsched.problem import InputError

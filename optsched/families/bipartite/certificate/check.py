@@ -125,11 +125,6 @@ def _whole(numbers: Floats) -> list[list[int]]:
     )
 
 
-def characters(certificate: BipartiteCertificate) -> int:
-    """Return the length of the JSON text."""
-    return len(certificate.model_dump_json())
-
-
 def most_characters(inst: BipartiteInstance) -> int:
     """Return how long a certificate may be: one price set is always allowed."""
     a = inst.arrays
@@ -168,7 +163,7 @@ def check(inst: BipartiteInstance, certificate: BipartiteCertificate) -> float:
         The certificate belongs to another instance, or is malformed; the message names the place.
     """
     check_owner(inst, certificate.instance_sha256)
-    size, most = characters(certificate), most_characters(inst)
+    size, most = len(certificate.model_dump_json()), most_characters(inst)
     if size > most:
         raise ValueError(f"the certificate has {size} characters, expected at most {most}")
     enclosed = Enclosed(inst)

@@ -178,8 +178,7 @@ def bounds_above(n: Floats, share: Floats, nu: Floats, rows: RowArrays, rewards:
     start, port, kind, alpha, beta, upper, capacity = rows
     resources = share.shape[1]
     rents = 0.0
-    for p in range(len(rewards)):
-        rewards[p] = 0.0
+    rewards[:] = 0.0
     for row in range(len(capacity)):
         k = row % resources
         rent = nu[row]

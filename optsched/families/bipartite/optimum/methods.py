@@ -20,13 +20,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from optsched.engine.budget import Limits
 from optsched.engine.progress import Progress
 from optsched.families.bipartite.certificate.check import (
     BipartiteCertificate,
     Enclosed,
-    characters,
     most_characters,
 )
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
@@ -47,17 +47,6 @@ CANDIDATES = 500  # decisions and prices that are tried for patterns that were n
 REPORTING = 0.25  # time to report what was found / time to find it, at most
 
 
-def accuracy(gap: float) -> float:
-    """Return the relative gap to require of the interior point, if ``gap`` is wanted in the end."""
-    # relative gaps that the interior point is requested
-    return min(max(SHARE * gap, 1e-9), 1e-4)
-
-
-def units(progress: Progress) -> float:
-    """Return the remaining work."""
-    return progress.limits()["effort"]
-
-
 def pattern_times(inst: BipartiteInstance) -> Ints:
     """Return the number of slots of each pattern of jobs."""
     patterns, which = inst.patterns
@@ -75,27 +64,33 @@ def _solver(inst: BipartiteInstance) -> Solver | SumSolver:
     return SumSolver(inst)
 
 
+def _try_to_solve(
+    solver: Solver | SumSolver, weight: NDArray[Any], progress: Progress
+) -> Solved | None:
+    """Find the best decision for numbers of jobs, by the remaining work."""
+    gap = min(max(SHARE * progress.gap_limit, 1e-9), 1e-4)  # that the interior point is requested
+    return solver.try_to_solve(weight, gap, progress.called_off, progress.limits()["effort"])
+
+
 def auto(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Find the best decision of every pattern of jobs."""
     if progress.stop():
         return
-    accurate = accuracy(progress.gap_limit)
     solver, answer = _solver(inst), _PerSlot(inst)
     patterns, times = inst.patterns[0], pattern_times(inst)
     if not (isinstance(solver, Solver) and solver.quick(inst.counts, len(patterns))):
-        best = solver.try_to_solve(inst.counts, accurate, progress.called_off, units(progress))
+        best = _try_to_solve(solver, inst.counts, progress)
         if best is None:
             return
-        answer.keep_stationary(best)
+        of_slot = replace(best, nu=best.nu / inst.horizon)  # prices of one slot, not of all
+        answer.keep(None, of_slot)
     began = progress.seconds()
     try:
         for p in np.argsort(-times, kind="stable").tolist():
             reporting = REPORTING * (progress.seconds() - began)
             if progress.stop() or progress.left() <= reporting or answer.full():
                 break
-            solved = solver.try_to_solve(
-                patterns[p], accurate, progress.called_off, units(progress)
-            )
+            solved = _try_to_solve(solver, patterns[p], progress)
             if solved is None:
                 break
             answer.keep(p, solved)
@@ -120,14 +115,10 @@ class _PerSlot:
         """Return whether a file could not hold more."""
         return len(self._found) >= self._most
 
-    def keep_stationary(self, stationary: Solved) -> None:
-        """Keep the best stationary decision for patterns that may remain unsolved."""
-        # prices of one slot, not of all
-        self._found.append(replace(stationary, nu=stationary.nu / self._inst.horizon))
-
-    def keep(self, pattern: int, solved: Solved) -> None:
-        """Keep the optimum of one pattern."""
-        self._of[pattern] = len(self._found)
+    def keep(self, pattern: int | None, solved: Solved) -> None:
+        """Keep the optimum of one pattern; None: a decision for those that may remain unsolved."""
+        if pattern is not None:
+            self._of[pattern] = len(self._found)
         self._found.append(solved)
 
     def report(self, progress: Progress) -> None:
@@ -158,7 +149,7 @@ class _PerSlot:
         names = 30 * (len(made.prices) + 10)
         if numbers * (len(str(longest)) + 1) + names <= most_characters(self._inst):
             return False
-        return characters(made) > most_characters(self._inst)
+        return len(made.model_dump_json()) > most_characters(self._inst)
 
     def _lend(self, rest: Ints, known: Sequence[Solved], decisions: Ints, prices: Ints) -> None:
         """Write for the patterns ``rest`` which of the known decisions and prices are best."""
@@ -204,9 +195,7 @@ def stationary(inst: BipartiteInstance, progress: Progress, *, threads: int, see
     """Find the best single decision for all slots (10)."""
     if progress.stop():
         return
-    gap = accuracy(progress.gap_limit)
-    solver = _solver(inst)
-    solved = solver.try_to_solve(inst.counts, gap, progress.called_off, units(progress))
+    solved = _try_to_solve(_solver(inst), inst.counts, progress)
     if solved is None:
         return
     prices = [(solved.share, solved.nu)]

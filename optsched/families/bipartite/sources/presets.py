@@ -98,7 +98,11 @@ def generate(preset: str = "paper", *, seed: int = 0, **changes: Any) -> Biparti
             f"unknown setting in {sorted(changes)}, expected some of: {known}"
         ) from err
     _check(s)
-    streams = Streams(seed)
+    streams, each = Streams(seed), (s.slots, s.most_jobs)
+    jobs = [  # each of a port's jobs arrives independently
+        (streams("arrivals", i).random(each) < s.arrival_probability).sum(axis=1)
+        for i in range(s.ports)
+    ]
     return BipartiteInstance(
         horizon=s.slots,
         resources=s.resources,
@@ -109,7 +113,7 @@ def generate(preset: str = "paper", *, seed: int = 0, **changes: Any) -> Biparti
         ),
         ports=tuple(_port(s, streams, i) for i in range(s.ports)),
         machines=tuple(_machine(s, streams, r) for r in range(s.machines)),
-        arrivals=draw_arrivals(streams, s.slots, s.ports, s.arrival_probability, s.most_jobs),
+        arrivals=tuple(map(tuple, np.array(jobs).T.tolist())),
         drawn=("all",),
         source=f"preset {preset}, seed {seed}"
         + "".join(f", {name}={value}" for name, value in changes.items()),
@@ -147,21 +151,17 @@ def _machine(s: Settings, streams: Streams, r: int) -> Machine:
     capacity = tuple(
         _rounded(rng.integers(int(low), int(high) + 1) * s.scale) for low, high in s.capacity
     )
+    edges, whole = streams("edges", r), math.floor(s.density)
+    degree = whole + (edges.random() < s.density - whole)
     drawn_for = 0 if s.gain == "sum" else r
     return Machine(
         name=f"machine {r}",
         capacity=capacity,
-        ports=_connected(streams("edges", r), s),
+        ports=tuple(sorted(edges.permutation(s.ports)[:degree].tolist())),
         utility=draw_utilities(
             streams("utility", drawn_for), len(s.resources), s.alpha, s.utilities
         ),
     )
-
-
-def _connected(rng: Generator, s: Settings) -> tuple[int, ...]:
-    whole = math.floor(s.density)
-    degree = whole + (rng.random() < s.density - whole)
-    return tuple(sorted(rng.permutation(s.ports)[:degree].tolist()))
 
 
 def draw_utilities(
@@ -174,14 +174,3 @@ def draw_utilities(
         )
         for _ in range(resources)
     )
-
-
-def draw_arrivals(
-    streams: Streams, slots: int, ports: int, probability: float, most_jobs: int
-) -> tuple[tuple[int, ...], ...]:
-    """Draw x_l(t): each of a port's jobs arrives with ``probability``, independently."""
-    drawn = [
-        (streams("arrivals", i).random((slots, most_jobs)) < probability).sum(axis=1)
-        for i in range(ports)
-    ]
-    return tuple(map(tuple, np.array(drawn).T.tolist()))

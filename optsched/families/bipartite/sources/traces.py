@@ -19,7 +19,6 @@ import pandas as pd
 
 from optsched.families.bipartite.facts import describe, headline, offered_load, warnings
 from optsched.families.bipartite.instance import BipartiteInstance, Machine, Port
-from optsched.families.bipartite.instance_utilities import Utility
 from optsched.families.bipartite.sources.presets import PRESETS, draw_utilities, generate
 from optsched.numbers import settings
 from optsched.numbers.streams import Streams
@@ -127,7 +126,9 @@ def from_trace(  # noqa: PLR0913 - one option each
     settings.whole(jobs=jobs, slots=slots, ports=ports, machines=machines, most_jobs=most_jobs)
     settings.positive(load=load, slot=slot_seconds)
     window = take_window(pods, jobs, start, 1).reset_index(drop=True)
-    window = window.assign(slot=arrival_slots(window, slots), kind=_gpu_class(window))
+    some, several = window["gpus"] > 0, window["gpus"] > 1
+    kind = some.astype(int) + (some & (window["gpu"] >= 1)) + several  # see `CLASSES`
+    window = window.assign(slot=arrival_slots(window, slots), kind=kind)
     listed = NODES if nodes is None else nodes
     named = [n for n in RESOURCES if not (window[n].isna().all() or listed[n].isna().any())]
     window[named] = window[named].fillna(0.0)
@@ -136,9 +137,9 @@ def from_trace(  # noqa: PLR0913 - one option each
     )
     types = sorted(groups, key=lambda key: -len(groups[key]))[:ports]  # equal: as they appear
     chosen = [groups[key] for key in types]
-    drawn = _Drawn(Streams(seed), len(named))
+    streams = Streams(seed)
     serves = [(models, kind) for models, _, kind in types]
-    hosts = _machines(listed, machines, serves, named, drawn)
+    hosts = _machines(listed, machines, serves, named, streams)
     counts = np.array([np.bincount(group["slot"], minlength=slots) for group in chosen]).T
     arrivals = np.minimum(counts, most_jobs)
     instance = BipartiteInstance(
@@ -146,7 +147,9 @@ def from_trace(  # noqa: PLR0913 - one option each
         horizon=slots,
         resources=tuple(named),
         units=tuple(RESOURCES[name] for name in named),
-        overhead=drawn.overhead(),
+        overhead=tuple(
+            round(float(streams("overhead", k).uniform(*BETA)), 4) for k in range(len(named))
+        ),
         ports=tuple(
             Port(
                 name=f"{CLASSES[k]} on {m.replace('|', ', ') or 'any model'}"
@@ -173,19 +176,12 @@ def from_trace(  # noqa: PLR0913 - one option each
     return _contended(instance, load)
 
 
-def _gpu_class(window: pd.DataFrame) -> pd.Series:
-    """Return the number of a pod's class of GPUs, see `CLASSES`."""
-    some, several = window["gpus"] > 0, window["gpus"] > 1
-    whole = window["gpu"] >= 1
-    return some.astype(int) + (some & whole) + several
-
-
 def _machines(
     nodes: pd.DataFrame,
     number: int,
     types: list[tuple[str, int]],
     named: list[str],
-    drawn: _Drawn,
+    streams: Streams,
 ) -> tuple[Machine, ...]:
     """Return machines in the proportions of the list, each with the ports that it can serve."""
     counts = nodes["count"].to_numpy()
@@ -202,7 +198,9 @@ def _machines(
                 ports=tuple(
                     i for i, (models, kind) in enumerate(types) if _serves(gpu, model, models, kind)
                 ),
-                utility=drawn.utility(r),
+                utility=draw_utilities(
+                    streams("utility", r), len(named), ALPHA, PRESETS["paper"].utilities
+                ),
             )
         )
     return tuple(found)
@@ -213,23 +211,6 @@ def _serves(gpu: float, model: str, models: str, kind: int) -> bool:
     if kind == 0:
         return True
     return gpu >= (2 if kind == 3 else 1) and (not models or model in models.split("|"))
-
-
-class _Drawn:
-    """Random attributes that a list of pods does not contain."""
-
-    def __init__(self, streams: Streams, resources: int) -> None:
-        self._streams, self._resources = streams, resources
-
-    def overhead(self) -> tuple[float, ...]:
-        return tuple(
-            round(float(self._streams("overhead", k).uniform(*BETA)), 4)
-            for k in range(self._resources)
-        )
-
-    def utility(self, r: int) -> tuple[Utility, ...]:
-        kinds = PRESETS["paper"].utilities
-        return draw_utilities(self._streams("utility", r), self._resources, ALPHA, kinds)
 
 
 def _contended(inst: BipartiteInstance, load: float) -> BipartiteInstance:
@@ -243,5 +224,4 @@ def _contended(inst: BipartiteInstance, load: float) -> BipartiteInstance:
         for port in inst.ports
     )
     source = f"{inst.source}, contention {level:.4g}"
-    content = {name: getattr(inst, name) for name in BipartiteInstance.model_fields}
-    return BipartiteInstance.model_validate({**content, "ports": ports, "source": source})
+    return inst.model_copy(update={"ports": ports, "source": source})

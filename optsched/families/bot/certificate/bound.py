@@ -79,6 +79,7 @@ def utility_of(inst: BotInstance, log_of_mean: Fraction) -> float:
     return float_above(whole * exp(power * log_of_mean) / power)
 
 
+@latest
 def attained(inst: BotInstance, rates: Sequence[Fraction]) -> Fraction | None:
     """Return a lower bound of ln M of given rates, for a finite alpha; None: M is 0."""
     alpha, shares = exact(float(inst.alpha)), _shares(inst)

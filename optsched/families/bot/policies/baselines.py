@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from optsched.families.bot.instance import BotInstance, BotPlatform, BotSchedule
+from optsched.families.bot.loads import equal_shares, equal_turns
 from optsched.families.bot.online import Bags
 from optsched.families.bot.policies.paper import instance_of
-from optsched.families.bot.shares import equal_shares, equal_turns
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.problem import Information, Policy, Prior

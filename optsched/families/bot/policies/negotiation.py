@@ -11,16 +11,21 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat
 from optsched.families.bot.fairness import utilities
 from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.loads import feasible
-from optsched.families.bot.policies.messages import LATE, LOST, SENT, Mail, Network, exchange
 from optsched.families.bot.policies.waves import (
     GRADIENT,
+    LATE,
+    LOST,
     MIX,
     NONE,
+    SENT,
+    Mail,
     NegotiationState,
+    Network,
     Positions,
     Rules,
     Series,
     WaveState,
+    exchange,
     iterate,
 )
 from optsched.numbers.arrays import Flags, Floats

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import numpy as np
 from numpy.random import Generator
 
@@ -94,13 +96,8 @@ def generate(
             for n, b in enumerate(np.round(width).tolist(), start=1)
         ),
         applications=tuple(
-            Application(
-                master=m,
-                flop=KINDS[kinds[k % len(kinds)]][0],
-                bytes=KINDS[kinds[k % len(kinds)]][1],
-                name=kinds[k % len(kinds)],
-            )
-            for k, m in enumerate(masters)
+            Application(master=m, flop=KINDS[kind][0], bytes=KINDS[kind][1], name=kind)
+            for m, kind in zip(masters, cycle(kinds), strict=False)
         ),
         alpha=alpha,
         drawn=("links", "speed", "bandwidth", "masters"),

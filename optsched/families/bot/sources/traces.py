@@ -75,9 +75,6 @@ def from_platform(
     """
     count = len(bags) if applications is None else applications
     streams = Streams(seed)
-    drawn = ["masters"]
-    if platform.speed is None:
-        drawn.append("speed")
     speeds = platform.speed or [CORE_FLOPS] * len(platform.names)
     sites = [h * s for h, s in zip(platform.hosts, speeds, strict=True)]
     able = [n for n, speed in enumerate(sites) if speed > 0]
@@ -85,10 +82,11 @@ def from_platform(
         raise InputError(f"{count} applications on {len(able)} nodes that compute, expected fewer")
     masters = streams("bot.masters").choice(able, size=count, replace=False).tolist()
     chosen = [bags[k % len(bags)] for k in range(count)]
-    if any(bag.flop is None for bag in chosen):
-        drawn.append("flop")
-    if any(bag.bytes is None for bag in chosen):
-        drawn.append("bytes")
+    unknown = {
+        "speed": platform.speed is None,
+        "flop": any(bag.flop is None for bag in chosen),
+        "bytes": any(bag.bytes is None for bag in chosen),
+    }
     apps = tuple(
         _application(bag, m, _bytes(bag, k, streams))
         for k, (m, bag) in enumerate(zip(masters, chosen, strict=True))
@@ -101,7 +99,7 @@ def from_platform(
         "names": tuple(platform.names),
         "applications": apps,
         "routes": None if tree else _widest_routes(len(sites), links, [a.master for a in apps]),
-        "drawn": tuple(drawn),
+        "drawn": ("masters", *(name for name, drawn in unknown.items() if drawn)),
         "source": f"{platform.format} platform, {count} applications "
         f"({', '.join(dict.fromkeys(a.name for a in apps))}), seed {seed}",
     }

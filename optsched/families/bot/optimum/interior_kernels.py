@@ -18,7 +18,6 @@ Nodes are numbered from the root; `parent[i] < i`. Outputs come last among the a
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from optsched.numbers.arrays import Flags, Floats, Ints
@@ -216,20 +215,3 @@ def descend(
             y[i] = force / delta[i]
         for k in range(apps):
             p[i, k] = g[i, k] + pi[i, k] - v[i, k] * y[i]
-
-
-@kernel(error_model="numpy")
-def fastest(slacks: Floats, moved: Floats, prices: Floats, new: Floats) -> float:
-    """Return the largest share of a slack or a price that a full step takes; nan if one is nan.
-
-    ``slacks`` (n,), of capacities and scaled rates, change by ``moved`` (n,); ``prices`` (n,) per
-    unit of these become ``new`` (n,).
-    """
-    most: float = -math.inf
-    for i in range(len(slacks)):
-        used: float = -moved[i] / slacks[i]
-        given: float = 1 - new[i] / prices[i]
-        if math.isnan(used) or math.isnan(given):
-            return math.nan
-        most = max(most, used, given)
-    return most

@@ -1,1 +1,0 @@
-"""Primal-dual interior-point method on a tree."""
