@@ -48,22 +48,34 @@ class InUnits:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.progress, name)
 
-    def _here(self, x: float | None) -> float | None:
-        return None if x is None else times_two_to(x, -self.exponent)
+    def times(self, x: float, exponent: int) -> float:
+        """Return x * 2**exponent."""
+        return times_two_to(x, exponent)
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether there is no schedule."""
+        return bool(self.progress.infeasible)
+
+    @infeasible.setter
+    def infeasible(self, found: bool) -> None:
+        self.progress.infeasible = found
 
     @property
     def value(self) -> float | None:
         """The value of the best schedule."""
-        return self._here(self.progress.value)
+        found = self.progress.value
+        return None if found is None else self.times(found, -self.exponent)
 
     @property
     def bound(self) -> float | None:
         """The bound that was proved."""
-        return self._here(self.progress.bound)
+        found = self.progress.bound
+        return None if found is None else self.times(found, -self.exponent)
 
     def incumbent(self, value: float, schedule: Any) -> None:
         """Report a schedule."""
-        self.progress.incumbent(times_two_to(value, self.exponent), schedule)
+        self.progress.incumbent(self.times(value, self.exponent), schedule)
 
     def tighten(self, bound: float, certificate: Callable[[], Any]) -> None:
         """Report a bound."""
@@ -72,11 +84,11 @@ class InUnits:
         def translated() -> Any:
             return self.back(certificate())
 
-        self.progress.tighten(times_two_to(bound, self.exponent), translated)
+        self.progress.tighten(self.times(bound, self.exponent), translated)
 
     def claim(self, solver: Any, bound: float) -> None:
         """Report a bound that a solver claims."""
-        self.progress.claim(solver, times_two_to(bound, self.exponent))
+        self.progress.claim(solver, self.times(bound, self.exponent))
 
 
 def original(progress: Any) -> tuple[Any, int]:
