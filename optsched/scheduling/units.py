@@ -11,7 +11,7 @@ the twin are others.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -48,22 +48,34 @@ class InUnits:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.progress, name)
 
-    def _here(self, x: float | None) -> float | None:
-        return None if x is None else times_two_to(x, -self.exponent)
+    def times(self, x: float, exponent: int) -> float:
+        """Return x * 2**exponent."""
+        return times_two_to(x, exponent)
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether there is no schedule."""
+        return bool(self.progress.infeasible)
+
+    @infeasible.setter
+    def infeasible(self, found: bool) -> None:
+        self.progress.infeasible = found
 
     @property
     def value(self) -> float | None:
         """The value of the best schedule."""
-        return self._here(self.progress.value)
+        found = self.progress.value
+        return None if found is None else self.times(found, -self.exponent)
 
     @property
     def bound(self) -> float | None:
         """The bound that was proved."""
-        return self._here(self.progress.bound)
+        found = self.progress.bound
+        return None if found is None else self.times(found, -self.exponent)
 
     def incumbent(self, value: float, schedule: Any) -> None:
         """Report a schedule."""
-        self.progress.incumbent(times_two_to(value, self.exponent), schedule)
+        self.progress.incumbent(self.times(value, self.exponent), schedule)
 
     def tighten(self, bound: float, certificate: Callable[[], Any]) -> None:
         """Report a bound."""
@@ -72,11 +84,11 @@ class InUnits:
         def translated() -> Any:
             return self.back(certificate())
 
-        self.progress.tighten(times_two_to(bound, self.exponent), translated)
+        self.progress.tighten(self.times(bound, self.exponent), translated)
 
     def claim(self, solver: Any, bound: float) -> None:
         """Report a bound that a solver claims."""
-        self.progress.claim(solver, times_two_to(bound, self.exponent))
+        self.progress.claim(solver, self.times(bound, self.exponent))
 
 
 def original(progress: Any) -> tuple[Any, int]:
@@ -86,19 +98,14 @@ def original(progress: Any) -> tuple[Any, int]:
     return progress, 0
 
 
-def in_units(method: Method, earned: Callable[[Any], Iterable[float]]) -> Method:
-    """Return the method for instances whose utilities are in any unit.
-
-    Parameters
-    ----------
-    method : Method
-    earned : callable
-        What the jobs of an instance can earn on the empty machines.
-    """
+def in_units(method: Method) -> Method:
+    """Return the method for instances whose utilities are in any unit."""
 
     def run(inst: Any, progress: Any, *, threads: int, seed: int) -> None:
         richest = max((job.utility(0) for job in inst.jobs), default=0.0)
-        best = unit_of(max(earned(inst), default=0.0) or richest)
+        ends = zip(inst.jobs, inst.earliest, strict=True)  # on the empty machines
+        earned = (job.utility(end - job.arrival) for job, end in ends if end is not None)
+        best = unit_of(max(earned, default=0.0) or richest)
         # bits that a utility may be above the best that can be earned, where it is scaled
         exponent = max(best, unit_of(richest) - 900)
         if exponent == 0:

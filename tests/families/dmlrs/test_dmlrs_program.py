@@ -21,15 +21,15 @@ from optsched.families.dmlrs.certificate.check import (
     SlotProgramProof,
     check,
 )
-from optsched.families.dmlrs.certificate.forced import INNER_ONLY
+from optsched.families.dmlrs.certificate.forced import INNER_ONLY, refuted
 from optsched.families.dmlrs.certificate.joint import Vectors, choices_of, greatest
-from optsched.families.dmlrs.certificate.program import SlotProgram, refuted
+from optsched.families.dmlrs.certificate.program import SlotProgram
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.optimum.dynamic_program import slot_program
-from optsched.families.dmlrs.optimum.initial_bounds import in_units
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.numbers.overflow import TooLargeError
 from optsched.problem import Level, Status
+from optsched.scheduling.units import in_units
 
 SAME = 1 + 1e-9
 CROWDED = 5  # a seed of `tiny` in which conflicts are needed

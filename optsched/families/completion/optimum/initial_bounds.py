@@ -19,7 +19,7 @@ from optsched.families.completion.instance import (
     CompletionSchedule,
     Piece,
 )
-from optsched.numbers.arrays import Flags, Ints
+from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import exact
 from optsched.proofs.grid import float_below
 
@@ -53,12 +53,12 @@ def one_by_one(inst: CompletionInstance) -> CompletionSchedule | None:
     quicker. None where a job cannot run so, or ends after the deadline.
     """
     max_units = _units_that_fit(inst)
-    possible = _possible(inst, max_units)
+    hosts = _hosts(inst, max_units)
     pieces: dict[int, Piece] = {}
     free = 0
     for j in sorted(range(len(inst.jobs)), key=lambda j: inst.jobs[j].arrival):
         start = max(free, inst.jobs[j].arrival)
-        piece = _alone(inst, inst.jobs[j], max_units, possible, start)
+        piece = _alone(inst, inst.jobs[j], max_units, hosts, start)
         if piece is None or (inst.deadline is not None and piece.end > inst.deadline):
             return None
         pieces[j], free = piece, piece.end
@@ -90,85 +90,48 @@ def _shortest(inst: CompletionInstance, job: CompletionJob, max_units: Ints) -> 
     return min(least, default=None)
 
 
-def _possible(inst: CompletionInstance, max_units: Ints) -> Flags:
-    """Return whether n workers fit, shape (M, P, 2, N): apart or together."""
-    kinds = max(1, len(inst.ps_types))
-    hosts = _hosts(inst, max_units)
-    return np.array(
-        [
-            [[hosts(m, p, q).any(axis=0) for q in (0, 1)] for p in range(kinds)]
-            for m in range(len(max_units))
-        ]
-    )
-
-
-def _hosts(inst: CompletionInstance, max_units: Ints) -> Callable[[int, int, int], Flags]:
-    """Return what states which classes of servers can be the host for n workers, shape (C, N)."""
-    a = inst.arrays
-    first = [members[0] for members in a.classes]
+def _hosts(inst: CompletionInstance, max_units: Ints) -> Ints:
+    """Return the server for n workers and their PS (apart: for the PS), -1: none, (M, P, 2, N)."""
+    a, first = inst.arrays, np.array([members[0] for members in inst.arrays.classes])
     number = np.arange(1, _most(inst) + 1)
-
-    def hosts(m: int, p: int, q: int) -> Flags:
-        own_units, total = max_units[m, first][:, None], int(max_units[m].sum())
-        if inst.ring and q:
-            return np.asarray(own_units >= number)
-        if inst.ring:  # no server has all of them
+    hosts = np.empty((len(max_units), max(1, len(inst.ps_types)), 2, number.size), np.int64)
+    for m, p, q in np.ndindex(hosts.shape[:3]):
+        own_units = max_units[m, first][:, None]  # (C, 1)
+        good = own_units >= number if q else int(max_units[m].sum()) - own_units >= number
+        if inst.ring and not q:  # no server has all of them
             most = np.minimum(max_units[m][:, None], number - 1).sum(axis=0)
-            return np.asarray(np.logical_and(most >= number, number > 1))[None]
-        if q:
-            load = number[:, None] * a.worker_demand[m] + a.ps_needed[m, p, 0] * a.ps_demand[p]
-            enough = own_units >= number
-        else:
-            load = a.ps_needed[m, p, 1 : number.size + 1, None] * a.ps_demand[p]
-            enough = total - own_units >= number
-        fits = (load <= a.capacity[first][:, None]).all(axis=2)
-        return np.asarray(np.logical_and(fits, enough))
-
+            good[:] = (most >= number) & (number > 1)
+        if not inst.ring:
+            needed = a.ps_needed[m, p, 0 * number if q else number]
+            load = q * number[:, None] * a.worker_demand[m] + needed[:, None] * a.ps_demand[p]
+            good &= (load <= a.capacity[first][:, None]).all(axis=2)
+        hosts[m, p, q] = np.where(good.any(axis=0), first[good.argmax(axis=0)], -1)
     return hosts
 
 
 def _alone(
-    inst: CompletionInstance,
-    job: CompletionJob,
-    max_units: Ints,
-    possible: Flags,
-    start: int,
+    inst: CompletionInstance, job: CompletionJob, max_units: Ints, hosts: Ints, start: int
 ) -> Piece | None:
     """Return how a job runs the quickest on empty servers."""
     durations = inst.durations(job)
-    ways = np.flatnonzero(possible[:, :, :, : job.chunks])
+    ways = np.flatnonzero(hosts[:, :, :, : job.chunks] >= 0)
     if not ways.size:
         return None
     k = ways[np.argmin(durations.ravel()[ways])]
     m, p, q, n = (int(x) for x in np.unravel_index(k, durations.shape))
-    workers, ps = _placed(inst, max_units, m, p, q, n + 1)
+    left, host = n + 1, int(hosts[m, p, q, n])
+    workers = [(host, left)] if q else []
+    for h, own_units in enumerate([] if q else max_units[m].tolist()):
+        here = min(left, own_units, n if inst.ring else n + 1)
+        if here and (inst.ring or h != host):
+            workers.append((h, here))
+            left -= here
+    ps = int(inst.arrays.ps_needed[m, p, 0 if q else n + 1]) if not inst.ring else 0
     return Piece(
         start=start,
         duration=int(durations[m, p, q, n]),
         worker_type=m,
         ps_type=None if inst.ring else p,
-        workers=workers,
-        ps=ps,
+        workers=tuple(workers),
+        ps=((host, ps),) if ps else (),
     )
-
-
-Hosts = tuple[tuple[int, int], ...]
-
-
-def _placed(
-    inst: CompletionInstance, max_units: Ints, m: int, p: int, q: int, n: int
-) -> tuple[Hosts, Hosts]:
-    """Return hosts of n workers and their PS, which must fit."""
-    a = inst.arrays
-    c = int(np.argmax(_hosts(inst, max_units)(m, p, q)[:, n - 1]))
-    host = a.classes[c][0]
-    ps = () if inst.ring else ((host, int(a.ps_needed[m, p, 0 if q else n])),)
-    if q:
-        return ((host, n),), ps
-    workers, left = [], n
-    for h, own_units in enumerate(max_units[m].tolist()):
-        here = min(left, own_units, n - 1 if inst.ring else n)
-        if here and (inst.ring or h != host):
-            workers.append((h, here))
-            left -= here
-    return tuple(workers), ps

@@ -10,9 +10,9 @@ rounded.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
 from optsched.engine.progress import Progress
 from optsched.families.completion.certificate.check import CompletionCertificate
@@ -20,7 +20,8 @@ from optsched.families.completion.instance import CompletionInstance, Completion
 from optsched.families.completion.optimum.initial_bounds import one_by_one
 from optsched.families.completion.optimum.large import large
 from optsched.numbers.resources import exact
-from optsched.problem import Frozen, Method
+from optsched.problem import Method
+from optsched.scheduling.units import InUnits
 
 DIGITS = 4  # of the greatest weight
 MOST_CELLS = 2**25  # of what is free on servers
@@ -44,9 +45,9 @@ def at_any_scale(method: Method) -> Method:
         if power == 0:
             method(inst, progress, threads=threads, seed=seed)
             return
-        inner = _Scaled(inst, progress, power)
-        method(inner.instance, inner, threads=threads, seed=seed)
-        inner.tick()
+        twin, back = scaled(inst, power), partial(unscaled, inst, power=power)
+        inner: Any = _InWeights(progress, twin, -power, back)
+        method(twin, inner, threads=threads, seed=seed)
 
     return run
 
@@ -111,45 +112,12 @@ def unscaled(
     )
 
 
-class _Scaled(Progress):
-    """The progress of the scaled instance, which hands on all that it learns."""
+class _InWeights(InUnits):
+    """The progress of the instance, for a method that works on one with 10**-exponent its weights.
 
-    def __init__(self, inst: CompletionInstance, outer: Progress, power: int) -> None:
-        twin = scaled(inst, power)
-        super().__init__(outer.family, twin, gap=outer.gap_limit, params=outer.params)
-        self.original, self.outer, self.power = inst, outer, power
-        self.budget = outer.budget
-        factor, value, bound = Fraction(10) ** power, outer.value, outer.bound
-        self.interval = replace(
-            self.interval,
-            value=None if value is None else float(Fraction(value) * factor),
-            bound=float(Fraction(bound) * factor)
-            if bound is not None and math.isfinite(bound)
-            else None,
-            schedule=outer.schedule,
-        )
-        self.handed = (self.schedule, self.certificate)
-        self.claims_handed = 0
-        self.watch = self._hand_on
+    Values and bounds are multiplied exactly, then rounded once.
+    """
 
-    def _back(self, x: float) -> float:
-        return float(Fraction(x) / Fraction(10) ** self.power) if math.isfinite(x) else x
-
-    def _hand_on(self, _: Progress) -> None:
-        outer, (schedule, certificate) = self.outer, self.handed
-        self.handed = (self.schedule, self.certificate)
-        outer.infeasible |= self.infeasible
-        if self.schedule is not schedule and self.schedule is not None and self.value is not None:
-            outer.incumbent(self._back(self.value), self.schedule)
-        made, bound = self.certificate, self.bound
-        if made is not certificate and made is not None and bound is not None:
-            outer.tighten(self._back(bound), lambda: self._unscaled(made))
-        for solver, claimed in self.claimed[self.claims_handed :]:
-            outer.claim(solver, self._back(claimed))
-        self.claims_handed = len(self.claimed)
-        outer.tick()
-
-    def _unscaled(self, made: Callable[[], Frozen]) -> CompletionCertificate:
-        certificate = made()
-        assert isinstance(certificate, CompletionCertificate)
-        return unscaled(self.original, certificate, self.power)
+    def times(self, x: float, exponent: int) -> float:
+        """Return x * 10**exponent."""
+        return float(Fraction(x) * Fraction(10) ** exponent) if math.isfinite(x) else x
