@@ -21,9 +21,9 @@ from optsched.families.dmlrs.certificate.check import (
     SlotProgramProof,
     check,
 )
-from optsched.families.dmlrs.certificate.forced import INNER_ONLY
+from optsched.families.dmlrs.certificate.forced import INNER_ONLY, refuted
 from optsched.families.dmlrs.certificate.joint import Vectors, choices_of, greatest
-from optsched.families.dmlrs.certificate.program import SlotProgram, refuted
+from optsched.families.dmlrs.certificate.program import SlotProgram
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.optimum.dynamic_program import slot_program
 from optsched.families.dmlrs.optimum.initial_bounds import in_units

@@ -9,8 +9,7 @@ kind.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
 
 from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsInstance
 
@@ -18,29 +17,22 @@ INNER_ONLY, OUTER_ONLY = 1, 2
 MOST_STEPS = 20_000  # placements that are tried
 
 Residual = tuple[int, ...]  # residual capacity of one machine, by resource
-
-
-class Forced(NamedTuple):
-    """A job that must run at least this many workers in the slot."""
-
-    job: int
-    workers: int
-    mode: int  # INNER_ONLY or OUTER_ONLY
+Conflict = tuple[tuple[int, int, int], ...]
+"""(job, mode, workers): this many workers, in that mode, find no place at once."""
 
 
 class _TooLongError(Exception):
     """The search was given up."""
 
 
-def unpackable(inst: DmlrsInstance, forced: Sequence[Forced]) -> bool | None:
-    """Return whether there is no placement of all ``forced`` jobs; None if that takes too long."""
+def refuted(inst: DmlrsInstance, conflict: Conflict) -> bool | None:
+    """Return whether there is no placement of a conflict; None if that takes too long."""
     a = inst.arrays
     residuals: tuple[Residual, ...] = tuple(sorted(tuple(row) for row in a.capacity.tolist()))
-    search = _Search(inst)
     # those with the least freedom first
-    order = sorted(forced, key=lambda f: -f.workers * int(a.worker_demand[f.job].max(initial=0)))
+    order = sorted(conflict, key=lambda x: -x[2] * int(a.worker_demand[x[0]].max(initial=0)))
     try:
-        return not search.fits(residuals, tuple(order))
+        return not _Search(inst).fits(residuals, tuple(order))
     except _TooLongError:
         return None
 
@@ -51,7 +43,7 @@ class _Search:
         self.steps = 0
         self.dead: set[tuple[tuple[Residual, ...], int]] = set()
 
-    def fits(self, residuals: tuple[Residual, ...], forced: tuple[Forced, ...]) -> bool:
+    def fits(self, residuals: tuple[Residual, ...], forced: Conflict) -> bool:
         """Whether all jobs find a place."""
         if not forced:
             return True
@@ -64,23 +56,20 @@ class _Search:
         return False
 
     def placements(
-        self, residuals: tuple[Residual, ...], item: Forced
+        self, residuals: tuple[Residual, ...], item: tuple[int, int, int]
     ) -> Iterator[tuple[Residual, ...]]:
         """Yield the residual machines, sorted, after every placement of one job."""
-        needs, n = self.inst.needs[item.job], item.workers
-        alpha = tuple(self.inst.arrays.worker_demand[item.job].tolist())
-        beta = tuple(self.inst.arrays.ps_demand[item.job].tolist())
+        job, mode, n = item
+        needs = self.inst.needs[job]
+        alpha = tuple(self.inst.arrays.worker_demand[job].tolist())
+        beta = tuple(self.inst.arrays.ps_demand[job].tolist())
         m = needs.ps_inner[n]
-        if item.mode == INNER_ONLY and m != IMPOSSIBLE:
-            for h, residual in enumerate(residuals):
-                if h and residuals[h - 1] == residual:
-                    continue
-                left = _less(residual, alpha, n, beta, m)
-                if left is not None:
-                    self.count()
-                    yield tuple(sorted((*residuals[:h], left, *residuals[h + 1 :])))
+        if mode == INNER_ONLY and m != IMPOSSIBLE:
+            for after in put(residuals, load_of(alpha, n, beta, m)):
+                self.count()
+                yield after
         m = needs.ps_outer[n]
-        if item.mode == OUTER_ONLY and m != IMPOSSIBLE:
+        if mode == OUTER_ONLY and m != IMPOSSIBLE:
             for after in self.spread(residuals, 0, n, m, alpha, beta, (n, m), None):
                 yield tuple(sorted(after))
 
@@ -110,7 +99,7 @@ class _Search:
             for s in range(m, -1, -1):
                 if (w, s) == whole or (equal is not None and (w, s) > equal):
                     continue
-                left = _less(residuals[h], alpha, w, beta, s)
+                left = less(residuals[h], load_of(alpha, w, beta, s))
                 if left is None:
                     continue
                 same = h + 1 < len(residuals) and residuals[h + 1] == residuals[h]
@@ -125,7 +114,22 @@ class _Search:
             raise _TooLongError
 
 
-def _less(residual: Residual, alpha: Residual, n: int, beta: Residual, m: int) -> Residual | None:
-    """Return the residual capacity next to n workers and m PS; None if they do not fit."""
-    left = tuple(c - n * a - m * b for c, a, b in zip(residual, alpha, beta, strict=True))
+def load_of(alpha: Residual, n: int, beta: Residual, m: int) -> Residual:
+    """Return the load of n workers and m PS."""
+    return tuple(n * a + m * b for a, b in zip(alpha, beta, strict=True))
+
+
+def less(residual: Residual, load: Residual) -> Residual | None:
+    """Return the residual capacity next to a load; None if it does not fit."""
+    left = tuple(c - x for c, x in zip(residual, load, strict=True))
     return left if min(left) >= 0 else None
+
+
+def put(residuals: tuple[Residual, ...], load: Residual) -> list[tuple[Residual, ...]]:
+    """Return the residual machines, sorted, wherever a load is put."""
+    found = []
+    for h, residual in enumerate(residuals):
+        left = less(residual, load)
+        if left is not None and (h == 0 or residuals[h - 1] != residual):
+            found.append(tuple(sorted((*residuals[:h], left, *residuals[h + 1 :]))))
+    return found

@@ -19,7 +19,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.dmlrs.certificate.forced import INNER_ONLY, OUTER_ONLY
+from optsched.families.dmlrs.certificate.forced import (
+    INNER_ONLY,
+    OUTER_ONLY,
+    Conflict,
+    Residual,
+    less,
+    load_of,
+    put,
+)
 from optsched.families.dmlrs.instance import IMPOSSIBLE, LARGEST_UNITS, DmlrsInstance
 from optsched.numbers.arrays import Flags, Ints
 from optsched.numbers.overflow import Magnitude, TooLargeError
@@ -28,10 +36,6 @@ MOST_MACHINES = 2**10
 MOST_COMBINED = 2**22  # vectors, whether they are possible or not
 MOST_PLACED = 200_000  # inner placements that are looked at
 MOST_VECTORS = 200_000  # possible ones, before the greatest are chosen
-
-Residual = tuple[int, ...]  # residual capacity of one machine, by resource
-Conflict = tuple[tuple[int, int, int], ...]
-"""(job, mode, workers): this many workers, in that mode, find no place at once."""
 
 
 class Choice(NamedTuple):
@@ -69,8 +73,8 @@ def choices_of(inst: DmlrsInstance) -> list[list[Choice]]:
                 work = min(needs.work, n * rate)
                 if m == IMPOSSIBLE or work <= done:
                     continue
-                load = tuple(n * x + m * y for x, y in zip(alpha, beta, strict=True))
-                if not any(_fits(load, residual) for residual in residuals):
+                load = load_of(alpha, n, beta, m)
+                if all(less(residual, load) is None for residual in residuals):
                     break
                 mine.append(Choice(work, mode, n, m, load))
                 done = work
@@ -126,7 +130,7 @@ def _inner(
             grown[*vector, 0] = ways
             for k, choice in enumerate(mine, 1):
                 if choice.mode == INNER_ONLY:
-                    left = {after for residuals in ways for after in _after(residuals, choice.load)}
+                    left = {after for residuals in ways for after in put(residuals, choice.load)}
                     if left:
                         grown[*vector, k] = _largest(left)
                     placed += 1 + len(left)
@@ -134,16 +138,6 @@ def _inner(
                 raise TooLargeError(f"more than {MOST_PLACED} inner placements, expected fewer")
         level = grown
     return np.array(list(level), np.int64).reshape(len(level), len(choices))
-
-
-def _after(residuals: tuple[Residual, ...], load: Residual) -> list[tuple[Residual, ...]]:
-    """Return the residual machines, sorted, wherever a load is put."""
-    found = []
-    for h, residual in enumerate(residuals):
-        if (h == 0 or residuals[h - 1] != residual) and _fits(load, residual):
-            left = tuple(c - x for c, x in zip(residual, load, strict=True))
-            found.append(tuple(sorted((*residuals[:h], left, *residuals[h + 1 :]))))
-    return found
 
 
 def _largest(ways: set[tuple[Residual, ...]]) -> list[tuple[Residual, ...]]:
@@ -194,7 +188,3 @@ def _undominated(rows: Ints) -> Ints:
         found.append(int(index[0]))
         index = index[(rows[index] > top).any(axis=1)]
     return np.array(found, np.int64)
-
-
-def _fits(load: Residual, residual: Residual) -> bool:
-    return all(x <= c for x, c in zip(load, residual, strict=True))

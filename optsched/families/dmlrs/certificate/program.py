@@ -29,14 +29,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.dmlrs.certificate.forced import INNER_ONLY, OUTER_ONLY, Forced, unpackable
-from optsched.families.dmlrs.certificate.joint import (
-    Choice,
-    Conflict,
-    Vectors,
-    choices_of,
-    greatest,
-)
+from optsched.families.dmlrs.certificate.forced import INNER_ONLY, OUTER_ONLY, Conflict, refuted
+from optsched.families.dmlrs.certificate.joint import Choice, Vectors, choices_of, greatest
 from optsched.families.dmlrs.certificate.limits import demands
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.numbers.arrays import Flags, Ints
@@ -302,8 +296,3 @@ def check_conflict(inst: DmlrsInstance, k: int, conflict: Conflict) -> None:
         raise ValueError(
             f"{place}: what it names finds a place, or it takes too long to see that it does not"
         )
-
-
-def refuted(inst: DmlrsInstance, conflict: Conflict) -> bool | None:
-    """Return whether there is no placement of a conflict; None if that takes too long."""
-    return unpackable(inst, [Forced(job, workers, mode) for job, mode, workers in conflict])

@@ -23,16 +23,10 @@ from optsched.families.dmlrs.certificate.check import (
     Leaf,
     SlotProgramProof,
 )
-from optsched.families.dmlrs.certificate.forced import OUTER_ONLY
-from optsched.families.dmlrs.certificate.joint import Conflict
-from optsched.families.dmlrs.certificate.program import (
-    MOST_CONFLICTS,
-    Layer,
-    SlotProgram,
-    refuted,
-)
-from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, Entry, JobSchedule
-from optsched.families.dmlrs.optimum.tree.placing import PlacementRequest, pack
+from optsched.families.dmlrs.certificate.forced import Conflict, refuted
+from optsched.families.dmlrs.certificate.program import MOST_CONFLICTS, Layer, SlotProgram
+from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
+from optsched.families.dmlrs.optimum.tree.placing import Placed, pack, schedule_of
 from optsched.families.dmlrs.verify import verify
 from optsched.numbers.arrays import Floats
 from optsched.numbers.overflow import TooLargeError
@@ -192,20 +186,9 @@ class _Prover:
 
     def _placed(self, requests: Sequence[Conflict]) -> DmlrsSchedule | None:
         """Return the schedule that has these workers; None if no place was found for them."""
-        jobs = range(len(self.inst.jobs))
-        placed: list[tuple[list[Entry], list[Entry]]] = [([], []) for _ in jobs]
-        for t, conflict in enumerate(requests):
+
+        def placed(conflict: Conflict) -> Placed | None:
             self._check_stop()
-            wanted = [
-                PlacementRequest(job, workers, mode == OUTER_ONLY)
-                for job, mode, workers in conflict
-            ]
-            found = pack(self.inst, wanted, self.progress.limits(PACKING_SECONDS))
-            if found is None:
-                return None
-            for i, spots in found.items():
-                placed[i][0].extend((t, h, w) for h, w, _ in spots if w)
-                placed[i][1].extend((t, h, s) for h, _, s in spots if s)
-        return DmlrsSchedule(
-            jobs=tuple(JobSchedule(workers=tuple(w), ps=tuple(s)) if w else None for w, s in placed)
-        )
+            return pack(self.inst, conflict, self.progress.limits(PACKING_SECONDS))
+
+        return schedule_of(len(self.inst.jobs), map(placed, requests))

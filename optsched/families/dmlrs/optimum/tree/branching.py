@@ -14,12 +14,12 @@ from optsched.engine.branch import Split
 from optsched.engine.budget import Budget, Limits
 from optsched.engine.colgen import Column, Relaxation
 from optsched.engine.slot_tree import SlotBranching, Used
-from optsched.families.dmlrs.instance import DmlrsSchedule, Entry, JobSchedule
+from optsched.families.dmlrs.certificate.forced import INNER_ONLY, OUTER_ONLY, Conflict
+from optsched.families.dmlrs.instance import DmlrsSchedule
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.relaxations.unit_price import SlotBlocks
-from optsched.families.dmlrs.optimum.tree.placing import Placed, PlacementRequest, pack
+from optsched.families.dmlrs.optimum.tree.placing import Placed, pack, schedule_of
 from optsched.numbers.arrays import Flags, Ints
-from optsched.scheduling.board import placed_jobs
 
 PACKING_SECONDS = 5.0  # for one slot; a failure only means that no schedule is found
 
@@ -35,9 +35,9 @@ class SlotTree(SlotBranching, SlotBlocks):
     ) -> None:
         super().__init__(capacity)
         self.limits = limits or Budget().limits
-        self.packed: dict[tuple[PlacementRequest, ...], Placed | None] = {}
+        self.packed: dict[Conflict, Placed | None] = {}
 
-    def pack(self, requests: tuple[PlacementRequest, ...]) -> Placed | None:
+    def pack(self, requests: Conflict) -> Placed | None:
         """Place wishes on single machines; None if no way was found."""
         if requests not in self.packed:
             self.packed[requests] = pack(self.inst, requests, self.limits(PACKING_SECONDS))
@@ -64,24 +64,14 @@ class SlotTree(SlotBranching, SlotBlocks):
         ways = {(i, amount.tobytes()) for i, _, amount, _ in used}
         if self._split_completions(used) or len(ways) > len(runs):
             return None
-        placed: list[tuple[list[Entry], list[Entry]]] = [([], []) for _ in range(self.jobs)]
-        for t in range(self.slots):
-            found = self.pack(self.placement_requests(used, t))
-            if found is None:
-                return None
-            for i, spots in found.items():
-                placed[i][0].extend((t, h, w) for h, w, _ in spots if w)
-                placed[i][1].extend((t, h, s) for h, _, s in spots if s)
-        return DmlrsSchedule(jobs=placed_jobs(placed, runs, JobSchedule))
+        slots = (self.pack(self.placement_requests(used, t)) for t in range(self.slots))
+        return schedule_of(self.jobs, slots)
 
-    def placement_requests(self, used: Used, t: int) -> tuple[PlacementRequest, ...]:
+    def placement_requests(self, used: Used, t: int) -> Conflict:
         """Return the use of the jobs in slot ``t``, where every job has one schedule."""
         kinds = {i: int(amount[t]) for i, _, amount, _ in used}
-        return tuple(
-            PlacementRequest(i, kind // 2, kind % 2 == 1)
-            for i, kind in sorted(kinds.items())
-            if kind
-        )
+        modes = INNER_ONLY, OUTER_ONLY
+        return tuple((i, modes[kind % 2], kind // 2) for i, kind in sorted(kinds.items()) if kind)
 
     def splits(self, relaxation: Relaxation) -> list[Split]:
         """Return splits of completion slots, else of numbers of workers."""
