@@ -15,6 +15,7 @@ import numpy as np
 
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
+from optsched.problem import Schedule, Verdict
 from optsched.process import work_units
 from optsched.scheduling.oracle.schedule import PricedMachines, Request
 from optsched.scheduling.oracle.slots import charge_leftovers, place, unit_prices, units_that_fit
@@ -115,6 +116,18 @@ def placed_jobs(
         kind(workers=tuple(workers), ps=tuple(ps)) if i in runs else None
         for i, (workers, ps) in enumerate(placed)
     )
+
+
+def empty(kind: Callable[..., Schedule], inst: Any) -> Schedule:
+    """Return the schedule without any job."""
+    return kind(jobs=(None,) * len(inst.jobs))
+
+
+def trim(verify: Callable[..., Verdict], inst: Any, schedule: Any) -> Any:
+    """Leave out the jobs that do not complete: they earn nothing, and use capacity of others."""
+    completion = verify(inst, schedule, unfinished=True).completion
+    kept = zip(schedule.jobs, completion, strict=False)
+    return type(schedule)(jobs=tuple(plan if c is not None else None for plan, c in kept))
 
 
 def over_slots(capacity: Floats, slots: int) -> Floats:

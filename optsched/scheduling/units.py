@@ -11,7 +11,7 @@ the twin are others.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -98,19 +98,14 @@ def original(progress: Any) -> tuple[Any, int]:
     return progress, 0
 
 
-def in_units(method: Method, earned: Callable[[Any], Iterable[float]]) -> Method:
-    """Return the method for instances whose utilities are in any unit.
-
-    Parameters
-    ----------
-    method : Method
-    earned : callable
-        What the jobs of an instance can earn on the empty machines.
-    """
+def in_units(method: Method) -> Method:
+    """Return the method for instances whose utilities are in any unit."""
 
     def run(inst: Any, progress: Any, *, threads: int, seed: int) -> None:
         richest = max((job.utility(0) for job in inst.jobs), default=0.0)
-        best = unit_of(max(earned(inst), default=0.0) or richest)
+        ends = zip(inst.jobs, inst.earliest, strict=True)  # on the empty machines
+        earned = (job.utility(end - job.arrival) for job, end in ends if end is not None)
+        best = unit_of(max(earned, default=0.0) or richest)
         # bits that a utility may be above the best that can be earned, where it is scaled
         exponent = max(best, unit_of(richest) - 900)
         if exponent == 0:

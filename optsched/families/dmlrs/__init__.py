@@ -14,7 +14,7 @@ from optsched.families.dmlrs.instance import (
     JobSchedule,
     Platform,
 )
-from optsched.families.dmlrs.optimum.initial_bounds import empty, opening, trim
+from optsched.families.dmlrs.optimum.initial_bounds import opening
 from optsched.families.dmlrs.optimum.methods import METHODS, Params
 from optsched.families.dmlrs.optimum.shadow import shadow_prices
 from optsched.families.dmlrs.policies import BASELINES
@@ -30,6 +30,7 @@ from optsched.families.dmlrs.policies.resolving import Resolving
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.families.dmlrs.verify import verify
 from optsched.problem import Family
+from optsched.scheduling.board import empty, trim
 from optsched.scheduling.jobs import events, headline
 from optsched.scheduling.wire import assemble, placements_wire
 
@@ -50,9 +51,9 @@ FAMILY = Family(
     recorded=later("optsched.families.dmlrs.sources.traces", "recorded"),
     samples={"source": "jobs.csv", "machines": "machines.csv"},
     verify=verify,
-    empty=empty,
+    empty=partial(empty, DmlrsSchedule),
     opening=opening,
-    trim=trim,
+    trim=partial(trim, verify),
     check=check,
     events=events,
     public=DmlrsInstance.platform,

@@ -14,7 +14,7 @@ from optsched.families.oasis.instance import (
     OasisSchedule,
     Platform,
 )
-from optsched.families.oasis.optimum.initial_bounds import empty, opening, trim
+from optsched.families.oasis.optimum.initial_bounds import opening
 from optsched.families.oasis.optimum.methods import METHODS
 from optsched.families.oasis.optimum.params import Params
 from optsched.families.oasis.optimum.shadow import shadow_prices
@@ -24,6 +24,7 @@ from optsched.families.oasis.policies.resolving import Resolving
 from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify
 from optsched.problem import Family
+from optsched.scheduling.board import empty, trim
 from optsched.scheduling.jobs import events, headline
 from optsched.scheduling.wire import assemble, placements_wire
 
@@ -44,9 +45,9 @@ FAMILY = Family(
     recorded=later("optsched.families.oasis.sources.traces", "recorded"),
     samples={"source": "jobs.csv", "machines": "machines.csv"},
     verify=verify,
-    empty=empty,
+    empty=partial(empty, OasisSchedule),
     opening=opening,
-    trim=trim,
+    trim=partial(trim, verify),
     check=check,
     events=events,
     public=OasisInstance.platform,

@@ -26,10 +26,10 @@ from optsched.families.dmlrs.certificate.joint import Vectors, choices_of, great
 from optsched.families.dmlrs.certificate.program import SlotProgram
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.optimum.dynamic_program import slot_program
-from optsched.families.dmlrs.optimum.initial_bounds import in_units
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.numbers.overflow import TooLargeError
 from optsched.problem import Level, Status
+from optsched.scheduling.units import in_units
 
 SAME = 1 + 1e-9
 CROWDED = 5  # a seed of `tiny` in which conflicts are needed

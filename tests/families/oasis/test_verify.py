@@ -4,8 +4,8 @@ import pytest
 from independent.oasis import FILES, load, schedule, simple_job
 from pydantic import ValidationError
 
+from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisJob, OasisSchedule
-from optsched.families.oasis.optimum.initial_bounds import empty, trim
 from optsched.families.oasis.verify import MANY, verify
 from optsched.numbers.resources import MachineClass
 
@@ -218,7 +218,7 @@ def test_trim_drops_jobs_that_do_not_complete(inst):
     half = plan([(3, 0, 1)], [(3, 0, 1)])
     schedule = OasisSchedule(jobs=(GOOD, half))
     assert not verify(inst, schedule).feasible
-    trimmed = trim(inst, schedule)
+    trimmed = FAMILY.trim(inst, schedule)
     assert trimmed.jobs == (GOOD, None)
     assert verify(inst, trimmed).value == verify(inst, schedule, unfinished=True).value
-    assert verify(inst, empty(inst)).value == 0
+    assert verify(inst, FAMILY.empty(inst)).value == 0

@@ -1,4 +1,4 @@
-"""Initial bounds: the Lagrangian dual bound at prices 0, and the empty schedule.
+"""Initial bound: the Lagrangian dual bound at prices 0.
 
 At prices 0 every job runs alone on the empty machines (Geoffrion, 1974). It needs no kernel and no
 solver, so every solve starts with it.
@@ -6,16 +6,14 @@ solver, so every solve starts with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
 from optsched.families.dmlrs.certificate.check import FINEST_GRID, DmlrsCertificate
-from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
-from optsched.families.dmlrs.verify import verify
+from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.proofs.grid import float_above
 from optsched.proofs.limits import richest_end
-from optsched.scheduling import units
 
 
 def opening(inst: DmlrsInstance) -> tuple[float, Callable[[], DmlrsCertificate]]:
@@ -36,25 +34,3 @@ def opening(inst: DmlrsInstance) -> tuple[float, Callable[[], DmlrsCertificate]]
     # of the grid, below the most that a job can earn
     bits = min(FINEST_GRID, 40 - size)
     return float_above(bound), partial(DmlrsCertificate.root, inst, None, bits)
-
-
-def empty(inst: DmlrsInstance) -> DmlrsSchedule:
-    """Return the schedule without any job."""
-    return DmlrsSchedule(jobs=(None,) * len(inst.jobs))
-
-
-def trim(inst: DmlrsInstance, schedule: DmlrsSchedule) -> DmlrsSchedule:
-    """Leave out the jobs that do not complete: they earn nothing, and use capacity of others."""
-    completion = verify(inst, schedule, unfinished=True).completion
-    kept = zip(schedule.jobs, completion, strict=False)
-    return DmlrsSchedule(jobs=tuple(plan if c is not None else None for plan, c in kept))
-
-
-def _earned(inst: DmlrsInstance) -> Iterator[float]:
-    """Yield the values of the jobs that can complete on the empty machines."""
-    for job, end in zip(inst.jobs, inst.earliest, strict=True):
-        if end is not None:
-            yield job.utility(end - job.arrival)
-
-
-in_units = partial(units.in_units, earned=_earned)

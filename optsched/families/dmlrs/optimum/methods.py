@@ -35,7 +35,6 @@ from optsched.families.dmlrs.optimum.build_certificate import (
 )
 from optsched.families.dmlrs.optimum.cpsat import cpsat
 from optsched.families.dmlrs.optimum.dynamic_program import slot_program
-from optsched.families.dmlrs.optimum.initial_bounds import in_units
 from optsched.families.dmlrs.optimum.monolithic_mip import compact
 from optsched.families.dmlrs.optimum.relaxation import relaxation
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
@@ -50,7 +49,7 @@ from optsched.families.dmlrs.optimum.tree.branching import SlotTree
 from optsched.numbers.arrays import Floats
 from optsched.problem import RELAXATION, InputError, Method, Schedule
 from optsched.scheduling.board import JobPlan
-from optsched.scheduling.units import original
+from optsched.scheduling.units import in_units, original
 
 
 @dataclass(frozen=True)

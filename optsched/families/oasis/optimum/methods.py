@@ -25,7 +25,6 @@ from optsched.families.oasis.optimum.build_certificate import (
     certify_tree,
 )
 from optsched.families.oasis.optimum.cpsat import cpsat
-from optsched.families.oasis.optimum.initial_bounds import in_units
 from optsched.families.oasis.optimum.large import large, solve_large
 from optsched.families.oasis.optimum.monolithic_mip import compact
 from optsched.families.oasis.optimum.priced_search import Portfolio
@@ -34,6 +33,7 @@ from optsched.families.oasis.optimum.relaxations.capacity import SIDES
 from optsched.families.oasis.optimum.search.fix_and_optimize import FixAndOptimize
 from optsched.families.oasis.optimum.tree.branching import UnitPriceBranching
 from optsched.problem import RELAXATION, Method
+from optsched.scheduling.units import in_units
 
 
 def neighborhood(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:

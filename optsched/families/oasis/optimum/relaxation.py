@@ -15,8 +15,8 @@ from optsched.engine.progress import Progress
 from optsched.families.oasis.certificate.check import OasisCertificate, RelaxedPrices, to_fine_grid
 from optsched.families.oasis.certificate.declared import ps_share, sides
 from optsched.families.oasis.instance import OasisInstance
-from optsched.families.oasis.optimum.initial_bounds import in_units
 from optsched.numbers.arrays import Floats
+from optsched.scheduling.units import in_units
 from optsched.solvers.relaxed import LinearProgram
 
 BITS = 60  # of the grid, for a price that all capacity of a class pays
