@@ -24,6 +24,8 @@ class UtilityProgram:
     completes : dict
         By job and slot, whether the job completes in it.
     workers, ps : Places
+    unit : Fraction
+        Value of one unit of its objective.
     """
 
     job_schedule: ClassVar[Callable[..., Any]]
@@ -35,18 +37,21 @@ class UtilityProgram:
         self.workers: Places = {}
         self.ps: Places = {}
 
-    def maximize_utility(self) -> Fraction:
-        """Maximize the utilities, rounded up to whole units; return the value of a unit."""
+    def maximize_utility(self) -> None:
+        """Maximize the utilities, rounded up to whole units."""
         utility = {
             (i, t): self.inst.jobs[i].utility.upper(t - self.inst.jobs[i].arrival)
             for i, t in self.completes
         }
         # of the largest utility
-        unit = (max(utility.values(), default=Fraction(0)) or Fraction(1)) / (10**10)
+        self.unit = (max(utility.values(), default=Fraction(0)) or Fraction(1)) / (10**10)
         self.model.maximize(
-            sum(math.ceil(utility[k] / unit) * v for k, v in self.completes.items())
+            sum(math.ceil(utility[k] / self.unit) * v for k, v in self.completes.items())
         )
-        return unit
+
+    def value(self, bound: float) -> float:
+        """Return a bound of the solver in units of utility: no schedule is better."""
+        return float_above(Fraction(bound) * self.unit)
 
     def schedule(self, value_of: Callable[[Any], int]) -> Any:
         """Return the schedule that a solution means."""
@@ -64,24 +69,47 @@ class UtilityProgram:
 
 
 def solve_definition(
-    program: UtilityProgram,
-    unit: Fraction,
+    model: Any,
+    schedule: Callable[[Callable[[Any], int]], Any],
+    value: Callable[[float], float] | None,
     progress: Any,
     *,
-    seconds: float,
     threads: int,
     seed: int,
-) -> None:
-    """Report every schedule that is found, and the bound: no schedule is better than rounded up."""
+    seconds: float = math.inf,
+    small: bool = False,
+) -> str:
+    """Run CP-SAT; report every schedule that is found, and its bound; return how it ended.
+
+    Parameters
+    ----------
+    model : ortools.sat.python.cp_model.CpModel
+    schedule : callable
+        Makes the schedule that a solution means.
+    value : callable, optional
+        Returns a bound in units of the instance's objective. Without, only the status counts: the
+        model does not have all schedules.
+    progress : optsched.engine.progress.Progress
+    threads, seed : int
+        Of the solver.
+    seconds : float
+        It stops after these, or when the time is up.
+    small : bool
+        See `cp_solver`.
+    """
 
     def report(value_of: Callable[[Any], int]) -> None:
-        progress.offer(program.schedule(value_of), sure=True)
+        progress.offer(schedule(value_of), sure=True)
 
-    limits = progress.limits(seconds)
-    solver = cp_solver(threads=threads, seed=seed, gap=progress.gap_limit, **limits)
+    gap, limits = 0.0 if value is None else progress.gap_limit, progress.limits(seconds)
+    solver = cp_solver(threads=threads, seed=seed, gap=gap, small=small, **limits)
+    status = "unknown"
     try:
-        run_cp(solver, program.model, on_improve=report)
+        status = run_cp(solver, model, on_improve=report)
     finally:  # also after Ctrl-C
         bound = cp_bound(solver)
-        if bound is not None:
-            progress.claim(Implementation.CP_SAT, float_above(Fraction(bound) * unit))
+        if value is not None and status == "infeasible":
+            progress.infeasible = True
+        elif value is not None and bound is not None:
+            progress.claim(Implementation.CP_SAT, value(bound))
+    return status

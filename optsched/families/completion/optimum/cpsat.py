@@ -10,7 +10,7 @@ by table, weights in a unit so fine that rounding them down is invisible.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -27,11 +27,11 @@ from optsched.families.completion.optimum.horizon import latest_ends
 from optsched.families.completion.optimum.relaxations.capacity import JobTables
 from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import exact
-from optsched.problem import Implementation
 from optsched.process.interrupts import leave_if_abandoned
 from optsched.proofs.grid import float_below
 from optsched.scheduling.declared import affordable, unless_stopped
-from optsched.solvers import cp_bound, cp_domain, cp_program, cp_solver, run_cp
+from optsched.scheduling.definition import solve_definition
+from optsched.solvers import cp_domain, cp_program
 
 
 @dataclass(frozen=True)
@@ -153,21 +153,9 @@ class CpSatProgram:
         m, types, picks = self.model, self.jobs.types, self.mode[-1]
         rows = choice.modes
         most = int(rows[:, 3].max(initial=1))
-        capacity = self.jobs.capacity
         used = sorted(set(rows[:, 0].tolist()))
         kind = {w: sum(x for x, row in zip(picks, rows, strict=True) if row[0] == w) for w in used}
-        workers: list[list[Any]] = []
-        for h in self.servers:
-            here = []
-            for w in range(len(types.worker_demand)):
-                max_units = (
-                    _units_that_fit(capacity[h], types.worker_demand[w], most) if w in kind else 0
-                )
-                y = m.new_int_var(0, max_units, "") if max_units else 0
-                if max_units:
-                    m.add(y <= max_units * kind[w])
-                here.append(y)
-            workers.append(here)
+        workers = [self._numbers(h, types.worker_demand, kind, most) for h in self.servers]
         number = sum(int(n) * x for n, x in zip(rows[:, 3], picks, strict=True))
         m.add(sum(sum(here) for here in workers) == number)
         self.workers.append(workers)
@@ -209,21 +197,24 @@ class CpSatProgram:
         kind = {p: sum(x for x, row in zip(picks, rows, strict=True) if row[1] == p) for p in kinds}
         ps: list[list[Any]] = []
         for h in self.servers:
-            here = []
-            for p in range(len(types.ps_demand)):
-                max_units = 0
-                if p in kind:
-                    max_units = _units_that_fit(
-                        self.jobs.capacity[h], types.ps_demand[p], max(table)
-                    )
-                s = m.new_int_var(0, max_units, "") if max_units else 0
-                if max_units:
-                    m.add(s <= max_units * kind[p])
-                here.append(s)
+            here = self._numbers(h, types.ps_demand, kind, max(table))
             m.add(sum(here) <= max(table) * host[h])
             m.add(sum(here) >= needed).only_enforce_if(host[h])
             ps.append(here)
         self.ps.append(ps)
+
+    def _numbers(self, h: int, demands: Ints, kind: Mapping[int, Any], most: int) -> list[Any]:
+        """Make numbers of each type on server h, at most ``most`` of those of the mode.
+
+        ``kind`` states of a type whether it is that of the mode; 0 where none fits.
+        """
+        numbers: list[Any] = [0] * len(demands)
+        for k in sorted(kind):
+            max_units = _units_that_fit(self.jobs.capacity[h], demands[k], most)
+            if max_units:
+                numbers[k] = self.model.new_int_var(0, max_units, "")
+                self.model.add(numbers[k] <= max_units * kind[k])
+        return numbers
 
     def _capacity(self, intervals: Sequence[Any]) -> None:
         """Make every server and resource cumulative: (2h), (15b)."""
@@ -252,39 +243,13 @@ class CpSatProgram:
                 if busy:
                     m.add_cumulative(busy, demands, limit)
 
-    def solve(
-        self,
-        progress: Progress,
-        *,
-        threads: int,
-        seed: int,
-        claim: bool = True,
-        seconds: float = math.inf,
-        small: bool = False,
-    ) -> str:
-        """Run CP-SAT; report what it finds, and its bound; return how it ended."""
+    def solve(self, progress: Progress, *, claim: bool = True, **settings: Any) -> str:
+        """Run CP-SAT; report what it finds, and its bound, unless not all choices are there.
 
-        def report(value_of: Callable[[Any], int]) -> None:
-            progress.offer(self.schedule(value_of), sure=True)
-
-        solver = cp_solver(
-            threads=threads,
-            seed=seed,
-            gap=progress.gap_limit if claim else 0.0,  # else only the status counts
-            small=small,
-            **progress.limits(seconds),
-        )
-        status = "unknown"
-        try:
-            status = run_cp(solver, self.model, on_improve=report)
-        finally:  # also after Ctrl-C
-            bound = cp_bound(solver)
-            if status == "infeasible":
-                if claim:
-                    progress.infeasible = True
-            elif bound is not None and claim:
-                progress.claim(Implementation.CP_SAT, self.value(bound))
-        return status
+        Returns how it ended; ``settings`` as in `solve_definition`.
+        """
+        value = self.value if claim else None
+        return solve_definition(self.model, self.schedule, value, progress, **settings)
 
     def value(self, objective: float) -> float:
         """Return a bound of the solver in units of the instance's objective."""

@@ -49,20 +49,13 @@ def cpsat(
     if not affordable(progress, 2 * len(inst.jobs) * inst.horizon * len(inst.capacity)):
         return
     program = unless_stopped(lambda: CpSatProgram(inst), progress)
-    if program is None:
-        return
-
-    solve_definition(program, program.unit, progress, seconds=seconds, threads=threads, seed=seed)
+    if program is not None:
+        means = program.model, program.schedule, program.value
+        solve_definition(*means, progress, seconds=seconds, threads=threads, seed=seed)
 
 
 class CpSatProgram(UtilityProgram):
-    """The definition as constraints between integers.
-
-    Attributes
-    ----------
-    unit : Fraction
-        Value of one unit of its objective.
-    """
+    """The definition as constraints between integers."""
 
     job_schedule, whole_schedule = JobSchedule, DmlrsSchedule
 
@@ -74,7 +67,7 @@ class CpSatProgram(UtilityProgram):
                 leave_if_abandoned()
                 self._job(i, first)
         self._capacity()
-        self.unit = self.maximize_utility()
+        self.maximize_utility()
 
     def _job(self, i: int, first: int) -> None:
         """State that a job that completes in a slot is trained by then, and has no worker later."""

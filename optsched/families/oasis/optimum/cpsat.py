@@ -8,7 +8,6 @@ invisible. The bound is that of the rounded utilities, so no schedule is better.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from optsched.engine.progress import Progress
@@ -34,19 +33,13 @@ def cpsat(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -
     if not affordable(progress, variables(inst)):
         return
     program = unless_stopped(lambda: CpSatProgram(inst), progress)
-    if program is None:
-        return
-    solve_definition(program, program.unit, progress, seconds=math.inf, threads=threads, seed=seed)
+    if program is not None:
+        means = program.model, program.schedule, program.value
+        solve_definition(*means, progress, threads=threads, seed=seed)
 
 
 class CpSatProgram(UtilityProgram):
-    """The definition as constraints between integers.
-
-    Attributes
-    ----------
-    unit : Fraction
-        Value of one unit of its objective.
-    """
+    """The definition as constraints between integers."""
 
     job_schedule, whole_schedule = JobSchedule, OasisSchedule
 
@@ -61,7 +54,7 @@ class CpSatProgram(UtilityProgram):
             self._job(i, [self._slot(i, t, most, most_ps) for t in self._slots(i)])
         self._capacity(self.workers, a.worker_demand, a.worker_capacity)
         self._capacity(self.ps, a.ps_demand, a.ps_capacity)
-        self.unit = self.maximize_utility()
+        self.maximize_utility()
 
     def _slots(self, i: int) -> range:
         return range(self.inst.jobs[i].arrival, self.inst.horizon)

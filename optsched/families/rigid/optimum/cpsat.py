@@ -17,10 +17,10 @@ import numpy as np
 from optsched.engine.progress import Progress
 from optsched.families.rigid.instance import Cost, RigidInstance
 from optsched.families.rigid.optimum.problem import RigidProblem
-from optsched.problem import Implementation
 from optsched.proofs.grid import float_below
 from optsched.scheduling.declared import affordable
-from optsched.solvers import cp_bound, cp_program, cp_solver, run_cp
+from optsched.scheduling.definition import solve_definition
+from optsched.solvers import cp_program
 
 PARTS = 2**30  # of a slowdown
 MOST = 2**58  # of the sum, which CP-SAT counts in 64 bits
@@ -40,17 +40,11 @@ def cpsat(inst: RigidInstance, progress: Progress, *, threads: int, seed: int) -
     progress.offer(problem.schedule(*first), sure=True)
     latest = int(problem.jobs.arrival.max() + problem.jobs.run.sum())
     program = _CpSatProgram(inst, latest)
-    solver = cp_solver(threads=threads, seed=seed, gap=progress.gap_limit, **progress.limits())
 
-    def report(value_of: Callable[[Any], int]) -> None:
-        progress.offer(problem.schedule(*program.read(value_of)), sure=True)
+    def schedule(value_of: Callable[[Any], int]) -> Any:
+        return problem.schedule(*program.read(value_of))
 
-    try:
-        run_cp(solver, program.model, on_improve=report)
-    finally:  # also after Ctrl-C
-        bound = cp_bound(solver)
-        if bound is not None:
-            progress.claim(Implementation.CP_SAT, program.value(bound))
+    solve_definition(program.model, schedule, program.value, progress, threads=threads, seed=seed)
 
 
 class _CpSatProgram:
