@@ -117,7 +117,7 @@ def test_a_conflict_is_never_placed(seed):
         runs, choices = standing(jobs, rng, 1 + seed % 2)
         solver = cp_solver(time_limit=30.0, threads=1, seed=0, gap=0.0)
         status = run_cp(solver, CpSatProgram(jobs, choices).model)
-        found = conflict_of(platform, runs)
+        found = conflict_of(platform, runs, bool)
         assert status in ("optimal", "infeasible")
         assert found is None or status == "infeasible"
         if found is not None:
@@ -143,9 +143,9 @@ def test_a_run_fits_wherever_a_heavier_one_does():
 def test_what_begins_when_another_run_is_over_does_not_conflict():
     platform = BoundEvaluator(tight(1)).platform
     runs = np.array([[6, 0, 0, 1, 1, 0, 2], [6, 0, 0, 1, 1, 2, 3]], np.int64)
-    assert conflict_of(platform, runs) is not None
+    assert conflict_of(platform, runs, bool) is not None
     runs[1, 5] = 3
-    assert conflict_of(platform, runs) is None
+    assert conflict_of(platform, runs, bool) is None
     given = np.array([[0, 1], [0, 1]], np.int64)
     nodes = np.array([10**6], np.int64)
     assert refuted(platform, runs, given, nodes) is False
@@ -157,12 +157,12 @@ def test_a_conflict_of_a_path_is_in_few_slots():
     large, small = [6, 0, 0, 1, 1], [0, 0, 0, 1, 1]
     lasting = [[*small, 0, 9], [*large, 1, 2], [*large, 5, 7], [*small, 6, 6], [*large, 7, 8]]
     runs = np.array(lasting)
-    found = conflict_in_time(platform, runs)
+    found = conflict_in_time(platform, runs, bool)
     assert found is not None
     assert [run[:5] for run in found.runs] == [tuple(large)] * 2
     assert {run[5:] for run in found.runs} == {(7, 7)}
     runs[2, 6] = 6
-    assert conflict_in_time(platform, runs) is None
+    assert conflict_in_time(platform, runs, bool) is None
 
 
 @pytest.mark.parametrize("search", [conflict_of, conflict_in_time])

@@ -10,9 +10,9 @@ rounded down. So the bound is valid, and only its last digits depend on the grid
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 import numpy as np
 
@@ -176,7 +176,7 @@ def value_step(inst: CompletionInstance) -> Fraction:
     return Fraction(math.gcd(*(int(w * whole) for w in weights)), whole)
 
 
-class JobModes(Sequence[Ints]):
+class JobModes:
     """The modes of all jobs: rows [duration, worker type, PS type, q, workers], by duration.
 
     A number of workers counts if it fits on the empty servers, and no smaller one is as
@@ -211,16 +211,10 @@ class JobModes(Sequence[Ints]):
             fits = durations[self.possible[..., : job.chunks]]
             self.shortest.append(int(fits.min()) if fits.size else None)
 
-    def __len__(self) -> int:
-        return len(self.inst.jobs)
+    def __iter__(self) -> Iterator[Ints]:
+        return map(self.__getitem__, range(len(self.inst.jobs)))
 
-    @overload
-    def __getitem__(self, j: int) -> Ints: ...
-    @overload
-    def __getitem__(self, j: slice) -> Sequence[Ints]: ...
-    def __getitem__(self, j: int | slice) -> Ints | Sequence[Ints]:
-        if isinstance(j, slice):
-            return [self[k] for k in range(*j.indices(len(self)))]
+    def __getitem__(self, j: int) -> Ints:
         if j not in self.kept:
             durations = self.inst.durations(self.inst.jobs[j])
             rows = _modes_of(durations, self.possible, self.inst.ring)

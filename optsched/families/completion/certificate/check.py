@@ -23,18 +23,18 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
-from pydantic import Field, NonNegativeInt
+from pydantic import Field
 
 from optsched.families.completion.certificate.bound import BoundEvaluator, value_step
 from optsched.families.completion.certificate.declared import relaxed_bound
-from optsched.families.completion.certificate.program import TimelineProof, proved
-from optsched.families.completion.instance import LATEST, CompletionInstance
+from optsched.families.completion.certificate.program import PriceList, TimelineProof, proved
+from optsched.families.completion.instance import CompletionInstance
 from optsched.numbers.arrays import Floats
 from optsched.numbers.resources import exact
 from optsched.problem import Frozen
-from optsched.proofs.grid import LARGEST_PRICE, float_below, sparse, to_grid
+from optsched.proofs.grid import float_below, sparse, to_grid
 from optsched.proofs.limits import check_owner, check_size, inside
 
 MOST_BITS = 400  # of the grid of prices, and as many below 0
@@ -45,11 +45,6 @@ class Leaf(Frozen):
 
     node: Literal["leaf"] = "leaf"
     prices: int = Field(ge=0, description="which of the certificate's price lists is its own")
-
-
-Slot = Annotated[int, Field(ge=0, le=LATEST)]
-Price = Annotated[int, Field(ge=0, lt=LARGEST_PRICE)]
-PriceList = tuple[tuple[Slot, NonNegativeInt, NonNegativeInt, Price], ...]
 
 
 class CompletionCertificate(Frozen):

@@ -54,6 +54,7 @@ LARGEST_VALUE = 2**2048
 
 Slot = Annotated[int, Field(ge=0, le=LATEST)]
 Price = Annotated[int, Field(ge=0, lt=LARGEST_PRICE)]
+PriceList = tuple[tuple[Slot, NonNegativeInt, NonNegativeInt, Price], ...]
 Workers = Annotated[int, Field(ge=0, le=MOST_WORKERS)]
 Bits = Annotated[int, Field(ge=0, lt=2**MOST_PS_TYPES)]
 Credit = Annotated[int, Field(ge=0, lt=2**40)]
@@ -85,7 +86,7 @@ class TimelineProof(Frozen):
         le=MOST_BITS,
         description="prices are integers, in units of that divisor times 2**-grid_bits",
     )
-    prices: tuple[tuple[tuple[Slot, NonNegativeInt, NonNegativeInt, Price], ...], ...] = Field(
+    prices: tuple[PriceList, ...] = Field(
         min_length=1,
         max_length=MOST_LISTS,
         description="lists of [slot, class of servers, resource, price of one demand unit]",

@@ -107,7 +107,7 @@ def enumerate_by_cpsat(search: Portfolio) -> bool:
     )
     if status != "optimal":
         return False
-    search.begin_with_known()
+    search.start()
     return True
 
 

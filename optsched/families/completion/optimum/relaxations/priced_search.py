@@ -77,17 +77,10 @@ class Portfolio:
         else:
             self.plans = list(area.plans)
             self.slots = self.inst.deadline or makespan(area)
-        self._start()
+        self.start()
         return True
 
-    def begin_with_known(self) -> None:
-        """Begin with the best schedule that is known, without a search for another one."""
-        known = self.progress.schedule
-        assert isinstance(known, CompletionSchedule)  # the caller has seen to it
-        self.slots = self.inst.deadline or max(p.end for pieces in known.jobs for p in pieces)
-        self._start()
-
-    def _start(self) -> None:
+    def start(self) -> None:
         """Begin with the schedule that is known, if it is better."""
         known = self.progress.schedule
         if isinstance(known, CompletionSchedule):
@@ -98,7 +91,7 @@ class Portfolio:
     def take(self, prices: Floats, bound: float) -> None:
         """Go on from prices of slots (L, C, R) with a bound, and the best schedule known."""
         self.prices, self.bound = prices, bound
-        self._start()
+        self.start()
 
     def prove(self, bound: float, prices: Floats) -> None:
         """Report the bound of prices of slots (L, C, R)."""

@@ -30,12 +30,7 @@ from optsched.numbers.arrays import Flags, Floats, Ints
 Stop = Callable[[], bool]
 
 
-def never() -> bool:
-    """Return False: nothing ends the search."""
-    return False
-
-
-def conflict_of(platform: KernelPlatform, runs: Ints, stop: Stop = never) -> Conflict | None:
+def conflict_of(platform: KernelPlatform, runs: Ints, stop: Stop) -> Conflict | None:
     """Return why some of the runs (E, 7) do not fit on single servers; None: unknown.
 
     None of these can be left out, and they are no longer than they need be.
@@ -69,7 +64,7 @@ def conflict_of(platform: KernelPlatform, runs: Ints, stop: Stop = never) -> Con
 def conflict_in_time(
     platform: KernelPlatform,
     runs: Ints,
-    stop: Stop = never,
+    stop: Stop,
     most: int | None = None,
     *,
     least: int = 1,
