@@ -26,7 +26,7 @@ from optsched.engine.colgen import Column, Master, Relaxation, generate_columns,
 from optsched.engine.params import Count, Factor, Number, Part, Seconds, SecondsEach, Share
 from optsched.engine.progress import Progress
 from optsched.engine.reserve import Pace, Reserve
-from optsched.engine.search import LnsParams, short_search
+from optsched.engine.search import LnsParams, construct, short_search
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.optimum.build_certificate import (
     certify_capacity,
@@ -40,15 +40,15 @@ from optsched.families.dmlrs.optimum.relaxation import relaxation
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.relaxations.slot_packing import MOST_JOBS
 from optsched.families.dmlrs.optimum.search.neighborhood import (
+    FACTORS,
     Neighborhood,
     SharedBoard,
-    flat_prices,
     plan_column,
 )
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree
 from optsched.numbers.arrays import Floats
 from optsched.problem import RELAXATION, InputError, Method, Schedule
-from optsched.scheduling.board import JobPlan
+from optsched.scheduling.board import JobPlan, flat_prices, load
 from optsched.scheduling.units import in_units, original
 
 
@@ -242,31 +242,18 @@ class _Portfolio:
             self.progress.confirm()
             self.proving = 0.0
 
-    def tree_prices(self, problem: SlotTree) -> Floats:
-        """Return the best prices as prices of capacity and packings."""
-        assert self.prices is not None
-        return problem.from_capacity(self.prices.reshape(self.capacity.shape))
-
-    def tree_columns(self, problem: SlotTree) -> list[Column]:
-        """Return the schedules that are known, and the patterns of the best of them."""
-        columns = [] if self.master is None else self.master.columns
-        found = [
-            problem.job_column(c.block, c.choice[0], c.choice[1], c.choice[2]) for c in columns
-        ]
-        return found + problem.patterns_of(self.best)
-
     def improve(self, seconds: float) -> None:
         """Search for schedules at the best prices, from the best plans known."""
-        spread = flat_prices(self.inst)
+        spread = self.flat_prices()
         if self.prices is not None:
             spread = np.maximum(self.capacity.by_machine(self.prices), 1e-6 * spread)
         area = Neighborhood(self.inst, spread, self.whole.neighborhood)
         self.board = area.board
         self._look(area)
         if not self.best or self.starts % 2:
-            area.start(self.by_cost(), self.stop)
+            construct(area.board, self.by_cost(), len(FACTORS) - 1, self.stop)
         if area.board.value < _value(self.best) and self.starts % 2 == 0:
-            area.load(self.best)
+            load(area.board, self.best)
         span = self.progress.span(seconds)
 
         def done() -> float:
@@ -287,12 +274,16 @@ class _Portfolio:
         progress, exponent = original(self.progress)
         slot_program(progress.instance, progress, np.ascontiguousarray(by_class), exponent)
 
+    def flat_prices(self) -> Floats:
+        """Return prices that mean only "use little", shape (T, R, H)."""
+        return flat_prices(self.inst.arrays.capacity, self.inst.horizon)
+
     def by_cost(self) -> list[int]:
         """Return the jobs by decreasing value per cost at the best prices; ties: by index."""
         prices = self.prices
         if prices is None:
             first = [members[0] for members in self.capacity.classes]
-            prices = flat_prices(self.inst)[:, :, first].ravel()
+            prices = self.flat_prices()[:, :, first].ravel()
         prices = self.params.eased * prices
         gain = np.zeros(self.capacity.jobs)
         for _, column in self.capacity.answers(prices, np.zeros(self.capacity.jobs)):
@@ -413,10 +404,12 @@ def _branch(search: _Portfolio) -> None:
         improved=improved,
         relaxed=relaxed,
         threads=search.threads,
-        start=None if search.prices is None else search.tree_prices(problem),
+        start=None if search.prices is None else problem.from_capacity(search.prices),
         params=search.whole.branch,
     )
-    tree.master.add(search.tree_columns(problem))
+    known = [] if search.master is None else search.master.columns
+    columns = [problem.job_column(c.block, *c.choice) for c in known]
+    tree.master.add(columns + problem.patterns_of(search.best))
     tree.run()
     if search.aside is not None and paused() and not progress.stop():
         aside, search.aside = search.aside, None

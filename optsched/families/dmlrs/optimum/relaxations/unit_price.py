@@ -114,8 +114,9 @@ class SlotBlocks:
         return np.ascontiguousarray(prices[self.workers :].reshape(self.free.shape))
 
     def from_capacity(self, prices: Floats) -> Floats:
-        """Return prices on capacity, shape (T, R, C), and the least price of a worker at them."""
-        out = np.concatenate([np.zeros(self.workers), prices.ravel()])
+        """Return prices on capacity, by (T, R, C), and the least price of a worker at them."""
+        out = np.concatenate([np.zeros(self.workers), prices])
+        prices = prices.reshape(self.free.shape)
         for i in np.flatnonzero(self.max_units.any(axis=1)).tolist():
             c = np.flatnonzero(self.max_units[i])
             n = self.max_units[i, c]

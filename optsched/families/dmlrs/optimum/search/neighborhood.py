@@ -6,13 +6,13 @@ parameter servers share; an insertion solves the job's pricing subproblem in the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from optsched.engine.colgen import Column
 from optsched.engine.progress import Progress
-from optsched.engine.search import LnsParams, construct, improve
+from optsched.engine.search import LnsParams, improve
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
 from optsched.families.dmlrs.optimum.relaxations.capacity import (
     NEGLIGIBLE,
@@ -25,8 +25,7 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 from optsched.problem import Schedule
 from optsched.process import work_units
-from optsched.scheduling import board
-from optsched.scheduling.board import JobPlan, PlanBoard, load, over_slots, plan_of, planned_jobs
+from optsched.scheduling.board import JobPlan, PlanBoard, over_slots, plan_of, planned_jobs
 from optsched.scheduling.oracle.schedule import PricedMachines
 
 FACTORS = (  # multiples of the dual prices, and the share of leftovers that is charged
@@ -100,14 +99,6 @@ class Neighborhood:
         useful = arrays.utility > 1e-3 * best[:, None]
         last = inst.horizon - 1 - useful[:, ::-1].argmax(axis=1)
         self.windows = [(job.arrival, int(t)) for job, t in zip(inst.jobs, last, strict=True)]
-
-    def start(self, order: Sequence[int], stop: Callable[[], bool]) -> None:
-        """Insert the jobs at the full prices, in an order, until stopped."""
-        construct(self.board, order, len(FACTORS) - 1, stop)
-
-    def load(self, plans: Mapping[int, JobPlan]) -> None:
-        """Replace the state by ``plans``."""
-        load(self.board, plans)
 
     def plans_of(self, schedule: Schedule) -> dict[int, JobPlan]:
         """Return the plans of a feasible schedule, of jobs that earn."""
@@ -184,8 +175,3 @@ def kinds(entries: Ints, slots: int) -> Ints:
     for t, used in machines.items():
         amount[t] += len(used) > 1
     return amount
-
-
-def flat_prices(inst: DmlrsInstance) -> Floats:
-    """Return prices that mean only "use little", shape (T, R, H)."""
-    return board.flat_prices(inst.arrays.capacity, inst.horizon)
