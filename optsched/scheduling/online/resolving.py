@@ -5,7 +5,6 @@ At every arrival it takes the best schedule of all known jobs, given the earlier
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -21,7 +20,7 @@ from optsched.solvers import silent_pyomo, solve_mip, written
 from optsched.solvers.status import TOLERANCE
 
 
-class ReSolve(ABC):
+class ReSolve:
     """Solves the program of the arrived jobs, and follows the solution until others arrive.
 
     The variables of earlier slots keep their values, so a job that has begun is completed.
@@ -49,6 +48,8 @@ class ReSolve(ABC):
     family: ClassVar[str]
     slots: ClassVar[Mapping[str, int]]
     """The variables that are decided slot by slot -> position of the slot in their index."""
+    mip: ClassVar[Any]
+    """The module with the size of the program, `variables`, and how it is read, `schedule_of`."""
 
     def __init__(
         self,
@@ -132,20 +133,16 @@ class ReSolve(ABC):
         self.values = dict(zip(keys, x.tolist(), strict=True))
         for variable, value in zip(program.variables, x.tolist(), strict=True):
             variable.set_value(value, skip_validation=True)
-        self.plan = self.schedule(inst, model)
+        self.plan = self.mip.schedule_of(inst, model)
 
     def program(self, inst: Any, slot: int) -> Any:  # noqa: ARG002
         """Return the program of the jobs that have arrived."""
         assert self.record.program is not None
         return self.record.program(inst)
 
-    @abstractmethod
-    def variables(self, inst: Any, slot: int) -> int:
+    def variables(self, inst: Any, slot: int) -> int:  # noqa: ARG002
         """Return about how many variables the program has."""
-
-    @abstractmethod
-    def schedule(self, inst: Any, model: Any) -> Any:
-        """Read the schedule out of a solved model."""
+        return int(self.mip.variables(inst))
 
     def now(self, slot: int) -> Mapping[int, Any]:
         """Return the plan's placements in a slot, as a decision of the family."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
+from optsched.families.completion.instance import CompletionInstance, Piece
 from optsched.families.completion.modes import Cluster
-from optsched.families.completion.optimum.monolithic_mip import schedule_of, variables
+from optsched.families.completion.optimum import monolithic_mip
 from optsched.problem import PolicyError
 from optsched.scheduling.online.resolving import ReSolve
 
@@ -16,6 +16,7 @@ class Resolving(ReSolve):
     """See `ReSolve`: starts are decided slot by slot, and no job is stopped. Guarantee: none."""
 
     family = "completion"
+    mip: ClassVar = monolithic_mip
     slots: ClassVar[Mapping[str, int]] = {"x": 2, "y": 2, "s": 2, "u": 2}
 
     def _solve(self, slot: int) -> None:
@@ -42,16 +43,12 @@ class Resolving(ReSolve):
 
     def variables(self, inst: CompletionInstance, slot: int) -> int:
         """Return about how many variables the program has."""
-        return variables(inst, self.ends(inst, slot))
+        return monolithic_mip.variables(inst, self.ends(inst, slot))
 
     def program(self, inst: CompletionInstance, slot: int) -> Any:
         """Return the program of the jobs that have arrived."""
         assert self.record.program is not None
         return self.record.program(inst, self.ends(inst, slot))
-
-    def schedule(self, inst: CompletionInstance, model: Any) -> CompletionSchedule:
-        """Read the schedule out of a solved model."""
-        return schedule_of(inst, model)
 
     def now(self, slot: int) -> Mapping[int, list[Piece]]:
         """Return the jobs that start; after the last slot of arrivals, all that are left."""

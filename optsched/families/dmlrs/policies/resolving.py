@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
-from optsched.families.dmlrs.optimum.monolithic_mip import schedule_of, variables
+from optsched.families.dmlrs.optimum import monolithic_mip
 from optsched.scheduling.online.resolving import ReSolve
 
 
@@ -14,12 +13,5 @@ class Resolving(ReSolve):
     """See `ReSolve`: workers and parameter servers are decided slot by slot. Guarantee: none."""
 
     family = "dmlrs"
+    mip: ClassVar = monolithic_mip
     slots: ClassVar[Mapping[str, int]] = {"inner": 1, "outer": 1, "w": 1, "s": 1}
-
-    def variables(self, inst: DmlrsInstance, slot: int) -> int:  # noqa: ARG002
-        """Return about how many variables the program has."""
-        return variables(inst)
-
-    def schedule(self, inst: DmlrsInstance, model: Any) -> DmlrsSchedule:
-        """Read the schedule out of a solved model: the jobs that complete."""
-        return schedule_of(inst, model)
