@@ -19,7 +19,7 @@ from optsched.families.dmlrs.certificate.check import (
     check,
     leaf_bounds,
 )
-from optsched.families.dmlrs.certificate.forced import INNER_ONLY, Forced, unpackable
+from optsched.families.dmlrs.certificate.forced import INNER_ONLY, refuted
 from optsched.families.dmlrs.optimum.build_certificate import certify_capacity
 from optsched.families.dmlrs.optimum.initial_bounds import opening
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
@@ -155,11 +155,11 @@ def test_what_only_earlier_versions_knew_is_refused(gone):
 
 def test_packing_is_searched_through():
     inst, _ = load(FILES[0])
-    assert unpackable(inst, []) is False
-    fits = [unpackable(inst, [Forced(i, 1, INNER_ONLY)]) for i in range(len(inst.jobs))]
+    assert refuted(inst, ()) is False
+    fits = [refuted(inst, ((i, INNER_ONLY, 1),)) for i in range(len(inst.jobs))]
     assert False in fits  # somebody finds a place
-    crowd = [Forced(i, 1, INNER_ONLY) for i in range(len(inst.jobs))]
-    assert unpackable(inst, crowd) is True
+    crowd = tuple((i, INNER_ONLY, 1) for i in range(len(inst.jobs)))
+    assert refuted(inst, crowd) is True
 
 
 @pytest.mark.parametrize("locality", ["job", "link"])

@@ -17,14 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from optsched.families.completion.certificate.bound import BoundEvaluator
-from optsched.families.completion.certificate.kernels import KernelPlatform, placeable
+from optsched.families.completion.certificate.kernels import KernelPlatform
 from optsched.families.completion.instance import CompletionInstance
 from optsched.numbers.arrays import Flags, Ints
 from optsched.numbers.overflow import Magnitude, TooLargeError
 
 MOST_MODES = 4096  # of a job, of those that are short enough
-MOST_WORK = 2**35  # of looking for places: modes times workers times classes squared
-AT_ONCE = 64  # modes that are looked at, the shortest first
 MOST_PAIRS = 2**28  # comparisons of what PS take
 MOST_COVERS = 2**22  # pairs of an item of a conflict and one of a job
 TYPE, APART, APART_PS, TOGETHER, TOGETHER_PS = range(5)  # columns of items
@@ -123,9 +121,8 @@ def menu_of(evaluation: BoundEvaluator, limit: Fraction) -> JobChoices | None:
         A job has too many modes.
     """
     inst, platform = evaluation.inst, evaluation.platform
-    shortest = [_shortest(evaluation, rows) for rows in evaluation.modes]
     alone = []
-    for w, job, d in zip(evaluation.weights, inst.jobs, shortest, strict=True):
+    for w, job, d in zip(evaluation.weights, inst.jobs, evaluation.modes.shortest, strict=True):
         if d is None:
             return None
         alone.append(w * (job.arrival + d))
@@ -142,28 +139,11 @@ def menu_of(evaluation: BoundEvaluator, limit: Fraction) -> JobChoices | None:
             raise TooLargeError(
                 f"a job has {len(short)} modes that are short enough, expected at most {MOST_MODES}"
             )
-        left.append(short[_fits(evaluation, short)])
-        if not len(left[-1]):
+        if not len(short):
             return None
+        left.append(short)
     comparison = Comparison(platform, max(int(rows[:, 4].max()) for rows in left))
     return _menu(inst, platform, [comparison.undominated(rows) for rows in left])
-
-
-def _shortest(evaluation: BoundEvaluator, rows: Ints) -> int | None:
-    """Return the least duration of modes that fit on the empty servers; None if none does."""
-    for k in range(0, len(rows), AT_ONCE):
-        fits = np.flatnonzero(_fits(evaluation, rows[k : k + AT_ONCE]))
-        if fits.size:
-            return int(rows[k + fits[0], 0])
-    return None
-
-
-def _fits(evaluation: BoundEvaluator, rows: Ints) -> Flags:
-    """Return which modes (G, 5) fit on the empty servers."""
-    work = Magnitude("modes", len(rows)) * Magnitude.of("workers", rows[:, 4])
-    classes = Magnitude("classes of servers", len(evaluation.platform.servers))
-    (work * classes * classes).fits(MOST_WORK)
-    return np.asarray(placeable(evaluation.platform, rows))
 
 
 def _menu(inst: CompletionInstance, platform: KernelPlatform, modes: Sequence[Ints]) -> JobChoices:
