@@ -19,7 +19,7 @@ def test_experiments_from_cell_to_verdict(experiment, monkeypatch):
         cell | {"changes": {"slots": _small(cell).horizon}} | experiment.run(cell, 5.0)
         for cell in kept
     ]
-    assert experiment.judge(rows).words
+    assert experiment.judge(rows).findings
     assert experiment.picture(rows).axes
 
 

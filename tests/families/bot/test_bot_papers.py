@@ -38,7 +38,7 @@ def test_experiments_from_cell_to_verdict(experiment, monkeypatch):
     outcome = experiment.judge(rows)
     names = bot.READINGS if experiment.name == "bot-order" else UNITS
     for name in names:
-        assert name in outcome.words
+        assert name in "; ".join([*map(str, outcome.findings), *outcome.notes])
 
 
 def test_more_seeds_hold_the_same_platforms():
@@ -107,7 +107,7 @@ def test_one_run_that_converges_contradicts_section_66():
     assert worst(NAIVE.judge(runs(1.0))) is Support.FAILS
     assert worst(NAIVE.judge(runs(None))) is Support.UNTESTABLE  # no run has a c_v
     many = [row(s, entry(s == 0, 7) | {"variation": 9.0}, grid=grid) for s in range(9)]
-    assert "1 of 9, paper 0 of 480" in NAIVE.judge(many).words
+    assert "1 of 9, paper 0 of 480" in str(NAIVE.judge(many).findings[0])
 
 
 def levels(rho_effect, mu_effect):
@@ -138,7 +138,7 @@ def test_the_analysis_of_variance_finds_the_factor_that_matters():
     assert found.significance()["tilde"][1] > 0.05
     other = levels(0.0, 1.0)
     assert worst(BY_NAME["bot-fig4"].judge(other)) is Support.FAILS
-    assert "mu has limited impact" in BY_NAME["bot-fig4"].judge(other).words
+    assert "mu has limited impact" in " ".join(map(str, BY_NAME["bot-fig4"].judge(other).findings))
     six = [f for f in BY_NAME["bot-fig6"].judge(other).findings if f.claim.startswith("rho")]
     assert six[0].verdict is Support.HOLDS
 

@@ -58,7 +58,9 @@ def test_a_figure_in_small(name, tmp_path):
             assert at >= bound if y == "total" else y == "seconds" or at <= bound
     outcome = experiment.judge(rows)
     assert worst(outcome) in Support
-    assert any(letter.isdigit() for letter in outcome.words)
+    assert any(
+        letter.isdigit() for letter in "; ".join([*map(str, outcome.findings), *outcome.notes])
+    )
     save(experiment.picture(rows), tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 1000
 
@@ -140,7 +142,7 @@ def test_verdict_on_thirty_percent(mine, verdict):
     assert worst(outcome) is verdict
     preempting = [f for f in outcome.findings if "preempts" in f.claim]
     assert [f.verdict for f in preempting] == [None, None]
-    assert "leave the model" in outcome.words
+    assert "leave the model" in "; ".join([*map(str, outcome.findings), *outcome.notes])
 
 
 UP, DOWN, FLAT = (1.0, 2.0), (2.0, 1.0), (1.0, 1.0)
