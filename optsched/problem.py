@@ -356,9 +356,9 @@ class Family:
     sizes: tuple[str, ...] = ()  # keywords of `generate`: jobs, slots, machines, ports, ...
     open_trace: Callable[[Path, Window], Instance] | None = None  # None: it reads no traces
     # (trace, window, its instance) -> the recorded schedule, and lines on parts that do not fit;
-    # None: the trace does not state
-    recorded: Callable[[Path, Window, Any], tuple[Schedule | None, Sequence[str]] | None] = field(
-        default=lambda _source, _window, _instance: None
+    # None: the trace does not state; no function: traces are always scaled
+    recorded: Callable[[Path, Window, Any], tuple[Schedule | None, Sequence[str]] | None] | None = (
+        None
     )
     # meaning of the word `sample`: "source", fields of Window
     samples: Mapping[str, Any] = field(default_factory=dict)

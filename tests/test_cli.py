@@ -608,7 +608,7 @@ def test_help_fits_on_one_screen():
 
 def test_help_is_wrapped_where_the_terminal_ends():
     told = CliRunner().invoke(app, ["trace", "--help"], env={"COLUMNS": "150"}).output
-    assert "arrivals are scaled to the horizon, and the number of machines is chosen to" in told
+    assert "scaled to the horizon, and the number of machines (bipartite: the requests) to" in told
     told = CliRunner().invoke(app, ["campaign", "run", "--help"]).output
     assert "[[instances]]" in told
 

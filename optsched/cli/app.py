@@ -53,8 +53,9 @@ app = typer.Typer(
     name="optsched",
     cls=PlainGroup,
     help="Measure the gap between online schedulers and the offline optimum.\n\n"
-    "INPUT is an instance or a result (.json), a job trace (.csv, .swf, also .gz), `sample` (the "
-    "trace that comes with the package), or a problem declared in Python (FILE.py:NAME).\n\n"
+    "INPUT is an instance or a result (.json), a job trace (CSV, SWF, sacct, ...; also .gz), "
+    "`sample` (the trace that comes with the package), or a problem declared in Python "
+    "(FILE.py:NAME).\n\n"
     "Start with:  optsched ratio sample",
     no_args_is_help=True,
     add_completion=False,

@@ -70,7 +70,7 @@ INPUT = (
 INPUTS = {  # of commands that do not take all of these
     "trace": "Job trace (CSV, SWF, sacct, ...; also .gz), `sample`, or declared problem "
     "(FILE.py:NAME).",
-    "whatif": "Job log, or instance file of family rigid.",
+    "whatif": "Job trace, or instance file of family rigid.",
 }
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -148,7 +148,9 @@ POLICY_HELP = (
 Sandboxed = Annotated[
     bool,
     typer.Option(
-        "--sandbox", help="Run policies in an isolated process that receives only events."
+        "--sandbox",
+        help="Run policies in an isolated process that receives only public data, the "
+        "statistics that they request (`knows`), a seed, and events.",
     ),
 ]
 DecisionLimit = Annotated[
@@ -221,15 +223,15 @@ WINDOW = {
         str | None,
         _window(
             "Start of the window: a time since the first arrival (0, the default; 30d), a date, "
-            "#500 (a job), or 3/20 (third of twenty parts)."
+            "#500 (a job), or 3/20 (the 3rd of 20 parts)."
         ),
     ],
     "load": Annotated[
         float | None,
         _window(
             "Offered load: demand over capacity (not for rigid). Arrivals are scaled to the "
-            "horizon, and the number of machines is chosen to reach this load (default without "
-            "--machines: 2; completion 1, bipartite 3)."
+            "horizon, and the number of machines (bipartite: the requests) to about this load. "
+            "Default: completion 1, bipartite 3, oasis and dmlrs without --machines 2."
         ),
     ],
     "min_tasks": Annotated[
@@ -244,9 +246,9 @@ WINDOW = {
     "as_is": Annotated[
         bool | None,
         _window(
-            "oasis, dmlrs: use exactly the listed machines and the times of the trace. Requires "
-            "--machines, unless the trace has a list (`sample`); with --machines and without "
-            "--load, this is the default. (rigid is never scaled.)",
+            "oasis, dmlrs: use exactly the listed machines and the times of the trace. Default "
+            "with --machines and without --load. Otherwise needs a trace with its own machine "
+            "list, such as `sample`.",
             "--no-scaling",
         ),
     ],
@@ -336,7 +338,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         annotation=Annotated[
             str | None,
             _window(
-                f"{FAMILY_HELP} of the instance.",
+                f"{FAMILY_HELP} of the instance; bot reads platform files instead of job traces.",
                 show_default="rigid for logs of Slurm, SWF and Batsim and for lists with "
                 "request_seconds, else oasis",
                 hidden=known,

@@ -163,9 +163,9 @@ def recorded(source: Path, window: Window, instance: Instance) -> dict[str, Sche
 
     Parts that do not fit the model are left out, and reported; so is a trace without starts.
     """
-    if is_instance(source):
-        return {}
     family = family_of(instance)
+    if family.recorded is None or is_instance(source):
+        return {}
     with messages.silenced():  # remarks on the list were printed when it became an instance
         found = family.recorded(*meant(source, family, window), instance)
     if found is None:

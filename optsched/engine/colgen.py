@@ -1,4 +1,4 @@
-"""Column generation for a Dantzig-Wolfe restricted master problem, with Wentges smoothing.
+"""Dantzig-Wolfe master problem: column generation with Wentges smoothing.
 
 The decomposition is that of Dantzig and Wolfe (1960); see Lübbecke and Desrosiers (2005) for the
 method. Blocks are the pricing subproblems, which a family implements. Every price vector yields a

@@ -50,7 +50,7 @@ def take_window(
     start : float or str
         Seconds from the start of the trace, ``"30d"``, a date (if the trace has dates), or
         ``"#500"``, the 500th job (of those that are taken) in the order of submission. ``"3/20"``
-        is the third of twenty disjoint parts of the same number of jobs, give or take one, and no
+        is the 3rd of 20 disjoint parts of the same number of jobs, give or take one, and no
         window leaves its part.
 
     Raises

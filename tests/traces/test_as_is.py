@@ -123,6 +123,11 @@ def test_nothing_is_recorded_elsewhere(own, tmp_path, capsys):
         capsys.readouterr()
         assert recorded(path, window, inst) == {}
         assert ("has no recorded starts" in capsys.readouterr().err) == bool(window.as_is)
+    window = Window(machines=own[1], jobs=5)  # a family that scales every trace
+    inst = open_input(own[0], "bipartite", window)
+    capsys.readouterr()
+    assert recorded(own[0], window, inst) == {}
+    assert capsys.readouterr().err == ""
 
 
 def test_swf_and_pods_say_when_jobs_started(tmp_path):

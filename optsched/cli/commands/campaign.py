@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 commands = typer.Typer(
     cls=PlainGroup,
-    help="Run, resume and summarize experiments.",
+    help="Run, resume and summarize experiments.\n\nExample:  optsched campaign run plan.toml",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -83,7 +83,7 @@ def run(
 
     family = "oasis"
 
-    preset = "earnable"
+    preset = "small"
 
     seeds = 40
 

@@ -12,7 +12,8 @@ from optsched.process import messages
 
 commands = typer.Typer(
     cls=PlainGroup,
-    help="List, download, verify and submit certified instances.",
+    help="List, download, verify and submit certified instances.\n\n"
+    "Example:  optsched library list --family oasis",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -124,8 +124,8 @@ def ratio(
     as policies end; the table at the end is final. Exit status 1: no schedule was found, or a
     user-supplied policy failed.
 
-    `--seeds 20` draws 20 instances of a declared problem; for a trace, it draws the attributes that
-    the trace lacks 20 times, so confidence intervals reflect only that randomness. For generated
+    `--seeds 20` draws 20 instances of a declared problem; for a trace, it draws the missing
+    attributes 20 times, so confidence intervals reflect only that randomness. For generated
     instances, use a campaign. `-o` stores all results. `--windows 20` takes `--jobs` jobs from each
     of 20 parts of the trace, so intervals reflect how the workload varies.
 

@@ -22,12 +22,11 @@ def trace(
 ) -> None:
     """Convert a window of a job trace into an instance.
 
-    With `--load`, and by default without `--machines`, arrivals are scaled to the horizon, and the
-    number of machines is chosen to reach the offered load. With `--machines` and no `--load`,
-    families oasis and dmlrs use the times of the trace and exactly the listed machines, and jobs
-    request only the resources that the trace records; `--no-scaling` requests this explicitly.
-    Family rigid scales nothing. If the trace has start times, the recorded schedule is written to a
-    second file, NAME-recorded.json.
+    Arrivals are scaled to the horizon, and the number of machines (bipartite: the requests) to the
+    offered load. Family rigid scales nothing. Nor do oasis and dmlrs with `--machines` and no
+    `--load`: they use exactly the listed machines, and jobs request only the resources that the
+    trace records; `--no-scaling` requests this explicitly. If the trace has start times and is not
+    scaled, the recorded schedule is written to a second file, NAME-recorded.json.
 
     Example:  optsched trace jobs.csv --machines machines.csv --jobs 100 --load 2 -o window.json
 

@@ -28,7 +28,8 @@ def verify(
         list[Path],
         typer.Argument(
             metavar="INSTANCE SCHEDULE | RESULT",
-            help="An instance file and a schedule file, or result files.",
+            help="An instance and a schedule (from another tool), or results of solve, run, ratio "
+            "and other commands (they contain their instance).",
         ),
     ],
     unfinished: Annotated[

@@ -87,10 +87,11 @@ def whatif(
 ) -> None:
     """Compare waiting times before and after a change.
 
-    The change concerns machines, load or jobs. Policies and the certified optimum are compared; the
-    recorded schedule is shown before the change only. If a gap remains, the change of the optimum
-    is an interval. Shadow prices show when capacity is scarce. Limits apply separately to the
-    optimum before and after the change. `optsched report` turns the output file into a page.
+    The change concerns machines, load or jobs. Each policy, and the optimum, is compared before and
+    after the change; the recorded schedule is shown before the change only. If a gap remains, the
+    change of the optimum is an interval. Shadow prices show when capacity is scarce. Limits apply
+    separately to the optimum before and after the change. `optsched report` turns the output file
+    into a page.
 
     Example:  optsched whatif log.swf --machines nodes.csv --add 10xgpu -o whatif.json
     """

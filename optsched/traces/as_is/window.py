@@ -170,8 +170,9 @@ def as_it_is(
     names = [n for n in KINDS if n in window and (window[n].fillna(0.0) > 0).any()]
     if not names:
         raise InputError(
-            "the list of jobs does not state what a task requests, and --no-scaling invents "
-            "nothing; expected a column gpu, cpu or memory_gb, or --load, which draws demands"
+            "the list of jobs does not state what a task requests, and without scaling (the "
+            "default with --machines and without --load) demands are not drawn; expected a column "
+            "gpu, cpu or memory_gb, or --load"
         )
     for name in names:
         if machines[name].isna().any():

@@ -15,7 +15,7 @@ from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
 from optsched.families.oasis.optimum.configuration_lp import pricing
 from optsched.families.oasis.optimum.configuration_lp import search as configuration_lp
-from optsched.families.oasis.optimum.configuration_lp.master import MARGIN, ConfigurationLp
+from optsched.families.oasis.optimum.configuration_lp.linear_program import MARGIN, ConfigurationLp
 from optsched.families.oasis.optimum.configuration_lp.packing import (
     PackingSide,
     SlotJobs,

@@ -17,7 +17,7 @@ from numpy.random import Generator
 
 from optsched.engine.params import Count, Number, Share
 from optsched.families.oasis.instance import OasisSchedule
-from optsched.families.oasis.optimum.configuration_lp.master import ConfigurationLp, LpPoint
+from optsched.families.oasis.optimum.configuration_lp.linear_program import ConfigurationLp, LpPoint
 from optsched.families.oasis.optimum.configuration_lp.pricing import PackedSlot, SlotPricing
 from optsched.families.oasis.optimum.relaxations.cutting_planes import LpGuidance
 from optsched.families.oasis.optimum.relaxations.unit_price import UnitPriceDecomposition
