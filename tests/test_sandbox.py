@@ -405,6 +405,146 @@ def test_links_lead_where_they_do_outside(inst, program, tmp_path, capfd):
     assert f"['{tmp_path}/way/p.py']" in capfd.readouterr().err
 
 
+# --- links that the author of a policy has put into its folder ---
+
+READS = """
+def read(path):
+    try: return open(path).read()
+    except OSError: return ""
+print("READS", *map(read, PATHS), file=sys.stderr, flush=True)
+"""
+LINKS = {
+    "the disk": {"share": "/"},
+    "libraries": {"lib": "../outside"},
+    "in two steps": {"lib64": "inner/lib", "inner": "../outside", "../outside/lib": "."},
+    "a file": {"pyvenv.cfg": "../outside/secret.txt"},
+    "by a process": {"libexec": "/proc/self/cwd/outside"},
+    "the folder of the command": {"include": ".."},
+}
+
+
+@pytest.fixture
+def repo(tmp_path):
+    """Return the folder of a policy, next to which is a secret."""
+    for name, text in (("outside", "SECRET"), ("repo/bin", ""), ("repo/etc", "")):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "secret.txt").write_text(text)
+    return tmp_path / "repo"
+
+
+def script(program, path, *reads):
+    """Write a program that reads some paths."""
+    program(before=READS.replace("PATHS", repr([*map(str, reads)])))
+    text = Path("program.py").read_text()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!{sys.executable}\n{text}")
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("links", LINKS.values(), ids=[*LINKS])
+def test_links_next_to_a_program_open_nothing(
+    inst, program, repo, capfd, monkeypatch, links, inside
+):
+    """Nor in a folder that pretends to be the virtual environment of the command."""
+    mine = repo / "lib" / "mine.txt"
+    secret = repo.parent / "outside" / "secret.txt"
+    script(program, repo / "bin" / "policy", secret, mine)
+    if "lib" not in links:
+        mine.parent.mkdir()
+        mine.write_text("MINE")
+    if inside and "pyvenv.cfg" not in links:
+        (repo / "pyvenv.cfg").write_text("")
+    for name, target in links.items():
+        (repo / name).symlink_to(target)
+    monkeypatch.chdir(repo if inside else repo.parent)
+    run = simulate(inst, "exec:bin/policy" if inside else "exec:repo/bin/policy")
+    said = capfd.readouterr().err
+    assert "READS" in said
+    assert ("MINE" in said) == ("lib" not in links)
+    assert ("SECRET" in said) == ("files" not in run.guards)
+
+
+@pytest.mark.parametrize(
+    ("link", "target", "command"),
+    [
+        ("repo/data", "../outside/secret.txt", "repo/bin/policy repo/data"),
+        ("repo/data", "instance.json", "repo/bin/policy repo/data"),  # which others put there
+        ("repo/data", "/proc/self/cwd/outside/secret.txt", "repo/bin/policy repo/data"),
+        ("repo/sub", "../outside", "repo/bin/policy repo/sub/secret.txt"),
+        ("repo/run", "../outside/bin/policy", "repo/run"),
+        ("repo/tools", "../outside/bin", "repo/tools/policy"),
+    ],
+)
+def test_a_command_names_no_link_to_what_is_closed(inst, program, repo, link, target, command):
+    for folder in (repo, repo.parent / "outside"):
+        script(program, folder / "bin" / "policy")
+    (repo / "instance.json").write_text("SECRET")
+    (repo.parent / link).symlink_to(target)
+    expected = rf"^policy exec:.*: {repo.parent / link} is a symbolic link to {repo.parent}/"
+    with pytest.raises(InputError, match=expected):
+        simulate(inst, f"exec:{command}")
+
+
+def test_a_file_of_a_policy_is_no_link(inst, program, repo):
+    assert program()  # in whose folder the command runs
+    (repo.parent / "other.py").write_text("")
+    (repo / "policy.py").symlink_to("../other.py")
+    with pytest.raises(InputError, match=r"policy.py is a symbolic link to .*/other.py, which"):
+        simulate(inst, "repo/policy.py:Mine", sandbox=True)
+
+
+def test_a_link_that_is_changed_meanwhile_opens_nothing(inst, program, repo, capfd, monkeypatch):
+    data, secret = repo / "data", repo.parent / "outside" / "secret.txt"
+    script(program, repo / "bin" / "policy", data, secret)
+    data.write_text("MINE")
+    start = subprocess.Popen
+
+    def late(*args, **options):
+        data.unlink()
+        data.symlink_to(secret)
+        return start(*args, **options)
+
+    simulate(inst, "exec:repo/bin/policy repo/data")
+    assert "MINE" in capfd.readouterr().err
+    monkeypatch.setattr(subprocess, "Popen", late)
+    run = simulate(inst, "exec:repo/bin/policy repo/data")
+    assert ("SECRET" in capfd.readouterr().err) == ("files" not in run.guards)
+
+
+def test_an_environment_may_be_of_another_python(inst, program, repo, capfd):
+    """Its programs and libraries are open, but not where a link leads out of them."""
+    python, secret = repo.parent / "python", repo.parent / "outside" / "secret.txt"
+    standard = python / "lib" / "python3.99" / "os.py"
+    script(program, python / "bin" / "python3", standard, secret)
+    standard.parent.mkdir(parents=True)
+    standard.write_text("STANDARD")
+    (python / "share").symlink_to("../outside")
+    (repo / "bin" / "python3").symlink_to("../../python/bin/python3")
+    run = simulate(inst, "exec:repo/bin/python3")
+    said = capfd.readouterr().err
+    assert "STANDARD" in said
+    assert ("SECRET" in said) == ("files" not in run.guards)
+
+
+def test_a_program_on_the_path_may_be_a_link(inst, program, repo, capfd, monkeypatch):
+    """What is installed is open, but not what programs keep in the folder of the user."""
+    home, there = repo.parent / "home" / ".local", repo.parent / "opt" / "there"
+    files = [there / "lib" / "one.txt", home / "lib" / "two.txt", home / "share" / "three.txt"]
+    script(program, there / "bin" / "policy", *files)
+    (home / "bin").mkdir(parents=True)
+    (home / "bin" / "policy").symlink_to(there / "bin" / "policy")
+    for path in files:
+        path.parent.mkdir()
+        path.write_text(path.stem.upper())
+    monkeypatch.setenv("HOME", str(home.parent))
+    monkeypatch.setenv("PATH", f"{home}/bin:{os.environ['PATH']}")
+    run = simulate(inst, "exec:policy")
+    said = capfd.readouterr().err
+    assert "READS ONE TWO" in said
+    assert ("THREE" in said) == ("files" not in run.guards)
+
+
 # --- limits of time and size ---
 
 TRICKLES = 'while True: os.write(1, b" "); time.sleep(0.05)'

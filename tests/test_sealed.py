@@ -256,6 +256,84 @@ def test_a_policy_with_helpers_and_a_package(inst, folder):
     assert run.guarantee is None
 
 
+LOOKS = """
+import sys
+from optsched.families.oasis.policies import Fifo
+
+
+class Looks(Fifo):
+    name = "looks"
+
+    def start(self, public, prior, streams):
+        super().start(public, prior, streams)
+        for path in {paths}:
+            try:
+                print("READS", open(path).read(), file=sys.stderr)
+            except OSError:
+                print("closed", file=sys.stderr)
+"""
+
+
+@linux
+@pytest.mark.parametrize("name", ["looks:Looks", "looks.py:Looks"])
+def test_links_in_the_folder_of_a_policy_open_nothing(inst, folder, capsys, monkeypatch, name):
+    """Nor do folders that a file could hide, unless they are packages themselves."""
+    here, other = folder / "here", folder / "other"
+    for path in (here / "pack", here / "data", here / "data.py", other):
+        path.mkdir(parents=True)
+    secrets = [folder / "one.txt", other / "two.txt", here / "data" / "three.txt", here / "4.txt"]
+    for path in secrets:
+        path.write_text("SECRET")
+    for path in (other / "__init__.py", here / "data.py" / "mine.txt", here / "__init__.py"):
+        path.write_text("")
+    links = {"a.py": "../one.txt", "b": "../other", "pack/__init__.py": "../../one.txt"}
+    links |= {"c.py": "/proc/self/cwd/4.txt", "d.py": "4.txt", "e": ".", "f": "b", "g": "../other"}
+    for link, target in links.items():
+        (here / link).symlink_to(target)
+    (here / "looks.py").write_text(LOOKS.format(paths=[*map(str, secrets)]))
+    monkeypatch.chdir(here)
+    run = simulate(inst, name, sandbox=True)
+    said = capsys.readouterr().err
+    assert said.count("READS") + said.count("closed") == len(secrets)
+    assert ("SECRET" in said) == ("files" not in run.guards)
+
+
+@linux
+def test_links_to_modules(inst, folder, monkeypatch):
+    """One to a module of the policy is followed, another one named."""
+    (folder / "here").mkdir()
+    (folder / "outside.py").write_text("SHARE = 2\n")
+    (folder / "here" / "second.py").write_text("SHARE = 1\n")
+    (folder / "here" / "helper.py").symlink_to("second.py")
+    mine = "from optsched.families.oasis.policies import Fifo\n\n\nclass Mine(Fifo):\n"
+    (folder / "here" / "mine.py").write_text(f'import helper\n{mine}    name = "mine"\n')
+    monkeypatch.chdir(folder / "here")
+    assert simulate(inst, "mine:Mine", sandbox=True).policy == "mine"
+    (folder / "here" / "helper.py").unlink()
+    (folder / "here" / "helper.py").symlink_to("../outside.py")
+    with pytest.raises(InputError, match=r"helper.py is a symbolic link to .*/outside.py, which"):
+        simulate(inst, "mine:Mine", sandbox=True)
+
+
+@linux
+def test_the_folder_of_the_command_is_none_of_installed_packages(inst, folder, capsys, monkeypatch):
+    here = folder / "site-packages"
+    here.mkdir()
+    (here / "instance.json").write_text("SECRET")
+    (folder / "far").mkdir()
+    (folder / "far" / "instance.json").write_text("SECRET")
+    (folder / "linked").mkdir()
+    (folder / "linked" / "site-packages").symlink_to("../far")
+    paths = [str(here / "instance.json"), str(folder / "far" / "instance.json")]
+    (here / "looks.py").write_text(LOOKS.format(paths=paths))
+    monkeypatch.chdir(here)
+    sys.path[:0] = [str(here), str(folder / "linked" / "site-packages")]
+    run = simulate(inst, "looks:Looks", sandbox=True)
+    said = capsys.readouterr().err
+    assert said.count("READS") + said.count("closed") == len(paths)
+    assert ("SECRET" in said) == ("files" not in run.guards)
+
+
 def test_own_kernels_are_compiled_in_the_sealed_process(inst, folder):
     (folder / "compiled.py").write_text(
         "from numba import njit\nfrom optsched.families.oasis.policies import Fifo\n\n\n"

@@ -28,6 +28,7 @@ class FolderImporter:
 
     def __init__(self, folders: Sequence[str]) -> None:
         self.found: dict[str, ModuleSpec] = {}
+        self.closed: dict[str, str] = {}
         for folder in folders:
             with contextlib.suppress(OSError):
                 for path in sorted(Path(folder).iterdir()):
@@ -35,7 +36,7 @@ class FolderImporter:
                     module = path.suffix == ".py" or (path / "__init__.py").is_file()
                     if module and name.isidentifier():  # another file cannot be imported
                         spec = PathFinder.find_spec(name, [folder])
-                        if spec is not None:
+                        if spec is not None and spec.has_location:  # not any folder of this name
                             self.found.setdefault(name, spec)
 
     def find_spec(
@@ -44,13 +45,35 @@ class FolderImporter:
         """Return the module that is called ``name``."""
         if path is not None or target is not None or name not in self.found:
             return None
+        if name in self.closed:
+            raise ImportError(
+                f"{self.closed[name]}, which a sandbox does not follow, expected a copy of that"
+            )
         return self.found[name]
 
-    def places(self) -> list[str]:
-        """Return the files and folders that these modules consist of."""
-        specs = self.found.values()
-        folders = [p for s in specs for p in s.submodule_search_locations or ()]
-        return folders + [s.origin for s in specs if s.origin and s.origin.endswith(".py")]
+    def places(self, readable: Sequence[str]) -> list[str]:
+        """Return the files and folders that these modules consist of.
+
+        Not those to which a link leads, unless they are readable or a module's own anyway.
+        """
+        from optsched.sandbox.lock import is_inside
+
+        linked, own = {}, []
+        for name, spec in self.found.items():
+            for place in spec.submodule_search_locations or [spec.origin or ""]:
+                folder, last = os.path.split(place)
+                if os.path.realpath(place) != os.path.join(os.path.realpath(folder), last):
+                    linked[place] = name
+                elif spec.submodule_search_locations or last.endswith(".py"):
+                    own.append(place)
+        followed = []
+        for place, name in linked.items():
+            real = os.path.realpath(place)
+            if is_inside(real, (*readable, *own)):
+                followed.append(place)
+            else:
+                self.closed[name] = f"{place} is a symbolic link to {real}"
+        return own + followed
 
 
 def main() -> None:
@@ -63,7 +86,7 @@ def main() -> None:
     sys.path.insert(0, str(Path(__file__).parents[2]))  # the copy of optsched that started this
     sys.path += [p for p in config["path"] if p not in sys.path]
     from optsched.problem import get_family
-    from optsched.sandbox.lock import enclose, lock
+    from optsched.sandbox.lock import SYSTEM, enclose, lock, unchanged
 
     apart = enclose()
     family = get_family(config["family"])
@@ -72,7 +95,8 @@ def main() -> None:
     if plugged is not None:
         importer.found[plugged.name] = plugged
     _compile_without_saving(config["writable"][0])
-    places = [*config["readable"], *importer.places()]
+    places = [*config["readable"], *unchanged(config["own"])]
+    places += importer.places((*SYSTEM, *places))
     guards = lock(places, config["writable"], config["hidden"], apart=apart)
     sys.meta_path.insert(sys.meta_path.index(PathFinder), importer)  # what it finds runs locked
     send = partial(_send, answers, os.getpid())

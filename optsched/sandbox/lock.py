@@ -12,7 +12,7 @@ Guards, each of which holds or does not, whatever the system lacks:
                  namespace, seccomp)
 
 As a program it locks itself and becomes another program: ``lock.py CONFIG``, where CONFIG is JSON:
-"readable", "writable", "hidden" (paths) and "command".
+"readable", "writable", "hidden" (paths), "own" (where the policy's files are) and "command".
 """
 
 from __future__ import annotations
@@ -239,7 +239,8 @@ def _fill_root(libc: Any, readable: Iterable[str], writable: list[str]) -> bool:
             if libc.mount(os.fsencode(real), bytes(place), None, BIND, None) != 0:
                 return False
             held.add(Path(real))
-    for link in {link for p in (*readable, *writable, *STREAM_LINKS) for link in _links(p)}:
+    ways = map(links_on_the_way, (*readable, *writable, *STREAM_LINKS))
+    for link in {link for way in ways for link in way}:
         if held.isdisjoint(Path(link).parents):
             os.makedirs(root + os.path.dirname(link), exist_ok=True)
             os.symlink(os.readlink(link), root + link)
@@ -248,7 +249,7 @@ def _fill_root(libc: Any, readable: Iterable[str], writable: list[str]) -> bool:
     return True
 
 
-def _links(path: str) -> Iterator[str]:
+def links_on_the_way(path: str) -> Iterator[str]:
     """Yield the symbolic links on the way to ``path``, if it is there."""
     place, parts = "/", path.split("/") if os.path.exists(path) else []
     while parts:
@@ -258,6 +259,16 @@ def _links(path: str) -> Iterator[str]:
             yield place
             target = os.path.join(os.path.dirname(place), os.readlink(place))
             place, parts = "/", [*target.split("/"), *parts]
+
+
+def is_inside(real: str, places: Iterable[str]) -> bool:
+    """Whether a path without links is one of these places, or in one of them."""
+    return any(Path(real).is_relative_to(os.path.realpath(place)) for place in places)
+
+
+def unchanged(own: dict[str, str]) -> list[str]:
+    """Return the paths that still lead where they did when the links in them were checked."""
+    return [path for path, real in own.items() if os.path.realpath(path) == real]
 
 
 def _own_pid_max() -> bool:
@@ -395,7 +406,8 @@ def main() -> None:
     """Lock this process, state what holds, and become the command."""
     config = json.loads(sys.argv[1])
     apart = enclose()
-    guards = lock(config["readable"], config["writable"], config["hidden"], apart=apart)
+    places = [*config["readable"], *unchanged(config["own"])]
+    guards = lock(places, config["writable"], config["hidden"], apart=apart)
     os.write(1, json.dumps({"guards": guards}).encode() + b"\n")
     command = config["command"]
     try:

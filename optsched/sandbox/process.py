@@ -48,6 +48,7 @@ from optsched.problem import (
 )
 from optsched.process import crash_state, interrupts, messages
 from optsched.process.errors import LONGEST
+from optsched.sandbox.lock import SYSTEM, is_inside, links_on_the_way
 
 PROTOCOL = 1
 PROGRAM = "exec:"
@@ -320,9 +321,10 @@ def _python(sealed: SealedPolicy) -> list[str]:
     """Return the command that plays a policy written in Python."""
     here = os.getcwd()
     path = [os.path.abspath(p) for p in sys.path if p and os.path.exists(p)]
-    known = [p for p in path if _is_installed(p)]
+    known = [p for p in path if p != here and _is_installed(os.path.realpath(p))]
     plugged = {e.name: e.module for e in entry_points(group="optsched.policies")}
     file, _, name = sealed.called.rpartition(":")
+    readable = [*_interpreter(), *known, str(PACKAGE), *_numba().values()]
     own = [os.path.abspath(file)] if is_named_in_file(sealed.called) else []
     config = {
         "family": sealed.family.name,
@@ -330,7 +332,8 @@ def _python(sealed: SealedPolicy) -> list[str]:
         "plugged": plugged.get(sealed.called, "").partition(".")[0],
         "path": known,
         "folders": [here, *(p for p in path if p not in known and os.path.isdir(p))],
-        "readable": [*_interpreter(), *known, str(PACKAGE), *_numba().values(), *own],
+        "readable": readable,
+        "own": {p: _followed(sealed, p, readable) for p in own},
         "writable": [sealed._home],
         "hidden": _samples(known),
     }
@@ -345,8 +348,19 @@ def _samples(path: Iterable[str]) -> list[str]:
 
 def _interpreter() -> list[str]:
     """Return where Python and its libraries are."""
-    parts = [str(Path(p, part)) for p in {sys.prefix, sys.base_prefix} for part in PARTS]
-    return [sys.executable, *parts]
+    return [sys.executable, *(p for x in {sys.prefix, sys.base_prefix} for p in _parts(Path(x)))]
+
+
+def _parts(prefix: Path) -> list[str]:
+    """Return the programs and libraries of an installation, but for links that lead out of it."""
+    real = prefix.resolve()
+    parts = [prefix / part for part in PARTS if part != "share" or real != _home() / ".local"]
+    return [str(p) for p in parts if p.resolve().is_relative_to(real)]
+
+
+def _home() -> Path:
+    """Return the folder of the user, whose .local/share holds more than what is installed."""
+    return Path(os.path.realpath(os.path.expanduser("~")))
 
 
 def _is_installed(path: str) -> bool:
@@ -369,9 +383,11 @@ def _program(sealed: SealedPolicy) -> list[str]:
         raise InputError(f"policy {sealed.called}: there is no such program, expected exec:COMMAND")
     program = os.path.abspath(found)
     arguments = [os.path.abspath(w) if os.path.isfile(w) else w for w in words[1:]]
-    files = [w for w in arguments if os.path.isfile(w)]
+    readable = [*_interpreter(), *_around(sealed, Path(program), path)]
+    files = [program, *(w for w in arguments if os.path.isfile(w))]
     config = {
-        "readable": [*_interpreter(), *_around(Path(program)), *files],
+        "readable": readable,
+        "own": {p: _followed(sealed, p, readable) for p in files},
         "writable": [sealed._home],
         "hidden": _samples(sys.path),
         "command": [program, *arguments],
@@ -379,19 +395,45 @@ def _program(sealed: SealedPolicy) -> list[str]:
     return [sys.executable, "-I", "-S", str(HERE / "lock.py"), json.dumps(config)]
 
 
-def _around(program: Path) -> list[str]:
-    """Return the files of a program: itself, and for one in a ``bin`` its libraries.
+def _around(sealed: SealedPolicy, program: Path, path: str) -> list[str]:
+    """Return the libraries of a program in a folder called ``bin``.
 
-    Nothing of the folder in which the command runs, and none that holds it.
+    Nothing of the folder in which the command runs, and none that holds it. A link in a folder of
+    the ``path`` is followed, another one only to an installation of Python.
     """
-    found = [str(program)]
-    for place in {program, program.resolve()}:
-        prefix = place.parent.parent
-        here = Path.cwd()
-        known = prefix not in (Path.home(), here, *here.parents)
-        if place.parent.name == "bin" and (known or (prefix / "pyvenv.cfg").is_file()):
-            found += [str(prefix / part) for part in PARTS]
+    places = [os.path.abspath(p) for p in path.split(os.pathsep) if os.path.isabs(p)]
+    installed, real = str(program.parent) in places, program.resolve()
+    found = [str(real)] if installed else []
+    folders = [program.parent if installed else Path(_followed(sealed, str(program.parent), []))]
+    if installed or any(real.parent.parent.glob("lib/py*/os.py")):
+        folders.append(real.parent)
+    here = Path.cwd()
+    for folder in map(Path.resolve, folders):
+        prefix = folder.parent
+        known = prefix not in (_home(), here, *here.parents)
+        if folder.name == "bin" and (known or (prefix / "pyvenv.cfg").is_file()):
+            found += _parts(prefix)
     return found
+
+
+def _followed(sealed: SealedPolicy, path: str, readable: Iterable[str]) -> str:
+    """Return where a file or folder of a policy is: links open nothing that would be closed.
+
+    Raises
+    ------
+    InputError
+        A link leads to a file that is not ``readable`` anyway, or out of the link's folder.
+    """
+    real = os.path.realpath(path)
+    if not is_inside(real, (*SYSTEM, *readable)):
+        for link in links_on_the_way(path):
+            target = os.path.realpath(link)
+            if not (os.path.isdir(target) and is_inside(target, [os.path.dirname(link)])):
+                raise InputError(
+                    f"policy {sealed.called}: {link} is a symbolic link to {target}, which a "
+                    f"sandbox does not follow, expected the path of what it leads to"
+                )
+    return real
 
 
 def _be_dumpable(value: int) -> int | None:
