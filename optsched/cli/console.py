@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -118,14 +119,24 @@ def show_ratios(console: Console, report: RatioReport) -> None:
         )
 
 
-def show_whatif(console: Console, found: WhatIf) -> None:
-    """Print the summary of a what-if, its table and remarks."""
+def show_whatif(console: Console, found: WhatIf, output: Path | None) -> None:
+    """Print the summary of a what-if, its table and remarks, and where shadow prices are."""
     for line in found.answer:
         messages.result(messages.printable(line))
     for table in tables(found.table(), console):
         console.print(table)
     for line in found.remarks:
         messages.result(messages.printable(line))
+    sides = False, True
+    if any(found.telling(after=after) for after in sides):
+        file = "FILE" if output is None else output
+        first = "`-o FILE` and " if output is None else ""
+        messages.result(
+            "Shadow prices, in hours of waiting time per unit and hour of the day: "
+            f"{first}`optsched report {file}` draw them, `--json` prints them."
+        )
+    elif any(found.prices(after=after) for after in sides):
+        messages.result("Shadow prices are below the gap of the optimum; `--json` prints them.")
 
 
 def _same(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
