@@ -129,14 +129,13 @@ def show_whatif(console: Console, found: WhatIf, output: Path | None) -> None:
         messages.result(messages.printable(line))
     sides = False, True
     if any(found.telling(after=after) for after in sides):
-        file = "FILE" if output is None else output
-        first = "`-o FILE` and " if output is None else ""
+        file = "FILE (of -o FILE)" if output is None else str(output)
         messages.result(
-            "Shadow prices, in hours of waiting time per unit and hour of the day: "
-            f"{first}`optsched report {file}` draw them, `--json` prints them."
+            "Shadow prices, in hours of waiting time per unit and hour of the day, are on the page "
+            f"of optsched report {file}, and printed by --json."
         )
     elif any(found.prices(after=after) for after in sides):
-        messages.result("Shadow prices are below the gap of the optimum; `--json` prints them.")
+        messages.result("Shadow prices are smaller than the gap of the optimum; --json prints them.")
 
 
 def _same(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:

@@ -394,9 +394,9 @@ def test_the_last_line_says_where_shadow_prices_are(tmp_path, capsys, output):
     found = measured(*write(tmp_path, jobs(20)), 20, add="1xfat", work_limit=1000)
     show_whatif(out(), found, output and Path(output))
     last = capsys.readouterr().out.splitlines()[-1]
-    there = "`optsched report w.json`" if output else "`-o FILE` and `optsched report FILE`"
-    assert last.startswith("Shadow prices, in hours of waiting time per unit and hour of the day: ")
-    assert last.endswith(f"{there} draw them, `--json` prints them.")
+    assert last.startswith("Shadow prices, in hours of waiting time per unit and hour of the day, ")
+    there = "w.json" if output else "FILE (of -o FILE)"
+    assert last.endswith(f"of optsched report {there}, and printed by --json.")
 
 
 def test_shadow_prices_are_those_of_nodes_where_there_are_any(tmp_path):
