@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -118,14 +119,23 @@ def show_ratios(console: Console, report: RatioReport) -> None:
         )
 
 
-def show_whatif(console: Console, found: WhatIf) -> None:
-    """Print the summary of a what-if, its table and remarks."""
+def show_whatif(console: Console, found: WhatIf, output: Path | None) -> None:
+    """Print the summary of a what-if, its table and remarks, and where shadow prices are."""
     for line in found.answer:
         messages.result(messages.printable(line))
     for table in tables(found.table(), console):
         console.print(table)
     for line in found.remarks:
         messages.result(messages.printable(line))
+    sides = False, True
+    if any(found.telling(after=after) for after in sides):
+        file = "FILE (of -o FILE)" if output is None else str(output)
+        messages.result(
+            "Shadow prices, in hours of waiting time per unit and hour of the day, are on the page "
+            f"of optsched report {file}, and printed by --json."
+        )
+    elif any(found.prices(after=after) for after in sides):
+        messages.result("Shadow prices are smaller than the gap of the optimum; --json prints them.")
 
 
 def _same(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:

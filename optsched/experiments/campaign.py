@@ -17,7 +17,7 @@ from optsched.experiments.ratios_by_policy import (
     Cells,
     RatioSample,
     cells,
-    file_names,
+    plan_names,
     samples,
 )
 from optsched.experiments.run import CampaignProgress, agree, duration, run
@@ -257,11 +257,11 @@ def status(path: Path) -> CampaignStatus:
     """
     with Store.open(path) as store:
         by_source: dict[str, dict[CellState, int]] = {}
-        files = file_names(store)
+        names = plan_names(store)
         windows = False
         for content, state, n in store.counts():
             windows |= WINDOWS in (json.loads(content).get("window") or {})
-            by_source.setdefault(source_of(content, files)[1], {})[CellState(state)] = n
+            by_source.setdefault(source_of(content, names)[1], {})[CellState(state)] = n
         references = store.rows(
             f"SELECT DISTINCT w.text FROM {COMPARED} JOIN word w ON w.id = reference"
         )

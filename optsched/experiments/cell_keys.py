@@ -88,6 +88,7 @@ class Source:
     folder: str = "."  # where files are looked for
     digests: Mapping[str, str] | None = None  # SHA-256 of the files, by name
     pattern: str | None = None  # of the names of instance files
+    name: str | None = None  # in tables; no part of the key
 
     @cached_property
     def content(self) -> Content:
@@ -118,9 +119,11 @@ class Source:
         >>> Source("oasis", {"preset": "small", "jobs": 4}).label
         'oasis small jobs=4'
         """
+        if self.name is not None:
+            return self.name
         data = {k: v for k, v in self.parameters.items() if k != "preset"}
         words = [self.family, self.pattern or self.trace or self.parameters.get("preset")]
-        return " ".join([*filter(None, words), *(f"{k}={_short(v)}" for k, v in data.items())])
+        return " ".join([*filter(None, words), *(f"{k}={abridged(v)}" for k, v in data.items())])
 
     @property
     def windows(self) -> int | None:
@@ -307,7 +310,8 @@ def matching(pattern: str, names: Iterable[str]) -> list[str]:
     )
 
 
-def _short(value: Any) -> str:
+def abridged(value: Any) -> str:
+    """Return a value of a parameter as labels show it."""
     return ":".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
@@ -347,7 +351,7 @@ class Contender:
         >>> Contender("fifo", {"workers": 3}).label
         'fifo(workers=3)'
         """
-        data = ", ".join(f"{k}={_short(v)}" for k, v in self.parameters.items())
+        data = ", ".join(f"{k}={abridged(v)}" for k, v in self.parameters.items())
         return f"{self.name}({data})" if data else self.name
 
     def play(self, instance: Instance, seed: int, *, code: bool = False) -> Run:
@@ -545,12 +549,17 @@ def cells_of(
             yield Cell(hashlib.sha256(whole).digest()[:KEY], contender, seed, replication)
 
 
-def source_of(content: str, files: Mapping[str, str] | None = None) -> tuple[str, str]:
-    """Return family and label of a source as it is stored; ``files`` are names by SHA-256."""
-    data = json.loads(content)
-    if "window" in data:
+def source_of(content: str, names: Mapping[str, str] | None = None) -> tuple[str, str]:
+    """Return family and label of a source as it is stored.
+
+    ``names`` are those of `ratios_by_policy.plan_names`.
+    """
+    data, names = json.loads(content), names or {}
+    if content in names:
+        label = names[content]
+    elif "window" in data:
         trace = str(data["files"]["trace"])
-        short = (files or {}).get(trace) or (trace if len(trace) < 64 else f"trace {trace[:8]}")
+        short = names.get(trace) or (trace if len(trace) < 64 else f"trace {trace[:8]}")
         label = Source(data["family"], data["window"], short).label
     elif "instances" in data:
         label = Source(data["family"], {}, pattern=data["instances"]).label

@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from optsched.base import Text
 from optsched.engine.interval import CLOSED
 from optsched.engine.params import changes, read_params
 from optsched.experiments.cell_keys import (
@@ -29,6 +30,7 @@ from optsched.experiments.cell_keys import (
     Contender,
     Reference,
     Source,
+    abridged,
     canonical,
     cells_of,
     digest_of,
@@ -139,6 +141,9 @@ class Instances(Frozen):
     """A generator or a trace, with a grid over any of its parameters, and seeds; or files."""
 
     family: str
+    label: Text | None = Field(
+        default=None, min_length=1, max_length=200, description="name of the group in tables"
+    )
     preset: str | None = None
     trace: str | None = Field(default=None, description="a file, or the word sample")
     files: str | None = Field(default=None, description="instance files, such as mine/*.json")
@@ -246,7 +251,7 @@ class Instances(Frozen):
     def sources(self, digests: Mapping[str, str], folder: str) -> Iterator[Source]:
         """Yield a source for every point of the grid."""
         if self.files is not None:
-            yield Source(self.family, {}, None, folder, digests, self.files)
+            yield Source(self.family, {}, None, folder, digests, self.files, self.label)
             return
         fixed: JsonTable = {} if self.preset is None else {"preset": self.preset}
         fixed |= {} if self.windows is None else {WINDOWS: self.windows}
@@ -254,7 +259,9 @@ class Instances(Frozen):
             given = {**fixed, **self.parameters, **point}
             if self.trace is None and "preset" not in given:
                 given = {"preset": get_family(self.family).presets[0], **given}
-            yield Source(self.family, given, self.trace, folder, digests)
+            axes = " ".join(f"{k}={abridged(v)}" for k, v in point.items())
+            name = self.label and f"{self.label} {axes}".rstrip()
+            yield Source(self.family, given, self.trace, folder, digests, name=name)
 
 
 class Policies(Frozen):
@@ -337,6 +344,16 @@ class Plan(Frozen):
                 raise ValueError(f"a grid has more than {MOST} points, expected fewer")
         if self.replications > MOST:
             raise ValueError(f"replications is {self.replications}, expected at most {MOST}")
+        return self
+
+    @model_validator(mode="after")
+    def _distinct_labels(self) -> Self:
+        """Refuse one label of several sources; the same one may have several references."""
+        alike = [b.model_copy(update={"reference": None}) for b in self.instances if b.label]
+        known: dict[str | None, Instances] = {}
+        for block in alike:
+            if known.setdefault(block.label, block) != block:
+                raise ValueError(f"several instances are labelled {block.label!r}, expected one")
         return self
 
     def problems(self) -> list[str]:

@@ -22,6 +22,7 @@ from optsched.experiments.cell_keys import (
     CALLED,
     WINDOWS,
     Reference,
+    canonical,
     contender_of,
     knows_future,
     source_of,
@@ -60,7 +61,7 @@ class Cells:
     instances: dict[Any, tuple[int, str]]  # seed and digest
     foresight: frozenset[str] = frozenset()  # policies from outside that knew the future
     called: Mapping[str, str] = field(default_factory=dict)  # policies from outside: own names
-    files: Mapping[str, str] = field(default_factory=dict)  # names of traces by SHA-256
+    given: Mapping[str, str] = field(default_factory=dict)  # names of sources: `plan_names`
 
     @classmethod
     def read(cls, store: Store) -> Self:
@@ -108,7 +109,7 @@ class Cells:
             {i: (row[2], "" if row[3] is None else row[3].hex()) for i, row in known.items()},
             frozenset(text for text, message in said if message.startswith(AHEAD)),
             {text: message.partition(CALLED)[2] for text, message in said if CALLED in message},
-            file_names(store),
+            plan_names(store),
         )
 
     def names(self) -> list[str]:
@@ -125,22 +126,27 @@ class Cells:
         found = {
             (source, reference): (
                 get_family(source_of(source)[0]),
-                group_of(source, reference, references, self.files),
+                group_of(source, reference, references, self.given),
             )
             for source, reference in {case[1:] for case in self.cases}
         }
         return [found[case[1:]] for case in self.cases]
 
 
-def file_names(store: Store) -> dict[str, str]:
-    """Return the names of the traces in the plan of a store, by SHA-256: without folders."""
+def plan_names(store: Store) -> dict[str, str]:
+    """Return names that the plan of a store gives: labels of sources by their content.
+
+    And those of its traces, without folders, by SHA-256.
+    """
     try:
         plan = stored_plan(store.facts().get("plan", ""), store.path)
     except InputError:
         return {}
     found = {plan.digests[b.trace]: b.trace for b in plan.instances if b.trace in plan.digests}
     uses = Counter(Path(name).name for name in found.values())
-    return {d: Path(n).name if uses[Path(n).name] == 1 else n for d, n in found.items()}
+    short = {d: Path(n).name if uses[Path(n).name] == 1 else n for d, n in found.items()}
+    labelled = (b.sources(plan.digests, plan.folder) for b in plan.instances if b.label)
+    return short | {canonical(source.content): source.label for each in labelled for source in each}
 
 
 def _numbered(values: Sequence[Any]) -> tuple[list[Any], Ints, Ints]:
@@ -219,7 +225,7 @@ def rated(store: Store) -> Iterator[Cell]:
     """
     cells, (columns, rows) = Cells.read(store), store.view()  # both by key
     found, groups, names = rate(cells), cells.groups(), cells.names()
-    labels = {source: source_of(source, cells.files)[1] for _, source, _ in cells.cases}
+    labels = {source: source_of(source, cells.given)[1] for _, source, _ in cells.cases}
     columns_of = (cells.case, cells.policy, found.best, found.low, found.high)
     ends = zip(*(x.tolist() for x in columns_of), strict=True)
     for row, (case, policy, best, low, high) in zip(rows, ends, strict=True):
@@ -316,9 +322,9 @@ def _sample(
     )
 
 
-def group_of(source: str, reference: str, references: set[str], files: Mapping[str, str]) -> str:
+def group_of(source: str, reference: str, references: set[str], names: Mapping[str, str]) -> str:
     """Name a group as it is stored; with its reference where the source alone is ambiguous."""
-    _, label = source_of(source, files)
+    _, label = source_of(source, names)
     if len(references) == 1:
         return label
     if is_relaxation(reference):

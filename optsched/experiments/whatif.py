@@ -189,6 +189,7 @@ class Stated(Frozen):
     source: str
     changes: tuple[str, ...] = Field(min_length=1)
     listed: tuple[str, ...] = Field(description="scaled, dropped or drawn parts")
+    command: str | None = Field(default=None, description="that compared, if one did")
 
 
 STATED = tuple(Stated.model_fields)

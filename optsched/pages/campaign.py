@@ -15,7 +15,7 @@ from optsched.core import meaning
 from optsched.experiments.campaign import AS_STORED, Campaign, CampaignStatus
 from optsched.experiments.cell_keys import canonical, contender_of, digest_of
 from optsched.experiments.plan import Plan
-from optsched.experiments.ratios_by_policy import RatioSample, file_names, group_of
+from optsched.experiments.ratios_by_policy import RatioSample, group_of, plan_names
 from optsched.experiments.run import duration
 from optsched.experiments.statistics import Statistics, Summary, between, statistics
 from optsched.experiments.store import LEVELS, CellState, Store
@@ -215,8 +215,8 @@ def _groups(store: Store) -> Callable[[str, str], str]:
         text
         for (text,) in store.rows("SELECT text FROM word WHERE id IN (SELECT reference FROM cell)")
     }
-    files = file_names(store)
-    return lambda source, reference: group_of(source, reference, references, files)
+    names = plan_names(store)
+    return lambda source, reference: group_of(source, reference, references, names)
 
 
 def _worst(found: Reading) -> SortableTable:

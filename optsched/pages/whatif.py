@@ -13,6 +13,7 @@ from optsched.pages.blocks import (
     Bar,
     Bars,
     Block,
+    Code,
     ColumnHeader,
     Curve,
     FactList,
@@ -83,6 +84,7 @@ def page_of_whatif(path: Path, callback: Callable[[str], None]) -> Page:
                 [
                     Words(method),
                     FactList("provenance", facts),
+                    *([Code("It was made by", found.command)] if found.command else []),
                     of_page(path),
                 ],
             ),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from poison import begun, numbers
 
-from optsched.experiments.campaign import campaign, status
+from optsched.experiments.campaign import Campaign, campaign, status
 from optsched.files.format import load_instance, save_instance
 from optsched.problem import get_family
 
@@ -49,6 +49,23 @@ def test_a_process_of_its_own_changes_nothing(folder, tmp_path):
     with ThreadPoolExecutor(1) as executor:
         campaign(folder / "plan.toml", tmp_path / "store", executor=executor)
     assert numbers(folder / "plan.sqlite") == numbers(tmp_path / "store")
+
+
+def test_a_label_names_a_group_and_changes_no_cell(call, tmp_path):
+    plan, store = tmp_path / "plan.toml", tmp_path / "plan.sqlite"
+    rest = PLAN.replace("seeds = 8", "seeds = 2\ngrid = {nodes = [4, 5]}")
+    for label in ("Small bags", "Bags"):
+        plan.write_text(rest.replace('preset = "small"', f'preset = "small"\nlabel = "{label}"'))
+        status, _, err = call("campaign", "run", plan, "--workers", "1", "--json")
+        assert status == 0, err
+        said = json.loads(call("campaign", "status", store, "--json")[1])
+        done = {"done": 4, "limit": 0, "error": 0}
+        assert said["sources"] == {f"{label} nodes=4": done, f"{label} nodes=5": done}
+    assert {*Campaign(store).statistics().groups} == {*said["sources"]}
+    plan.write_text(plan.read_text() + plan.read_text().replace('"small"', '"paper"'))
+    status, _, err = call("campaign", "run", plan)
+    assert status == 2
+    assert "several instances are labelled 'Bags', expected one" in err
 
 
 def test_status_counts(call, folder):
@@ -131,7 +148,7 @@ def test_ctrl_c_finishes_the_cells_in_flight_and_says_how_to_go_on(tmp_path):
             "run",
             "plan.toml",
             "--workers=1",
-            "--trust",
+            "--allow=poison:Counts",
         ],
         env=os.environ | {"PYTHONPATH": str(HELPERS)},
         stderr=subprocess.PIPE,
@@ -144,7 +161,7 @@ def test_ctrl_c_finishes_the_cells_in_flight_and_says_how_to_go_on(tmp_path):
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode == 130
-    assert "`optsched campaign resume plan.sqlite --trust` goes on" in said
+    assert "`optsched campaign resume plan.sqlite --allow poison:Counts` goes on" in said
     found = status(tmp_path / "plan.sqlite")
     assert 5 <= found.done < found.cells == 800
     stored = [row for row in numbers(tmp_path / "plan.sqlite") if row["policy"] == "counts"]

@@ -1,6 +1,7 @@
 """`optsched campaign run`, `resume`, `status`, `merge` and `export`."""
 
 import re
+import shlex
 import tempfile
 from dataclasses import fields
 from pathlib import Path
@@ -114,7 +115,7 @@ def run(
         return
     requested.refuse_code(trust or allow or False, plan)
     how = {"workers": workers, "dask": dask, "shard": part, "retry_errors": retry_errors}
-    _run(requested, store, how, as_json=as_json)
+    _run(requested, store, how, as_json=as_json, allow=None if trust else allow)
 
 
 @with_verbosity
@@ -136,7 +137,7 @@ def resume(
     """
     current = _resolved(store, trust or allow or False)
     how = {"workers": workers, "dask": dask, "shard": _part(shard), "retry_errors": retry_errors}
-    _run(current, store, how, as_json=as_json)
+    _run(current, store, how, as_json=as_json, allow=None if trust else allow)
 
 
 def _resolved(store: Path, trust: bool | list[str]) -> "Plan":
@@ -154,11 +155,13 @@ def _run(
     how: dict[str, Any],
     *,
     as_json: bool,
+    allow: list[str] | None = None,
     kept: bool = True,
     goal: str = "",
 ) -> None:
     """Run a campaign and show the result; ``kept``: the store stays.
 
+    ``allow`` is the code that the command names, unless it trusts all.
     ``goal`` is what values in seconds are, if their means are shown in hours.
     """
     from optsched.cli.progress_display import Ticker
@@ -176,7 +179,8 @@ def _run(
             made = campaign(plan, store, callback=callback, **how)
     number = interrupts.received()
     if number is not None:
-        trusted = " --trust" if plan.code() else ""
+        named = "".join(f" --allow {shlex.quote(name)}" for name in allow or ())
+        trusted = named or (" --trust" if plan.code() else "")
         further = f"; `optsched campaign resume {store}{trusted}` goes on" if kept else ""
         messages.notify(f"ended: {made.progress}{further}")
         crash_state.publish(reported=True)

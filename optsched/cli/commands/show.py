@@ -71,7 +71,7 @@ def show(
         if compared is not None:
             show_ratios(console, compared)
         elif changed is not None:
-            show_whatif(console, changed)
+            show_whatif(console, changed, source)
         elif found is not None:
             console.print(f"checked again: {found}", markup=False)
     if kind == "trace":

@@ -1,5 +1,7 @@
 """`optsched whatif`: waiting times before and after a change of machines, load or jobs."""
 
+import shlex
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -99,6 +101,7 @@ def whatif(
     from optsched.cli.progress_display import Ticker
     from optsched.experiments.whatif import WhatIf
     from optsched.experiments.whatif import whatif as measure
+    from optsched.files.provenance import portable
 
     options: dict[str, Any] = {n: x for n, x in vars(window).items() if x is not None}
     if windows is not None:
@@ -129,11 +132,13 @@ def whatif(
             threads=threads,
             **options,
         )
+    command = shlex.join(["optsched", *map(portable, sys.argv[1:])])
+    found = found.model_copy(update={"command": command})
     if output is not None:
         found.save(output)
         messages.remark(f"{output} written")
     if as_json:
         report(found.summary(), None, as_json)
     else:
-        show_whatif(out(), found)
+        show_whatif(out(), found, output)
     leave(found=True)

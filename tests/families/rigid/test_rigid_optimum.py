@@ -90,6 +90,24 @@ def test_ten_jobs_that_collide_for_seconds_are_closed(seed):
     assert (found.status, found.bound_level) == ("optimal", Level.CERTIFIED)
 
 
+def test_a_makespan_that_a_tree_does_not_close_has_the_bound_of_prices():
+    need = ((3, 1), (5, 0), (2, 3), (6, 1), (5, 2), (4, 3), (3, 3), (10, 3), (2, 2))
+    arrival = (0, 2527, 2967, 5639, 6669, 10692, 13503, 15448, 17163)
+    run = (4017, 4964, 3860, 825, 6122, 1824, 3798, 6606, 4670)
+    inst = RigidInstance(
+        resources=("a", "b"),
+        machines=(Machine(capacity=(10, 6)),),
+        objective="makespan",
+        jobs=tuple(
+            RigidJob(arrival=r, run=p, request=p, need=d)
+            for r, p, d in zip(arrival, run, need, strict=True)
+        ),
+    )
+    found = optsched.solve(inst, work_limit=300)
+    assert found.value == 26724  # as CP-SAT finds
+    assert 26600 < found.certified_bound <= 26724
+
+
 @pytest.mark.slow
 def test_a_log_of_many_jobs_has_a_small_gap():
     inst = FAMILY.generate("lublin", seed=1, jobs=100, load=0.7)

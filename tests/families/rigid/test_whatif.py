@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import optsched
 from optsched.cli.app import app
+from optsched.cli.console import out, show_whatif
 from optsched.core import open_input
 from optsched.experiments.campaign import campaign
 from optsched.experiments.plan import make_plan
@@ -223,6 +224,7 @@ def test_windows_the_command_and_the_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ["whatif", "log.csv", "--machines", "nodes.csv", "--jobs", "5", "--windows", "6"]
     words += ["--add", "1xthin", "-p", "fcfs", "--work-limit", "200", "-o", "w.json"]
+    monkeypatch.setattr("sys.argv", ["optsched", *words])
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     found = WhatIf.load("w.json")
@@ -245,6 +247,7 @@ def test_windows_the_command_and_the_page(tmp_path, monkeypatch):
     assert head in page
     assert REAL in page
     assert "Mean waiting time before and after" in page
+    assert " ".join(["optsched", *words]) in page
     said = json.loads(CliRunner().invoke(app, [*words[:-2], "--json"]).stdout)
     assert said["listed"] == [*found.listed]
     assert said["rows"][0]["change"] == pytest.approx([*found.rows["optimum"].change])
@@ -385,6 +388,16 @@ def test_policies_that_know_run_times_are_marked_and_not_recommended(tmp_path):
     usual = measured(*files, add="1xfat", policies=["fcfs"])
     assert "the best policy before the change, " in str(usual)
     assert "deployed" not in str(usual)
+
+
+@pytest.mark.parametrize("output", ["w.json", None])
+def test_the_last_line_says_where_shadow_prices_are(tmp_path, capsys, output):
+    found = measured(*write(tmp_path, jobs(20)), 20, add="1xfat", work_limit=1000)
+    show_whatif(out(), found, output and Path(output))
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("Shadow prices, in hours of waiting time per unit and hour of the day, ")
+    there = "w.json" if output else "FILE (of -o FILE)"
+    assert last.endswith(f"of optsched report {there}, and printed by --json.")
 
 
 @pytest.mark.slow

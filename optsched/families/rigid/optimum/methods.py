@@ -21,7 +21,6 @@ from optsched.engine.progress import Progress
 from optsched.families.rigid.certificate.check import (
     MOST_FILLED,
     MOST_WALKED,
-    Prices,
     RigidCertificate,
 )
 from optsched.families.rigid.facts import RUN_TIMES, run_times
@@ -336,15 +335,16 @@ class Portfolio:
     def close(self) -> bool:
         """Close a few jobs by a tree over start times; return whether that is done."""
         p, whole = self.problem, self.inst.objective in ("flow", "wait")
-        end = int((self.walk.best_start + p.jobs.run).max())
         if self.inst.objective == "makespan":
-            deadline = round(self.cost) - 1
-            if deadline < int((p.jobs.arrival + p.jobs.run).max()):
+            low, deadline = int((p.jobs.arrival + p.jobs.run).max()) - 1, round(self.cost) - 1
+            while low < deadline and self.exclude(middle := (low + deadline + 1) // 2):
+                low = middle
+            if low >= deadline:
                 return True
-            tree = StartTree(p, self.progress, 1e-6, deadline, deadline)
+            tree = StartTree(p, self.progress, 1e-6, self.walk.best_start, deadline)
         else:
             target = self.cost - 1 + 1e-3 if whole else self.cost * (1 - CLOSED)
-            tree = StartTree(p, self.progress, target, 2 * end)
+            tree = StartTree(p, self.progress, target, self.walk.best_start)
         done = tree.grow()
         if done or self.inst.objective != "makespan":
             self.progress.prove(tree.certificate())
@@ -367,21 +367,18 @@ class Portfolio:
             if low >= high:
                 return
             deadline = (low + high + 1) // 2
-            prices = self.excluded(deadline)
-            if prices is None:
-                high = deadline - 1
-                if low >= high:
-                    break
+            if self.exclude(deadline):
+                low = deadline
                 continue
-            made = RigidCertificate.root(self.inst, prices[0], prices[1])
-            progress.prove(made.model_copy(update={"deadline": deadline}))
-            low = deadline
+            high = deadline - 1
+            if low >= high:
+                break
         while not progress.stop():
             self.shake(0.0)
             self.report()
 
-    def excluded(self, deadline: int) -> tuple[Prices, int] | None:
-        """Return prices at which jobs pay more than the capacity until a deadline, if any."""
+    def exclude(self, deadline: int) -> bool:
+        """Prove by prices that no schedule ends by a deadline, if they do."""
         p = self.problem
         jobs = p.windows(p.jobs.low, deadline - p.jobs.run)
         times = p.grid(deadline, 8 * self.params.coarse)
@@ -396,8 +393,10 @@ class Portfolio:
             self.count(steps, each, looked)
             if found > 1e-6:
                 bits = grid_bits(p, times, price)
-                return written(times, price, bits), bits
-        return None
+                made = RigidCertificate.root(self.inst, written(times, price, bits), bits)
+                self.progress.prove(made.model_copy(update={"deadline": deadline}))
+                return True
+        return False
 
 
 def auto(inst: RigidInstance, progress: Progress, *, threads: int, seed: int) -> None:

@@ -24,7 +24,8 @@ from optsched.process import work_units
 
 STEPS = 400  # of the subgradient method at a node
 MOST_NODES = 50_000
-INTERVALS = 256  # of prices at the root
+INTERVALS = 32  # of prices at the root, besides those between events
+CHECKED = 2e-4  # seconds of a node when its certificate is made and checked
 
 
 @dataclass
@@ -49,22 +50,26 @@ class StartTree:
     progress : Progress
     target : float
         On the summed objective. For the makespan above 0, with a ``deadline``.
-    end : int
-        Of the breakpoints.
+    start : shape (n,)
+        A schedule, whose events are breakpoints.
     deadline : int, optional
     """
 
     def __init__(
-        self, problem: RigidProblem, progress: Progress, target: float, end: int,
+        self, problem: RigidProblem, progress: Progress, target: float, start: Ints,
         deadline: int | None = None,
     ) -> None:  # fmt: skip
         self.problem, self.progress, self.target = problem, progress, target
         self.deadline = deadline
         # bounds of a deadline scale with the prices
         self.aim = target if deadline is None else 1.0
-        self.latest = end  # later starts are no use to branch on
-        high = problem.jobs.high if deadline is None else deadline - problem.jobs.run
-        times = problem.grid(end, INTERVALS)
+        arrival, run = problem.jobs.arrival, problem.jobs.run
+        high, end = problem.jobs.high, int((start + run).max())
+        self.latest = 2 * end  # later starts are no use to branch on
+        if deadline is not None:
+            high, end, self.latest = deadline - run, deadline, deadline
+        events = np.concatenate([arrival, arrival + run, start, start + run, [self.latest]])
+        times = np.union1d(problem.grid(end, INTERVALS), events[events <= self.latest])
         price = np.zeros((len(problem.capacity), len(times)))
         root = _Open(problem.jobs.low.copy(), high.copy(), times, price)
         for i in range(problem.n):
@@ -80,7 +85,8 @@ class StartTree:
             bound, k = heapq.heappop(heap)
             if bound >= self.target:
                 return True
-            if self.progress.stop() or len(self.nodes) > MOST_NODES:
+            late = self.progress.left() < CHECKED * len(self.nodes)
+            if late or self.progress.stop() or len(self.nodes) > MOST_NODES:
                 return False
             node = self.nodes[k]
             split = self._split(node)
