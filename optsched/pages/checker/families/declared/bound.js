@@ -19,6 +19,7 @@ const declaredBound = (() => {
       common = lcm(common, x.d);
       need(bits(common) <= most, `a common denominator has more than ${most} bits`);
     }
+    return common;
   }
 
   function pairs(list, count) {
@@ -177,17 +178,21 @@ const declaredBound = (() => {
 
   function evaluate(all, lower, upper, leaf) {
     const parts = []; // of the sum
-    const reduced = all.cost.map((c) => (leaf.ray || c === 0n ? [] : [{ n: c, d: all.costScale }]));
-    const weighted = pairs(leaf.multipliers, all.rows.length).filter(([, y]) => !isZero(y));
-    narrow(weighted.map(([i, y]) => lowest({ n: y.n, d: y.d * all.rows[i].scale })), 2 ** 16);
+    const weights = pairs(leaf.multipliers, all.rows.length)
+      .filter(([, y]) => !isZero(y))
+      .map(([i, y]) => [i, lowest({ n: y.n, d: y.d * all.rows[i].scale })]);
+    const unit = narrow(weights.map(([, w]) => w), 2 ** 16);
     narrow(leaf.cones.flatMap(([, texts]) => texts.map(fraction)), 2 ** 16);
-    for (const [i, y] of weighted) {
-      const { entries, scale, low, high } = all.rows[i];
-      const side = y.n > 0n ? low : high;
+    const scale = leaf.ray ? unit : lcm(unit, all.costScale);
+    const counts = all.cost.map((c) => (leaf.ray ? 0n : c * (scale / all.costScale))); // reduced costs, in units of 1 / scale
+    const reduced = all.cost.map(() => []); // what cones add to them
+    for (const [i, w] of weights) {
+      const { entries, low, high } = all.rows[i];
+      const side = w.n > 0n ? low : high;
       need(side !== null, "a multiplier meets an infinite limit");
-      const weight = lowest({ n: y.n, d: y.d * scale });
-      parts.push(times(weight, integral(side)));
-      for (const [j, a] of entries) reduced[j].push(times(weight, integral(-a)));
+      const factor = w.n * (scale / w.d);
+      parts.push({ n: factor * side, d: scale });
+      for (const [j, a] of entries) counts[j] -= factor * a;
     }
     const seen = new Set();
     for (const [k, texts] of leaf.cones) {
@@ -204,8 +209,7 @@ const declaredBound = (() => {
       });
     }
     reduced.forEach((list, j) => {
-      if (!list.length) return;
-      const r = total(list);
+      const r = total([{ n: counts[j], d: scale }, ...list]);
       if (isZero(r)) return;
       const bound = r.n > 0n ? lower[j] : upper[j];
       need(bound !== null, "a reduced cost meets an infinite bound");
