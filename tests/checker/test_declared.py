@@ -164,6 +164,20 @@ def test_long_common_denominators_and_values_beyond_floats(tmp_path):
     assert differences(files, found) == []
 
 
+def test_multipliers_of_many_digits_take_no_common_divisors(tmp_path):
+    """A checker that brings every reduced cost to lowest terms takes minutes."""
+    columns = [column(f"x[{j}]", cost=j + 1, upper=1) for j in range(400)]
+    entries = [(j, 1) for j in range(400)]
+    rows = [{"name": f"r[{i}]", "lower": 1, "entries": entries} for i in range(48)]
+    inst = Minimization.model_validate({"columns": columns, "rows": rows})
+    odd = tuple((i, f"1/{10**390 + 2 * i + 1}") for i in range(48))
+    best = solve(inst, time_limit=10)
+    file = tmp_path / "long.json"
+    tree = Tree(nodes=(Leaf(multipliers=odd),))
+    save_result(file, inst, best.model_copy(update={"certificate": tree, "bound": 4e-389}))
+    assert differences([file], answers([file], tmp_path)) == []
+
+
 @pytest.mark.parametrize("size", [1e-12, 9e-7])
 def test_rows_of_tiny_numbers_are_refused(tmp_path, monkeypatch, size):
     """Their tolerance is not tiny: all three would be 1, which breaks the row by a half."""

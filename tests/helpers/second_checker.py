@@ -71,6 +71,8 @@ RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, option
     ),
 }
 
+ENDLESS = 300  # seconds; files take a hundredth of it
+
 
 def solved(family: str, folder: Path, which: Sequence[int] | None = None) -> list[Path]:
     """Write results of a family (all of them), most of them open."""
@@ -94,6 +96,7 @@ def answers(files: Sequence[Path], folder: Path) -> dict[str, list[dict[str, Any
             capture_output=True,
             text=True,
             check=False,
+            timeout=ENDLESS,
         )
         assert not ended.stderr, ended.stderr
         for line in ended.stdout.splitlines():
