@@ -414,6 +414,35 @@ def test_a_program_that_misbehaves_is_named(inst, program, step, message):
         simulate(inst, command, decision_limit=1.5 if "sleep" in step else 60)
 
 
+MANY = ", ".join(f'"{k}": 1' for k in range(1000))
+PIECE = '{"start": 0, "duration": 1, "worker_type": 0, "ps_type": 0, "workers": [[0, 1]], "ps": []}'
+WIDE = PIECE.replace("[0, 1]", ", ".join(["[0, 1]"] * 1000))
+
+
+@pytest.mark.parametrize(
+    ("family", "decision", "message"),
+    [
+        ("oasis", f'{{"0": {{"workers": {{{MANY}}}}}}}', "has 1000 machines for job 0"),
+        ("dmlrs", f'{{"0": {{"ps": {{{MANY}}}}}}}', "has 1000 machines for job 0"),
+        ("oasis", f"{{{MANY.replace(': 1', ': {}')}}}", "is on 1000 jobs"),
+        ("rigid", f"{[*range(1000)]}", "is on 1000 jobs"),
+        ("completion", f'{{"1": [{PIECE}, {PIECE}]}}', "job 1 has 2 pieces on up to 1 servers"),
+        ("completion", f'{{"1": [{WIDE}]}}', "job 1 has 1 pieces on up to 1000 servers"),
+        ("bipartite", f"{[0] * 1000}", r"has shape \(1000,\), expected one amount per channel"),
+        ("bipartite", '{"float64": "AAAAAAAA+H8="}', "has the amount nan, expected finite ones"),
+        ("bipartite", '{"channels": [0], "amounts": [1e999]}', "has the amount inf"),
+    ],
+)
+def test_what_does_not_exist_is_refused_at_once(program, capsys, family, decision, message):
+    """Before the command has many of these answers in memory."""
+    inst = get_family(family).generate("small", seed=1)
+    answer = f'{{"decision": {decision}}}'
+    command = program(f"print({answer!r}, flush=True); print('answered', file=sys.stderr)")
+    with pytest.raises(PolicyError, match=message):
+        simulate(inst, command)
+    assert capsys.readouterr().err.count("answered") <= 1
+
+
 def test_what_a_program_says_on_stderr_passes_through(inst, program, capsys):
     simulate(
         inst, program('print("so far", file=sys.stderr); print("{\\"decision\\": {}}", flush=True)')

@@ -7,7 +7,7 @@ that records and checks. So a policy never has the objects with which it is eval
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import ExitStack
 from copy import deepcopy
 from typing import Any, cast
@@ -152,6 +152,23 @@ class _Collector:
         return schedule, self._family.verify(self._instance, schedule, unfinished=True)
 
 
+def _must_be_few(instance: Instance, decision: Any) -> None:
+    """Refuse a decision on more jobs than there are, before it is kept.
+
+    Raises
+    ------
+    ValueError
+        It is one.
+    """
+    jobs = getattr(instance, "jobs", None)
+    if (
+        isinstance(jobs, tuple)
+        and isinstance(decision, Mapping | tuple)
+        and len(decision) > len(jobs)
+    ):
+        raise ValueError(f"is on {len(decision)} jobs, expected no more than there are")
+
+
 @renamed_arguments(sealed="sandbox")
 @interrupts.remembered()
 def simulate(
@@ -290,12 +307,18 @@ def _run(
             late = Explained(f"{place}: its decision", ValueError, TypeError, limit=limit)
             with late, limited(limit):
                 taken = decision if sealed else family.wire.take(decision)
+                _must_be_few(evaluated, taken)
         except PolicyError:
             raise
         except (ValueError, TypeError) as err:
             raise PolicyError(f"{place}: the decision {err}") from err
-        with Explained(f"{place}: its decision", passed):
-            record.take(true_event, taken)
+        try:
+            with Explained(f"{place}: its decision", passed, ValueError):
+                record.take(true_event, taken)
+        except InputError:
+            raise
+        except ValueError as err:
+            raise PolicyError(f"policy {name}: {err}") from err
         event, true_event, done = following(revealed, taken), following(true, taken), done + 1
         if progress is not None:
             progress(done)

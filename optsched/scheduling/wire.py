@@ -26,7 +26,7 @@ def placements_wire(public: type[Frozen], job: type[ChunkedJob]) -> Wire:
         event=write_arrivals,
         read_event=lambda _public, content: read_arrivals(job, content),
         decision=_write,
-        read_decision=lambda _public, content: _read(content),
+        read_decision=_read,
         take=_take,
     )
 
@@ -124,8 +124,10 @@ def _take(decision: Any) -> Mapping[int, Placement]:
     return _placements(sides)
 
 
-def _read(content: Any) -> Mapping[int, Placement]:
+def _read(public: Any, content: Any) -> Mapping[int, Placement]:
     sides = {}
+    kinds = ("machines", "worker_machines", "ps_machines")
+    machines = sum(c.count for kind in kinds for c in getattr(public, kind, ()))
     for i, answer in by_job(content):
         if not isinstance(answer, dict) or not answer.keys() <= {*SIDES}:
             raise ValueError(
@@ -134,6 +136,8 @@ def _read(content: Any) -> Mapping[int, Placement]:
         sides[i] = [answer.get(side, {}) for side in SIDES]
         if not all(isinstance(side, dict) for side in sides[i]):
             raise ValueError(f"has {answer!r:.60} for job {i}, expected numbers by machine")
+        if (named := max(map(len, sides[i]))) > machines:
+            raise ValueError(f"has {named} machines for job {i}, expected at most {machines}")
     return _placements(sides)
 
 

@@ -52,6 +52,8 @@ def events(inst: BipartiteInstance, information: Information = "after") -> Itera
 
 def _take(decision: Any) -> Floats:
     taken = np.array(decision, np.float64)
+    if not np.isfinite(taken).all():
+        raise ValueError(f"has the amount {taken[~np.isfinite(taken)][0]}, expected finite ones")
     taken.setflags(write=False)
     return taken
 
@@ -65,11 +67,18 @@ def _write(decision: Any) -> Any:
 
 
 def _read(public: Platform, content: Any) -> Floats:
-    """Return the decision that was written: numbers, their bytes, or amounts of named channels."""
-    if isinstance(content, list):
-        return _take(content)
+    """Return the decision that was written.
+
+    Raises
+    ------
+    ValueError
+        It is no list of numbers, no bytes of them, and does not name channels with amounts; or
+        there are not as many as channels.
+    """
     if isinstance(content, dict) and isinstance(content.get("float64"), str):
-        return _take(np.frombuffer(base64.b64decode(content["float64"], validate=True), "<f8"))
+        content = np.frombuffer(base64.b64decode(content["float64"], validate=True), "<f8")
+    if isinstance(content, list | np.ndarray):
+        return _one_per_channel(_take(content), public.arrays.channels)
     if not isinstance(content, dict) or set(content) != {"channels", "amounts"}:
         raise ValueError(
             f'is {content!r:.60}, expected a list of amounts, or {{"channels": [...], '
@@ -83,6 +92,12 @@ def _read(public: Platform, content: Any) -> Floats:
         raise ValueError(f"has channels that are not in 0..{len(y) - 1}")
     y[channels] = amounts
     return _take(y)
+
+
+def _one_per_channel(y: Floats, channels: int) -> Floats:
+    if y.shape != (channels,):
+        raise ValueError(f"has shape {y.shape}, expected one amount per channel: ({channels},)")
+    return y
 
 
 def _read_event(public: Platform, content: Any) -> Slot:

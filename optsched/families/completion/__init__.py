@@ -9,7 +9,7 @@ from optsched.families import later
 from optsched.families.completion.certificate.check import CompletionCertificate, check
 from optsched.families.completion.facts import describe, headline, warnings
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
-from optsched.families.completion.online import WIRE, assemble, events
+from optsched.families.completion.online import WIRE, Recorder, assemble, events
 from optsched.families.completion.optimum.horizon import latest_ends
 from optsched.families.completion.optimum.initial_bounds import opening
 from optsched.families.completion.optimum.methods import METHODS
@@ -71,6 +71,7 @@ FAMILY = Family(
     knowledge=KNOWLEDGE,
     playable=must_run,
     assemble=assemble,
+    recorder=Recorder,
     policies=POLICIES,
     on_request=(Resolving.name,),
     methods=METHODS,

@@ -15,8 +15,9 @@ from optsched.families.completion.instance import (
     Piece,
     Platform,
 )
+from optsched.families.completion.verify import verify
 from optsched.files.format import first_error
-from optsched.problem import Information, Wire
+from optsched.problem import Information, Policy, Verdict, Wire
 from optsched.scheduling.jobs import Arrivals, arrivals_by_slot
 from optsched.scheduling.wire import by_job, must_have_arrived, read_arrivals, write_arrivals
 
@@ -61,28 +62,58 @@ WIRE = Wire(
 )
 
 
-def assemble(
-    inst: CompletionInstance, played: Sequence[tuple[Arrivals, Decision]]
-) -> CompletionSchedule:
-    """Collect the pieces of all decisions.
+class Recorder:
+    """Keeps of all decisions what is not replaced by a later one."""
 
-    Raises
-    ------
-    ValueError
-        A job has not arrived yet, or a piece begins before it was decided.
-    """
-    jobs: list[list[Piece]] = [[] for _ in inst.jobs]
-    for event, decision in played:
+    def __init__(self, inst: CompletionInstance, _policy: Policy | None = None) -> None:
+        self._inst = inst
+        self._jobs: list[list[Piece]] = [[] for _ in inst.jobs]
+        self._servers = sum(machines.count for machines in inst.servers)
+
+    def take(self, event: Arrivals, decision: Decision) -> None:
+        """Add the pieces of a decision, instead of those that have not begun.
+
+        Raises
+        ------
+        ValueError
+            A job has not arrived yet, or its pieces begin before they were decided or at once.
+        """
         for j, pieces in decision.items():
-            must_have_arrived(inst.jobs, j, event.slot)
-            early = min((piece.start for piece in pieces), default=event.slot)
+            must_have_arrived(self._inst.jobs, j, event.slot)
+            starts = [piece.start for piece in pieces]
+            early = min(starts, default=event.slot)
             if early < event.slot:
                 raise ValueError(
                     f"slot {event.slot}: a piece of job {j} begins in slot {early}, "
                     "expected none before it is decided"
                 )
-            jobs[j] = [*_until(jobs[j], event.slot), *pieces]
-    return CompletionSchedule(jobs=tuple(tuple(_joined(pieces)) for pieces in jobs))
+            named = max((len(p) for piece in pieces for p in (piece.workers, piece.ps)), default=0)
+            if len({*starts}) < len(starts) or named > self._servers:
+                raise ValueError(
+                    f"slot {event.slot}: job {j} has {len(starts)} pieces on up to {named} "
+                    f"servers, expected at most one that begins in a slot, and {self._servers} "
+                    "servers"
+                )
+            self._jobs[j] = [*_until(self._jobs[j], event.slot), *pieces]
+
+    def schedule(self) -> CompletionSchedule:
+        """Return the pieces of all decisions."""
+        return CompletionSchedule(jobs=tuple(tuple(_joined(pieces)) for pieces in self._jobs))
+
+    def finish(self) -> tuple[CompletionSchedule, Verdict]:
+        """Return the schedule, and its verdict."""
+        schedule = self.schedule()
+        return schedule, verify(self._inst, schedule, unfinished=True)
+
+
+def assemble(
+    inst: CompletionInstance, played: Sequence[tuple[Arrivals, Decision]]
+) -> CompletionSchedule:
+    """Collect the pieces of all decisions; ValueError as in `Recorder.take`."""
+    recorder = Recorder(inst)
+    for event, decision in played:
+        recorder.take(event, decision)
+    return recorder.schedule()
 
 
 def _until(pieces: Sequence[Piece], slot: int) -> list[Piece]:
