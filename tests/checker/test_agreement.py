@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 from damages import NAMES, damaged
 from independent.cases import case
+from independent.dmlrs import mixed
 from names import NO_NAMES
 from patience import LONG
 from second_checker import NODE, RESULTS, answers, differences, solved
@@ -189,6 +190,14 @@ def test_beside_jobs_that_never_run_and_are_worth_far_more(family, tmp_path):
             for method in ("auto", "relaxation"):
                 files.append(tmp_path / f"{seed}-{scale:g}-{method}.json")
                 save_result(files[-1], here, solve(here, method=method, time_limit=LONG))
+    assert differences(files, answers(files, tmp_path)) == []
+
+
+def test_in_mixed_units(tmp_path):
+    files = [tmp_path / f"{seed}.json" for seed in (104, 237, 277, 310, 321)]
+    for path in files:
+        here = mixed(int(path.stem))
+        save_result(path, here, solve(here, time_limit=LONG))
     assert differences(files, answers(files, tmp_path)) == []
 
 

@@ -95,6 +95,29 @@ def tiny(seed: int, locality: str = "job") -> DmlrsInstance:
     )
 
 
+def mixed(seed: int, locality: str = "job") -> DmlrsInstance:
+    """Draw a tiny instance in mixed units: of resources, of machines, and of utilities."""
+    rng = np.random.default_rng([20262, seed])
+    data = tiny(seed, locality).model_dump(mode="json")
+    for r in range(2):
+        unit = 10.0 ** int(rng.integers(0, 7))
+        rows = [job[side] for job in data["jobs"] for side in ("worker_demand", "ps_demand")]
+        for row in [*rows, *(machine["capacity"] for machine in data["machines"])]:
+            row[r] *= unit
+    if rng.random() < 0.5:
+        small = data["machines"][1]
+        small["capacity"] = [
+            float(int(x / 10.0 ** int(rng.choice([3, 6])))) for x in small["capacity"]
+        ]
+    for job in data["jobs"]:
+        worth, utility = 10.0 ** int(rng.choice([-8, -3, 0, 3, 8])), job["utility"]
+        if utility["kind"] == "table":
+            utility["values"] = [x * worth for x in utility["values"]]
+        else:
+            utility["scale"] *= worth
+    return DmlrsInstance.model_validate(data)
+
+
 def placements(inst: DmlrsInstance, job: DmlrsJob) -> list[tuple[Placement, Fraction]]:
     """Return every placement of one job in one slot that the definition allows, and its work."""
     machines = range(len(inst.capacity))

@@ -30,6 +30,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import islice
 from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -367,7 +368,9 @@ def max_workers_of(
 ) -> tuple[MaxWorkers, MaxWorkers]:
     """Return the largest crews that empty machines hold, at the inner and at the outer rate.
 
-    Outer placements are bounded from above: workers and parameter servers (PS) each alone.
+    Outer placements are bounded from above: workers and parameter servers (PS) each alone. Such a
+    placement uses two machines or more (on one, the rate is the inner one), so that each of them
+    holds a worker or a PS; where fewer machines do, there is none.
     """
     inner = outer = MaxWorkers(0, 0)
     together = max(
@@ -380,11 +383,13 @@ def max_workers_of(
         ):
             inner = MaxWorkers(n, m)
             break
-    if sum(c.count for c in platform.machines) == 1:
-        return inner, outer
-    workers, servers = (
-        _units_that_fit(platform, job, d) for d in (job.worker_demand, job.ps_demand)
+    sides = (job.worker_demand, job.ps_demand)
+    able = (
+        c.count for c in platform.machines if any(units_that_fit(c.capacity, d, 1) for d in sides)
     )
+    if sum(islice(able, 2)) < 2:
+        return inner, outer
+    workers, servers = (_units_that_fit(platform, job, d) for d in sides)
     for n in range(workers, 0, -1):
         m = needs.ps_outer[n]
         if m != IMPOSSIBLE and m <= servers:

@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from independent.dmlrs import FILES, load
+from independent.dmlrs import FILES, load, mixed, placements
 from pydantic import ValidationError
 
 from optsched.families.dmlrs.instance import (
@@ -111,3 +111,32 @@ def test_jobs_of_one_shape_have_paces_of_their_own():
     paces = [fastest_pace(inst, job, n) for job, n in zip(inst.jobs, inst.needs, strict=True)]
     assert list(inst.paces) == paces
     assert len({pace.work for pace in paces}) > len(first.jobs) / 2
+
+
+@pytest.mark.parametrize("locality", ["job", "link"])
+def test_no_job_completes_before_its_earliest_slot(locality):
+    """By trying every placement, in mixed units; exact where one machine alone holds something."""
+    checked = 0
+    for seed in range(60):
+        inst = mixed(seed, locality)
+        for job, end in zip(inst.jobs, inst.earliest, strict=True):
+            ways = placements(inst, job)
+            batches = job.epochs * job.chunks * job.batches_per_chunk
+            enough = batches - max(1, batches) * Fraction(1, 10**9)
+            slots = math.ceil(enough / max(done for _, done in ways)) if ways else math.inf
+            true = job.arrival + slots - 1 if job.arrival + slots <= inst.horizon else None
+            assert end is None or true is None or end <= true
+            assert end is not None or true is None
+            used = {h for way, _ in ways for side in way for h, n in enumerate(side) if n}
+            holds = {h for h, c in enumerate(inst.capacity) if holds_one(c, job)}
+            assert used <= holds
+            if len(holds) < 2:
+                checked += 1
+                assert end == true
+    assert checked > 20
+
+
+def holds_one(capacity, job):
+    """Whether a worker or a PS of a job fits on an empty machine."""
+    sides = job.worker_demand, job.ps_demand
+    return any(all(d <= c for c, d in zip(capacity, side, strict=True)) for side in sides)

@@ -2,7 +2,7 @@
 
 import pytest
 from independent.cases import FIELDS, case, scaled
-from independent.dmlrs import optimum, simple_job, tiny
+from independent.dmlrs import mixed, optimum, simple_job, tiny
 
 from optsched.core import solve
 from optsched.families.dmlrs.certificate.check import DmlrsCertificate, check
@@ -38,6 +38,14 @@ def test_the_program_over_slots_states_values_of_the_instance_in_any_unit(seed):
         found = solve(scaled(drawn, FIELDS["utilities"], scale), time_limit=60)
         assert (found.status, found.defects) == (Status.OPTIMAL, ())
         assert found.value == pytest.approx(optimum(drawn) * scale, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", [104, 237, 277, 310, 321])
+def test_a_job_that_finds_room_on_one_machine_only_has_no_outer_placement(seed):
+    inst = mixed(seed)
+    found = solve(inst, time_limit=60)
+    assert found.status is Status.OPTIMAL
+    assert found.value == pytest.approx(optimum(inst), rel=1e-6)
 
 
 @pytest.mark.parametrize("seed", [16, 28])

@@ -159,7 +159,8 @@ const dmlrsData = (() => {
       let n = job.chunks;
       while (n > 0 && !(own.near[n] >= 0 && classes.some((c) => fits(own, c, n, own.near[n])))) n -= 1;
       consider(n, inner);
-      if (inst.classOf.length > 1) {
+      const able = classes.filter((c) => inst.demand[i].some((demand) => roomOf(c.units, demand, 1) > 0));
+      if (sum(able.map((c) => c.count)) > 1) {
         const servers = held(inst.demand[i][1]);
         n = held(inst.demand[i][0]);
         while (n > 0 && !(own.far[n] >= 0 && own.far[n] <= servers)) n -= 1;
