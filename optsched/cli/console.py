@@ -135,7 +135,7 @@ def show_whatif(console: Console, found: WhatIf, output: Path | None) -> None:
             f"of optsched report {file}, and printed by --json."
         )
     elif any(found.prices(after=after) for after in sides):
-        messages.result("Shadow prices are smaller than the gap of the optimum; --json prints them.")
+        messages.result("Shadow prices are below the gap of the optimum; --json prints them.")
 
 
 def _same(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
