@@ -135,9 +135,7 @@ def show_whatif(console: Console, found: WhatIf, output: Path | None) -> None:
             f"of optsched report {file}, and printed by --json."
         )
     elif any(found.prices(after=after) for after in sides):
-        messages.result(
-            "Shadow prices are smaller than the gap of the optimum; --json prints them."
-        )
+        messages.result("Shadow prices are below the gap of the optimum; --json prints them.")
 
 
 def _same(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
@@ -210,7 +208,7 @@ def _legend(report: RatioReport) -> str:
         )
     if any(row.own for row in report.policies):
         parts.append("own:...: it also knew a statistic from outside.")
-    parts.append("sandbox: run in an isolated process that does not have the instance.")
+    parts.append("sandbox: run in an isolated process that received only events.")
     if any(row.ratio.claimed for row in report.policies):
         parts.append("(claimed): no certificate proves the bound of the optimum.")
     if not all(row.obeys for row in report.policies):
