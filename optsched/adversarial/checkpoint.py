@@ -93,5 +93,5 @@ def _difference(theirs: Any, mine: Any) -> str:
     one, other = (x if isinstance(x, dict) else x.model_dump() for x in (theirs, mine))
     for name in sorted({*one, *other}):
         if one.get(name) != other.get(name):
-            return f"{name}: {one.get(name)!r} there, {other.get(name)!r} here"
+            return f"{name:.60}: {one.get(name)!r:.60} there, {other.get(name)!r:.60} here"
     return "it differs"
