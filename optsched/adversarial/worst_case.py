@@ -41,7 +41,7 @@ from optsched.problem import (
     PolicyError,
     family_or_problem,
 )
-from optsched.process import blas, interrupts
+from optsched.process import blas, interrupts, messages
 from optsched.results.result import save_result
 
 EVALUATIONS = 300
@@ -241,7 +241,10 @@ class _Hunting:
             if better is not None and better.found.low > self._low:
                 self._low, self.when = better.found.low, search.count
                 self.best, self._worst = last, self._evaluated
-            best = "none counts yet" if self._worst is None else f"ratio at least {self._low:.4g}"
+            known = " by the checkpoint" if self.best is None else ""
+            best = "none counts yet"
+            if self._worst is not None:
+                best = f"ratio at least {self._low:.4g}{known}"
             self.report_progress(f"evaluation {self.done} of {whole}, {best}")
 
     def finished(self, target: Path | None, time_limit: float) -> WorstCase:
@@ -253,6 +256,12 @@ class _Hunting:
         if self.best is None and self._worst is not None:  # its schedules are not known any more
             self.evaluator(self._worst)
             self.best = self.evaluator.last
+            low = 1.0 if self.best is None else self.best.found.low
+            if not math.isclose(low, self._low):
+                messages.notify(
+                    f"{self.checkpoint.path}: states ratio {self._low:.4g} of an instance that has "
+                    f"{low:.4g}, expected the same one; to search again, remove the file"
+                )
         best = self.best
         if best is None:
             return WorstCase(**shared, ended=interrupts.received() is not None, worst=None)
@@ -368,7 +377,7 @@ def _difference(theirs: Any, mine: Any) -> str:
     one, other = (x if isinstance(x, dict) else x.model_dump() for x in (theirs, mine))
     for name in sorted({*one, *other}):
         if one.get(name) != other.get(name):
-            return f"{name}: {one.get(name)!r} there, {other.get(name)!r} here"
+            return f"{name:.60}: {one.get(name)!r:.60} there, {other.get(name)!r:.60} here"
     return "it differs"
 
 

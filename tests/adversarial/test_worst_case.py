@@ -130,6 +130,34 @@ def test_what_is_known_is_not_evaluated_again(tmp_path):
     assert find_worst_case(BAGS, evaluations=15, path=path).worst is None
 
 
+def test_a_checkpoint_that_states_a_wrong_ratio_is_named(tmp_path, capsys):
+    path, said = tmp_path / "worst.json", []
+    find_worst_case(BAGS, evaluations=5, path=path)
+    notes = checkpoint_path(path)
+    find_worst_case(BAGS, evaluations=5, path=path, callback=said.append)
+    assert not capsys.readouterr().err
+    content = json.loads(notes.read_text())
+    for row in content["rows"].values():
+        row["low"] = 1e9
+    notes.write_text(json.dumps(content))
+    found = find_worst_case(BAGS, evaluations=5, path=path, callback=said.append)
+    assert found.worst.found.low < 1e9
+    assert f"{notes}: states ratio 1e+09 of an instance that has" in capsys.readouterr().err
+    assert "evaluation 5 of 5, ratio at least 1e+09 by the checkpoint" in said
+
+
+def test_what_is_different_in_a_checkpoint_is_cut_off(tmp_path):
+    path = tmp_path / "worst.json"
+    find_worst_case(BAGS, evaluations=1, path=path)
+    notes = checkpoint_path(path)
+    content = json.loads(notes.read_text())
+    content["terms"]["policy"] = "x" * 10**6
+    notes.write_text(json.dumps(content))
+    with pytest.raises(InputError, match="is of another hunt") as refused:
+        find_worst_case(BAGS, evaluations=1, path=path)
+    assert len(str(refused.value)) < 500
+
+
 @pytest.mark.slow
 def test_several_searches_share_a_notebook(tmp_path):
     path = tmp_path / "worst.json"
