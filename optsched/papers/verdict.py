@@ -147,6 +147,11 @@ class Outcome:
         """How many of the statements hold, in direction at least."""
         return score(self.tally)
 
+    @property
+    def words(self) -> str:
+        """All in one line."""
+        return "; ".join([*map(str, self.findings), *self.notes])
+
     def caption(self, claim: str) -> list[str]:
         """Return the lines below a picture: the paper's statement, and the first findings."""
         judged = [f for f in self.findings if f.verdict is not None]
