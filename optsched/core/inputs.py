@@ -148,8 +148,13 @@ def is_instance(source: Path) -> bool:
     Raises
     ------
     InputError
-        It cannot be read.
+        It cannot be read, or is a model.
     """
+    if Path(source.name.removesuffix(".gz")).suffix in (".mps", ".lp"):
+        raise InputError(
+            f"{source}: is a model, which needs a table of times (columns name, revealed), expected "
+            f"an instance, such as optsched.online({str(source)!r}, 'times.csv') makes of both"
+        )
     if not source.name.endswith(".json"):
         return False
     text = read_limited(source, LARGEST)

@@ -33,6 +33,8 @@ from optsched.solvers import Conic, solve_cones, solve_mip
 
 MOST_FREE = 1000  # variables without bounds, for Gaussian elimination in fractions
 NOISE = 1e-9  # multipliers, relative to the largest, of a cone that is taken to be slack
+FAR = 1e12  # bounds in which an optimum that is not proved is tested
+APART = 1e-6  # of values, relative above 1
 MARGINS = (1e-12, 1e-10, 1e-8)  # of reduced costs, relative to the terms that they are sums of
 LOOSENING = (0.0, 1e-6)  # of bounds, so that a value at its bound has an interior
 
@@ -63,7 +65,7 @@ def conic(inst: Declared, progress: Progress, *, relaxed: bool = False) -> None:
     if found.status == "unbounded":
         raise InputError("the model is unbounded, expected bounds that keep it finite")
     if found.x is not None:
-        _refuse_far(inst, found.x)
+        _refuse_far(inst, found.x, LARGEST)
     progress.infeasible = found.status == "infeasible"
     _prove(inst, whole, found, progress)
     if found.x is None or relaxed or progress.stop():
@@ -75,16 +77,17 @@ def conic(inst: Declared, progress: Progress, *, relaxed: bool = False) -> None:
             return
 
 
-def _refuse_far(inst: Declared, x: Floats) -> None:
+def _refuse_far(inst: Declared, x: Floats, most: float) -> None:
     """Refuse values that no bound may have: the solver was stopped on its way to infinity."""
     own = [
         (abs(v), c.name) for v, c in zip(x.tolist(), inst.columns, strict=True) if not c.auxiliary
     ]
     size, name = max(own, default=(0.0, ""))
-    if size > LARGEST:
+    if size > most:
+        limit = f"{most:g}".replace("+", "")
         raise InputError(
-            f"the model seems to be unbounded: variable {name} goes beyond 1e15, expected bounds "
-            "that keep it finite"
+            f"the model seems to be unbounded: variable {name} goes beyond {limit}, expected "
+            "bounds that keep it finite"
         )
 
 
@@ -128,11 +131,37 @@ def _prove(inst: Declared, whole: Arrays, found: Conic, progress: Progress) -> N
                 cones=tuple((k, tuple(map(str, tail))) for k, tail in tails),
             )
             best = bound, leaf
-    sign = 1.0 if inst.sense == "min" else -1.0
-    progress.claim(Implementation.CLARABEL, sign * float(whole.cost @ found.x) + inst.offset)
+    if found.status == "optimal" and (
+        best is not None or not _refuted(inst, whole, found.x, progress)
+    ):
+        sign = 1.0 if inst.sense == "min" else -1.0
+        progress.claim(Implementation.CLARABEL, sign * float(whole.cost @ found.x) + inst.offset)
     if best is not None:
         leaf = best[1]
         progress.tighten(from_below(program, best[0]), lambda: Tree(nodes=(leaf,)))
+
+
+def _refuted(inst: Declared, whole: Arrays, x: Floats, progress: Progress) -> bool:
+    """Whether bounds, which leave fewer solutions, improve the optimum that Clarabel states.
+
+    Raises
+    ------
+    InputError
+        A variable goes to such a bound.
+    """
+    far = np.array([math.inf if c.auxiliary else FAR for c in inst.columns])
+    within = whole._replace(
+        lower=np.maximum(whole.lower, np.minimum(-far, whole.upper)),
+        upper=np.minimum(whole.upper, np.maximum(far, whole.lower)),
+    )
+    found = _solved(within, cones_of(inst), progress)
+    if found.x is None:
+        return True
+    stated = float(whole.cost @ x)
+    if float(whole.cost @ found.x) >= stated - APART * max(1.0, abs(stated)):
+        return False
+    _refuse_far(inst, found.x, FAR / 2)
+    return True
 
 
 Rows = list[tuple[int, Fraction]]

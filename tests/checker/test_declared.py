@@ -198,3 +198,17 @@ def test_rows_of_tiny_numbers_are_refused(tmp_path, monkeypatch, size):
     found = answers([path], tmp_path)
     assert "its largest number is" in str(found)
     assert differences([path], found) == []
+
+
+@pytest.mark.parametrize("side", ["lower", "upper"])
+def test_both_say_the_same_of_an_infinite_limit(tmp_path, side):
+    inst = thirds(1)
+    save_result(tmp_path / "r.json", inst, solve(inst))
+    whole = json.loads((tmp_path / "r.json").read_text())
+    limit = whole["instance"]["rows"][0][side] = "inf" if side == "lower" else "-inf"
+    (tmp_path / "r.json").write_text(json.dumps(whole))
+    words = f"constraint room: its {side} limit is {limit}, expected a number"
+    with pytest.raises(InputError, match=words):
+        recheck(tmp_path / "r.json")
+    (theirs,) = answers([tmp_path / "r.json"], tmp_path)[str(tmp_path / "r.json")]
+    assert words in theirs["complaints"][0]

@@ -305,6 +305,13 @@ def test_what_is_not_verified_says_what_checks_it(folder):
             run("verify", name)
 
 
+@pytest.mark.parametrize("name", ["m.mps", "m.lp", "m.mps.gz"])
+def test_a_model_without_times_says_what_it_needs(folder, name):
+    (folder / name).write_text("")
+    with pytest.raises(InputError, match=rf"{name}: is a model, which needs a table of times"):
+        run("ratio", name, "-p", "greedy")
+
+
 def test_an_infeasible_instance_is_not_the_fault_of_policies(folder):
     (folder / "orders.py").write_text(ORDERS.replace("bounds=(0, 9)", "bounds=(0, 1)"))
     done = run("ratio", "orders.py:orders", "-p", "re-solve", "-o", "none.json", "--json")

@@ -592,3 +592,18 @@ def test_a_model_whose_values_grow_without_limit_has_no_optimum():
         solve(inst)
     bounded = online(cp.Problem(cp.Maximize(cp.sum(cp.log(x))), [x <= 1e12]), {x: 0})
     assert solve(bounded).value == pytest.approx(3 * math.log(1e12))
+
+
+@pytest.mark.parametrize("size", [1, 4, 10])
+def test_a_sum_of_roots_without_bounds_has_no_optimum(size):
+    x = cp.Variable(size, name="x")
+    inst = online(cp.Problem(cp.Maximize(cp.sum(cp.sqrt(x)))), {x: 0})
+    with pytest.raises(InputError, match=r"unbounded: variable x\[\d\] goes beyond 5e11, expected"):
+        solve(inst)
+
+
+def test_an_optimum_of_which_the_solver_is_not_sure_is_not_claimed():
+    x = cp.Variable(4, name="x")
+    inst = online(cp.Problem(cp.Maximize(cp.sum(cp.sqrt(x)) - 1e-9 * cp.sum(x))), {x: 0})
+    found = solve(inst)  # 1e9, at x = 2.5e17
+    assert found.bound is None or found.bound >= 1e9

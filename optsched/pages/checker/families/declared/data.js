@@ -71,8 +71,9 @@ const declaredData = (() => {
       need(c.decided >= c.revealed, `variable ${c.name}: decided before it is revealed`);
       need(c.lower <= c.upper && c.lower !== Infinity && c.upper !== -Infinity, `variable ${c.name}: its bounds leave no value`);
     }
-    for (const r of rows) need(r.lower !== Infinity && r.upper !== -Infinity, `constraint ${r.name}: a limit is infinite on the wrong side`);
     for (const r of rows) {
+      const [side, limit] = r.lower === Infinity ? ["lower", "inf"] : ["upper", "-inf"];
+      need(r.lower !== Infinity && r.upper !== -Infinity, `constraint ${r.name}: its ${side} limit is ${limit}, expected a number`);
       const size = Math.max(0, ...[r.lower, r.upper, ...r.entries.map(([, a]) => a)].map(Math.abs).filter(Number.isFinite));
       need(size === 0 || size >= 1e-6, `constraint ${r.name}: its largest number is ${size}, expected at least 1e-6`);
     }
