@@ -152,8 +152,8 @@ def is_instance(source: Path) -> bool:
     """
     if Path(source.name.removesuffix(".gz")).suffix in (".mps", ".lp"):
         raise InputError(
-            f"{source}: is a model, which needs a table of times (columns name, revealed), expected "
-            f"an instance, such as optsched.online({str(source)!r}, 'times.csv') makes of both"
+            f"{source}: is a model, which needs a table of times (columns name, revealed), "
+            f"expected an instance, such as optsched.online({str(source)!r}, 'times.csv') makes"
         )
     if not source.name.endswith(".json"):
         return False
