@@ -1,6 +1,7 @@
 """Decisions on their way back: whole numbers in any spelling of JSON, and nothing else."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,11 +10,12 @@ from optsched import get_family
 from optsched.scheduling.placement import Placement
 
 WIRE = get_family("dmlrs").wire
+PLATFORM = SimpleNamespace(machines=[SimpleNamespace(count=9)])
 WRONG = [-1, 2**62, True, 1.0, "x", "", " 3", "-3", "9" * 19, "\u0663", None]
 
 
 def read(workers):
-    return WIRE.read_decision(None, {"0": {"workers": workers, "ps": {"4": 1}}})[0]
+    return WIRE.read_decision(PLATFORM, {"0": {"workers": workers, "ps": {"4": 1}}})[0]
 
 
 def take(workers):
@@ -48,4 +50,9 @@ def test_jobs_keep_their_own_machines():
         6: Placement({0: 1, 2: 4}, {1: 1}),
     }
     sent = json.loads(json.dumps(WIRE.decision(decision)))
-    assert WIRE.read_decision(None, sent) == WIRE.take(decision) == decision
+    assert WIRE.read_decision(PLATFORM, sent) == WIRE.take(decision) == decision
+
+
+def test_more_machines_than_there_are_are_refused_at_once():
+    with pytest.raises(ValueError, match="has 10 machines for job 0, expected at most 9"):
+        read(dict.fromkeys(range(10), 0))
