@@ -241,6 +241,9 @@ def test_a_pack_with_an_endless_line_is_read_up_to_the_longest_entry(library, mo
     ended = ask(library, "verify")
     assert ended.exit_code == 1
     assert "has an entry of more than 2000 bytes, expected at most that" in ended.output
+    pack.path.write_bytes(packed(1 << 17, b"1" * (1 << 17))[:-40])  # nobody reads to its end
+    with pytest.raises(InputError, match="has an entry of more than 2000 bytes"):
+        next(pack.lines())
     pack.path.write_bytes(lzma.compress(b"1" * 1999 + b"\n"))
     assert [len(text) for _, text in pack.lines()] == [2000]
 
