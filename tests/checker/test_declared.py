@@ -1,6 +1,8 @@
 """Both checkers agree of declared problems, of whole results and of damaged ones."""
 
 import json
+import random
+import resource
 
 import cvxpy as cp
 import numpy as np
@@ -108,6 +110,28 @@ def results(tmp_path_factory):
         inst = convex(seed)
         save(inst, solve(inst), [simulate(inst, "re-solve")])
     return made
+
+
+def test_long_denominators_take_no_long_time(tmp_path):
+    """Of every multiplier another one; their product stays below the limit."""
+    rng, path = random.Random(1), tmp_path / "r.json"
+    rows = [
+        {"name": f"r[{i}]", "upper": 500, "entries": [(j, rng.randrange(1, 9)) for j in range(60)]}
+        for i in range(48)
+    ]
+    columns = [column(f"x[{j}]", cost=rng.randrange(1, 9), upper=3) for j in range(60)]
+    inst = Maximization.model_validate({"columns": columns, "rows": rows})
+    save_result(path, inst, relax(inst))
+    content = json.loads(path.read_text())
+    multipliers = [[i, f"-1/{rng.randrange(10**390, 10**391) | 1}"] for i in range(len(rows))]
+    leaf = {"node": "leaf", "ray": False, "multipliers": multipliers, "cones": []}
+    content["optimum"]["certificate"]["nodes"] = [leaf]
+    path.write_text(json.dumps(content))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    told = answers([path], tmp_path)
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 5
+    assert told[str(path)][0]["bound"] is not None
+    assert differences([path], told) == []
 
 
 @pytest.mark.slow

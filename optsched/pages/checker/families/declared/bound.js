@@ -2,7 +2,7 @@
 
 const declaredBound = (() => {
   const { program, lcm, integral, floorOf, ceilOf } = declaredData;
-  const { judge, power, root, total, isZero } = declaredJudge;
+  const { judge, power, root, sumOf, total, isZero } = declaredJudge;
   const GRID = 1n << 30n;
   const FRACTION = /^-?[0-9]+(\/[0-9]*[1-9][0-9]*)?$/;
 
@@ -19,6 +19,7 @@ const declaredBound = (() => {
       common = lcm(common, x.d);
       need(bits(common) <= most, `a common denominator has more than ${most} bits`);
     }
+    return common;
   }
 
   function pairs(list, count) {
@@ -179,16 +180,17 @@ const declaredBound = (() => {
     const parts = []; // of the sum
     const reduced = all.cost.map((c) => (leaf.ray || c === 0n ? [] : [{ n: c, d: all.costScale }]));
     const weighted = pairs(leaf.multipliers, all.rows.length).filter(([, y]) => !isZero(y));
-    narrow(weighted.map(([i, y]) => lowest({ n: y.n, d: y.d * all.rows[i].scale })), 2 ** 16);
+    const weights = weighted.map(([i, y]) => lowest({ n: y.n, d: y.d * all.rows[i].scale }));
+    const common = narrow(weights, 2 ** 16); // of up to 2^16 bits: lowest terms would take long
     narrow(leaf.cones.flatMap(([, texts]) => texts.map(fraction)), 2 ** 16);
-    for (const [i, y] of weighted) {
-      const { entries, scale, low, high } = all.rows[i];
+    weighted.forEach(([i, y], k) => {
+      const { entries, low, high } = all.rows[i];
       const side = y.n > 0n ? low : high;
       need(side !== null, "a multiplier meets an infinite limit");
-      const weight = lowest({ n: y.n, d: y.d * scale });
+      const weight = { n: weights[k].n * (common / weights[k].d), d: common };
       parts.push(times(weight, integral(side)));
       for (const [j, a] of entries) reduced[j].push(times(weight, integral(-a)));
-    }
+    });
     const seen = new Set();
     for (const [k, texts] of leaf.cones) {
       need(k >= 0 && k < all.cones.length && !seen.has(k), `there is no cone ${k}, or it is listed twice`);
@@ -205,13 +207,13 @@ const declaredBound = (() => {
     }
     reduced.forEach((list, j) => {
       if (!list.length) return;
-      const r = total(list);
+      const r = sumOf(list);
       if (isZero(r)) return;
       const bound = r.n > 0n ? lower[j] : upper[j];
       need(bound !== null, "a reduced cost meets an infinite bound");
       parts.push(times(r, bound));
     });
-    const found = total(parts);
+    const found = sumOf(parts);
     if (leaf.ray) return found;
     if (all.step === null) return add(found, all.offset);
     const steps = ceilOf(over(minus(found, all.rounding), all.step));

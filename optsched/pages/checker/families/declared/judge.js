@@ -83,10 +83,11 @@ const declaredJudge = (() => {
     return { violations: [], value, completion: [], obeys: true };
   };
 
-  const total = (list) => {
+  const sumOf = (list) => {
     const d = list.reduce((all, x) => (x.n === 0n ? all : declaredData.lcm(all, x.d)), 1n);
-    return lowest({ n: bigSum(list.map((x) => (x.n === 0n ? 0n : x.n * (d / x.d)))), d });
+    return { n: bigSum(list.map((x) => (x.n === 0n ? 0n : x.n * (d / x.d)))), d };
   };
+  const total = (list) => lowest(sumOf(list));
 
   function isInside(cone, x) {
     const numbers = cone.members.map(({ constant, entries }) => total([constant, ...entries.map(([j, a]) => times(a, x[j]))]));
@@ -100,5 +101,5 @@ const declaredJudge = (() => {
     return compare(minus(needed, numbers[cone.head]), cone.slack) <= 0;
   }
 
-  return { judge, power, root, total, isZero };
+  return { judge, power, root, sumOf, total, isZero };
 })();
