@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from optsched.core import compare, simulate
+from optsched.declared.model import Maximization
 from optsched.files.format import save_instance
 from optsched.policies.loader import introduced
 from optsched.problem import REAL, InputError, PolicyError, get_family
@@ -638,6 +639,14 @@ def test_an_error_of_a_program_is_short_and_harms_no_terminal(inst, program):
     assert first == r"policy p: start: \x1b[2J"
     assert second == "  optsched: fine"
     assert len(str(caught.value)) < 3000
+
+
+def test_an_odd_decision_harms_no_terminal(program):
+    column = {"name": "x", "cost": 1, "upper": 1, "revealed": 0, "decided": 0}
+    problem = Maximization.model_validate({"columns": [column], "rows": []})
+    with pytest.raises(PolicyError, match="the decision") as caught:
+        simulate(problem, program('DECISION = {"\\x1b[31m": {}}'))
+    assert "\x1b" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

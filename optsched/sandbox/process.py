@@ -186,7 +186,7 @@ class SealedPolicy:
         try:
             return self.family.wire.read_decision(self._public, answer)
         except (ValueError, TypeError, RecursionError, OverflowError) as err:
-            raise self._wrong(f"the decision {err!s:.300}") from err
+            raise self._wrong(messages.printable(f"the decision {err!s:.300}")) from err
 
     def _greet(self) -> None:
         self.guards = tuple(self._listen(time.monotonic() + self.limit, "guards"))
