@@ -87,6 +87,10 @@ class Masked(Fifo):
 class Asks(Fifo):
     name = "asks"
     knows = ("future",)
+
+
+class Taken(Fifo):
+    name = "oasis"
 '''
 FAILURES = {
     "mine:Bug": [
@@ -165,6 +169,27 @@ def test_an_infeasible_decision_names_the_equation_in_a_few_lines(call):
     assert 1 <= len(lines) <= 4
     assert "broken by" in lines[0]
     assert lines[0].strip().startswith("(")
+
+
+@pytest.mark.parametrize("sandbox", [(), ("--sandbox",)])
+@pytest.mark.parametrize("others", [(), ("-p", "fifo")])
+@pytest.mark.parametrize(
+    ("policy", "why"),
+    [
+        ("mine:Taken", "its name 'oasis' is that of a policy of family oasis"),
+        ("mine:Missing", "has no 'Missing'"),
+        ("exec:./missing", "there is no such program, expected exec:COMMAND"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_what_cannot_be_loaded_is_refused_in_a_sandbox_as_without_one(
+    call, policy, why, others, sandbox
+):
+    commands = ("ratio",) if others else ("ratio", "run")
+    for command in commands:
+        status, out, err = call(command, "small.json", "-p", policy, *others, "-q", *sandbox)
+        assert (status, out) == (2, "")
+        assert why in err
 
 
 @pytest.mark.usefixtures("folder")

@@ -25,6 +25,7 @@ from optsched.problem import (
 )
 from optsched.process import interrupts
 from optsched.process.limit import checked_limit
+from optsched.sandbox.process import is_program
 
 
 class Against(StrEnum):
@@ -100,8 +101,8 @@ def compare(
     Raises
     ------
     InputError
-        Unknown policy, an ``optimum`` or a reference of another instance or of other schedules, a
-        ``schedule`` or a ``start`` that breaks the model.
+        Unknown policy, or one that cannot be in a table; an ``optimum`` or a reference of another
+        instance or of other schedules, a ``schedule`` or a ``start`` that breaks the model.
     PolicyError or InputError
         All policies that were requested fail on a feasible instance, or one changes the instance.
     RuntimeError
@@ -146,7 +147,11 @@ def compare(
                     )
                 taken.add(folded(run.policy))
                 done[place] = run
-            except InputError as err:  # a policy of the family refuses what is too large for it
+            except InputError as err:
+                made_apart = is_program(policy) or (sandbox and ":" in name_of(policy))
+                if made_apart and not isinstance(err, PolicyError):
+                    raise  # there is no such policy, or it cannot be in a table
+                # a policy of the family refuses what is too large for it
                 original.must_be_unchanged(name_of(policy))
                 failed[place] = Failed(name=name_of(policy), why=str(err))
                 if all(k in failed for k in range(requested)) and not outside:

@@ -102,7 +102,7 @@ def main() -> None:
     send = partial(_send, answers, os.getpid())
     send({"guards": guards})
     from optsched.policies.loader import get_policy
-    from optsched.problem import InputError
+    from optsched.problem import InputError, PolicyError
     from optsched.process import messages
     from optsched.process.errors import explain
 
@@ -113,7 +113,8 @@ def main() -> None:
         _play(family, policy, send)
     except BaseException as err:
         told = isinstance(err, InputError if policy is None else NoDecisionError)
-        send({"error": str(err) if told else explain(err)})
+        refused = policy is None and told and not isinstance(err, PolicyError)
+        send({"error": str(err) if told else explain(err), "refused": refused})
         sys.exit(1)
 
 

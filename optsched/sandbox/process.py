@@ -270,7 +270,10 @@ class SealedPolicy:
             content = None
         if isinstance(content, dict) and isinstance(content.get("error"), str):
             lines = content["error"][:LONGEST].splitlines()
-            raise self._wrong("\n  ".join(messages.printable(line.strip()) for line in lines))
+            wrong = self._wrong("\n  ".join(messages.printable(line.strip()) for line in lines))
+            if content.get("refused") is True and self._place == "start":
+                raise InputError(str(wrong))  # before it is made, as without a sandbox
+            raise wrong
         if not isinstance(content, dict) or set(content) != {expected}:
             raise self._wrong(
                 f"answers {_shown(line)}, expected one line {{{json.dumps(expected)}: ...}}; "
