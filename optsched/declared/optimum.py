@@ -388,7 +388,7 @@ class _Rounding:
         total = y @ self.rows
         bound = np.where(total != 0, self.bound, 0.0)
         right = (y * limit).sum(axis=1) - (total * bound).sum(axis=1)
-        rest = (right % 1)[:, None]
+        rest = np.minimum(right % 1, 1 - FRACTIONAL)[:, None]  # -1e-17 % 1 is 1
 
         def rounded_down(a: Floats, integer: Any) -> Floats:
             down = np.floor(a)
