@@ -208,7 +208,7 @@ def _legend(report: RatioReport) -> str:
         )
     if any(row.own for row in report.policies):
         parts.append("own:...: it also knew a statistic from outside.")
-    parts.append("sandbox: run in an isolated process that received only events.")
+    parts.append("sandbox: run in an isolated process that does not have the instance.")
     if any(row.ratio.claimed for row in report.policies):
         parts.append("(claimed): no certificate proves the bound of the optimum.")
     if not all(row.obeys for row in report.policies):
