@@ -58,7 +58,9 @@ COLUMNS = (
 )
 MISSING = {"user": "", "model": "", "partition": "", "hosts": ""}
 
-TIMES = {"submit_seconds": SUBMIT, "start_seconds": BEGIN, "end_seconds": BEGIN}
+TIMES = {"submit_seconds": SUBMIT} | dict.fromkeys(
+    ("eligible_seconds", "start_seconds", "end_seconds"), BEGIN
+)
 RULES = {
     "run_seconds": RUN,
     "request_seconds": RUN,
@@ -177,9 +179,27 @@ def _listed(form: TraceFormat, columns: Columns) -> tuple[Table, pd.Timestamp | 
         if "end_seconds" in known:
             run = table["run_seconds"] = table["end_seconds"] - table["start_seconds"]
             columns.refuse(known["end_seconds"], run < 0, f"at least the {begin} of the same line")
+    if "eligible_seconds" in known:
+        _wait_from(table, columns)
     table.setdefault("name", columns.names())
     rows = training.first_list(columns, *form.lists)
     return {name: x if np.ndim(x) == 0 else np.asarray(x)[rows] for name, x in table.items()}, start
+
+
+def _wait_from(table: Table, columns: Columns) -> None:
+    """Let jobs arrive when the scheduler may start them: a dependency or --begin holds them."""
+    submitted = table["submit_seconds"]
+    started = np.nan_to_num(table.get("start_seconds", np.nan), nan=np.inf)
+    eligible = np.minimum(table["eligible_seconds"], started)  # NaN: not known
+    table["submit_seconds"] = np.fmax(submitted, eligible)
+    held = table["submit_seconds"] - submitted
+    hours = held[held > 0].sum() / HOUR
+    if number := int((held > 0).sum()):
+        messages.remark(
+            f"{columns.path}: {number} jobs were eligible later than submitted (dependency, begin "
+            f"time or limit): they arrive when they are eligible, {hours:.3g} "
+            "h in all, which are not waiting times"
+        )
 
 
 def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -> pd.DataFrame:

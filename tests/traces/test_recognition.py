@@ -343,6 +343,50 @@ def test_memory_of_slurm_that_cannot_be_read_is_remarked(write, remarks):
     assert "the memory of 1 jobs counts as not known: ReqMem is '16GB'" in remarks[0]
 
 
+def test_resources_of_slurm_are_those_of_its_tres(write, remarks):
+    """Without NCPUS and ReqMem; what did not run has what it requested."""
+    head = "JobID|Submit|Start|Elapsed|State|AllocTRES|ReqTRES\n"
+    rows = (
+        "1|2024-01-01T00:00:00|2024-01-01T00:00:00|01:00:00|COMPLETED|billing=8,cpu=8,mem=300G|\n"
+        "2|2024-01-01T00:00:00|2024-01-01T00:00:00|01:00:00|COMPLETED||cpu=6,mem=3072M\n"
+        "3|2024-01-01T00:00:00|2024-01-01T00:00:00|01:00:00|COMPLETED|"
+        "cpu=4,gres/gpu:a100=2,gres/gpu=2,mem=0,node=1|\n"
+        "4|2024-01-01T00:00:00|2024-01-01T00:00:00|01:00:00|COMPLETED|cpu=4,gres/gpu:v100=1|\n"
+    )
+    jobs = read_jobs(write(head + rows))
+    assert jobs["tasks"].tolist() == [8, 6, 2, 1]
+    assert jobs["cpu"].tolist() == [1, 1, 2, 4]
+    assert jobs["memory_gb"].tolist()[:2] == [37.5, 0.5]
+    assert jobs["memory_gb"].isna().tolist() == [False, False, True, True]
+    assert "GPUs are of the types a100, v100, which are not distinguished" in remarks[0]
+    with pytest.raises(InputError, match="states no cores, .* as in sacct --allusers"):
+        read_jobs(write("JobID|Submit|Elapsed\n1|2024-01-01T00:00:00|01:00:00\n"))
+
+
+def test_jobs_of_slurm_arrive_when_they_are_eligible(write, remarks):
+    head = "JobID|Submit|Eligible|Start|Elapsed|State|NCPUS\n"
+    rows = (
+        "1|2024-01-01T00:00:00|2024-01-01T00:00:00|2024-01-01T00:10:00|01:00:00|COMPLETED|4\n"
+        "2|2024-01-01T00:00:00|2024-01-01T01:10:00|2024-01-01T01:12:00|01:00:00|COMPLETED|4\n"
+        "3|2024-01-01T00:30:00|Unknown|2024-01-01T00:40:00|01:00:00|COMPLETED|4\n"
+        "4|2024-01-01T00:30:00|2024-01-01T09:00:00|2024-01-01T00:40:00|01:00:00|COMPLETED|4\n"
+    )
+    jobs = read_jobs(write(head + rows)).set_index("name")
+    waits = jobs["start_seconds"] - jobs["submit_seconds"]
+    assert waits[["1", "2", "3", "4"]].tolist() == [600, 120, 600, 0]
+    assert "2 jobs were eligible later than submitted" in remarks[0]
+    assert "1.33 h in all, which are not waiting times" in remarks[0]
+
+
+def test_what_was_cancelled_in_the_queue_never_ran(write, remarks):
+    """Older Slurm writes that it started and ended at the same time."""
+    head = "JobID|Submit|Start|Elapsed|State|NCPUS\n"
+    row = "{}|2024-01-01T00:00:00|2024-01-01T00:10:00|{}|{}|4\n"
+    rows = row.format(1, "01:00:00", "COMPLETED") + row.format(2, "00:00:00", "CANCELLED by 7")
+    assert read_jobs(write(head + rows))["name"].tolist() == ["1"]
+    assert "1 of 2 jobs of the log are left out: 1 CANCELLED" in remarks[0]
+
+
 def test_a_header_near_to_another_format_is_told_the_own_one(write):
     head = "job_id,submitted,runtime\n1,0,60\n"
     right = "or as own jobs: submit_seconds, run_seconds, tasks"

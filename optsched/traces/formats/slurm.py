@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from optsched.numbers.arrays import Floats
+from optsched.problem import InputError
 from optsched.process import messages
 from optsched.traces.columns import TASKS, UNKNOWN, Columns, Number, shown
 from optsched.traces.formats.declared import Table, TraceFormat
@@ -21,6 +22,12 @@ DURATION = re.compile(r"(?:(\d+)-(?=\d+:\d+:))?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?"
 OF_PANDAS = re.compile(r"\d+\.\d+")  # how a DataFrame's durations are written, in seconds
 UNLIMITED = (*UNKNOWN, "UNLIMITED", "INVALID", "Partition_Limit")
 GPUS = re.compile(r"gres/gpu(:[^=,]+)?=(\d+)")  # with a model, or all of them
+CORES = re.compile(r"(?:^|,)cpu=(\d+)")
+OF_JOB = re.compile(r"(?:^|,)mem=(\d+(?:\.\d+)?)([KMGTP]?)")
+COMMAND = (
+    "sacct --allusers --parsable2 --format=JobID,Submit,Eligible,Start,Elapsed,State,NCPUS,NNodes,"
+    "ReqMem,AllocTRES,Timelimit,User,Partition,NodeList"
+)
 ARRAY = re.compile(r".*_\[([\d,:-]+)(?:%\d+)?\]")  # tasks that still wait, in one row
 MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)([cn]?)")
 PENDING, RUNNING = "PENDING", "RUNNING"  # states when the log was taken
@@ -30,8 +37,8 @@ GB = {"K": 1 / 1024**2, "": 1 / 1024, "M": 1 / 1024, "G": 1.0, "T": 1024.0, "P":
 
 
 def _details(columns: Columns) -> Table:
-    cores = columns.numbers("NCPUS", ALLOCATED)  # 0: it never ran
-    resources = columns.text("AllocTRES" if "AllocTRES" in columns else "ReqTRES")
+    resources = _resources(columns)
+    cores = _cores(columns, resources)  # 0: it never ran
     gpus = np.array([_gpus(text) for text in resources], float)
     tasks = np.where(gpus > 0, gpus, np.where(cores > 0, cores, np.nan))
     table: Table = {"tasks": tasks, "gpu": (gpus > 0) * 1.0, "cpu": cores / tasks}
@@ -40,7 +47,7 @@ def _details(columns: Columns) -> Table:
         table["nodes"] = np.where(nodes > 0, nodes, np.nan)
     elif "NodeList" in columns:
         table["nodes"] = [len(hosts_in(text)) or np.nan for text in columns.text("NodeList")]
-    memory = _memory(columns, cores)
+    memory = _memory(columns, cores, resources)
     if memory is not None:
         table["memory_gb"] = memory / tasks
     if "Timelimit" in columns:
@@ -50,10 +57,11 @@ def _details(columns: Columns) -> Table:
     states = np.array([text.partition(" ")[0] for text in columns.text("State")])  # CANCELLED by 7
     run = _durations(columns, "Elapsed", UNKNOWN)
     run[np.isin(states, UNFINISHED)] = np.nan
+    run[(run == 0) & (states == "CANCELLED")] = np.nan  # in the queue
     if "Start" in columns:
         run[[text in UNKNOWN for text in columns.text("Start")]] = np.nan
     else:
-        run[(run == 0) & (states != RUNNING)] = np.nan  # cancelled in the queue
+        run[(run == 0) & (states != RUNNING)] = np.nan
     table["array"] = [_tasks_of_array(name) for name in columns.text("JobID")]
     return table | {"run_seconds": run, "state": states}
 
@@ -70,6 +78,39 @@ def _tasks_of_array(name: str) -> int:
         first, _, last = ends.partition("-")
         number += len(range(int(first), int(last or first) + 1, int(step or 1)))
     return max(1, number)
+
+
+def _resources(columns: Columns) -> list[str]:
+    """Return the resources that each job had; of one that did not run, those that it requested."""
+    had, requested = columns.text("AllocTRES"), columns.text("ReqTRES")
+    resources = [a or b for a, b in zip(had, requested, strict=True)]
+    models = sorted({model[1:] for text in resources for model, _ in GPUS.findall(text) if model})
+    if len(models) > 1:
+        messages.remark(
+            f"{columns.path}: GPUs are of the types {', '.join(models)}, which are not "
+            "distinguished: a job may run on any GPU"
+        )
+    return resources
+
+
+def _cores(columns: Columns, resources: Sequence[str]) -> Floats:
+    """Return the cores of each job, 0 where they are not known.
+
+    Raises
+    ------
+    InputError
+        No column states them.
+    """
+    for name in ("NCPUS", "AllocCPUS"):
+        if name in columns:
+            return columns.numbers(name, ALLOCATED)
+    found = [CORES.search(text) for text in resources]
+    if not any(found):
+        raise InputError(
+            f"{columns.path}: states no cores, expected a column NCPUS, AllocCPUS or AllocTRES, as "
+            f"in {COMMAND}"
+        )
+    return np.array([float(m[1]) if m else 0.0 for m in found])
 
 
 def _gpus(text: str) -> int:
@@ -110,13 +151,15 @@ def _minutes(columns: Columns, name: str) -> Floats:
     return np.array([60.0 * int(x) if x.isdecimal() else np.nan for x in texts], float)
 
 
-def _memory(columns: Columns, cores: Floats) -> Floats | None:
+def _memory(columns: Columns, cores: Floats, resources: Sequence[str]) -> Floats | None:
     """Return the memory of whole jobs, GB; None if it is not known.
 
     It is resources per core (c), per node (n), or of the job.
     """
     if "ReqMem" not in columns:
-        return None
+        whole = [OF_JOB.search(text) for text in resources]
+        known = [float(m[1]) * GB[m[2]] if m and float(m[1]) else np.nan for m in whole]
+        return np.array(known) if any(whole) else None
     found = [MEMORY.fullmatch(text) for text in columns.cells["ReqMem"]]
     if "NNodes" not in columns and any(m and m[3] == "n" for m in found):
         return None
@@ -143,16 +186,17 @@ def _memory(columns: Columns, cores: Floats) -> Floats | None:
 
 FORMAT = TraceFormat(
     "Slurm jobs",
-    needed=("JobID", "Submit", "Elapsed", "NCPUS"),
+    needed=("JobID", "Submit", "Elapsed"),
     columns={
         "name": "JobID",
         "submit_seconds": "Submit",
+        "eligible_seconds": "Eligible",
         "start_seconds": "Start",
         "user": "User",
         "partition": "Partition",
         "hosts": "NodeList",
     },
     skip=("JobID", "."),
-    implied=("End", "ReqTRES", "JobName", "ExitCode"),
+    implied=("End", "JobName", "ExitCode"),
     more=_details,
 )

@@ -154,6 +154,9 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
                 f"the list of machines has {gpus} GPUs, the log names none"
                 + ": add AllocTRES to --format of sacct" * slurm
             )
+        memory = listed["memory_gb"].notna().any()
+        if memory and not (tables.jobs["memory_gb"] > 0).any():
+            messages.remark("the log names no memory of jobs: the nodes' memory is no limit")
         if window.packed:
             nodes = sum(machine.count for machine in machines)
             known = int(taken["nodes"].notna().sum())
