@@ -50,8 +50,8 @@ def take_window(
     start : float or str
         Seconds from the start of the trace, ``"30d"``, a date (if the trace has dates), or
         ``"#500"``, the job after the first 500 (of those that are taken) in the order of
-        submission. ``"3/20"`` is the 3rd of 20 disjoint parts of the same number of jobs, give or take one, and no
-        window leaves its part.
+        submission. ``"3/20"`` is the 3rd of 20 disjoint parts of the same number of jobs, give or
+        take one, and no window leaves its part.
 
     Raises
     ------

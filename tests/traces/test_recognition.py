@@ -359,7 +359,7 @@ def test_resources_of_slurm_are_those_of_its_tres(write, remarks):
     assert jobs["memory_gb"].tolist()[:2] == [37.5, 0.5]
     assert jobs["memory_gb"].isna().tolist() == [False, False, True, True]
     assert "GPUs are of the types a100, v100, which are not distinguished" in remarks[0]
-    with pytest.raises(InputError, match="states no cores, .* as in sacct --allusers"):
+    with pytest.raises(InputError, match=r"states no cores, .* as in sacct --allusers"):
         read_jobs(write("JobID|Submit|Elapsed\n1|2024-01-01T00:00:00|01:00:00\n"))
 
 
