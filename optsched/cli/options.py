@@ -229,7 +229,8 @@ WINDOW = {
     "load": Annotated[
         float | None,
         _window(
-            "Offered load: demand over capacity (not for rigid). Arrivals are scaled to the "
+            "Offered load: demand over capacity (completion: the GPU time of all jobs, each on its "
+            "best type, over that of all GPUs; not for rigid). Arrivals are scaled to the "
             "horizon, and the number of machines (bipartite: the requests) to about this load. "
             "Default: completion 1, bipartite 3, oasis and dmlrs without --machines 2."
         ),

@@ -119,15 +119,15 @@ def ratio(
     """Compare policies with the offline optimum.
 
     If the optimum is only bounded, a ratio is an interval: the best schedule found proves its lower
-    end, a certified bound its upper end. `--reference both` also prints the ratio of each policy to
-    the bound of the linear relaxation, and the integrality gap. Rows with provisional ratios appear
-    as policies end; the table at the end is final. Exit status 1: no schedule was found, or a
-    user-supplied policy failed.
+    end, a dual bound its upper end (claimed: its certificate was not checked). `--reference both`
+    also prints the ratio of each policy to the bound of the linear relaxation, and the integrality
+    gap. Rows with provisional ratios appear as policies end; the table at the end is final. Exit
+    status 1: no schedule was found, or a user-supplied policy failed.
 
     `--seeds 20` draws 20 instances of a declared problem; for a trace, it draws the missing
     attributes 20 times, so confidence intervals reflect only that randomness. For generated
-    instances, use a campaign. `-o` stores all results. `--windows 20` takes `--jobs` jobs from each
-    of 20 parts of the trace, so intervals reflect how the workload varies.
+    instances, use a campaign. `--windows 20` takes `--jobs` jobs from each of 20 parts of the
+    trace, so intervals reflect how the workload varies. `-o` stores all results.
 
     Example:  optsched ratio jobs.csv --machines machines.csv --time-limit 120 --plot pictures
     """

@@ -56,11 +56,11 @@ def solve(
 ) -> None:
     """Compute the offline optimum, or bounds on it.
 
-    Ctrl-C or a limit ends the search with the best schedule found so far and a bound; after Ctrl-C,
-    its certificate may not have been checked (level claimed). With --work-limit the result is
-    reproducible, unless --time-limit ends the search first. `--method relaxation` computes only the
-    certified bound of the linear relaxation. Exit status 1: no schedule was found; with `--method
-    relaxation`, no bound.
+    Ctrl-C or a limit ends the search with the best schedule found so far and a bound; after Ctrl-C
+    or a time limit, its certificate may not have been checked (level claimed). With --work-limit
+    the result is reproducible, unless --time-limit ends the search first. `--method relaxation`
+    computes only the certified bound of the linear relaxation. Exit status 1: no schedule was
+    found; with `--method relaxation`, no bound.
 
     Example:  optsched solve small.json --time-limit 30 -o result.json
 

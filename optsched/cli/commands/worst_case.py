@@ -97,7 +97,7 @@ def worst_case(
     plot: Pictures = None,
     style: Style = "screen",
 ) -> None:
-    """Search for the worst instance for a policy.
+    """Search for instances on which a policy performs poorly.
 
     A local search over the parameter ranges of the preset, with up to --jobs jobs, maximizes the
     ratio of the best schedule found to the policy (for costs, of the policy to the best schedule).

@@ -1,4 +1,4 @@
-"""Kernel: dynamic program over machines for the cheapest placements of one job in one slot.
+"""Kernel: slot costs by a dynamic program over machines: cheapest placements of a job in a slot.
 
 It computes theta(t, .) for all amounts at once (Bellman, 1957). n workers either sit on one
 machine with all their parameter servers (PS), at the inner rate, or are spread over two or more,
