@@ -157,9 +157,11 @@ def _opened(path: Path) -> tuple[TraceFormat, Columns]:
             return form, read_columns(path, [*form.headless], headless=True, skip=form.skip)
     try:
         form, names = recognized(path, FORMATS)
-    except InputError:
+    except InputError as error:
         if any(heads <= {*first} for heads in MACHINE_HEADS):
             raise InputError(f"{path}: is a list of machines, expected a list of jobs") from None
+        if "JobID" in first:
+            raise InputError(f"{error}; all columns are written by {slurm.COMMAND}") from None
         raise
     return form, read_columns(path, names, skip=form.skip)
 

@@ -361,6 +361,10 @@ def test_resources_of_slurm_are_those_of_its_tres(write, remarks):
     assert "GPUs are of the types a100, v100, which are not distinguished" in remarks[0]
     with pytest.raises(InputError, match=r"states no cores, .* as in sacct --allusers"):
         read_jobs(write("JobID|Submit|Elapsed\n1|2024-01-01T00:00:00|01:00:00\n"))
+    with pytest.raises(InputError, match=r"lacks column Elapsed, .* written by sacct --allusers"):
+        read_jobs(write("JobID|Submit|NCPUS\n1|2024-01-01T00:00:00|4\n"))
+    row = "1|2024-01-01T00:00:00|01:00:00|4\n"
+    assert read_jobs(write(f"JobID|Submit|Elapsed|ReqCPUS\n{row}"))["tasks"].tolist() == [4]
 
 
 def test_jobs_of_slurm_arrive_when_they_are_eligible(write, remarks):

@@ -105,10 +105,12 @@ def _cores(columns: Columns, resources: Sequence[str]) -> Floats:
         if name in columns:
             return columns.numbers(name, ALLOCATED)
     found = [CORES.search(text) for text in resources]
+    if not any(found) and "ReqCPUS" in columns:
+        return columns.numbers("ReqCPUS", ALLOCATED)
     if not any(found):
         raise InputError(
-            f"{columns.path}: states no cores, expected a column NCPUS, AllocCPUS or AllocTRES, as "
-            f"in {COMMAND}"
+            f"{columns.path}: states no cores, expected a column NCPUS, AllocCPUS, AllocTRES or "
+            f"ReqCPUS, as in {COMMAND}"
         )
     return np.array([float(m[1]) if m else 0.0 for m in found])
 
@@ -197,6 +199,6 @@ FORMAT = TraceFormat(
         "hosts": "NodeList",
     },
     skip=("JobID", "."),
-    implied=("End", "JobName", "ExitCode"),
+    implied=("End", "ReqCPUS", "JobName", "ExitCode"),
     more=_details,
 )
