@@ -99,7 +99,7 @@ class Sides:
         if before.jobs != after.jobs:
             return 0
         there, then = (
-            Counter({m.capacity: m.count for m in inst.machines})
+            sum((Counter({m.capacity: m.count}) for m in inst.machines), Counter())
             if inst.packed
             else Counter(dict(enumerate(inst.total)))
             for inst in self.instances

@@ -143,6 +143,16 @@ def test_units_that_become_whole_nodes_are_explained(tmp_path):
     assert found.answer[1].startswith(pool)
 
 
+@pytest.mark.parametrize("name", ["first", "second"])
+@pytest.mark.parametrize(("verb", "sign"), [("add", -1), ("remove", 1)])
+def test_more_of_equal_nodes_of_several_types_never_make_it_worse(name, verb, sign):
+    two = [Machine(name=n, count=2, capacity=(2,)) for n in ("first", "second")]
+    job = RigidJob(arrival=0, run=600, request=600, need=(2,))
+    inst = RigidInstance(resources=("cpu",), machines=two, jobs=(job,) * 9, packed=True)
+    found = optsched.whatif(inst, policies=["fcfs"], work_limit=1, **{verb: f"1x{name}"})
+    assert found.direction == sign
+
+
 def test_shadow_prices_are_what_the_bound_loses_with_one_more_unit():
     inst = FAMILY.generate("lublin", seed=2, jobs=40, machines=16, load=3.0, objective="wait")
     best = optsched.solve(inst, work_limit=1000)
