@@ -98,6 +98,8 @@ def test_packed_tasks_go_to_nodes_of_their_partition(tmp_path):
     inst, schedule, _ = opened(tmp_path, packed=True)
     assert schedule.nodes == (((0, 8),), ((2, 2),), ((1, 4),), ((0, 4),))
     assert verify(inst, schedule).feasible
+    there = "2 nodes of partition gpu: 4 GPUs, 16 cores; 1 node of partition batch: 8 cores; "
+    assert f"s, {there}" in FAMILY.headline(inst)
     elsewhere = schedule.model_copy(update={"nodes": (((1, 8),), *schedule.nodes[1:])})
     assert not verify(inst, elsewhere).feasible
     for policy in ("fcfs", "conservative"):
