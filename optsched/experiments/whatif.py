@@ -627,8 +627,12 @@ def whatif(
         notes = list(listed)
         for k, (pair, (_, real, _), both) in enumerate(done):
             n, left = len(pair.before.jobs), len(pair.after.jobs)
-            ran = "; what your cluster did is as recorded, with these jobs" if real else ""
+            ran = f"; what your cluster did is the recorded mean of the other {n}" if real else ""
             notes += [f"{SKIPPED}{at(k)}{pair.unfit}{ran}"] if pair.unfit else []
+            if pair.unfit and len(pairs) == 1:
+                every = len(opened[k][0].jobs)
+                whole, part = (f"{REAL}: {number} of {every} jobs" for number in (every, n))
+                notes = [x.replace(whole, part) for x in notes]
             notes += [f"{at(k)}after the change {n - left} of {n} jobs are gone"] * (left < n)
             notes += [str(failed) for report in both for failed in report.failed]
         if interrupts.received() is not None:
