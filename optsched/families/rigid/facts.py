@@ -45,14 +45,16 @@ def are_pools(inst: RigidInstance) -> bool:
 
 def resource_model(inst: RigidInstance) -> str:
     """Return how resources of several nodes are counted, in a sentence; "" for a single one."""
-    nodes = sum(m.count for m in inst.machines)
-    pool = f"one pool{' per partition' * bool(by_partition(inst))}"
     if inst.packed:
-        return f"Jobs are placed on {nodes} nodes; the bound treats them as {pool}."
+        return (
+            "Jobs are placed on the nodes. The lower end of the optimum ignores placement, so it may "
+            "be too low."
+        )
+    nodes = sum(m.count for m in inst.machines)
     if nodes == 1 or are_pools(inst):
         return ""
     return (
-        f"The {nodes} nodes count as {pool}: a job "
+        f"The {nodes} nodes count as one pool{' per partition' * bool(by_partition(inst))}: a job "
         "may use any free units, so waiting times on single nodes may be longer (--packed places "
         "jobs on nodes)."
     )
