@@ -273,7 +273,7 @@ def _reasons(jobs: pd.DataFrame, table: Table, rows: Flags, last: float) -> str:
     ):
         if early:
             counts["without a time of submission"] += number
-        elif state and waits:
+        elif state and (waits or (endless and state == slurm.CANCELLED)):
             counts[f"{state} before start"] += number
         elif endless and whole:
             counts[state or "without a run time"] += number

@@ -388,7 +388,7 @@ def test_what_was_cancelled_in_the_queue_never_ran(write, remarks):
     row = "{}|2024-01-01T00:00:00|2024-01-01T00:10:00|{}|{}|4\n"
     rows = row.format(1, "01:00:00", "COMPLETED") + row.format(2, "00:00:00", "CANCELLED by 7")
     assert read_jobs(write(head + rows))["name"].tolist() == ["1"]
-    assert "1 of 2 jobs of the log are left out: 1 CANCELLED" in remarks[0]
+    assert "1 of 2 jobs of the log are left out: 1 CANCELLED before start; " in remarks[0]
 
 
 def test_a_header_near_to_another_format_is_told_the_own_one(write):

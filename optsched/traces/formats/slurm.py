@@ -31,6 +31,7 @@ COMMAND = (
 ARRAY = re.compile(r".*_\[([\d,:-]+)(?:%\d+)?\]")  # tasks that still wait, in one row
 MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)([cn]?)")
 PENDING, RUNNING = "PENDING", "RUNNING"  # states when the log was taken
+CANCELLED = "CANCELLED"  # without a run time: in the queue
 UNFINISHED = (PENDING, "SUSPENDED")  # what such a job has run is not known
 ALLOCATED = Number("allocated", high=TASKS.high, whole=True)
 GB = {"K": 1 / 1024**2, "": 1 / 1024, "M": 1 / 1024, "G": 1.0, "T": 1024.0, "P": 1024.0**2}
@@ -57,7 +58,7 @@ def _details(columns: Columns) -> Table:
     states = np.array([text.partition(" ")[0] for text in columns.text("State")])  # CANCELLED by 7
     run = _durations(columns, "Elapsed", UNKNOWN)
     run[np.isin(states, UNFINISHED)] = np.nan
-    run[(run == 0) & (states == "CANCELLED")] = np.nan  # in the queue
+    run[(run == 0) & (states == CANCELLED)] = np.nan
     if "Start" in columns:
         run[[text in UNKNOWN for text in columns.text("Start")]] = np.nan
     else:
