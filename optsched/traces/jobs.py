@@ -163,7 +163,7 @@ def _opened(path: Path) -> tuple[TraceFormat, Columns]:
         if "JobID" in first:
             raise InputError(f"{error}; all columns are written by {slurm.COMMAND}") from None
         raise
-    return form, read_columns(path, names, skip=form.skip)
+    return form, read_columns(path, names, skip=form.skip, once=form is slurm.FORMAT)
 
 
 def _listed(form: TraceFormat, columns: Columns) -> tuple[Table, pd.Timestamp | None]:
