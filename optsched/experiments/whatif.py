@@ -354,8 +354,10 @@ class WhatIf(Stated):
                 if self.clock
                 else f"in hour {top} of {self.day}"
             )
+            most = float(np.mean([s.rows[BEST].wait[1] * s.weight for s in self.before]))
             units = ", ".join(
-                f"with 1 more {unit} by {sum(row) + gap:.3g} h" for unit, row in shown.items()
+                f"with 1 more {unit} by {min(most, sum(row) + gap):.3g} h"
+                for unit, row in shown.items()
             )
             lines.append(
                 f"Before the change, the least total waiting time of all jobs falls at most: "

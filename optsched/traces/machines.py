@@ -1,7 +1,7 @@
 """Lists of machines in many formats -> one table.
 
-The table has one row per class of equal machines (of one name, where a list of your own has names and
-counts), in the order of the file:
+The table has one row per class of equal machines, in the order of the file; next to counts, names
+of your own list are those of classes:
 
     name         str
     count        machines of this class, >= 1

@@ -73,7 +73,8 @@ class Changes:
             raise InputError(f"scale-load {scale_load}: expected a factor > 0 other than 1")
         if not machines and not labels and load == 1:
             raise InputError(
-                "nothing is changed, expected --add, --remove, --scale-load or --without"
+                "nothing is changed, expected --add, --remove, --scale-load or --without; how much "
+                "less jobs could have waited as it was: optsched ratio LOG --machines NODES"
             )
         return cls(tuple(machines), Fraction(str(load)), tuple((a, b) for a, b in labels))
 

@@ -47,8 +47,8 @@ def resource_model(inst: RigidInstance) -> str:
     """Return how resources of several nodes are counted, in a sentence; "" for a single one."""
     if inst.packed:
         return (
-            "Jobs are placed on the nodes. The lower end of the optimum ignores placement, so it may "
-            "be too low."
+            "Jobs are placed on the nodes. The lower end of the optimum ignores placement, so it "
+            "may be too low."
         )
     nodes = sum(m.count for m in inst.machines)
     if nodes == 1 or are_pools(inst):

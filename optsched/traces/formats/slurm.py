@@ -71,7 +71,7 @@ def _details(columns: Columns) -> Table:
 
 
 def _told_if_clocks_differ(columns: Columns, run: Floats) -> None:
-    """State where a job did not run from its start to its end: clocks change, jobs are suspended."""
+    """State which jobs did not run from start to end: clocks change, or they were suspended."""
     _, (_, start, end) = columns.times("Submit", "Start", "End", rules=(BEGIN,) * 3)
     off = np.flatnonzero(np.abs(end - start - run) > MINUTE)
     if off.size:

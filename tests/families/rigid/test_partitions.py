@@ -110,7 +110,7 @@ def test_packed_tasks_go_to_nodes_of_their_partition(tmp_path):
 @pytest.mark.parametrize(
     ("nodes", "said"),
     [
-        (NODES.replace("64,debug", "64,dev"), "partition 'debug' of the log has no nodes"),
+        (NODES.replace("64,debug", "64,dev"), "expected one of: batch, dev, gpu; add its nodes"),
         (NODES.replace("64,debug", "64,"), "list of machines, row 2: has no partition"),
     ],
 )

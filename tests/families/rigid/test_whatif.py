@@ -199,7 +199,7 @@ def test_the_shadow_price_of_a_node_counts_jobs_that_one_processor_cannot_take()
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "nothing is changed, expected --add, --remove, --scale-load or --without"),
+        ({}, "could have waited as it was: optsched ratio LOG --machines NODES"),
         ({"add": "10gpu"}, "add '10gpu': expected a number from 1 and a type, such as 10xgpu"),
         ({"remove": "0xfat"}, "remove '0xfat': expected a number from 1"),
         ({"add": "1xgpu"}, "expected one of: thin (2 cores), fat (4 cores); or a resource: cpu"),
@@ -296,10 +296,14 @@ def test_the_hour_of_a_shadow_price_is_that_of_the_clock():
     assert found.answer[-1].endswith("Capacity is most scarce between 15:00 and 16:00.")
 
 
-@pytest.mark.parametrize(("gap", "stated"), [(0.0, True), (5.0, True), (7.0, False)])
-def test_a_shadow_price_is_stated_if_it_exceeds_the_gap(gap, stated):
-    found = compared([(scenario(2.0, 2.0 + gap), scenario(1.0, 1.0 + gap))], -1)
-    line = f"with 1 more core by {24 + 4 * gap:.3g} h."
+@pytest.mark.parametrize(
+    ("low", "gap", "stated"),
+    [(9.0, 0.0, True), (9.0, 5.0, True), (9.0, 7.0, False), (2.0, 5.0, True)],
+)
+def test_a_shadow_price_is_stated_if_it_exceeds_the_gap(low, gap, stated):
+    found = compared([(scenario(low, low + gap), scenario(1.0, 1.0 + gap))], -1)
+    most = 4 * (low + gap)  # no more than there is
+    line = f"with 1 more core by {min(most, 24 + 4 * gap):.3g} h."
     assert any(line in said for said in found.answer) == stated
     assert bool(found.telling(after=False)) == stated
 
