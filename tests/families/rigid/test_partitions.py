@@ -63,6 +63,7 @@ def test_jobs_of_a_slurm_log_run_on_the_nodes_of_their_partition(tmp_path):
     ]  # fmt: skip
     assert verify(inst, schedule).feasible
     assert "a job runs on nodes of its partition only: 1 of batch, 1 of debug, 2 of gpu" in told
+    assert "the log names no memory of jobs: the nodes' memory is no limit" in told
     # the other nodes are free, but not for job 3
     early = RigidSchedule(start=(*schedule.start[:3], inst.jobs[3].arrival))
     assert "cpu of batch" in verify(inst, early).violations[0].place
