@@ -99,7 +99,7 @@ class Sides:
         if before.jobs != after.jobs:
             return 0
         there, then = (
-            Counter({m.capacity: m.count for m in inst.machines})
+            sum((Counter({m.capacity: m.count}) for m in inst.machines), Counter())
             if inst.packed
             else Counter(dict(enumerate(inst.total)))
             for inst in self.instances
@@ -300,7 +300,9 @@ class WhatIf(Stated):
         usable = [r for r in known if r.knows != EXACT]
         which = "policy" if len(usable) == len(known) else "deployable policy"
         lines, named = list[str](), f"With {', '.join(self.changes)}"
-        stay = f" of the {self._jobs(after=True)} jobs that stay" if self.gone else ""
+        fewer = self.gone or any(x.startswith(SKIPPED) for x in self.listed)
+        jobs = f"the {self._jobs(after=True)} remaining jobs" if fewer else "jobs"
+        stay = f" of {jobs}" if fewer else ""
         first = min(usable, key=lambda r: r.before, default=None)
         if self.alike and first is not None and real is not None and real.before[0] > 0:
             saved = real.before[0] - first.before[0]
@@ -314,9 +316,14 @@ class WhatIf(Stated):
         if moving:
             first = min(moving, key=lambda r: r.before)
             last = min(moving, key=lambda r: r.after or r.before)
+            only = len(usable) == 1
+            one = f"the only {which} compared" if only else f"the best {which} before the change"
             lines.append(
-                f"{named}, the mean waiting time{stay} under {first.name}, the best {which} before "
-                f"the change, {moved(first)}."
+                f"{named}, {jobs} wait {hours(first.after)} on average under {first.name} ({one}), "
+                "before and after."
+                if first.change == (0, 0)
+                else f"{named}, the mean waiting time{stay} under {first.name}, {one}, "
+                f"{moved(first)}."
             )
             if last is not first:
                 lines.append(
@@ -342,12 +349,19 @@ class WhatIf(Stated):
         shown, gap = self.telling(after=False), self._open(after=False)
         if shown:
             top = int(np.argmax(next(iter(shown.values()))))
+            when = (
+                f"between {top}:00 and {top + 1}:00"
+                if self.clock
+                else f"in hour {top} of {self.day}"
+            )
+            most = float(np.mean([s.rows[BEST].wait[1] * s.weight for s in self.before]))
             units = ", ".join(
-                f"with 1 more {unit} by {sum(row) + gap:.3g} h" for unit, row in shown.items()
+                f"with 1 more {unit} by {min(most, sum(row) + gap):.3g} h"
+                for unit, row in shown.items()
             )
             lines.append(
                 f"Before the change, the least total waiting time of all jobs falls at most: "
-                f"{units}. Capacity is most scarce in hour {top} of {self.day}."
+                f"{units}. Capacity is most scarce {when}."
             )
         return [*lines[:1], *filter(None, [self.model]), *lines[1:]]
 
@@ -627,8 +641,12 @@ def whatif(
         notes = list(listed)
         for k, (pair, (_, real, _), both) in enumerate(done):
             n, left = len(pair.before.jobs), len(pair.after.jobs)
-            ran = "; what your cluster did is as recorded, with these jobs" if real else ""
+            ran = f"; what your cluster did is the mean of the other {n}, as recorded" * bool(real)
             notes += [f"{SKIPPED}{at(k)}{pair.unfit}{ran}"] if pair.unfit else []
+            if pair.unfit and len(pairs) == 1:
+                every = len(opened[k][0].jobs)
+                whole, part = (f"{REAL}: {number} of {every} jobs" for number in (every, n))
+                notes = [x.replace(whole, part) for x in notes]
             notes += [f"{at(k)}after the change {n - left} of {n} jobs are gone"] * (left < n)
             notes += [str(failed) for report in both for failed in report.failed]
         if interrupts.received() is not None:

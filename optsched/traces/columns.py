@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -210,10 +210,12 @@ def read_columns(
     *,
     headless: bool = False,
     skip: tuple[str, str] | None = None,
+    once: bool = False,
 ) -> Columns:
     """Read a table in text whose columns are known; between semicolons, commas may be decimal.
 
-    With ``skip`` (a column, a text), rows whose column holds the text are left out.
+    With ``skip`` (a column, a text), rows whose column holds the text are left out; with ``once``,
+    those that are identical to one before them, which a remark counts.
 
     Raises
     ------
@@ -227,7 +229,25 @@ def read_columns(
     if skip is not None:
         k, text = [*names].index(skip[0]), skip[1]
         rows = (row for row in rows if text not in row.fields[k])
+    if once:
+        rows = _once(path, rows)
     return Columns(path, names, rows, comma=separator(path) == ";")
+
+
+def _once(path: Path, rows: Iterable[TextLine]) -> Iterator[TextLine]:
+    seen, twice = set[tuple[str, ...]](), 0
+    for row in rows:
+        fields = tuple(row.fields)
+        if fields in seen:
+            twice += 1
+            continue
+        seen.add(fields)
+        yield row
+    if twice:
+        messages.remark(
+            f"{path}: {twice} {'row is' if twice == 1 else 'rows are'} left out, which repeat "
+            "another one (exports that overlap)"
+        )
 
 
 def shown(text: str) -> str:

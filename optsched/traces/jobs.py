@@ -157,11 +157,13 @@ def _opened(path: Path) -> tuple[TraceFormat, Columns]:
             return form, read_columns(path, [*form.headless], headless=True, skip=form.skip)
     try:
         form, names = recognized(path, FORMATS)
-    except InputError:
+    except InputError as error:
         if any(heads <= {*first} for heads in MACHINE_HEADS):
             raise InputError(f"{path}: is a list of machines, expected a list of jobs") from None
+        if "JobID" in first:
+            raise InputError(f"{error}; all columns are written by {slurm.COMMAND}") from None
         raise
-    return form, read_columns(path, names, skip=form.skip)
+    return form, read_columns(path, names, skip=form.skip, once=form is slurm.FORMAT)
 
 
 def _listed(form: TraceFormat, columns: Columns) -> tuple[Table, pd.Timestamp | None]:
@@ -271,7 +273,7 @@ def _reasons(jobs: pd.DataFrame, table: Table, rows: Flags, last: float) -> str:
     ):
         if early:
             counts["without a time of submission"] += number
-        elif state and waits:
+        elif state and (waits or (endless and state == slurm.CANCELLED)):
             counts[f"{state} before start"] += number
         elif endless and whole:
             counts[state or "without a run time"] += number

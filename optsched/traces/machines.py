@@ -1,6 +1,7 @@
 """Lists of machines in many formats -> one table.
 
-The table has one row per class of equal machines, in the order of the file:
+The table has one row per class of equal machines, in the order of the file; next to counts, names
+of your own list are those of classes:
 
     name         str
     count        machines of this class, >= 1
@@ -17,6 +18,7 @@ The table has one row per class of equal machines, in the order of the file:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -91,7 +93,8 @@ def _read_machines(path: Path) -> pd.DataFrame:
     if form is not OWN:
         named = machines[["gpu", "cpu", "memory_gb", "model"]].itertuples(index=False)
         machines["name"] = [inventories.name(form, *machine) for machine in named]
-    return _finished(form.name, machines)
+    types = form is OWN and {"name", "count"} <= {*names}
+    return _finished(form.name, machines, ["name", *EQUAL] if types else EQUAL)
 
 
 def _rows(path: Path, table: Table) -> pd.DataFrame:
@@ -102,11 +105,11 @@ def _rows(path: Path, table: Table) -> pd.DataFrame:
     return rows
 
 
-def _finished(kind: str, rows: pd.DataFrame) -> pd.DataFrame:
-    """Put equal machines together, in order of first appearance."""
-    groups = rows.groupby(EQUAL, sort=False, dropna=False)
-    machines = groups.agg(name=("name", "first"), count=("count", "sum")).reset_index()
-    machines = machines[list(COLUMNS)].astype({"count": np.int64})
+def _finished(kind: str, rows: pd.DataFrame, equal: Sequence[str] = EQUAL) -> pd.DataFrame:
+    """Put machines together that are ``equal``, in order of first appearance."""
+    groups = rows.assign(first=rows["name"]).groupby([*equal], sort=False, dropna=False)
+    machines = groups.agg(first=("first", "first"), count=("count", "sum")).reset_index()
+    machines = machines.assign(name=machines["first"])[[*COLUMNS]].astype({"count": np.int64})
     machines.attrs = {"format": kind}
     return machines
 

@@ -33,6 +33,10 @@ def test_own_format(write):
     assert machines["name"].tolist() == ["big", "small"]
     assert machines["count"].tolist() == [4, 2]
     assert machines["nic_gbps"].isna().tolist() == [False, True]
+    types = read_machines(write("name,count,gpu,cpu,memory_gb\nold,2,0,4,16\nnew,3,0,4,16\n"))
+    assert [*zip(types["name"], types["count"], strict=True)] == [("old", 2), ("new", 3)]
+    nodes = read_machines(write("name,gpu,cpu,memory_gb\nn1,0,4,16\nn2,0,4,16\n"))
+    assert [*zip(nodes["name"], nodes["count"], strict=True)] == [("n1", 2)]
     plain = read_machines(write("gpu,cpu,memory_gb\n0,4,16\n"))
     assert plain["count"].tolist() == [1]
 

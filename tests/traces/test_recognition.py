@@ -316,7 +316,7 @@ def test_what_an_own_list_may_have_got_wrong_is_remarked(write, remarks):
 
 def test_jobs_that_a_log_holds_twice_are_remarked(write, remarks):
     head, row = SACCT.splitlines()[:2]
-    for text, name in ((f"{head}\n{row}\n{row}\n", "sacct.txt"), (2 * SWF_ROW, "twice.swf")):
+    for text, name in ((f"{head}\n{row}\n{row}8\n", "sacct.txt"), (2 * SWF_ROW, "twice.swf")):
         remarks.clear()
         assert len(read_jobs(write(text, name))) == 2
         assert remarks[-1].endswith("2 jobs share their name with another one")
@@ -361,6 +361,10 @@ def test_resources_of_slurm_are_those_of_its_tres(write, remarks):
     assert "GPUs are of the types a100, v100, which are not distinguished" in remarks[0]
     with pytest.raises(InputError, match=r"states no cores, .* as in sacct --allusers"):
         read_jobs(write("JobID|Submit|Elapsed\n1|2024-01-01T00:00:00|01:00:00\n"))
+    with pytest.raises(InputError, match=r"lacks column Elapsed, .* written by sacct --allusers"):
+        read_jobs(write("JobID|Submit|NCPUS\n1|2024-01-01T00:00:00|4\n"))
+    row = "1|2024-01-01T00:00:00|01:00:00|4\n"
+    assert read_jobs(write(f"JobID|Submit|Elapsed|ReqCPUS\n{row}"))["tasks"].tolist() == [4]
 
 
 def test_jobs_of_slurm_arrive_when_they_are_eligible(write, remarks):
@@ -384,7 +388,20 @@ def test_what_was_cancelled_in_the_queue_never_ran(write, remarks):
     row = "{}|2024-01-01T00:00:00|2024-01-01T00:10:00|{}|{}|4\n"
     rows = row.format(1, "01:00:00", "COMPLETED") + row.format(2, "00:00:00", "CANCELLED by 7")
     assert read_jobs(write(head + rows))["name"].tolist() == ["1"]
-    assert "1 of 2 jobs of the log are left out: 1 CANCELLED" in remarks[0]
+    assert "1 of 2 jobs of the log are left out: 1 CANCELLED before start; " in remarks[0]
+
+
+def test_rows_of_slurm_that_repeat_and_clocks_that_changed_are_remarked(write, remarks):
+    head = "JobID|Submit|Start|End|Elapsed|State|NCPUS\n"
+    one = "1|2026-10-25T00:00:00|2026-10-25T00:00:00|2026-10-25T04:00:30|04:00:00|COMPLETED|4\n"
+    two = "2|2026-10-25T00:00:00|2026-10-25T01:00:00|2026-10-25T04:00:00|04:00:00|COMPLETED|4\n"
+    wait = "3|2026-10-25T00:00:00|Unknown|Unknown|00:00:00|PENDING|4\n"
+    jobs = read_jobs(write(head + one + two + wait + two + wait))
+    assert jobs["run_seconds"].tolist() == [4 * 3600] * 2
+    assert "2 rows are left out, which repeat another one" in remarks[0]
+    assert "differs from Elapsed for 1 job, the first is 2: 10800 s and 14400 s; " in remarks[1]
+    assert "1 of 3 jobs of the log are left out: 1 PENDING before start" in remarks[2]
+    assert len(remarks) == 3
 
 
 def test_a_header_near_to_another_format_is_told_the_own_one(write):

@@ -73,7 +73,8 @@ class Changes:
             raise InputError(f"scale-load {scale_load}: expected a factor > 0 other than 1")
         if not machines and not labels and load == 1:
             raise InputError(
-                "nothing is changed, expected --add, --remove, --scale-load or --without"
+                "nothing is changed, expected --add, --remove, --scale-load or --without; how much "
+                "less jobs could have waited as it was: optsched ratio LOG --machines NODES"
             )
         return cls(tuple(machines), Fraction(str(load)), tuple((a, b) for a, b in labels))
 
@@ -308,12 +309,9 @@ def _told(inst: RigidInstance, n: int, name: str, asked: str, number: int) -> st
     for k, u in units.items():
         if name in types and types[name].capacity[k]:
             has = n * types[name].capacity[k]
-            if asked == name:
-                return f"{n} node{'s' * (n > 1)} of type {name} ({inst.counted(k, has)})"
-            rounded = (
-                "" if has == number * u or not number else f"; {number} requested, in whole nodes"
-            )
-            return f"{n} {name} ({has // u} {asked}{rounded})"
+            exact = asked == name or has == number * u or not number
+            rounded = "" if exact else f"; {number} were requested, rounded up to whole nodes"
+            return f"{n} node{'s' * (n > 1)} of type {name} ({inst.counted(k, has)}{rounded})"
     return f"{n} {name}"
 
 

@@ -29,9 +29,10 @@ def headline(inst: RigidInstance) -> str:
     """Return the size in a phrase."""
     there = f"{sum(m.count for m in inst.machines)} nodes" if inst.packed else "a pool"
     goal = OBJECTIVES[inst.objective]
-    capacity = by_partition(inst) or inst.amounts(inst.total)
+    parts = by_partition(inst)
+    place = parts if parts and inst.packed else f"{there} of {parts or inst.amounts(inst.total)}"
     left = inst.source.partition("; ")[2]  # what of a log is left out
-    return f"{len(inst.jobs)} jobs, {goal}, {there} of {capacity}" + (f" ({left})" if left else "")
+    return f"{len(inst.jobs)} jobs, {goal}, {place}" + (f" ({left})" if left else "")
 
 
 def are_pools(inst: RigidInstance) -> bool:
@@ -44,14 +45,16 @@ def are_pools(inst: RigidInstance) -> bool:
 
 def resource_model(inst: RigidInstance) -> str:
     """Return how resources of several nodes are counted, in a sentence; "" for a single one."""
-    nodes = sum(m.count for m in inst.machines)
-    pool = f"one pool{' per partition' * bool(by_partition(inst))}"
     if inst.packed:
-        return f"Jobs are placed on {nodes} nodes; the bound treats them as {pool}."
+        return (
+            "Jobs are placed on the nodes. The lower end of the optimum ignores placement, so it "
+            "may be too low."
+        )
+    nodes = sum(m.count for m in inst.machines)
     if nodes == 1 or are_pools(inst):
         return ""
     return (
-        f"The {nodes} nodes count as {pool}: a job "
+        f"The {nodes} nodes count as one pool{' per partition' * bool(by_partition(inst))}: a job "
         "may use any free units, so waiting times on single nodes may be longer (--packed places "
         "jobs on nodes)."
     )
@@ -76,16 +79,25 @@ def in_words(inst: RigidInstance, value: float | None, bound: float | None) -> S
 
 
 def by_partition(inst: RigidInstance) -> str:
-    """Return how much there is by partitions that share it; "" without partitions."""
-    found: dict[str, list[str]] = {}
-    for k, total in enumerate(inst.total):
+    """Return how much there is by partitions that share it; "" without partitions.
+
+    Where tasks are packed, also on how many nodes.
+    """
+    found: dict[str, list[int]] = {}
+    for k in range(len(inst.resources)):
         *others, last = inst.unit_of(k)[0].partition(" of ")[2].split(" + ")
         if not last:
             return ""
         shared = f"partitions {', '.join(others)} and {last} together"
         name = shared if others else f"partition {last}"
-        found.setdefault(name, []).append(inst.counted(k, total))
-    return "; ".join(f"{name}: {', '.join(has)}" for name, has in found.items())
+        found.setdefault(name, []).append(k)
+    told = []
+    for name, which in found.items():
+        n = sum(m.count for m in inst.machines if any(m.capacity[k] for k in which))
+        nodes = f"{n} node{'s' * (n > 1)} of " * inst.packed
+        has = ", ".join(inst.counted(k, inst.total[k]) for k in which)
+        told.append(f"{nodes}{name}: {has}")
+    return "; ".join(told)
 
 
 def columns(

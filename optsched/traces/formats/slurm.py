@@ -14,7 +14,7 @@ import numpy as np
 from optsched.numbers.arrays import Floats
 from optsched.problem import InputError
 from optsched.process import messages
-from optsched.traces.columns import TASKS, UNKNOWN, Columns, Number, shown
+from optsched.traces.columns import BEGIN, TASKS, UNKNOWN, Columns, Number, shown
 from optsched.traces.formats.declared import Table, TraceFormat
 from optsched.traces.hostlists import hosts_in
 
@@ -31,7 +31,9 @@ COMMAND = (
 ARRAY = re.compile(r".*_\[([\d,:-]+)(?:%\d+)?\]")  # tasks that still wait, in one row
 MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)([cn]?)")
 PENDING, RUNNING = "PENDING", "RUNNING"  # states when the log was taken
+CANCELLED = "CANCELLED"  # without a run time: in the queue
 UNFINISHED = (PENDING, "SUSPENDED")  # what such a job has run is not known
+MINUTE = 60
 ALLOCATED = Number("allocated", high=TASKS.high, whole=True)
 GB = {"K": 1 / 1024**2, "": 1 / 1024, "M": 1 / 1024, "G": 1.0, "T": 1024.0, "P": 1024.0**2}
 
@@ -57,13 +59,29 @@ def _details(columns: Columns) -> Table:
     states = np.array([text.partition(" ")[0] for text in columns.text("State")])  # CANCELLED by 7
     run = _durations(columns, "Elapsed", UNKNOWN)
     run[np.isin(states, UNFINISHED)] = np.nan
-    run[(run == 0) & (states == "CANCELLED")] = np.nan  # in the queue
+    run[(run == 0) & (states == CANCELLED)] = np.nan
     if "Start" in columns:
         run[[text in UNKNOWN for text in columns.text("Start")]] = np.nan
     else:
         run[(run == 0) & (states != RUNNING)] = np.nan
+    if {"Start", "End"} <= {*columns.cells}:
+        _told_if_clocks_differ(columns, run)
     table["array"] = [_tasks_of_array(name) for name in columns.text("JobID")]
     return table | {"run_seconds": run, "state": states}
+
+
+def _told_if_clocks_differ(columns: Columns, run: Floats) -> None:
+    """State which jobs did not run from start to end: clocks change, or they were suspended."""
+    _, (_, start, end) = columns.times("Submit", "Start", "End", rules=(BEGIN,) * 3)
+    off = np.flatnonzero(np.abs(end - start - run) > MINUTE)
+    if off.size:
+        k = off[0]
+        messages.remark(
+            f"{columns.path}: End - Start differs from Elapsed for {off.size} "
+            f"{'job' if off.size == 1 else 'jobs'}, the first is {columns.names('JobID')[k]}: "
+            f"{end[k] - start[k]:.0f} s and {run[k]:.0f} s; run times are those of Elapsed (times "
+            "without a time zone when clocks changed, or jobs that were suspended)"
+        )
 
 
 def _tasks_of_array(name: str) -> int:
@@ -105,10 +123,12 @@ def _cores(columns: Columns, resources: Sequence[str]) -> Floats:
         if name in columns:
             return columns.numbers(name, ALLOCATED)
     found = [CORES.search(text) for text in resources]
+    if not any(found) and "ReqCPUS" in columns:
+        return columns.numbers("ReqCPUS", ALLOCATED)
     if not any(found):
         raise InputError(
-            f"{columns.path}: states no cores, expected a column NCPUS, AllocCPUS or AllocTRES, as "
-            f"in {COMMAND}"
+            f"{columns.path}: states no cores, expected a column NCPUS, AllocCPUS, AllocTRES or "
+            f"ReqCPUS, as in {COMMAND}"
         )
     return np.array([float(m[1]) if m else 0.0 for m in found])
 
@@ -197,6 +217,6 @@ FORMAT = TraceFormat(
         "hosts": "NodeList",
     },
     skip=("JobID", "."),
-    implied=("End", "JobName", "ExitCode"),
+    implied=("End", "ReqCPUS", "JobName", "ExitCode"),
     more=_details,
 )

@@ -63,6 +63,7 @@ def test_jobs_of_a_slurm_log_run_on_the_nodes_of_their_partition(tmp_path):
     ]  # fmt: skip
     assert verify(inst, schedule).feasible
     assert "a job runs on nodes of its partition only: 1 of batch, 1 of debug, 2 of gpu" in told
+    assert "the log names no memory of jobs: the nodes' memory is no limit" in told
     # the other nodes are free, but not for job 3
     early = RigidSchedule(start=(*schedule.start[:3], inst.jobs[3].arrival))
     assert "cpu of batch" in verify(inst, early).violations[0].place
@@ -98,6 +99,8 @@ def test_packed_tasks_go_to_nodes_of_their_partition(tmp_path):
     inst, schedule, _ = opened(tmp_path, packed=True)
     assert schedule.nodes == (((0, 8),), ((2, 2),), ((1, 4),), ((0, 4),))
     assert verify(inst, schedule).feasible
+    there = "2 nodes of partition gpu: 4 GPUs, 16 cores; 1 node of partition batch: 8 cores; "
+    assert f"s, {there}" in FAMILY.headline(inst)
     elsewhere = schedule.model_copy(update={"nodes": (((1, 8),), *schedule.nodes[1:])})
     assert not verify(inst, elsewhere).feasible
     for policy in ("fcfs", "conservative"):
@@ -108,7 +111,7 @@ def test_packed_tasks_go_to_nodes_of_their_partition(tmp_path):
 @pytest.mark.parametrize(
     ("nodes", "said"),
     [
-        (NODES.replace("64,debug", "64,dev"), "partition 'debug' of the log has no nodes"),
+        (NODES.replace("64,debug", "64,dev"), "expected one of: batch, dev, gpu; add its nodes"),
         (NODES.replace("64,debug", "64,"), "list of machines, row 2: has no partition"),
     ],
 )

@@ -137,10 +137,24 @@ def test_units_that_become_whole_nodes_are_explained(tmp_path):
     nodes = tmp_path / "one.csv"
     nodes.write_text("name,count,gpu,cpu,memory_gb\nfat,3,0,4,8\n")
     found = measured(log, nodes, add="5xcpu", policies=["fcfs"])
-    assert found.changes == ("2 fat (8 cpu; 5 requested, in whole nodes) added",)
-    assert measured(log, nodes, add="8xcpu", policies=["fcfs"]).changes == ("2 fat (8 cpu) added",)
+    assert found.changes == (
+        "2 nodes of type fat (8 cores; 5 were requested, rounded up to whole nodes) added",
+    )
+    whole = measured(log, nodes, add="8xcpu", policies=["fcfs"])
+    assert whole.changes == ("2 nodes of type fat (8 cores) added",)
+    assert "under fcfs, the only policy compared, falls by" in str(whole)
     pool = "The 3 nodes count as one pool: a job may use any free units, "
     assert found.answer[1].startswith(pool)
+
+
+@pytest.mark.parametrize("name", ["first", "second"])
+@pytest.mark.parametrize(("verb", "sign"), [("add", -1), ("remove", 1)])
+def test_more_of_equal_nodes_of_several_types_never_make_it_worse(name, verb, sign):
+    two = [Machine(name=n, count=2, capacity=(2,)) for n in ("first", "second")]
+    job = RigidJob(arrival=0, run=600, request=600, need=(2,))
+    inst = RigidInstance(resources=("cpu",), machines=two, jobs=(job,) * 9, packed=True)
+    found = optsched.whatif(inst, policies=["fcfs"], work_limit=1, **{verb: f"1x{name}"})
+    assert found.direction == sign
 
 
 def test_shadow_prices_are_what_the_bound_loses_with_one_more_unit():
@@ -185,7 +199,7 @@ def test_the_shadow_price_of_a_node_counts_jobs_that_one_processor_cannot_take()
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "nothing is changed, expected --add, --remove, --scale-load or --without"),
+        ({}, "could have waited as it was: optsched ratio LOG --machines NODES"),
         ({"add": "10gpu"}, "add '10gpu': expected a number from 1 and a type, such as 10xgpu"),
         ({"remove": "0xfat"}, "remove '0xfat': expected a number from 1"),
         ({"add": "1xgpu"}, "expected one of: thin (2 cores), fat (4 cores); or a resource: cpu"),
@@ -268,18 +282,28 @@ def test_changes_are_those_of_the_jobs_that_both_scenarios_have(tmp_path):
     best = found.rows["optimum"]
     assert best.change is best.share is best.interval is None
     _, _, second, first, *_ = found.answer
-    assert "the least possible mean waiting time of the 5 jobs that stay is " in first
+    assert "the least possible mean waiting time of the 5 remaining jobs is " in first
     assert "before the change, of all 8 jobs, it is " in first
-    assert "the mean waiting time of the 5 jobs that stay " in second
+    assert "the mean waiting time of the 5 remaining jobs " in second
     cells = found.table()[0]
     assert (cells["before, same jobs"], cells["change"]) == ("-", "-")
     assert "before, same jobs" not in measured(*files, add="1xfat").table()[0]
 
 
-@pytest.mark.parametrize(("gap", "stated"), [(0.0, True), (5.0, True), (7.0, False)])
-def test_a_shadow_price_is_stated_if_it_exceeds_the_gap(gap, stated):
-    found = compared([(scenario(2.0, 2.0 + gap), scenario(1.0, 1.0 + gap))], -1)
-    line = f"with 1 more core by {24 + 4 * gap:.3g} h."
+def test_the_hour_of_a_shadow_price_is_that_of_the_clock():
+    one = scenario(9.0, 9.0).model_copy(update={"prices": {"core": (0.0,) * 15 + (3.0,) * 9}})
+    found = compared([(one, one)], -1)
+    assert found.answer[-1].endswith("Capacity is most scarce between 15:00 and 16:00.")
+
+
+@pytest.mark.parametrize(
+    ("low", "gap", "stated"),
+    [(9.0, 0.0, True), (9.0, 5.0, True), (9.0, 7.0, False), (2.0, 5.0, True)],
+)
+def test_a_shadow_price_is_stated_if_it_exceeds_the_gap(low, gap, stated):
+    found = compared([(scenario(low, low + gap), scenario(1.0, 1.0 + gap))], -1)
+    most = 4 * (low + gap)  # no more than there is
+    line = f"with 1 more core by {min(most, 24 + 4 * gap):.3g} h."
     assert any(line in said for said in found.answer) == stated
     assert bool(found.telling(after=False)) == stated
 
@@ -386,7 +410,7 @@ def test_policies_that_know_run_times_are_marked_and_not_recommended(tmp_path):
     oracles = "cannot be deployed: they know each job's run time in advance."
     assert found.remarks[0] == f"Policies named -exact {oracles}"
     usual = measured(*files, add="1xfat", policies=["fcfs"])
-    assert "the best policy before the change, " in str(usual)
+    assert "the only policy compared, " in str(usual)
     assert "deployed" not in str(usual)
 
 
@@ -520,7 +544,9 @@ def test_units_of_a_resource_are_whole_nodes_that_have_it(tmp_path):
         log.read_text().replace("user\n", "user,gpu\n", 1).replace("user\r", "user,gpu\r")
     )
     found = measured(log, listed, add="10xgpu", policies=["fcfs"], work_limit=30)
-    assert found.changes == ("3 fat (12 gpu; 10 requested, in whole nodes) added",)
+    assert found.changes == (
+        "3 nodes of type fat (12 GPUs; 10 were requested, rounded up to whole nodes) added",
+    )
     both = measured(log, listed, add="10xgpu", remove="1xfat", policies=["fcfs"], work_limit=30)
     assert (both.changes, both.direction) == (("2 fat added",), -1)
     pool = measured(log, None, add="1xgpu", policies=["fcfs"], work_limit=30)
@@ -533,11 +559,12 @@ def test_memory_is_named_in_gb_and_a_type_with_the_name_of_a_resource_says_so(tm
     log.write_text(head + "0,0,10,1,2,1.5\n0,0,10,1,2,2\n")
     nodes = tmp_path / "nodes.csv"
     nodes.write_text("name,count,gpu,cpu,memory_gb\ncpu,1,0,4,8\n")
+    rounded = "were requested, rounded up to whole nodes) added"
     for machines, add, told in (
-        (nodes, "20xmemory_gb", "3 cpu (24 memory_gb; 20 requested, in whole nodes) added"),
+        (nodes, "20xmemory_gb", f"3 nodes of type cpu (24 GB; 20 {rounded}"),
         (None, "20xmemory_gb", "20480 memory_mb added"),
         (nodes, "1xcpu", "1 node of type cpu (4 cores) added"),
-        (nodes, "5xprocessors", "2 cpu (8 processors; 5 requested, in whole nodes) added"),
+        (nodes, "5xprocessors", f"2 nodes of type cpu (8 cores; 5 {rounded}"),
     ):
         inst = open_input(log, "rigid", Window(machines=machines))
         changes = Changes.of([add], (), None, ()).on(inst)
@@ -563,8 +590,8 @@ def test_the_summary_begins_with_what_can_be_done():
     side = scenario(2.0, 2.0).model_copy(update={"rows": rows})
     assert compared([(side, side)], -1).answer[:3] == [
         "f4 would have saved 3 h (75 %) of 4 h mean waiting time.",
-        "With 1 node added, the mean waiting time under f4, the best deployable policy before the "
-        "change, does not change (1 h).",
+        "With 1 node added, jobs wait 1 h on average under f4 (the only deployable policy "
+        "compared), before and after.",
         "With 1 node added, the least possible mean waiting time falls by 0 to 0.5 h (0 to 50.0 %) "
         "(before: 0.5 to 1 h, after: 0.5 to 1 h).",
     ]
@@ -595,8 +622,10 @@ def test_your_cluster_is_not_compared_if_it_ran_jobs_that_are_skipped(tmp_path):
     assert "would have saved" not in str(found)
     assert "more than the least possible" not in str(found)
     assert {row["policy"]: row["above optimum before"] for row in found.table()}[REAL] == "-"
+    assert " of the 4 remaining jobs " in str(found)
     (left,) = [x for x in found.listed if x.startswith("left out of both scenarios: 4 jobs ")]
-    assert left.endswith("; what your cluster did is as recorded, with these jobs")
+    assert left.endswith("; what your cluster did is the mean of the other 4, as recorded")
+    assert "what your cluster did: 4 of 8 jobs run as recorded" in found.listed
 
 
 @pytest.mark.parametrize(

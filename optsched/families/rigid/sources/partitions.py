@@ -58,7 +58,8 @@ def shares(labels: Sequence[str], nodes: Sequence[str]) -> list[Share]:
         if lost := sorted(wanted - {*known}):
             raise InputError(
                 f"partition {lost[0]!r} of the log has no nodes in the list of machines, expected "
-                f"one of: {', '.join(known)}"
+                f"one of: {', '.join(known)}; add its nodes to the list, or remove its jobs from "
+                "the log"
             )
         rows[label] = frozenset(h for h in every if not wanted or wanted & there[h])
     found = [*dict.fromkeys(rows.values())]

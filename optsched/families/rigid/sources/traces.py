@@ -187,8 +187,8 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         objective=window.objective or "flow",
         jobs=tuple(jobs),
         source=(
-            f"{tables.jobs.attrs.get('format', 'table')}: {len(jobs)} jobs from "
-            f"{taken['name'].iloc[0]} on, as recorded"
+            f"{tables.jobs.attrs.get('format', 'table')}: {len(jobs)} jobs, the first is "
+            f"{taken['name'].iloc[0]}, times are not scaled"
             + (f"; left out of the log: {why}" if why else "")
         ),
     )
