@@ -196,7 +196,7 @@ def _known(
 
 
 def _sound(family: Family, instance: Instance, stored: Optimum, scope: str, path: Path) -> Optimum:
-    """Return an optimum with status and levels as derived; what is not proved is a claim."""
+    """Return an optimum whose status and levels are derived from its certificate, else claimed."""
     found = recheck_optimum(family, instance, stored, scope)
     _must_hold(found, path)
     level = stored.bound_level

@@ -63,7 +63,7 @@ WIRE = Wire(
 
 
 class Recorder:
-    """Keeps of all decisions what is not replaced by a later one."""
+    """Collects decisions; a later one replaces pieces that have not begun."""
 
     def __init__(self, inst: CompletionInstance, _policy: Policy | None = None) -> None:
         self._inst = inst

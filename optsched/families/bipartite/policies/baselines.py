@@ -1,9 +1,9 @@
 """The policies that the paper compares with; all see the jobs of a slot before they decide.
 
 DRF. Ports with a job are served in ascending order of their dominant shares. The share of a port is
-max_k a^k / (sum of c^k over its machines). A resource that it does not request is skipped; one that
-it requests and none of its machines has puts it last. A port takes what is left, up to its request,
-on every channel; ties go to the lowest index.
+max_k a^k / (sum of c^k over its machines), over the resources that it requests. A port comes last
+if it requests a resource that none of its machines has. A port takes what is left, up to its
+request, on every channel; ties go to the lowest index.
 
 Fairness. A machine divides each resource in proportion to the requests: among the ports that have a
 job, by default. As printed the sum goes over all ports of the machine, which leaves the shares of
