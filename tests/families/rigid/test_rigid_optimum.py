@@ -22,6 +22,7 @@ from optsched.families.rigid.certificate.check import (
     check,
 )
 from optsched.families.rigid.instance import Cost, Machine, RigidInstance, RigidJob
+from optsched.families.rigid.optimum import tree
 from optsched.families.rigid.optimum.methods import Portfolio
 from optsched.families.rigid.optimum.prices import adapt, steps_from
 from optsched.families.rigid.optimum.problem import RigidProblem, grid_bits, written
@@ -86,8 +87,15 @@ def test_cpsat_agrees(objective, packed):
 
 @pytest.mark.parametrize("seed", [2, 19, 28])
 def test_ten_jobs_that_collide_for_seconds_are_closed(seed):
-    found = optsched.solve(FAMILY.generate("lublin", seed=seed, jobs=10), effort=20_000)
+    found = optsched.solve(FAMILY.generate("lublin", seed=seed, jobs=10), work_limit=20_000)
     assert (found.status, found.bound_level) == ("optimal", Level.CERTIFIED)
+
+
+def test_a_tree_leaves_time_to_check_its_certificate(monkeypatch):
+    monkeypatch.setattr(tree, "CHECKED", 1e9)  # seconds for each node: more than there are
+    found = optsched.solve(FAMILY.generate("lublin", seed=2, jobs=10), work_limit=20_000)
+    assert found.status == "feasible"
+    assert 0 < found.certified_bound < found.value
 
 
 def test_a_makespan_that_a_tree_does_not_close_has_the_bound_of_prices():
