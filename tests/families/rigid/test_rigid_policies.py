@@ -134,6 +134,13 @@ def test_multifactor_prefers_a_partition_and_who_has_used_little():
     assert optsched.simulate(inst, policy).schedule.start == (10, 20, 0)
 
 
+def test_multifactor_prefers_who_has_waited_longest():
+    jobs = [RigidJob(arrival=t, run=10, request=10, need=(1,)) for t in (0, 1, 2)]
+    inst = RigidInstance(resources=("p",), machines=(Machine(capacity=(1,)),), jobs=tuple(jobs))
+    policy = Multifactor(fair=0.0, size=0.0)
+    assert optsched.simulate(inst, policy).schedule.start == (0, 10, 20)
+
+
 @pytest.mark.parametrize("policy", FAMILY.policies)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_tasks_are_packed_onto_nodes(policy, seed):
