@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
@@ -289,9 +290,11 @@ def missing_columns(
             f"{path}, line 1: has the columns {shown(', '.join(names))}, expected those of one "
             f"format ({known})"
         )
+    near = [shown(x) for n in lacking for x in get_close_matches(n, names, n=1, cutoff=0.8)]
+    has = f" (has {', '.join(near)})" if near else ""
     return InputError(
         f"{path}, line 1: lacks {'column' if len(lacking) == 1 else 'columns'} "
-        f"{', '.join(lacking)}, "
+        f"{', '.join(lacking)}{has}, "
         f"expected as {kind}: {', '.join(needed)}"
         + (f"; or as {own}: {', '.join(formats[own])}" if kind != own else "")
     )
