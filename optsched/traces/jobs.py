@@ -82,7 +82,7 @@ FORMATS = (*training.FORMATS, slurm.FORMAT, OWN)
 NAMED = (OWN.name, slurm.FORMAT.name, "SWF")  # formats in which a name stands for one job
 MACHINE_HEADS = (
     {"sn", "cpu_milli"},
-    {"cpu", "memory_gb", "gpu", "count"},
+    {"cpu", "gpu", "count"},
     *({*form.needed} for form in inventories.FORMATS),
 )
 
