@@ -161,8 +161,11 @@ def has_columns(path: Path) -> bool:
 def _opened(path: Path) -> tuple[TraceFormat, Columns]:
     """Return the format of a list, and what it holds."""
     form, names = _format(path)
-    headless, once = form.fits_row(first_row(path).fields), form is slurm.FORMAT
-    return form, read_columns(path, names, headless=headless, skip=form.skip, once=once)
+    headless = form.fits_row(first_row(path).fields)
+    columns = read_columns(path, names, headless=headless, skip=form.skip)
+    if form is slurm.FORMAT:
+        slurm.leave_out_repeated(columns)
+    return form, columns
 
 
 def _format(path: Path) -> tuple[TraceFormat, Sequence[str]]:
