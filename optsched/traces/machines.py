@@ -136,6 +136,6 @@ def _clusters(path: Path) -> Table:
 
 OWN = TraceFormat(
     "own machines",
-    needed=("gpu", "cpu", "memory_gb"),
+    needed=("gpu", "cpu"),
     columns={name: name for name in COLUMNS},
 )
