@@ -103,11 +103,11 @@ def test_pooled_results_by_hand(far):
     low = np.array([1.0, 1.0, 1.1, 1.2, 1.3, 1.5])
     wide = np.array([1.0, 1.2, 1.2, 1.4, 1.4, far])
     found = [
-        RatioSample("oasis small", "fifo", names, low, low, 0, 0, 0),
-        RatioSample("oasis small", "mine", names, low, wide, 4, 0, 0),
+        RatioSample("oasis small", "fifo", names, low, low, 0, 0, 0, family="oasis"),
+        RatioSample("oasis small", "mine", names, low, wide, 4, 0, 0, family="oasis"),
     ]
     with styled("paper"):
-        bars = plots.mean_bars([summary(sample) for sample in found])
+        bars = plots.mean_bars([summary(sample) for sample in found], "oasis")
         curves = plots.distributions(found)
         assert faults(bars) == faults(curves) == []
     assert [t.get_text() for t in bars.axes[0].get_yticklabels()] == ["mine", "fifo"]
@@ -136,7 +136,7 @@ def test_rows_of_means_keep_their_space_on_paper(width, name, more, tmp_path):
     rows = [*(f"easy{k}" for k in range(more)), name]
     samples = [RatioSample("rigid x", p, names, low, low + width, 20, 0, 0) for p in rows]
     with styled("paper"):
-        figure = plots.mean_bars([summary(sample) for sample in samples])
+        figure = plots.mean_bars([summary(sample) for sample in samples], "rigid")
         assert faults(figure) == []
         (axis,) = figure.axes
         panel = axis.get_window_extent()

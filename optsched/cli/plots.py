@@ -154,12 +154,13 @@ def save_means(found: Campaign, folder: Path) -> list[Path]:
         name = f"{k:02}-" + "".join(c if c.isalnum() else "-" for c in group)[:80]
         ratios = [s for s in samples if s.group == group and s.count]
         notes = [line for line in means.flags() if line.startswith(f"{group}: ")]
-        made.append(save(mean_bars(inside), folder / f"{name}-means.png", below=notes))
+        bars = mean_bars(inside, ratios[0].family)
+        made.append(save(bars, folder / f"{name}-means.png", below=notes))
         made.append(save(distributions(ratios), folder / f"{name}-ecdf.png"))
     return made
 
 
-def mean_bars(found: Sequence[Summary]) -> Figure:
+def mean_bars(found: Sequence[Summary], family: str) -> Figure:
     """Draw the mean ratios of a group as `ratio_bars` does, a line for the 95 % interval of each.
 
     A star marks an interval that may not hold.
@@ -167,7 +168,7 @@ def mean_bars(found: Sequence[Summary]) -> Figure:
     rows = list(reversed(found))
     inside = [end for s in rows if s.interval is not None for end in s.interval]
     extent = AxisScale.of_ratios([s.low for s in rows], [*(s.high for s in rows), *inside])
-    below = f"mean {_of_group(rows[0].group, extent)}; line: 95 % interval"
+    below = f"mean {_of_family(family, extent)}; line: 95 % interval"
     if any(s.warning for s in rows):
         below += f" ({MARK}: perhaps not reliable)"
     below += OPEN * any(s.open for s in rows)
@@ -210,7 +211,7 @@ def distributions(found: Sequence[RatioSample]) -> Figure:
     band = "; band: optima open" * any(sample.open for sample in found)
     finish(
         axis,
-        _of_group(found[0].group, extent) + band,
+        _of_family(found[0].family, extent) + band,
         "share of instances whose ratio is at most x",
     )
     legend(figure, axis)
@@ -218,10 +219,9 @@ def distributions(found: Sequence[RatioSample]) -> Figure:
     return figure
 
 
-def _of_group(group: str, extent: AxisScale) -> str:
-    """Return the label of an axis with the ratios of a group."""
-    means = meaning(get_family(group.partition(" ")[0]))
-    return f"ratio, {means} ({_scale(extent)})"
+def _of_family(family: str, extent: AxisScale) -> str:
+    """Return the label of an axis with the ratios of a family."""
+    return f"ratio, {meaning(get_family(family))} ({_scale(extent)})"
 
 
 def _scale(extent: AxisScale) -> str:

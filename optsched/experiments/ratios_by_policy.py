@@ -253,6 +253,7 @@ class RatioSample:
     foresight: bool = False  # the policy knew the future
     claimed: int = 0  # ratios whose high end no certificate proves
     requested: str = ""  # as the plan names it, if that is another name
+    family: str = ""
 
     @property
     def count(self) -> int:
@@ -283,7 +284,7 @@ def samples(cells: Cells) -> list[RatioSample]:
         ahead = content in cells.foresight or knows_future(family, content)
         plain = contender_of(content)
         requested = plain if plain != sample.policy else ""
-        made.append(replace(sample, foresight=ahead, requested=requested))
+        made.append(replace(sample, foresight=ahead, requested=requested, family=family.name))
     return sorted(made, key=lambda s: (s.group, s.policy))
 
 

@@ -60,7 +60,7 @@ class Reading:
 
     def family(self, group: str) -> Family:
         """Return the family of a group."""
-        return get_family(group.partition(" ")[0])
+        return get_family(next(s.family for s in self.samples if s.group == group))
 
 
 def page_of_store(path: Path, policies: Sequence[str], callback: Callable[[str], None]) -> Page:

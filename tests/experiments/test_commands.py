@@ -62,6 +62,11 @@ def test_a_label_names_a_group_and_changes_no_cell(call, tmp_path):
         done = {"done": 4, "limit": 0, "error": 0}
         assert said["sources"] == {f"{label} nodes=4": done, f"{label} nodes=5": done}
     assert {*Campaign(store).statistics().groups} == {*said["sources"]}
+    for words in (("report", store, "-o", tmp_path / "x.html"), ("campaign", "export", store)):
+        plots = ("--plot", tmp_path / "plots") if words[0] == "campaign" else ()
+        status, _, err = call(*words, *plots, "-q")
+        assert status == 0, err
+    assert "Bags nodes=4" in (tmp_path / "x.html").read_text("utf-8")
     plan.write_text(plan.read_text() + plan.read_text().replace('"small"', '"paper"'))
     status, _, err = call("campaign", "run", plan)
     assert status == 2
