@@ -18,6 +18,7 @@ The table has one row per job, in the order of submission (equal times: the orde
     weight           relative importance, > 0; NaN: not in the list
     nodes            machines that the job uses at once, whole, >= 1; NaN: not in the list
     hosts            their names, as a host list of Slurm, or ""
+    gpu_type         type of GPU that the job requested, or ""
 
 ``attrs["format"]`` names the format, ``attrs["dropped"]`` counts rows that name no running time
 (or no processors), ``attrs["why"]`` states their number by reason, ``attrs["start"]`` is the
@@ -54,9 +55,9 @@ from optsched.traces.windows import HOUR
 COLUMNS = (
     *("name", "submit_seconds", "start_seconds", "run_seconds", "tasks"),
     *("gpu", "cpu", "memory_gb", "user", "model", "steps", "request_seconds"),
-    *("partition", "weight", "nodes", "hosts"),
+    *("partition", "weight", "nodes", "hosts", "gpu_type"),
 )
-MISSING = {"user": "", "model": "", "partition": "", "hosts": ""}
+MISSING = {"user": "", "model": "", "partition": "", "hosts": "", "gpu_type": ""}
 
 TIMES = {"submit_seconds": SUBMIT} | dict.fromkeys(
     ("eligible_seconds", "start_seconds", "end_seconds"), BEGIN

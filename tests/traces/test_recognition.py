@@ -350,7 +350,7 @@ def test_resources_of_slurm_are_those_of_its_tres(write, remarks):
         "1|2024-01-01T00:00:00|2024-01-01T00:00:00|01:00:00|COMPLETED|billing=8,cpu=8,mem=300G|\n"
         "2|2024-01-01T00:00:00|2024-01-01T00:00:00|01:00:00|COMPLETED||cpu=6,mem=3072M\n"
         "3|2024-01-01T00:00:00|2024-01-01T00:00:00|01:00:00|COMPLETED|"
-        "cpu=4,gres/gpu:a100=2,gres/gpu=2,mem=0,node=1|\n"
+        "cpu=4,gres/gpu:a100=2,gres/gpu=2,mem=0,node=1|gres/gpu:A100=2\n"
         "4|2024-01-01T00:00:00|2024-01-01T00:00:00|01:00:00|COMPLETED|cpu=4,gres/gpu:v100=1|\n"
     )
     jobs = read_jobs(write(head + rows))
@@ -358,7 +358,8 @@ def test_resources_of_slurm_are_those_of_its_tres(write, remarks):
     assert jobs["cpu"].tolist() == [1, 1, 2, 4]
     assert jobs["memory_gb"].tolist()[:2] == [37.5, 0.5]
     assert jobs["memory_gb"].isna().tolist() == [False, False, True, True]
-    assert "GPUs are of the types a100, v100, which are not distinguished" in remarks[0]
+    assert jobs["gpu_type"].tolist() == ["", "", "a100", ""]
+    assert remarks == []
     with pytest.raises(InputError, match=r"states no cores, .* as in sacct --allusers"):
         read_jobs(write("JobID|Submit|Elapsed\n1|2024-01-01T00:00:00|01:00:00\n"))
     with pytest.raises(InputError, match=r"lacks column Elapsed, .* written by sacct --allusers"):

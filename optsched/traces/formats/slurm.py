@@ -26,7 +26,7 @@ CORES = re.compile(r"(?:^|,)cpu=(\d+)")
 OF_JOB = re.compile(r"(?:^|,)mem=(\d+(?:\.\d+)?)([KMGTP]?)")
 COMMAND = (
     "sacct --allusers --parsable2 --format=JobID,Submit,Eligible,Start,Elapsed,State,NCPUS,NNodes,"
-    "ReqMem,AllocTRES,Timelimit,User,Partition,NodeList"
+    "ReqMem,AllocTRES,ReqTRES,Timelimit,User,Partition,NodeList"
 )
 ARRAY = re.compile(r".*_\[([\d,:-]+)(?:%\d+)?\]")  # tasks that still wait, in one row
 MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)([cn]?)")
@@ -44,6 +44,7 @@ def _details(columns: Columns) -> Table:
     gpus = np.array([_gpus(text) for text in resources], float)
     tasks = np.where(gpus > 0, gpus, np.where(cores > 0, cores, np.nan))
     table: Table = {"tasks": tasks, "gpu": (gpus > 0) * 1.0, "cpu": cores / tasks}
+    table["gpu_type"] = [",".join(sorted(_types(text))) for text in columns.text("ReqTRES")]
     if "NNodes" in columns:
         nodes = columns.numbers("NNodes", ALLOCATED)
         table["nodes"] = np.where(nodes > 0, nodes, np.nan)
@@ -102,13 +103,20 @@ def _resources(columns: Columns) -> list[str]:
     """Return the resources that each job had; of one that did not run, those that it requested."""
     had, requested = columns.text("AllocTRES"), columns.text("ReqTRES")
     resources = [a or b for a, b in zip(had, requested, strict=True)]
-    models = sorted({model[1:] for text in resources for model, _ in GPUS.findall(text) if model})
-    if len(models) > 1:
+    types = [_types(text) for text in resources]
+    known = sorted(set().union(*types))
+    if len(known) > 1 and "ReqTRES" not in columns:
         messages.remark(
-            f"{columns.path}: GPUs are of the types {', '.join(models)}, which are not "
-            "distinguished: a job may run on any GPU"
+            f"{columns.path}: GPUs of {sum(map(bool, types))} jobs are of the types "
+            f"{', '.join(known)}, which are not distinguished: a job may run on any GPU; which "
+            "jobs requested a type, ReqTRES states: add it to --format of sacct"
         )
     return resources
+
+
+def _types(text: str) -> set[str]:
+    """Return the types of GPUs that resources name."""
+    return {model[1:].lower() for model, _ in GPUS.findall(text) if model}
 
 
 def _cores(columns: Columns, resources: Sequence[str]) -> Floats:
