@@ -161,6 +161,11 @@ def _opened(path: Path) -> tuple[TraceFormat, Columns]:
     except InputError as error:
         if any(heads <= {*first} for heads in MACHINE_HEADS):
             raise InputError(f"{path}: is a list of machines, expected a list of jobs") from None
+        if "JobID" in first[0].split() and len(first) == 1:
+            raise InputError(
+                f"{path}: is a table of sacct in columns, which cuts long fields, expected that of "
+                f"--parsable2: {slurm.COMMAND}"
+            ) from None
         if "JobID" in first:
             raise InputError(f"{error}; all columns are written by {slurm.COMMAND}") from None
         raise
@@ -196,6 +201,8 @@ def _wait_from(table: Table, columns: Columns) -> None:
     eligible = np.minimum(table["eligible_seconds"], started)  # NaN: not known
     table["submit_seconds"] = np.fmax(submitted, eligible)
     held = table["submit_seconds"] - submitted
+    if "start_seconds" in table:
+        held = held[np.isfinite(started)]
     hours = held[held > 0].sum() / HOUR
     if number := int((held > 0).sum()):
         messages.remark(
@@ -224,7 +231,13 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
     why = _reasons(jobs, table, ~known.to_numpy(), last)
     jobs = jobs[known].sort_values("submit_seconds", kind="stable", ignore_index=True)
     if kind in NAMED and (twice := int(jobs["name"].duplicated(keep=False).sum())):
-        messages.remark(f"{path}: {twice} jobs share their name with another one")
+        again = int(jobs["name"].duplicated().sum())
+        messages.remark(
+            f"{path}: {again} {'job was' if again == 1 else 'jobs were'} requeued: each attempt "
+            "counts as a job that arrives at its recorded time"
+            if kind == slurm.FORMAT.name
+            else f"{path}: {twice} jobs share their name with another one"
+        )
     if jobs.empty:
         raise InputError(
             f"{path}: none of {dropped} jobs has a known running time and number of tasks "

@@ -87,7 +87,13 @@ def _read_machines(path: Path) -> pd.DataFrame:
         return _finished("SWF machines", _rows(path, _clusters(path)))
     if not has_columns(path) or any(form.fits(first_row(path).fields) for form in JOBS):
         raise InputError(f"{path}: is a list of jobs, expected a list of machines")
-    form, names = recognized(path, (*inventories.FORMATS, OWN))
+    try:
+        form, names = recognized(path, (*inventories.FORMATS, OWN))
+    except InputError as error:
+        text = " ".join(first_row(path).fields)
+        if any(word in text for word in ("NODELIST", "=", "#", "|", "gpu:", "(null)")):
+            raise InputError(f"{error}; of Slurm, this writes one: {inventories.SINFO}") from None
+        raise
     columns = read_columns(path, names)
     table = form.table(columns, RULES)
     if form is OWN:

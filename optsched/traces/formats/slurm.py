@@ -34,6 +34,11 @@ PENDING, RUNNING = "PENDING", "RUNNING"  # states when the log was taken
 CANCELLED = "CANCELLED"  # without a run time: in the queue
 UNFINISHED = (PENDING, "SUSPENDED")  # what such a job has run is not known
 MINUTE = 60
+FEW = 20  # jobs of a log that is not expected to have several users and states
+COMPLETE = (
+    "is the log complete? expected that of all users (sacct --allusers), in all states, of the "
+    "whole period; what is missing makes the cluster look free"
+)
 ALLOCATED = Number("allocated", high=TASKS.high, whole=True)
 GB = {"K": 1 / 1024**2, "": 1 / 1024, "M": 1 / 1024, "G": 1.0, "T": 1024.0, "P": 1024.0**2}
 
@@ -67,6 +72,7 @@ def _details(columns: Columns) -> Table:
         run[(run == 0) & (states != RUNNING)] = np.nan
     if {"Start", "End"} <= {*columns.cells}:
         _told_if_clocks_differ(columns, run)
+    _told_if_partial(columns, states.tolist())
     table["array"] = [_tasks_of_array(name) for name in columns.text("JobID")]
     return table | {"run_seconds": run, "state": states}
 
@@ -74,6 +80,12 @@ def _details(columns: Columns) -> Table:
 def _told_if_clocks_differ(columns: Columns, run: Floats) -> None:
     """State which jobs did not run from start to end: clocks change, or they were suspended."""
     _, (_, start, end) = columns.times("Submit", "Start", "End", rules=(BEGIN,) * 3)
+    early = int((end < start).sum())
+    if 2 * early > np.isfinite(end - start).sum():
+        raise InputError(
+            f"{columns.path}: End is before Start in {early} rows, expected the other way around: "
+            "the two columns seem swapped"
+        )
     off = np.flatnonzero(np.abs(end - start - run) > MINUTE)
     if off.size:
         k = off[0]
@@ -83,6 +95,15 @@ def _told_if_clocks_differ(columns: Columns, run: Floats) -> None:
             f"{end[k] - start[k]:.0f} s and {run[k]:.0f} s; run times are those of Elapsed (times "
             "without a time zone when clocks changed, or jobs that were suspended)"
         )
+
+
+def _told_if_partial(columns: Columns, states: Sequence[str]) -> None:
+    """State that only one user, or only one state, is in a log of more than a few jobs."""
+    users = {*columns.text("User")} - {""}
+    one = [f"all are of user {name}" for name in users if len(users) == 1]
+    one += ["all are COMPLETED"] * ({*states} == {"COMPLETED"})
+    if one and len(columns) > FEW:
+        messages.remark(f"{columns.path}: of {len(columns)} jobs, {' and '.join(one)}: {COMPLETE}")
 
 
 def _tasks_of_array(name: str) -> int:
@@ -133,7 +154,7 @@ def _cores(columns: Columns, resources: Sequence[str]) -> Floats:
     found = [CORES.search(text) for text in resources]
     if not any(found) and "ReqCPUS" in columns:
         return columns.numbers("ReqCPUS", ALLOCATED)
-    if not any(found):
+    if not any(found) and len(columns):
         raise InputError(
             f"{columns.path}: states no cores, expected a column NCPUS, AllocCPUS, AllocTRES or "
             f"ReqCPUS, as in {COMMAND}"

@@ -29,16 +29,19 @@ from optsched.families.rigid.instance import (
     RigidSchedule,
 )
 from optsched.families.rigid.sources.gpu_types import with_types
+from optsched.families.rigid.sources.idle import free_while_waiting
 from optsched.families.rigid.sources.partitions import Share, shares
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import InputError, Window, option_name
 from optsched.process import messages
+from optsched.traces.formats.slurm import COMPLETE, FEW
 from optsched.traces.hostlists import hosts_in
 from optsched.traces.tables import Tables, read_tables
 from optsched.traces.windows import take_window
 
 PARTS = {"gpu": 100, "cpu": 100, "memory_gb": 1024}  # units of one, where amounts are not whole
 MANY = 8  # partitions that a remark names
+HALF = 0.5  # of waiting times
 USUAL = 1000  # jobs of a log, as far as it has them
 NAMES = {"gpu": "GPU", "cpu": "core", "memory_gb": "GB"}
 
@@ -177,10 +180,8 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
             f"{source}: {unfit[0]} needs {job.tasks} x {platform.amounts(job.need)} and never fits "
             f"on the machines ({len(unfit)} of {len(jobs)} jobs do not), expected larger ones"
         )
-    if _carried(tables.jobs, taken):
-        messages.remark(EMPTY)
     why = tables.jobs.attrs.get("why")
-    return RigidInstance(
+    inst = RigidInstance(
         resources=resources,
         units=units,
         machines=machines,
@@ -193,6 +194,17 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
             + (f"; left out of the log: {why}" if why else "")
         ),
     )
+    if _carried(tables.jobs, taken):
+        messages.remark(EMPTY)
+    elif listed is not None and (window.min_tasks or 1) == 1:
+        share, number = free_while_waiting(inst, _starts(taken, jobs))
+        if share > HALF and number > FEW:
+            messages.remark(
+                f"{number} jobs waited although, for {share:.0%} of their waiting times, the "
+                f"recorded schedule left enough free for them: {COMPLETE}; other reasons are "
+                "limits of users, reservations, and free units that are on different nodes"
+            )
+    return inst
 
 
 def recorded(
