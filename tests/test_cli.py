@@ -432,6 +432,7 @@ def test_machine_list_without_machines(call, folder, tmp_path):
         (["ratio", "{small}", "--schedule", "{jobs}"], ["jobs.csv", "is no JSON"]),
         (["ratio", "{small}", "--method", "magic"], ["unknown method 'magic'", "auto"]),
         (["ratio", "{bad}", "-p", "nobody"], ["unknown policy 'nobody'", "fifo"]),
+        (["ratio", "{typo}", "-p", "easy"], ["line 1: lacks", "(has 'submitt_seconds')"]),
         (["ratio", "{bad}", "--machines", "none.csv"], ["none.csv: cannot be read"]),
         (["ratio", "{bad}", "--start", "soon"], ["start is 'soon'", "#500"]),
         (["ratio", "{bad}", "--slot-length", "long"], ["slot 'long'"]),
@@ -446,6 +447,8 @@ def test_wrong_option_is_one_line(call, folder, tmp_path, monkeypatch, args, wor
     names = {"small": folder / "small.json", "jobs": folder / "jobs.csv"}
     names["bad"] = tmp_path.with_suffix(".csv")  # which is not read
     names["bad"].write_text("submit_seconds,run_seconds,tasks\n0,soon,1\n")
+    names["typo"] = tmp_path.with_suffix(".typo")
+    names["typo"].write_text("submitt_seconds,run_seconds,tasks,request_seconds\n0,5,1,9\n")
     refused(call(*(a.format(**names) for a in args)), *words)
     assert not list(tmp_path.iterdir())
 

@@ -99,7 +99,7 @@ def test_verbose_has_all_columns_and_prices(call, folder, monkeypatch):
     args = ("ratio", folder / "small.json", "--optimum", folder / "result.json", "-p", "fifo")
     _, brief, _ = call(*args)
     _, full, _ = call(*args, "-v")
-    assert "No policy has a proven guarantee.\n" in brief
+    assert "No policy has a proven guarantee on this instance.\n" in brief
     assert "all policies: information after; sandbox no\n" in brief
     assert "all policies" not in full
     for heading in ("guarantee", "information", "sandbox", "max decision time"):

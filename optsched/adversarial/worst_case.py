@@ -309,7 +309,9 @@ def checkpoint_path(target: Path) -> Path:
 def _settled(family: Family, terms: Terms) -> Terms:
     """Return the terms with the digest of an own policy; refuse what the family does not have."""
     if family.parameter_space is None:
-        raise InputError(f"family {family.name} has no parameter space, expected one that has")
+        raise InputError(
+            f"worst-case search does not support family {family.name}, which has no parameter space"
+        )
     settings.one_of("preset", terms.preset, family.presets)
     for name in terms.sizes:
         settings.one_of("size", name, family.sizes)

@@ -100,7 +100,7 @@ def show_ratios(console: Console, report: RatioReport) -> None:
         same.pop("information", None)  # it is about slots, of which there are none
     if same.get("guarantee") == "none":
         del same["guarantee"]
-        console.print("No policy has a proven guarantee.")
+        console.print("No policy has a proven guarantee on this instance.")
     if same:
         shared = "; ".join(f"{name} {cell}" for name, cell in same.items())
         console.print(f"all policies: {shared}", markup=False)

@@ -148,6 +148,8 @@ class Optimum(Frozen):
             return f"the relaxation gives the bound {self.bound:.6g} ({self.bound_level})"
         if self.value is None:
             none = "no schedule found (one may exist)"
+            if self.method == RELAXATION:
+                none = "the relaxation gives a bound only, and it was not reached"
             if self.bound is None:
                 return none
             return f"{none}; none is better than {self.bound:.6g} ({self.bound_level})"

@@ -62,6 +62,7 @@ from optsched.solvers import (
     run_cp,
     solve_mip,
 )
+from optsched.solvers.linear import UNLIMITED
 
 SIMPLE = 10**6  # largest denominator of the fraction that a dual is taken to mean
 GRID = 2**40  # of duals that are taken as they are, relative to the largest
@@ -204,6 +205,14 @@ class _Linear:
         if status == "optimal":
             x = np.array(self.h.getSolution().col_value, dtype=float)
         return status, x
+
+    def probe(self, basis: Any, most: int) -> float:
+        """Return the objective after a few simplex iterations from a basis: a lower bound."""
+        self.h.setBasis(basis)
+        self.h.setOptionValue("simplex_iteration_limit", most)
+        self._run()
+        self.h.setOptionValue("simplex_iteration_limit", UNLIMITED)
+        return math.inf if lp_status(self.h) == "infeasible" else self.objective()
 
     def _run(self) -> None:
         """Solve it once; a large one ends when the search is called off."""
@@ -657,16 +666,23 @@ class _Tree:
             self._prove_empty(node)
             return []
         self.linear.restrict(self._limits(node))
-        status, x = self.linear.solve()
-        if status in ("infeasible", "unknown") and self._prove_empty(node):
-            return []
-        if status == "optimal" and x is not None:
+        for turn in range(1 + self.params.node_rounds):
+            status, x = self.linear.solve()
+            if status in ("infeasible", "unknown") and self._prove_empty(node):
+                return []
+            if status != "optimal" or x is None:
+                break
             before = node.bound
             self._prove(node, self._candidates(self.linear.duals()))
-            self._learn(node, before)
+            if not turn:
+                self._learn(node, before)
             self.offer(x)
             if node.bound is not None and self._enough(node.bound):
                 return []
+            if turn == self.params.node_rounds or not 0 < len(self.cuts) < self.params.most_in_tree:
+                break
+            if not self._separate(x):
+                break
         chosen = self._column(node, x)
         if chosen is None:
             return []
@@ -735,6 +751,7 @@ class _Tree:
     ) -> tuple[int, int]:
         """Solve the halves of some columns, and return the best of all to branch on."""
         here = self.linear.objective()
+        basis = self.linear.h.getBasis()
         found = [entry for entry in scored if entry not in unknown]
         for _, j, at in unknown:
             low, high = limits.get(j, (self.linear.arrays.lower[j], self.linear.arrays.upper[j]))
@@ -742,10 +759,10 @@ class _Tree:
             halves = (low, float(at), x[j] - at), (at + 1.0, high, at + 1 - x[j])
             for side, (least, most, part) in zip(self.gains, halves, strict=True):
                 self.linear.restrict(limits | {j: (least, most)})
-                there = self.linear.solve()[1]
-                gain = math.inf if there is None else max(0.0, self.linear.objective() - here)
+                there = self.linear.probe(basis, self.params.trial_iterations)
+                gain = max(0.0, there - here)
                 gains.append(min(gain, 1e9))
-                side.learn(j, side.of(j) if there is None else gain / part)
+                side.learn(j, side.of(j) if there == math.inf else gain / part)
             found.append((max(gains[0], 1e-9) * max(gains[1], 1e-9), j, at))
         return max(found, key=lambda entry: (entry[0], -entry[1]))[1:]
 

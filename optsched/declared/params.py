@@ -19,6 +19,10 @@ class TreeParams:
         Share of the gap that five rounds of cuts close below which the rounds end.
     rounds : int
         Rounds of cuts at the root.
+    node_rounds : int
+        Rounds of cuts at a node below the root.
+    most_in_tree : int
+        Cuts of the program from which on no node below the root is cut.
     most_sums : int
         Sums of rows of the simplex tableau that are tried per round.
     most_starts : int
@@ -36,6 +40,8 @@ class TreeParams:
         tests it.
     tried : int
         Most columns that strong branching tests at a node.
+    trial_iterations : int
+        Simplex iterations of a program that strong branching solves.
     most_kept : float
         Largest share of the time that is reserved for checking the certificate.
     clock_nodes : int
@@ -46,9 +52,11 @@ class TreeParams:
         Growth factor of the number of nodes until the next check.
     """
 
-    patience: Count = 100
+    patience: Count = 20
     stuck: Amount = 0.05
     rounds: Count = 40
+    node_rounds: Count = 3
+    most_in_tree: Count = 300
     most_sums: Count = 100
     most_starts: Count = 200
     steps: Count = 6
@@ -57,6 +65,7 @@ class TreeParams:
     most_sizes: Count = 8
     reliable: Number = 4
     tried: Number = 8
+    trial_iterations: Count = 20
     most_kept: Share = 0.4
     clock_nodes: Count = 32
     first_check: Count = 50

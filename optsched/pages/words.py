@@ -9,7 +9,7 @@ from optsched.core import Optimum, RatioReport, meaning, shown_gap
 from optsched.core.reports import EvaluatedPolicy
 from optsched.experiments.statistics import Statistics, Summary
 from optsched.experiments.whatif import ORACLES
-from optsched.problem import REAL, Family, Level, Status
+from optsched.problem import REAL, RELAXATION, Family, Level, Status
 
 SPOKEN = 8  # groups of which each has sentences of its own; of more the policies are counted
 
@@ -94,6 +94,10 @@ def of_optimum(optimum: Optimum) -> str:
     best = f"{optimum.scope} schedule" if optimum.scope else "schedule"
     if optimum.status is Status.INFEASIBLE:
         return f"No {best} exists ({optimum.bound_level})."
+    if optimum.method == RELAXATION:
+        found = f": {optimum.bound:.6g} ({optimum.bound_level})"
+        none = ", and it was not reached"
+        return f"The relaxation gives a bound only{none if optimum.bound is None else found}."
     if optimum.value is None:
         return f"No {best} was found; one may exist."
     if optimum.bound is None:

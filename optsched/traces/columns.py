@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +91,11 @@ class Columns:
 
     def __contains__(self, name: str) -> bool:
         return name in self.cells
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Leave out all rows but these."""
+        self.line = [self.line[k] for k in rows]
+        self.cells = {name: [cells[k] for k in rows] for name, cells in self.cells.items()}
 
     def text(self, name: str) -> list[str]:
         """Return a column as it is written; nothing in any row where there is none."""
@@ -210,12 +216,10 @@ def read_columns(
     *,
     headless: bool = False,
     skip: tuple[str, str] | None = None,
-    once: bool = False,
 ) -> Columns:
     """Read a table in text whose columns are known; between semicolons, commas may be decimal.
 
-    With ``skip`` (a column, a text), rows whose column holds the text are left out; with ``once``,
-    those that are identical to one before them, which a remark counts.
+    With ``skip`` (a column, a text), rows whose column holds the text are left out.
 
     Raises
     ------
@@ -229,25 +233,7 @@ def read_columns(
     if skip is not None:
         k, text = [*names].index(skip[0]), skip[1]
         rows = (row for row in rows if text not in row.fields[k])
-    if once:
-        rows = _once(path, rows)
     return Columns(path, names, rows, comma=separator(path) == ";")
-
-
-def _once(path: Path, rows: Iterable[TextLine]) -> Iterator[TextLine]:
-    seen, twice = set[tuple[str, ...]](), 0
-    for row in rows:
-        fields = tuple(row.fields)
-        if fields in seen:
-            twice += 1
-            continue
-        seen.add(fields)
-        yield row
-    if twice:
-        messages.remark(
-            f"{path}: {twice} {'row is' if twice == 1 else 'rows are'} left out, which repeat "
-            "another one (exports that overlap)"
-        )
 
 
 def shown(text: str) -> str:
@@ -289,9 +275,11 @@ def missing_columns(
             f"{path}, line 1: has the columns {shown(', '.join(names))}, expected those of one "
             f"format ({known})"
         )
+    near = [shown(x) for n in lacking for x in get_close_matches(n, names, n=1, cutoff=0.8)]
+    has = f" (has {', '.join(near)})" if near else ""
     return InputError(
         f"{path}, line 1: lacks {'column' if len(lacking) == 1 else 'columns'} "
-        f"{', '.join(lacking)}, "
+        f"{', '.join(lacking)}{has}, "
         f"expected as {kind}: {', '.join(needed)}"
         + (f"; or as {own}: {', '.join(formats[own])}" if kind != own else "")
     )

@@ -28,6 +28,7 @@ date of the first submission, or None, ``attrs["processors"]`` those of the mach
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +83,7 @@ FORMATS = (*training.FORMATS, slurm.FORMAT, OWN)
 NAMED = (OWN.name, slurm.FORMAT.name, "SWF")  # formats in which a name stands for one job
 MACHINE_HEADS = (
     {"sn", "cpu_milli"},
-    {"cpu", "memory_gb", "gpu", "count"},
+    {"cpu", "gpu", "count"},
     *({*form.needed} for form in inventories.FORMATS),
 )
 
@@ -129,11 +130,19 @@ def _read_jobs(path: Path) -> pd.DataFrame:
 
 
 def is_scheduler_log(path: Path) -> bool:
-    """Whether ``path`` is a log of a batch scheduler: SWF, Batsim, Slurm, or requested times."""
+    """Whether ``path`` is a log of a batch scheduler: SWF, Batsim, Slurm, or requested times.
+
+    Raises
+    ------
+    InputError
+        It is of no format; the message names the columns that it lacks.
+    """
     if swf.is_swf(path) or batsim.is_workload(path):
         return True
-    names = first_row(path).fields
-    return slurm.FORMAT.fits(names) or (OWN.fits(names) and "request_seconds" in names)
+    if philly.is_log(path):
+        return False
+    form, names = _format(path)
+    return form is slurm.FORMAT or (form is OWN and "request_seconds" in names)
 
 
 def recommended_family(jobs: pd.DataFrame) -> tuple[str, str]:
@@ -152,12 +161,22 @@ def has_columns(path: Path) -> bool:
 
 def _opened(path: Path) -> tuple[TraceFormat, Columns]:
     """Return the format of a list, and what it holds."""
+    form, names = _format(path)
+    headless = form.fits_row(first_row(path).fields)
+    columns = read_columns(path, names, headless=headless, skip=form.skip)
+    if form is slurm.FORMAT:
+        slurm.leave_out_repeated(columns)
+    return form, columns
+
+
+def _format(path: Path) -> tuple[TraceFormat, Sequence[str]]:
+    """Return the format of a table, and its columns."""
     first = first_row(path).fields
     for form in FORMATS:
         if form.fits_row(first):
-            return form, read_columns(path, [*form.headless], headless=True, skip=form.skip)
+            return form, [*form.headless]
     try:
-        form, names = recognized(path, FORMATS)
+        return recognized(path, FORMATS)
     except InputError as error:
         if any(heads <= {*first} for heads in MACHINE_HEADS):
             raise InputError(f"{path}: is a list of machines, expected a list of jobs") from None
@@ -169,7 +188,6 @@ def _opened(path: Path) -> tuple[TraceFormat, Columns]:
         if "JobID" in first:
             raise InputError(f"{error}; all columns are written by {slurm.COMMAND}") from None
         raise
-    return form, read_columns(path, names, skip=form.skip, once=form is slurm.FORMAT)
 
 
 def _listed(form: TraceFormat, columns: Columns) -> tuple[Table, pd.Timestamp | None]:

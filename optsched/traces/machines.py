@@ -174,7 +174,7 @@ def _types(columns: Columns) -> Table:
 
 OWN = TraceFormat(
     "own machines",
-    needed=("gpu", "cpu", "memory_gb"),
+    needed=("gpu", "cpu"),
     columns={name: name for name in COLUMNS},
     more=_types,
 )

@@ -20,7 +20,7 @@ from optsched.process.garbage import no_garbage
 from optsched.scheduling.shapes import MACHINES
 from optsched.traces.jobs import read_jobs
 from optsched.traces.machines import read_machines
-from optsched.traces.windows import must_reach, report_scaling, sensible, take_window
+from optsched.traces.windows import NO_LIST, must_reach, report_scaling, sensible, take_window
 
 Made = TypeVar("Made", bound=Any)
 
@@ -80,8 +80,8 @@ class Tables:
         chosen["jobs"] = len(some)
         with no_garbage():
             inst = sensible(some, chosen["slots"], length, made, requested=requested)
-        machines = f"{machines_of(inst)} in place of {self.listed['count'].sum()}"
-        report_scaling(some, inst.horizon, inst.slot_seconds, machines)
+        of = NO_LIST if self.machines is None else f"in place of {self.machines['count'].sum()}"
+        report_scaling(some, inst.horizon, inst.slot_seconds, f"{machines_of(inst)} {of}")
         return inst
 
 

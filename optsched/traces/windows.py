@@ -26,6 +26,7 @@ SLOTS = (60, 300, 900, 1800, HOUR, *(HOUR * h for h in (2, 4, 8, 24, 48, 96, 168
 USUAL = 100  # jobs of a window
 ENOUGH = 0.8  # share of the jobs that can finish, in slots of a sensible length
 NEAR = 0.7  # of the load that was requested: one machine more or less may be as far off
+NO_LIST = "in the proportions of default types, since there is no list of machines"
 
 Made = TypeVar("Made")
 

@@ -8,7 +8,7 @@ from pages import Page
 
 import optsched
 from optsched.pages.scales import AxisScale
-from optsched.pages.words import of_ratios
+from optsched.pages.words import of_optimum, of_ratios
 from optsched.problem import REAL, get_family
 from optsched.results.load import load_report
 from optsched.results.result import save_result
@@ -50,6 +50,8 @@ def test_the_relaxation_has_a_row_a_column_and_a_line(tmp_path):
     _, relaxed = page.tables["optimum"].texts()
     assert (relaxed["best of"], relaxed["status"]) == ("relaxation", "bound only")
     assert "1.01563" in page.words
+    least = "The relaxation gives a bound only: 3.25 (certified)."
+    assert of_optimum(report.references["relaxation"]) == least
 
 
 def test_the_optimum_is_that_of_the_file(made):

@@ -336,6 +336,7 @@ def test_every_family_reports_what_it_scales(tmp_path, capsys, family):
     open_input(path, family, Window(jobs=60, slots=20, slot="1h"))
     said = capsys.readouterr().err
     assert "arrivals of 1.23 d compressed to 20 slots of 1 h; machines: " in said
+    assert " in the proportions of default types, since there is no list of machines" in said
     assert ("--no-scaling" in said) == (family in ("oasis", "dmlrs"))
 
 

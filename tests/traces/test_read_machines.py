@@ -80,7 +80,11 @@ def test_columns_of_an_own_list_may_be_types_of_gpus(write, remarks):
             r"line 2, cpu_milli: is '0', expected .* above 0",
         ),
         (NODES.replace("8,G2", "-8,G2"), "m.csv", r"line 3, gpu: is '-8', expected a whole number"),
-        (NODES.replace("gpu", "gpus"), "m.csv", r"line 1: lacks column gpu, expected as Alibaba"),
+        (
+            NODES.replace("gpu", "gpus"),
+            "m.csv",
+            r"line 1: lacks column gpu .has 'gpus'., expected as Alibaba",
+        ),
         (NODES.splitlines()[0], "m.csv", r"names no machine, expected at least one"),
         (OWN.replace("big,3", "big,0"), "m.csv", r"line 2, count: is '0', expected a whole number"),
         (OWN.replace("512,25", "inf,25", 1), "m.csv", r"line 2, memory_gb: is 'inf', expected a n"),

@@ -454,6 +454,26 @@ def test_what_was_cancelled_in_the_queue_never_ran(write, remarks):
     assert "1 of 2 jobs of the log are left out: 1 CANCELLED before start; " in remarks[0]
 
 
+def test_only_the_last_state_of_a_job_counts_where_exports_overlap(write, remarks):
+    head = "JobID|Submit|Start|Elapsed|State|NCPUS\n"
+    row = "{}|2024-01-0{}T00:00:00|{}|{}|{}|4\n"
+    at = "2024-01-02T00:00:00"
+    states = (
+        (at, "01:00:00", "RUNNING"),
+        (at, "02:00:00", "RUNNING"),
+        ("Unknown", "0:0", "PENDING"),
+    )
+    rows = [row.format(7, 1, *state) for state in states]
+    ended = row.format(7, 1, at, "03:00:00", "COMPLETED")
+    other = row.format(7, 2, at, "04:00:00", "FAILED")  # its number was used again
+    for text, runs in ((ended, [3, 4]), ("", [2, 4])):  # or it still ran when the log was taken
+        jobs = read_jobs(write("".join([head, *rows[:2], text, rows[2], other])))
+        assert (jobs["run_seconds"] / 3600).tolist() == runs
+        left_out = 2 + bool(text)
+        assert f"{left_out} rows are left out, which repeat another one or an" in remarks[0]
+        remarks.clear()
+
+
 def test_rows_of_slurm_that_repeat_and_clocks_that_changed_are_remarked(write, remarks):
     head = "JobID|Submit|Start|End|Elapsed|State|NCPUS\n"
     one = "1|2026-10-25T00:00:00|2026-10-25T00:00:00|2026-10-25T04:00:30|04:00:00|COMPLETED|4\n"

@@ -226,7 +226,7 @@ def verify(
     trust: Trust = False,
     as_json: Json = False,
 ) -> None:
-    """Rerun the cells of a result store, and compare.
+    """Rerun the cells of a result store and compare with the stored values.
 
     A store holds numbers, and only digests of schedules and certificates. So optima are solved
     again, their certificates checked, and policies run again; all results must equal the stored

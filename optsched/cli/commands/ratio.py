@@ -119,7 +119,7 @@ def ratio(
     """Compare policies with the offline optimum.
 
     If the optimum is only bounded, a ratio is an interval: the best schedule found proves its lower
-    end, a dual bound its upper end (claimed: its certificate was not checked). `--reference both`
+    end, a dual bound its upper end ("claimed": without a checked certificate). `--reference both`
     also prints the ratio of each policy to the bound of the linear relaxation, and the integrality
     gap. Rows with provisional ratios appear as policies end; the table at the end is final. Exit
     status 1: no schedule was found, or a user-supplied policy failed.

@@ -305,14 +305,16 @@ def _told(inst: RigidInstance, n: int, name: str, asked: str, number: int) -> st
     ``number`` of it were requested; 0: by several changes.
     """
     types = {} if are_pools(inst) else {m.name: m for m in inst.machines}
-    units = _resources(inst).get(ALIASES.get(asked, asked), {})
-    for k, u in units.items():
-        if name in types and types[name].capacity[k]:
+    if name not in types:
+        return f"{n} {name}"
+    nodes = f"{n} node{'s' * (n > 1)} of type {name}"
+    for k, u in _resources(inst).get(ALIASES.get(asked, asked), {}).items():
+        if types[name].capacity[k]:
             has = n * types[name].capacity[k]
             exact = asked == name or has == number * u or not number
             rounded = "" if exact else f"; {number} were requested, rounded up to whole nodes"
-            return f"{n} node{'s' * (n > 1)} of type {name} ({inst.counted(k, has)}{rounded})"
-    return f"{n} {name}"
+            return f"{nodes} ({inst.counted(k, has)}{rounded})"
+    return nodes
 
 
 def altered(inst: RigidInstance, **update: Any) -> RigidInstance:

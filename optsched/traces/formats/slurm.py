@@ -33,6 +33,8 @@ MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)([cn]?)")
 PENDING, RUNNING = "PENDING", "RUNNING"  # states when the log was taken
 CANCELLED = "CANCELLED"  # without a run time: in the queue
 UNFINISHED = (PENDING, "SUSPENDED")  # what such a job has run is not known
+STAGES = {PENDING: 0, "SUSPENDED": 1, RUNNING: 1, "COMPLETING": 1}  # by state
+ENDED = 2  # any other state
 MINUTE = 60
 FEW = 20  # jobs of a log that is not expected to have several users and states
 COMPLETE = (
@@ -41,6 +43,32 @@ COMPLETE = (
 )
 ALLOCATED = Number("allocated", high=TASKS.high, whole=True)
 GB = {"K": 1 / 1024**2, "": 1 / 1024, "M": 1 / 1024, "G": 1.0, "T": 1024.0, "P": 1024.0**2}
+
+
+def leave_out_repeated(columns: Columns) -> None:
+    """Keep one of equal rows, and of a job the last state: earlier exports state earlier ones."""
+    jobs = [*zip(columns.text("JobID"), columns.text("Submit"), strict=True)]
+    stages = [
+        (STAGES.get(state.partition(" ")[0], ENDED), _seconds(run) or 0.0)
+        for state, run in zip(columns.text("State"), columns.text("Elapsed"), strict=True)
+    ]
+    last: dict[tuple[str, ...], tuple[int, float]] = {}
+    for job, stage in zip(jobs, stages, strict=True):
+        last[job] = max(stage, last.get(job, stage))
+    seen, kept = set[tuple[str, ...]](), []
+    rows = zip(*columns.cells.values(), strict=True)
+    for k, (job, stage, row) in enumerate(zip(jobs, stages, rows, strict=True)):
+        ended = stage[0] == ENDED
+        key = row if ended else job
+        if key not in seen and (ended or stage == last[job]):
+            kept.append(k)
+            seen.add(key)
+    if left_out := len(jobs) - len(kept):
+        columns.keep(kept)
+        messages.remark(
+            f"{columns.path}: {left_out} {'row is' if left_out == 1 else 'rows are'} left out, "
+            "which repeat another one or an earlier state of its job (exports that overlap)"
+        )
 
 
 def _details(columns: Columns) -> Table:

@@ -41,6 +41,7 @@ def test_it_is_that_of_optimum_certificate_and_page(log, call, objective):
     assert status == 0, err
     checked = json.loads(out)["checks"][0]
     assert (checked["value"], checked["bound"]) == pytest.approx([MEANS[objective]] * 2)
+    Path("nodes.csv").write_text("gpu,cpu\n0,2\n")  # no job requests memory
     loaded = optsched.load_trace("jobs.csv", machines="nodes.csv", objective=objective)
     assert loaded.digest() == get_family("rigid").instance(**stored["instance"]).digest()
     assert call("report", "result.json", "-o", "page.html")[0] == 0

@@ -251,7 +251,7 @@ def test_windows_the_command_and_the_page(tmp_path, monkeypatch):
         row = found.rows[name]
         assert row.change == pytest.approx(np.mean(changes, axis=0), abs=1e-9)
         assert row.interval[0] <= row.change[0] <= row.change[1] <= row.interval[1]
-    head = "With 1 thin added, the least possible mean waiting time falls by "
+    head = "With 1 node of type thin added, the least possible mean waiting time falls by "
     assert head in done.stdout
     assert "would have saved" not in done.stdout  # policies begin with an empty cluster
     for line in (*found.answer, *found.listed, UNKNOWN):
@@ -548,7 +548,7 @@ def test_units_of_a_resource_are_whole_nodes_that_have_it(tmp_path):
         "3 nodes of type fat (12 GPUs; 10 were requested, rounded up to whole nodes) added",
     )
     both = measured(log, listed, add="10xgpu", remove="1xfat", policies=["fcfs"], work_limit=30)
-    assert (both.changes, both.direction) == (("2 fat added",), -1)
+    assert (both.changes, both.direction) == (("2 nodes of type fat added",), -1)
     pool = measured(log, None, add="1xgpu", policies=["fcfs"], work_limit=30)
     assert any("1xgpu: the jobs that use it also need cpu" in x for x in pool.listed)
 

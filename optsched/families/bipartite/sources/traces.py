@@ -25,7 +25,7 @@ from optsched.numbers.streams import Streams
 from optsched.problem import InputError, Window
 from optsched.traces import read_machines, reading, seconds
 from optsched.traces.pods import read_arrivals
-from optsched.traces.windows import arrival_slots, report_scaling, take_window
+from optsched.traces.windows import NO_LIST, arrival_slots, report_scaling, take_window
 
 __all__ = ["PRESETS", "describe", "from_trace", "generate", "headline", "open_trace", "warnings"]
 
@@ -169,8 +169,8 @@ def from_trace(  # noqa: PLR0913 - one option each
         ),
     )
     number = (
-        f"{machines} in the proportions of the list; requests are multiplied so that demand over "
-        f"capacity is {load:g}"
+        f"{machines} {NO_LIST if nodes is None else 'in the proportions of the list'}; requests "
+        f"are multiplied so that demand over capacity is {load:g}"
     )
     report_scaling(window, slots, slot_seconds, number, unscaled=False)
     return _contended(instance, load)

@@ -30,6 +30,7 @@ from optsched.process import messages
 from optsched.traces.tables import read_tables, reading, seconds
 from optsched.traces.throughputs import read_throughputs
 from optsched.traces.windows import (
+    NO_LIST,
     USUAL,
     apportioned,
     arrival_slots,
@@ -142,7 +143,8 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
         return inst
 
     inst = sensible(some, slots, length, made, requested=window.load is not None)
-    number = f"{sum(c.count for c in inst.servers)} in the proportions of the list"
+    of = NO_LIST if classes is SERVERS else "in the proportions of the list"
+    number = f"{sum(c.count for c in inst.servers)} {of}"
     report_scaling(some, slots, inst.slot_seconds, number, unscaled=False)
     return inst
 
