@@ -18,6 +18,7 @@ The table has one row per job, in the order of submission (equal times: the orde
     weight           relative importance, > 0; NaN: not in the list
     nodes            machines that the job uses at once, whole, >= 1; NaN: not in the list
     hosts            their names, as a host list of Slurm, or ""
+    gpu_type         type of GPU that the job requested, or ""
 
 ``attrs["format"]`` names the format, ``attrs["dropped"]`` counts rows that name no running time
 (or no processors), ``attrs["why"]`` states their number by reason, ``attrs["start"]`` is the
@@ -55,9 +56,9 @@ from optsched.traces.windows import HOUR
 COLUMNS = (
     *("name", "submit_seconds", "start_seconds", "run_seconds", "tasks"),
     *("gpu", "cpu", "memory_gb", "user", "model", "steps", "request_seconds"),
-    *("partition", "weight", "nodes", "hosts"),
+    *("partition", "weight", "nodes", "hosts", "gpu_type"),
 )
-MISSING = {"user": "", "model": "", "partition": "", "hosts": ""}
+MISSING = {"user": "", "model": "", "partition": "", "hosts": "", "gpu_type": ""}
 
 TIMES = {"submit_seconds": SUBMIT} | dict.fromkeys(
     ("eligible_seconds", "start_seconds", "end_seconds"), BEGIN
@@ -179,6 +180,11 @@ def _format(path: Path) -> tuple[TraceFormat, Sequence[str]]:
     except InputError as error:
         if any(heads <= {*first} for heads in MACHINE_HEADS):
             raise InputError(f"{path}: is a list of machines, expected a list of jobs") from None
+        if "JobID" in first[0].split() and len(first) == 1:
+            raise InputError(
+                f"{path}: is a table of sacct in columns, which cuts long fields, expected that of "
+                f"--parsable2: {slurm.COMMAND}"
+            ) from None
         if "JobID" in first:
             raise InputError(f"{error}; all columns are written by {slurm.COMMAND}") from None
         raise
@@ -213,6 +219,8 @@ def _wait_from(table: Table, columns: Columns) -> None:
     eligible = np.minimum(table["eligible_seconds"], started)  # NaN: not known
     table["submit_seconds"] = np.fmax(submitted, eligible)
     held = table["submit_seconds"] - submitted
+    if "start_seconds" in table:
+        held = held[np.isfinite(started)]
     hours = held[held > 0].sum() / HOUR
     if number := int((held > 0).sum()):
         messages.remark(
@@ -241,7 +249,13 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
     why = _reasons(jobs, table, ~known.to_numpy(), last)
     jobs = jobs[known].sort_values("submit_seconds", kind="stable", ignore_index=True)
     if kind in NAMED and (twice := int(jobs["name"].duplicated(keep=False).sum())):
-        messages.remark(f"{path}: {twice} jobs share their name with another one")
+        again = int(jobs["name"].duplicated().sum())
+        messages.remark(
+            f"{path}: {again} {'job was' if again == 1 else 'jobs were'} requeued: each attempt "
+            "counts as a job that arrives at its recorded time"
+            if kind == slurm.FORMAT.name
+            else f"{path}: {twice} jobs share their name with another one"
+        )
     if jobs.empty:
         raise InputError(
             f"{path}: none of {dropped} jobs has a known running time and number of tasks "

@@ -211,9 +211,14 @@ def read_csv(path: Path) -> Iterator[TextLine]:
                 continue
             width = width or len(fields)
             if len(fields) != width:
+                line, why = reader.line_num, ""
+                if any("=" in f for f in fields[width:]):
+                    why = "; AllocTRES of sacct contains commas: use --parsable2 (|)"
+                elif len(fields) < width and next(reader, None) is None:
+                    why = "; it is the last line: the file seems cut"
                 raise InputError(
-                    f"{path}, line {reader.line_num}: has {len(fields)} fields, expected {width} "
-                    "as in the header"
+                    f"{path}, line {line}: has {len(fields)} fields, expected {width} as in the "
+                    f"header{why}"
                 )
             yield TextLine(reader.line_num, fields)
     except csv.Error as err:

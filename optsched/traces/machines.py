@@ -12,6 +12,8 @@ of your own list are those of classes:
     nic_gbps     bandwidth of its network card, Gbit/s; NaN: not in the list
     model        GPU model, or ""
     partition    partitions that may use the machine, with commas between, or ""
+    gpu_type     types of its GPUs as Slurm names them (gpu:a100:8), else their model or the name of
+                 the type of machine, or ""
 
 ``attrs["format"]`` names the format.
 """
@@ -29,15 +31,17 @@ from optsched.traces.columns import Columns, Number, read_columns
 from optsched.traces.formats import inventories
 from optsched.traces.formats.declared import Table, TraceFormat, recognized
 from optsched.traces.frames import as_file
+from optsched.traces.hostlists import hosts_in
 from optsched.traces.jobs import FORMATS as JOBS
 from optsched.traces.jobs import has_columns
 from optsched.traces.lines import TextLine, first_row, read_fields
 
 COLUMNS = (
     *("name", "count", "gpu", "cpu", "memory_gb", "storage_gb", "nic_gbps", "model", "partition"),
+    "gpu_type",
 )
-MISSING = {"count": 1, "model": "", "partition": ""}
-EQUAL = ["gpu", "cpu", "memory_gb", "storage_gb", "nic_gbps", "model", "partition"]
+MISSING = {"count": 1, "model": "", "partition": "", "gpu_type": ""}
+EQUAL = [*COLUMNS[2:]]
 COUNT = Number("machines", low=1, high=1e6, whole=True)
 SOME = Number("of one machine", above_low=True)
 NONE_OR_SOME = Number("of one machine")
@@ -83,17 +87,27 @@ def _read_machines(path: Path) -> pd.DataFrame:
         return _finished("SWF machines", _rows(path, _clusters(path)))
     if not has_columns(path) or any(form.fits(first_row(path).fields) for form in JOBS):
         raise InputError(f"{path}: is a list of jobs, expected a list of machines")
-    form, names = recognized(path, (*inventories.FORMATS, OWN))
+    try:
+        form, names = recognized(path, (*inventories.FORMATS, OWN))
+    except InputError as error:
+        text = " ".join(first_row(path).fields)
+        if any(word in text for word in ("NODELIST", "=", "#", "|", "gpu:", "(null)")):
+            raise InputError(f"{error}; of Slurm, this writes one: {inventories.SINFO}") from None
+        raise
     columns = read_columns(path, names)
     table = form.table(columns, RULES)
     if form is OWN:
         table.setdefault("name", columns.names())
     columns.warn_unread(form.name, form.implied)
+    types = form is OWN and {"name", "count"} <= {*names}
     machines = _rows(path, table)
+    if form is inventories.SLURM:
+        machines = _by_node(machines)
+    other = machines["model"].where(machines["model"] != "", machines["name"] if types else "")
+    machines["gpu_type"] = machines["gpu_type"].where(machines["gpu_type"] != "", other)
     if form is not OWN:
         named = machines[["gpu", "cpu", "memory_gb", "model"]].itertuples(index=False)
         machines["name"] = [inventories.name(form, *machine) for machine in named]
-    types = form is OWN and {"name", "count"} <= {*names}
     return _finished(form.name, machines, ["name", *EQUAL] if types else EQUAL)
 
 
@@ -103,6 +117,14 @@ def _rows(path: Path, table: Table) -> pd.DataFrame:
     if rows.empty:
         raise InputError(f"{path}: names no machine, expected at least one")
     return rows
+
+
+def _by_node(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a row of each node, with all of its partitions, of rows with several nodes."""
+    nodes = rows.assign(name=rows["name"].map(hosts_in)).explode("name")
+    of = nodes.groupby("name", sort=False)["partition"].agg(lambda x: ",".join(sorted({*x})))
+    nodes = nodes.drop_duplicates("name")
+    return nodes.assign(partition=nodes["name"].map(of)).reset_index(drop=True)
 
 
 def _finished(kind: str, rows: pd.DataFrame, equal: Sequence[str] = EQUAL) -> pd.DataFrame:
@@ -134,8 +156,25 @@ def _clusters(path: Path) -> Table:
     }
 
 
+def _types(columns: Columns) -> Table:
+    """Return types of GPUs: of a column gres, or of columns that are called as types are.
+
+    The latter hold whole numbers of at most those of all GPUs.
+    """
+    columns.read.add("gres")
+    found = columns.text("gres" if "gres" in columns else "gpu_type")
+    gpus = columns.numbers("gpu", NONE_OR_SOME)
+    for name in [name for name in columns.cells if name not in (*COLUMNS, "gres")]:
+        numbers = pd.to_numeric(pd.Series(columns.cells[name]), errors="coerce").to_numpy(float)
+        if ((numbers >= 0) & (numbers <= gpus) & (numbers % 1 == 0)).all() and numbers.any():
+            columns.read.add(name)
+            found = [f"{x},gpu:{name}:{n:.0f}" for x, n in zip(found, numbers, strict=True)]
+    return {"gpu_type": found}
+
+
 OWN = TraceFormat(
     "own machines",
     needed=("gpu", "cpu"),
     columns={name: name for name in COLUMNS},
+    more=_types,
 )

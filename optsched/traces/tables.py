@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from optsched.files.format import first_error
 from optsched.numbers import settings
 from optsched.problem import InputError
+from optsched.process import messages
 from optsched.process.garbage import no_garbage
 from optsched.scheduling.shapes import MACHINES
 from optsched.traces.jobs import read_jobs
@@ -85,9 +86,14 @@ class Tables:
 
 
 def read_tables(
-    jobs: Path, machines: Path | None = None, shapes: Path | None = None, *, whole: bool = True
+    jobs: Path,
+    machines: Path | None = None,
+    shapes: Path | None = None,
+    *,
+    whole: bool = True,
+    typed: bool = False,
 ) -> Tables:
-    """Read a list of jobs, and what there is next to it.
+    """Read a list of jobs, and what there is next to it; ``typed``: types of GPUs are modeled.
 
     Raises
     ------
@@ -106,7 +112,19 @@ def read_tables(
             drawn_from = read_jobs(shapes)
     with reading(jobs):
         table = read_jobs(jobs)
+    if not typed:
+        tell_types(table["gpu_type"], {*table["gpu_type"]} - {""}, "this family has no types")
     return Tables(table, listed, drawn_from)
+
+
+def tell_types(asked: pd.Series[str], lost: Collection[str], why: str) -> None:
+    """State which types of GPUs that jobs requested are not distinguished."""
+    if lost:
+        messages.remark(
+            f"{asked.isin(lost).sum()} of {len(asked)} jobs requested GPUs of the types "
+            f"{', '.join(sorted(lost))}, which are not distinguished: such a job may run on any "
+            f"GPU ({why})"
+        )
 
 
 def must_be_whole(path: Path, machines: pd.DataFrame) -> None:

@@ -120,7 +120,9 @@ def test_empty_file(write):
 
 
 def test_ragged_row(write):
-    refused(write(GOOD + b"7,8\n"), ", line 4: has 2 fields, expected 3 as in the header")
+    told = ", line 4: has 2 fields, expected 3 as in the header"
+    refused(write(GOOD + b"7,8\n7,8,9\n"), told)
+    refused(write(GOOD + b"7,8\n"), f"{told}; it is the last line: the file seems cut")
 
 
 def test_open_quote(write):

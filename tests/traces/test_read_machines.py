@@ -46,6 +46,30 @@ def test_swf_machines(write):
     assert machines.loc[0, ["name", "count", "cpu", "memory_gb"]].tolist() == ["seth", 120, 2, 1]
 
 
+def test_nodes_of_slurm_count_once_with_all_their_partitions(write):
+    rows = (
+        "a[01-03]|64|524288|gpu:a100:8(S:0-1),mps:800|gpu*",
+        "m1|64|524288|gpu:a100:4,gpu:t4:2|gpu*",
+        "c1|64|2048|(null)|cpu",
+        "a02|64|524288|gpu:a100:8(S:0-1),mps:800|late",
+        "g1|64|2048|gpu:2|cpu",
+    )
+    machines = read_machines(write("NODELIST|CPUS|MEMORY|GRES|PARTITION\n" + "\n".join(rows)))
+    assert machines["count"].tolist() == [2, 1, 1, 1, 1]
+    assert machines["gpu"].tolist() == [8, 8, 6, 0, 2]
+    assert machines["memory_gb"].tolist() == [512, 512, 512, 2, 2]
+    assert machines["partition"].tolist() == ["gpu", "gpu,late", "gpu", "cpu", "cpu"]
+    types = ["gpu:a100:8", "gpu:a100:8", "gpu:a100:4,gpu:t4:2", "", ""]
+    assert machines["gpu_type"].tolist() == types
+
+
+def test_columns_of_an_own_list_may_be_types_of_gpus(write, remarks):
+    head = "gpu,cpu,memory_gb,a100,rack,kind\n"
+    machines = read_machines(write(f"{head}8,64,512,8,9,1\n0,64,512,0,9,x\n"))
+    assert machines["gpu_type"].tolist() == [",gpu:a100:8", ",gpu:a100:0"]
+    assert remarks[0].endswith("columns that are not used: rack, kind")
+
+
 @pytest.mark.parametrize(
     ("text", "name", "message"),
     [
@@ -66,6 +90,16 @@ def test_swf_machines(write):
         (OWN.replace("512,25", "inf,25", 1), "m.csv", r"line 2, memory_gb: is 'inf', expected a n"),
         ("0 seth 120 2 1 10\n", "a.machines", r"line 1: has 1 fields, expected 6 with tabs"),
         ("0\tx\t-1\t2\t1\t10\n", "a.machines", r"line 1, nodes: is '-1', expected a whole number"),
+        (
+            "NodeName=a[01-03] CPUs=64\n",
+            "m.csv",
+            r"of one format .*; of Slurm, .* sinfo --Node --for",
+        ),
+        (
+            "a01|64|512|(null)|cpu\n",
+            "m.csv",
+            r"has no header, .*; of Slurm, this writes one: sinfo",
+        ),
         ("timestamp,duration,num_gpus\n", "m.csv", r"is a list of jobs, expected a list of mach"),
     ],
 )

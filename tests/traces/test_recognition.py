@@ -316,10 +316,14 @@ def test_what_an_own_list_may_have_got_wrong_is_remarked(write, remarks):
 
 def test_jobs_that_a_log_holds_twice_are_remarked(write, remarks):
     head, row = SACCT.splitlines()[:2]
-    for text, name in ((f"{head}\n{row}\n{row}8\n", "sacct.txt"), (2 * SWF_ROW, "twice.swf")):
+    requeued = "1 job was requeued: each attempt counts as a job that arrives at its recorded time"
+    for text, name, told in (
+        (f"{head}\n{row}\n{row}8\n", "sacct.txt", requeued),
+        (2 * SWF_ROW, "twice.swf", "2 jobs share their name with another one"),
+    ):
         remarks.clear()
         assert len(read_jobs(write(text, name))) == 2
-        assert remarks[-1].endswith("2 jobs share their name with another one")
+        assert remarks[-1].endswith(told)
 
 
 @pytest.mark.parametrize("date", ["0001-01-01 00:00:00", "1677-01-01", "9999-12-31T23:59:59Z"])
@@ -350,7 +354,7 @@ def test_resources_of_slurm_are_those_of_its_tres(write, remarks):
         "1|2024-01-01T00:00:00|2024-01-01T00:00:00|01:00:00|COMPLETED|billing=8,cpu=8,mem=300G|\n"
         "2|2024-01-01T00:00:00|2024-01-01T00:00:00|01:00:00|COMPLETED||cpu=6,mem=3072M\n"
         "3|2024-01-01T00:00:00|2024-01-01T00:00:00|01:00:00|COMPLETED|"
-        "cpu=4,gres/gpu:a100=2,gres/gpu=2,mem=0,node=1|\n"
+        "cpu=4,gres/gpu:a100=2,gres/gpu=2,mem=0,node=1|gres/gpu:A100=2\n"
         "4|2024-01-01T00:00:00|2024-01-01T00:00:00|01:00:00|COMPLETED|cpu=4,gres/gpu:v100=1|\n"
     )
     jobs = read_jobs(write(head + rows))
@@ -358,7 +362,8 @@ def test_resources_of_slurm_are_those_of_its_tres(write, remarks):
     assert jobs["cpu"].tolist() == [1, 1, 2, 4]
     assert jobs["memory_gb"].tolist()[:2] == [37.5, 0.5]
     assert jobs["memory_gb"].isna().tolist() == [False, False, True, True]
-    assert "GPUs are of the types a100, v100, which are not distinguished" in remarks[0]
+    assert jobs["gpu_type"].tolist() == ["", "", "a100", ""]
+    assert remarks == []
     with pytest.raises(InputError, match=r"states no cores, .* as in sacct --allusers"):
         read_jobs(write("JobID|Submit|Elapsed\n1|2024-01-01T00:00:00|01:00:00\n"))
     with pytest.raises(InputError, match=r"lacks column Elapsed, .* written by sacct --allusers"):
@@ -378,8 +383,66 @@ def test_jobs_of_slurm_arrive_when_they_are_eligible(write, remarks):
     jobs = read_jobs(write(head + rows)).set_index("name")
     waits = jobs["start_seconds"] - jobs["submit_seconds"]
     assert waits[["1", "2", "3", "4"]].tolist() == [600, 120, 600, 0]
-    assert "2 jobs were eligible later than submitted" in remarks[0]
+    told = "2 jobs were eligible later than submitted"
+    assert told in remarks[0]
     assert "1.33 h in all, which are not waiting times" in remarks[0]
+    pending = "5|2024-01-01T00:00:00|2024-01-03T00:00:00|Unknown|00:00:00|PENDING|4\n"
+    read_jobs(write(head + rows + pending))
+    assert remarks[1] == remarks[0]
+    bare = ["|".join(r.split("|")[:3] + r.split("|")[4:]) for r in (head + rows).split("\n") if r]
+    assert len(read_jobs(write("\n".join(bare)))) == 4
+    assert "9.67 h in all" in remarks[-1]  # without Start, all are counted
+
+
+@pytest.mark.parametrize(
+    ("user", "state", "told"),
+    [
+        ("bob", "FAILED", "of 21 jobs, all are of user bob: is the log complete?"),
+        ("eve", "COMPLETED", "of 21 jobs, all are COMPLETED: is the log complete?"),
+        ("bob", "COMPLETED", "of 21 jobs, all are of user bob and all are COMPLETED: is the log"),
+        ("eve", "FAILED", None),
+    ],
+)
+def test_a_log_of_one_user_or_one_state_is_remarked(write, remarks, user, state, told):
+    head = "JobID|User|Submit|Start|Elapsed|State|NCPUS\n"
+    row = "{}|{}|2024-01-01T00:00:00|2024-01-01T00:00:00|01:00:00|{}|4\n"
+    rows = [row.format(i, "bob", "COMPLETED") for i in range(20)]
+    read_jobs(write(head + "".join(rows)))
+    assert remarks == []  # too few to tell
+    read_jobs(write(head + "".join(rows) + row.format(20, user, state)))
+    assert (told is None and not remarks) or told in remarks[0]
+
+
+SLURM = "JobID|Submit|Start|End|Elapsed|State|AllocTRES\n"
+RAN = "{}|2024-01-01T00:00:00|2024-01-01T0{}:00:00|2024-01-01T0{}:00:00|01:00:00|COMPLETED|cpu=4\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "JobID           Submit    Elapsed\n------------ ---------- ----------\n1  x  y\n",
+            r"is a table of sacct in columns, .* expected that of --parsable2: sacct --allusers",
+        ),
+        (
+            "JobID,Submit,Elapsed,AllocTRES\n1,2024-01-01,01:00:00,cpu=4,node=1\n",
+            r"line 2: has 5 fields, expected 4 .*; AllocTRES of sacct contains commas: use --par",
+        ),
+        (SLURM, "names no job, expected at least one"),
+        (
+            SLURM + RAN.format(1, 5, 4) + RAN.format(2, 6, 5) + RAN.format(3, 4, 5),
+            r"End is before Start in 2 rows, .*: the two columns seem swapped",
+        ),
+        (
+            SLURM + RAN.format(1, 4, 5) + RAN.format(2, 4, 5)[:40],
+            r"line 3: has 3 fields, expected 7 as in the header; it is the last line: the file see",
+        ),
+        (SLURM + RAN.format(1, 4, 5)[:40] + "\n" + RAN.format(2, 4, 5), r"as in the header$"),
+    ],
+)
+def test_what_is_wrong_with_a_table_of_sacct_is_named(write, text, told):
+    with pytest.raises(InputError, match=told):
+        read_jobs(write(text, "sacct.txt"))
 
 
 def test_what_was_cancelled_in_the_queue_never_ran(write, remarks):

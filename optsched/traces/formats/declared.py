@@ -18,7 +18,7 @@ from optsched.traces.columns import Columns, Number, missing_columns
 from optsched.traces.lines import first_row
 
 Table = dict[str, Any]
-TEXTS = ("name", "user", "model", "partition", "hosts")  # columns of a table that are no numbers
+TEXTS = ("name", "user", "model", "partition", "hosts", "gpu_type")  # columns without numbers
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,21 @@
 Alibaba GPU v2020       machine, gpu_type, cap_cpu, cap_mem, cap_gpu
 Alibaba GPU v2023       sn, cpu_milli, memory_mib, gpu, model
 Alibaba spot GPU v2026  node_name, gpu_model, gpu_capacity_num, cpu_num (no memory)
+Slurm, `sinfo`          NODELIST, CPUS, MEMORY, GRES
 Philly                  machineId, number of GPUs, single GPU mem (no cores, no memory)
 Tiresias clusters       num_switch, num_node_p_switch, num_gpu_p_node, num_cpu_p_node, mem_p_node
 """
 
 from __future__ import annotations
 
+import re
+
 from optsched.traces.columns import Columns, Number
 from optsched.traces.formats.declared import Table, TraceFormat
 
 GPUS = {"gpu": Number("GPUs", high=1e6, whole=True)}
 COUNT = Number("how many", low=1, high=1e6, whole=True)
+GRES = re.compile(r"(?:^|,)gpu(?::([^:,()]+))?:(\d+)")
 WITHOUT = "CPU"  # what the list of 2020 calls the model of a machine without GPUs
 
 
@@ -24,6 +28,16 @@ def _models(columns: Columns) -> Table:
 def _count(columns: Columns) -> Table:
     switches, nodes = (columns.numbers(n, COUNT) for n in ("num_switch", "num_node_p_switch"))
     return {"count": switches * nodes}
+
+
+def _slurm(columns: Columns) -> Table:
+    found = [GRES.findall(text) for text in columns.text("GRES")]
+    return {
+        "gpu": [sum(int(n) for _, n in some) for some in found],
+        "gpu_type": [",".join(f"gpu:{x}:{n}" for x, n in some if x) for some in found],
+        "model": [" and ".join(x for x, _ in some if x) for some in found],
+        "partition": [text.rstrip("*") for text in columns.text("PARTITION")],  # * the default
+    }
 
 
 V2023 = TraceFormat(
@@ -38,6 +52,16 @@ V2023 = TraceFormat(
     },
     implied=("sn",),
 )
+SLURM = TraceFormat(
+    "Slurm nodes",
+    needed=("NODELIST", "CPUS", "MEMORY", "GRES"),
+    columns={"name": "NODELIST", "cpu": "CPUS", "memory_gb": "MEMORY"},
+    per={"memory_gb": 1024},
+    rules={"memory_gb": Number("MB", high=1e12, above_low=True)},
+    implied=("NODES", "AVAIL", "TIMELIMIT", "STATE"),
+    more=_slurm,
+)
+SINFO = 'sinfo --Node --format="%N|%c|%m|%G|%R"'  # writes such a list
 PHILLY = TraceFormat(
     "Philly machines",
     needed=("machineId", "number of GPUs", "single GPU mem"),
@@ -47,6 +71,7 @@ PHILLY = TraceFormat(
 )
 FORMATS = (
     V2023,
+    SLURM,
     PHILLY,
     TraceFormat(
         "Alibaba GPU v2020 machines",

@@ -26,7 +26,7 @@ CORES = re.compile(r"(?:^|,)cpu=(\d+)")
 OF_JOB = re.compile(r"(?:^|,)mem=(\d+(?:\.\d+)?)([KMGTP]?)")
 COMMAND = (
     "sacct --allusers --parsable2 --format=JobID,Submit,Eligible,Start,Elapsed,State,NCPUS,NNodes,"
-    "ReqMem,AllocTRES,Timelimit,User,Partition,NodeList"
+    "ReqMem,AllocTRES,ReqTRES,Timelimit,User,Partition,NodeList"
 )
 ARRAY = re.compile(r".*_\[([\d,:-]+)(?:%\d+)?\]")  # tasks that still wait, in one row
 MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)([cn]?)")
@@ -36,6 +36,11 @@ UNFINISHED = (PENDING, "SUSPENDED")  # what such a job has run is not known
 STAGES = {PENDING: 0, "SUSPENDED": 1, RUNNING: 1, "COMPLETING": 1}  # by state
 ENDED = 2  # any other state
 MINUTE = 60
+FEW = 20  # jobs of a log that is not expected to have several users and states
+COMPLETE = (
+    "is the log complete? expected that of all users (sacct --allusers), in all states, of the "
+    "whole period; what is missing makes the cluster look free"
+)
 ALLOCATED = Number("allocated", high=TASKS.high, whole=True)
 GB = {"K": 1 / 1024**2, "": 1 / 1024, "M": 1 / 1024, "G": 1.0, "T": 1024.0, "P": 1024.0**2}
 
@@ -72,6 +77,7 @@ def _details(columns: Columns) -> Table:
     gpus = np.array([_gpus(text) for text in resources], float)
     tasks = np.where(gpus > 0, gpus, np.where(cores > 0, cores, np.nan))
     table: Table = {"tasks": tasks, "gpu": (gpus > 0) * 1.0, "cpu": cores / tasks}
+    table["gpu_type"] = [",".join(sorted(_types(text))) for text in columns.text("ReqTRES")]
     if "NNodes" in columns:
         nodes = columns.numbers("NNodes", ALLOCATED)
         table["nodes"] = np.where(nodes > 0, nodes, np.nan)
@@ -94,6 +100,7 @@ def _details(columns: Columns) -> Table:
         run[(run == 0) & (states != RUNNING)] = np.nan
     if {"Start", "End"} <= {*columns.cells}:
         _told_if_clocks_differ(columns, run)
+    _told_if_partial(columns, states.tolist())
     table["array"] = [_tasks_of_array(name) for name in columns.text("JobID")]
     return table | {"run_seconds": run, "state": states}
 
@@ -101,6 +108,12 @@ def _details(columns: Columns) -> Table:
 def _told_if_clocks_differ(columns: Columns, run: Floats) -> None:
     """State which jobs did not run from start to end: clocks change, or they were suspended."""
     _, (_, start, end) = columns.times("Submit", "Start", "End", rules=(BEGIN,) * 3)
+    early = int((end < start).sum())
+    if 2 * early > np.isfinite(end - start).sum():
+        raise InputError(
+            f"{columns.path}: End is before Start in {early} rows, expected the other way around: "
+            "the two columns seem swapped"
+        )
     off = np.flatnonzero(np.abs(end - start - run) > MINUTE)
     if off.size:
         k = off[0]
@@ -110,6 +123,15 @@ def _told_if_clocks_differ(columns: Columns, run: Floats) -> None:
             f"{end[k] - start[k]:.0f} s and {run[k]:.0f} s; run times are those of Elapsed (times "
             "without a time zone when clocks changed, or jobs that were suspended)"
         )
+
+
+def _told_if_partial(columns: Columns, states: Sequence[str]) -> None:
+    """State that only one user, or only one state, is in a log of more than a few jobs."""
+    users = {*columns.text("User")} - {""}
+    one = [f"all are of user {name}" for name in users if len(users) == 1]
+    one += ["all are COMPLETED"] * ({*states} == {"COMPLETED"})
+    if one and len(columns) > FEW:
+        messages.remark(f"{columns.path}: of {len(columns)} jobs, {' and '.join(one)}: {COMPLETE}")
 
 
 def _tasks_of_array(name: str) -> int:
@@ -130,13 +152,20 @@ def _resources(columns: Columns) -> list[str]:
     """Return the resources that each job had; of one that did not run, those that it requested."""
     had, requested = columns.text("AllocTRES"), columns.text("ReqTRES")
     resources = [a or b for a, b in zip(had, requested, strict=True)]
-    models = sorted({model[1:] for text in resources for model, _ in GPUS.findall(text) if model})
-    if len(models) > 1:
+    types = [_types(text) for text in resources]
+    known = sorted(set().union(*types))
+    if len(known) > 1 and "ReqTRES" not in columns:
         messages.remark(
-            f"{columns.path}: GPUs are of the types {', '.join(models)}, which are not "
-            "distinguished: a job may run on any GPU"
+            f"{columns.path}: GPUs of {sum(map(bool, types))} jobs are of the types "
+            f"{', '.join(known)}, which are not distinguished: a job may run on any GPU; which "
+            "jobs requested a type, ReqTRES states: add it to --format of sacct"
         )
     return resources
+
+
+def _types(text: str) -> set[str]:
+    """Return the types of GPUs that resources name."""
+    return {model[1:].lower() for model, _ in GPUS.findall(text) if model}
 
 
 def _cores(columns: Columns, resources: Sequence[str]) -> Floats:
@@ -153,7 +182,7 @@ def _cores(columns: Columns, resources: Sequence[str]) -> Floats:
     found = [CORES.search(text) for text in resources]
     if not any(found) and "ReqCPUS" in columns:
         return columns.numbers("ReqCPUS", ALLOCATED)
-    if not any(found):
+    if not any(found) and len(columns):
         raise InputError(
             f"{columns.path}: states no cores, expected a column NCPUS, AllocCPUS, AllocTRES or "
             f"ReqCPUS, as in {COMMAND}"

@@ -28,16 +28,20 @@ from optsched.families.rigid.instance import (
     RigidJob,
     RigidSchedule,
 )
+from optsched.families.rigid.sources.gpu_types import with_types
+from optsched.families.rigid.sources.idle import free_while_waiting
 from optsched.families.rigid.sources.partitions import Share, shares
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import InputError, Window, option_name
 from optsched.process import messages
+from optsched.traces.formats.slurm import COMPLETE, FEW
 from optsched.traces.hostlists import hosts_in
 from optsched.traces.tables import Tables, read_tables
 from optsched.traces.windows import take_window
 
 PARTS = {"gpu": 100, "cpu": 100, "memory_gb": 1024}  # units of one, where amounts are not whole
 MANY = 8  # partitions that a remark names
+HALF = 0.5  # of waiting times
 USUAL = 1000  # jobs of a log, as far as it has them
 NAMES = {"gpu": "GPU", "cpu": "core", "memory_gb": "GB"}
 
@@ -59,7 +63,7 @@ def _window(source: Path, window: Window) -> tuple[Tables, pd.DataFrame]:
     )
     if chosen["packed"] and chosen["machines"] is None:
         raise InputError("--packed: tasks are placed on nodes, expected a list of them, --machines")
-    tables = read_tables(source, chosen["machines"], whole=False)
+    tables = read_tables(source, chosen["machines"], whole=False, typed=True)
     where = chosen["start"], chosen["min_tasks"]
     taken = take_window(tables.jobs, chosen["jobs"], *where, usual=USUAL)
     if chosen["packed"]:
@@ -79,10 +83,10 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         machines lacks a resource of the jobs' demand.
     """
     tables, taken = _window(source, window)
-    listed = tables.machines
+    taken, listed, types = with_types(taken, tables.machines)
     labels = [str(label) for label in taken["partition"]]
     parts = shares(labels, _partitions(tables, labels))
-    limits, need = _limits(taken, labels, parts)
+    limits, need = _limits(taken, labels, parts, types)
     begin = float(taken["submit_seconds"].iloc[0])
     times = (taken["submit_seconds"].to_numpy(dtype=np.float64) - begin).tolist()
     runs = taken["run_seconds"].to_numpy(dtype=np.float64)
@@ -176,10 +180,8 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
             f"{source}: {unfit[0]} needs {job.tasks} x {platform.amounts(job.need)} and never fits "
             f"on the machines ({len(unfit)} of {len(jobs)} jobs do not), expected larger ones"
         )
-    if _carried(tables.jobs, taken):
-        messages.remark(EMPTY)
     why = tables.jobs.attrs.get("why")
-    return RigidInstance(
+    inst = RigidInstance(
         resources=resources,
         units=units,
         machines=machines,
@@ -192,6 +194,17 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
             + (f"; left out of the log: {why}" if why else "")
         ),
     )
+    if _carried(tables.jobs, taken):
+        messages.remark(EMPTY)
+    elif listed is not None and (window.min_tasks or 1) == 1:
+        share, number = free_while_waiting(inst, _starts(taken, jobs))
+        if share > HALF and number > FEW:
+            messages.remark(
+                f"{number} jobs waited although, for {share:.0%} of their waiting times, the "
+                f"recorded schedule left enough free for them: {COMPLETE}; other reasons are "
+                "limits of users, reservations, and free units that are on different nodes"
+            )
+    return inst
 
 
 def recorded(
@@ -471,21 +484,23 @@ class Limit:
         """Name of its unit, and how many of them are one."""
         if self.per == 1024:
             return "MB" + self.part
-        return NAMES[self.kind] + self.part + (f" / {self.per}" if self.per > 1 else "")
+        name = NAMES.get(self.kind, self.kind[4:])  # gpu:TYPE
+        return name + self.part + (f" / {self.per}" if self.per > 1 else "")
 
 
 def _limits(
-    taken: pd.DataFrame, labels: Sequence[str], parts: Sequence[Share]
+    taken: pd.DataFrame, labels: Sequence[str], parts: Sequence[Share], types: Sequence[str]
 ) -> tuple[list[Limit], Ints]:
     """Return the resources that jobs request, and how much one task of each job needs."""
     names = [n for n in PARTS if (taken[n].fillna(0.0) > 0).any()] or ["cpu"]
+    names[1:1] = types  # after gpu
     need = taken[names].fillna(0.0)
     if not (need > 0).any(axis=None):
         need = need.assign(cpu=1.0)  # a task is a processor
     limits, columns = list[Limit](), list[Ints]()
     for kind in names:
         amounts = need[kind].to_numpy(dtype=np.float64)
-        per = 1 if (amounts == np.rint(amounts)).all() else PARTS[kind]
+        per = 1 if (amounts == np.rint(amounts)).all() else PARTS.get(kind, PARTS["gpu"])
         units = np.ceil(np.round(amounts * per, 6)).astype(np.int64)
         for part in parts:
             users = {*part.labels}

@@ -1,0 +1,60 @@
+"""A log from which jobs are missing shows others that waited on free machines."""
+
+import random
+
+import pytest
+
+import optsched
+from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob
+from optsched.families.rigid.sources.idle import free_while_waiting
+from optsched.problem import Window, get_family
+from optsched.process import messages
+
+TOLD = "of their waiting times, the recorded schedule left enough free for them: is the log compl"
+
+
+def busy(seed):
+    """Return jobs on eight cores, and when EASY starts them."""
+    draw, jobs, now = random.Random(seed), [], 0
+    for _ in range(300):
+        now += draw.randint(0, 72)
+        run, cores = draw.randint(10, 200), draw.choice((1, 1, 2, 2, 4, 8))
+        jobs.append(RigidJob(arrival=now, run=run, request=2 * run, tasks=cores, need=(1,)))
+    inst = RigidInstance(resources=("cpu",), machines=(Machine(capacity=(8,)),), jobs=jobs)
+    return jobs, optsched.simulate(inst, "easy").schedule.start
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_half_a_log_is_remarked_and_a_complete_one_is_not(tmp_path, seed):
+    jobs, start = busy(seed)
+    head = "submit_seconds,start_seconds,run_seconds,tasks"
+    rows = [f"{j.arrival},{s},{j.run},{j.tasks}" for j, s in zip(jobs, start, strict=True)]
+    draw = random.Random(seed)
+    (tmp_path / "nodes.csv").write_text("gpu,cpu,memory_gb\n0,8,64\n")
+    logs = {
+        "whole": (rows, False),
+        "half": ([row for row in rows if draw.random() < 0.5], True),
+        "end": (rows[150:], False),  # whose first jobs waited for others
+        "window": (rows, False),
+    }
+    for name, (some, partial) in logs.items():
+        (tmp_path / "jobs.csv").write_text("\n".join([head, *some]))
+        begin = "#150" if name == "window" else None
+        window = Window(machines=tmp_path / "nodes.csv", start=begin)
+        with messages.collected_remarks() as remarks:
+            get_family("rigid").open_trace(tmp_path / "jobs.csv", window)
+        assert (TOLD in "\n".join(remarks)) == partial, name
+
+
+def test_shares_of_waiting_times_by_hand():
+    """Job 1 waits 90 s, 40 of them on free cores, job 2 10 s for a full pool; 3 starts last."""
+    jobs = [
+        RigidJob(arrival=a, run=r, request=r, tasks=n, need=(1,))
+        for a, r, n in ((0, 60, 4), (10, 10, 4), (50, 5, 1), (110, 1, 1))
+    ]
+    inst = RigidInstance(resources=("cpu",), machines=(Machine(capacity=(4,)),), jobs=jobs)
+    share, number = free_while_waiting(inst, [0, 100, 60, 500])
+    # of job 1: full until 60, then job 2 until 65, then 35 s free; of job 2: full until 60
+    assert (share, number) == (35 / (90 + 10), 2)
+    # job 0 waits for 10 s of a free pool, job 1 from 70 on; nothing is free while job 2 waits
+    assert free_while_waiting(inst, [10, 100, 60, 500])[0] == (10 + 30) / (10 + 90 + 10)
