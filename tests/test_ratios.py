@@ -40,6 +40,10 @@ def test_ratios_to_an_optimum_of_0_refer_to_the_values(small, bound, where):
     console = Console(record=True, width=200)
     show_ratios(console, report)
     assert told in console.export_text().splitlines()
+    waits = nil.model_copy(update={"family": "rigid", "value": 3.0, "bound": 0.0})
+    waits = report.model_copy(update={"optimum": waits}).nil_optimum
+    assert waits.startswith("the optimum is from 0 to 3, ")
+    assert waits.endswith(", or take --objective flow")
 
 
 def test_interval_worked_by_hand():

@@ -152,7 +152,7 @@ class Optimum(Frozen):
                 none = "the relaxation gives a bound only, and it was not reached"
             if self.bound is None:
                 return none
-            return f"{none}; none is better than {self.bound:.6g} ({self.bound_level})"
+            return f"{none}; no schedule is better than {self.bound:.6g} ({self.bound_level})"
         if self.bound is None:
             return f"{self.value:.6g} found, no bound"
         if self.status.closed:

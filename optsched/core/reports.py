@@ -375,10 +375,13 @@ class RatioReport(Frozen):
     def nil_optimum(self) -> str:
         """That the optimum may be 0, where a ratio is 1 or infinite; "" if it is not."""
         value, bound = self.optimum.value, self.optimum.bound
-        if value != 0 or bound is None:
+        waits = self.optimum.family == "rigid"  # no other objective of this family may be 0
+        if value is None or bound is None or (value and (bound or not waits)):
             return ""
-        where = "0" if bound == 0 else f"from {min(0.0, bound):.3g} to {max(0.0, bound):.3g}"
-        return f"the optimum is {where}, where ratios mean little: compare the values"
+        low, high = sorted((value, bound))
+        where = f"from {low:.3g} to {high:.3g}" if low < high else f"{low:.3g}"
+        told = f"the optimum is {where}, where ratios mean little: compare the values"
+        return told + ", or take --objective flow" * waits
 
     @property
     def gap_in_words(self) -> str:

@@ -228,6 +228,11 @@ def _doubts(group: str, inside: Sequence[Summary]) -> list[str]:
     nothing = ", ".join(f"{s.policy} {s.nothing}" for s in inside if s.nothing)
     if nothing:
         found.append(f"{group}: cells with ratio 0/0, which counts as 1: {nothing}")
+    if group.startswith("rigid ") and any(s.infinite or s.unbounded for s in inside):
+        found.append(
+            f"{group}: ratios are infinite where the optimum may wait 0; those of --objective flow "
+            "are finite"
+        )
     if any(s.drawn for s in inside):
         found.append(
             f"{group}: the intervals cover the drawn attributes only: all instances are the same "

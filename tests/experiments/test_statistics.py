@@ -1,6 +1,7 @@
 """Statistics: intervals stay intervals, cover the truth, and tell no more than they know."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas
@@ -99,6 +100,9 @@ def test_infinite_ratios_and_nothing_to_gain_are_counted():
     assert (found.infinite, found.nothing, found.unbounded, found.instances) == (1, 1, 1, 4)
     flags = statistics(samples(taken(rows))).flags()
     assert any(line.endswith(": cells with ratio 0/0, which counts as 1: p 1") for line in flags)
+    assert not any("--objective flow" in line for line in flags)
+    waits = [replace(s, group="rigid objective=wait") for s in samples(taken(rows))]
+    assert statistics(waits).flags()[-1].endswith("those of --objective flow are finite")
     assert found.low == found.high == math.inf
     assert found.interval is None
     assert found.warning == "fewer than 5 instances"
