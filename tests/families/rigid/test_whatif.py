@@ -716,13 +716,13 @@ def test_ratio_and_windows_state_hours_and_verify_ends_with_a_line(tmp_path):
     assert hours["certified bound"] <= hours["best schedule found"] <= hours["fcfs"]
 
 
-SACCT = """JobID|User|Partition|Submit|Start|End|Timelimit|State|AllocTRES|NNodes
-7_1|ann|gpu|{0}00:00:00|{0}00:00:00|{0}01:00:00|02:00:00|COMPLETED|cpu=6,gres/gpu=6,node=1|1
-8|bob|gpu|{0}00:10:00|{0}01:00:00|{0}02:00:00|02:00:00|COMPLETED|cpu=6,gres/gpu=6,node=1|1
-9|bob|{1}|{0}00:20:00|{0}00:20:00|{0}02:20:00|02:00:00|COMPLETED|cpu=3,gres/gpu=3,node=1|1
+SACCT = """JobID|User|Partition|Submit|Start|Elapsed|Timelimit|State|AllocTRES|NNodes
+7_1|ann|gpu|{0}00:00:00|{0}00:00:00|01:00:00|02:00:00|COMPLETED|cpu=6,gres/gpu=6,node=1|1
+8|bob|gpu|{0}00:10:00|{0}01:00:00|01:00:00|02:00:00|COMPLETED|cpu=6,gres/gpu=6,node=1|1
+9|bob|{1}|{0}00:20:00|{0}00:20:00|02:00:00|02:00:00|COMPLETED|cpu=3,gres/gpu=3,node=1|1
 10|bob|{1}|{0}00:30:00|{2}|02:00:00|COMPLETED|cpu=1,node=1|1
 """
-DAY, LATE = "2026-11-14T", "2026-11-14T01:00:00|2026-11-14T03:30:00"
+DAY, LATE = "2026-11-14T", "2026-11-14T01:00:00|02:30:00"
 
 
 def slurm(folder, nodes="big,1,8,8,64\nsmall,3,4,4,64\n", partition="gpu", last=LATE, head=""):
@@ -752,12 +752,8 @@ def test_jobs_are_placed_on_nodes_where_the_log_allows_it(tmp_path):
 
 
 def test_recorded_times_stay_where_nodes_are_not_known(tmp_path):
-    files = slurm(tmp_path, last=f"{DAY}00:30:00|{DAY}03:30:00")
-    text = (
-        files[0]
-        .read_text()
-        .replace("|2026-11-14T01:00:00|2026-11-14T02:00", f"|{DAY}00:10:00|{DAY}02:00")
-    )
+    files = slurm(tmp_path, last=f"{DAY}00:30:00|02:30:00")
+    text = files[0].read_text().replace(f"|{DAY}01:00:00|01", f"|{DAY}00:10:00|01")
     files[0].write_text(text)  # both large jobs at once: the large node has no space
     found = studied(*files, add="1xsmall")
     assert found.rows[REAL].before == (0, 0)
@@ -789,6 +785,7 @@ def test_what_questions_all_numbers_comes_first(tmp_path):
     several = studied(*files)
     assert several.answer[0].startswith("the 2 partitions of the log are not modeled")
     assert several.answer[0] not in several.remarks
+    files = slurm(tmp_path)
     alone = studied(files[0], None, add="10xgpu", policies=["fcfs"])
     assert "10xgpu: the jobs that use it also need cpu" in alone.answer[0]
     small = studied(*slurm(tmp_path, nodes="big,1,8,8,64\n"))
@@ -802,7 +799,8 @@ def test_the_present_is_studied_without_a_change(tmp_path, monkeypatch):
     words = ["whatif", "sacct.txt", "--machines", "nodes.csv", "-p", "fcfs", "-p", "easy"]
     done = CliRunner().invoke(app, [*words, "--work-limit", "50", "-o", "w.json"])
     assert done.exit_code == 0, done.output
-    used = "All 4 jobs read from the log are used, submitted from 2026-11-14 00:00 to 2026-11-14 00:30."
+    used = "All 4 jobs read from the log are used, submitted from 2026-11-14 00:00 to "
+    used += "2026-11-14 00:30."
     early, _, late = done.output.partition("searching for the least possible waiting time ...\n")
     assert used in early
     assert "easy, the best of 2 policies simulated on this log, in hindsight, would have" in early
