@@ -246,7 +246,7 @@ def test_windows_the_command_and_the_page(tmp_path, monkeypatch):
     log, nodes = write(tmp_path, jobs(30))
     monkeypatch.chdir(tmp_path)
     words = ["whatif", "log.csv", "--machines", "nodes.csv", "--jobs", "5", "--windows", "6"]
-    words += ["--add", "1xthin", "-p", "fcfs", "--work-limit", "200", "-o", "w.json"]
+    words += ["--add", "1xthin", "--pooled", "-p", "fcfs", "--work-limit", "200", "-o", "w.json"]
     monkeypatch.setattr("sys.argv", ["optsched", *words])
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
