@@ -121,7 +121,11 @@ def show_ratios(console: Console, report: RatioReport) -> None:
 
 def show_whatif(console: Console, found: WhatIf, output: Path | None) -> None:
     """Print the summary of a what-if, its table and remarks, and where shadow prices are."""
-    for line in found.answer:
+    from optsched.experiments.whatif import TOO_WIDE
+
+    file = "FILE (of -o FILE)" if output is None else str(output)
+    certified = found.certified.replace(". ", f" (optsched verify {file}). ", 1)
+    for line in (*found.answer, certified):
         messages.result(messages.printable(line))
     for table in tables(found.table(), console):
         console.print(table)
@@ -129,13 +133,12 @@ def show_whatif(console: Console, found: WhatIf, output: Path | None) -> None:
         messages.result(messages.printable(line))
     sides = False, True
     if any(found.telling(after=after) for after in sides):
-        file = "FILE (of -o FILE)" if output is None else str(output)
         messages.result(
             "Shadow prices, in hours of waiting time per unit and hour of the day, are on the page "
             f"of optsched report {file}, and printed by --json."
         )
     elif any(found.prices(after=after) for after in sides):
-        messages.result("Shadow prices are below the gap of the optimum; --json prints them.")
+        messages.result(f"{TOO_WIDE} --json prints them.")
 
 
 def _same(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:

@@ -283,6 +283,16 @@ OF_WHATIF = {  # as it is for family rigid
         int | None,
         _window("Number of jobs.", min=1, max=MOST, show_default="1000; all, if there are fewer"),
     ],
+    "packed": Annotated[
+        bool | None,
+        _window(
+            "Place each task on one node of the list; if the log states a job's number of nodes, "
+            "each of them takes an equal share. --pooled: nodes form one pool, or one per "
+            "partition.",
+            "--packed/--pooled",
+            show_default="--packed with a list of nodes on which all jobs fit",
+        ),
+    ],
 }
 NOT_OF_WHATIF = ("profile", "slots", "slot", "load", "shapes", "objective", "as_is")
 

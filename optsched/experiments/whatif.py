@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -23,7 +24,7 @@ from optsched.core.intervals import FEWEST, UNSURE, student, warning
 from optsched.core.ratios import rate
 from optsched.families.rigid.certificate.check import RigidCertificate
 from optsched.families.rigid.changes import NODE, Changes, altered, units_of
-from optsched.families.rigid.facts import EMPTY, resource_model, saved
+from optsched.families.rigid.facts import EMPTY, are_pools, columns, resource_model, saved
 from optsched.families.rigid.instance import RigidInstance, RigidSchedule
 from optsched.families.rigid.verify import verify
 from optsched.files.format import (
@@ -59,6 +60,11 @@ EXACT = "exact"
 ORACLES = "cannot be deployed: they know each job's run time in advance."
 UNKNOWN = "What your cluster would have done after the change is not known."
 SKIPPED = "left out of both scenarios: "
+FIRST = f"{REAL} is left out", "has no column partition", "which is not added"  # said first
+TOO_WIDE = (
+    "Shadow prices are below the gap of the optimum, so none are shown; a longer time limit or "
+    "fewer jobs may narrow it."
+)
 Ends = tuple[Signed, Signed]
 
 
@@ -91,6 +97,7 @@ class Sides:
     reports: tuple[RatioReport, RatioReport]
     same: tuple[int, ...]  # of the jobs before, those after
     clock: int | None  # second of the day of second 0
+    starts: tuple[int, ...] = ()  # recorded ones, if nothing tells on which nodes
 
     @property
     def direction(self) -> int:
@@ -109,9 +116,12 @@ class Sides:
     def scenarios(self) -> tuple[Scenario, Scenario]:
         """Return the rows of both scenarios."""
         jobs = self.same, range(len(self.instances[1].jobs))
+        starts = self.starts, ()
         first, second = (
-            _scenario(inst, report, same, self.clock)
-            for inst, report, same in zip(self.instances, self.reports, jobs, strict=True)
+            _scenario(inst, report, same, self.clock, real)
+            for inst, report, same, real in zip(
+                self.instances, self.reports, jobs, starts, strict=True
+            )
         )
         return _carried(first, second, self.direction)
 
@@ -121,7 +131,7 @@ class Sides:
             side: whole_content(inst, r.optimum, r.runs, schedules=r.outside)
             for side, inst, r in zip(SIDES, self.instances, self.reports, strict=True)
         }
-        return {"same": self.same, "clock": self.clock, **sides}
+        return {"same": self.same, "clock": self.clock, "starts": self.starts, **sides}
 
     @classmethod
     def of(cls, content: Mapping[str, Any], path: Path) -> Sides:
@@ -129,7 +139,8 @@ class Sides:
         instances = [cast(RigidInstance, instance_of(content[side], path)) for side in SIDES]
         before, after = instances
         same, clock = content.get("same"), content.get("clock")
-        if complaint := _not_the_same(before, after, same):
+        starts = content.get("starts", [])
+        if complaint := _not_the_same(before, after, same) or _no_starts(before, starts):
             raise InputError(f"{path}: {complaint}")
         if not (clock is None or (type(clock) is int and 0 <= clock < 24 * HOUR)):
             raise InputError(f"{path}: clock is {short(clock)}, expected a second of the day")
@@ -138,7 +149,22 @@ class Sides:
             if (report := report_in(content[side], inst, path)) is None:
                 raise InputError(f"{path}: {side}: has no runs, expected one at least")
             reports.append(report)
-        return cls((before, after), (reports[0], reports[1]), tuple(cast(list[int], same)), clock)
+        both = reports[0], reports[1]
+        return cls((before, after), both, tuple(cast(list[int], same)), clock, tuple(starts))
+
+
+def _no_starts(before: RigidInstance, starts: Any) -> str:
+    """Return that recorded starts are not those of jobs; "" if they may be, or there are none."""
+    known = isinstance(starts, list) and all(type(s) is int for s in starts)
+    if known and (
+        not starts
+        or (
+            len(starts) == len(before.jobs)
+            and all(s >= job.arrival for s, job in zip(starts, before.jobs, strict=True))
+        )
+    ):
+        return ""
+    return "starts: expected a start of every job before the change, none before its arrival"
 
 
 def _not_the_same(before: RigidInstance, after: RigidInstance, same: Any) -> str:
@@ -187,8 +213,9 @@ class Stated(Frozen):
     """Words of a file that nothing can check."""
 
     source: str
-    changes: tuple[str, ...] = Field(min_length=1)
+    changes: tuple[str, ...] = Field(description="() if only the present was studied")
     listed: tuple[str, ...] = Field(description="scaled, dropped or drawn parts")
+    used: str = Field(default="", description="which jobs of the log, by their submission")
     command: str | None = Field(default=None, description="that compared, if one did")
 
 
@@ -293,16 +320,18 @@ class WhatIf(Stated):
         return {n: np.mean([p.get(n, (0.0,) * 24) for p in found], axis=0).tolist() for n in units}
 
     @property
-    def answer(self) -> list[str]:
-        """Summary, the most important sentence first."""
-        best, real = self.rows[BEST], self.rows.get(REAL)
-        known = [r for n, r in self.rows.items() if n not in (BEST, REAL)]
-        usable = [r for r in known if r.knows != EXACT]
-        which = "policy" if len(usable) == len(known) else "deployable policy"
-        lines, named = list[str](), f"With {', '.join(self.changes)}"
-        fewer = self.gone or any(x.startswith(SKIPPED) for x in self.listed)
-        jobs = f"the {self._jobs(after=True)} remaining jobs" if fewer else "jobs"
-        stay = f" of {jobs}" if fewer else ""
+    def usable(self) -> list[Compared]:
+        """Policies that can be deployed."""
+        return [r for n, r in self.rows.items() if n not in (BEST, REAL) and r.knows != EXACT]
+
+    @property
+    def early(self) -> list[str]:
+        """What is known before the search for the optimum, the most important sentence first."""
+        real, usable = self.rows.get(REAL), self.usable
+        known = [n for n in self.rows if n not in (BEST, REAL)]
+        kind = "" if len(usable) == len(known) else "deployable "
+        best = f"the best of {len(usable)} {kind}policies"
+        lines = [x for x in self.listed if _is_first(x)] + [self.used] * bool(self.used)
         first = min(usable, key=lambda r: r.before, default=None)
         if self.alike and first is not None and real is not None and real.before[0] > 0:
             saved = real.before[0] - first.before[0]
@@ -310,28 +339,52 @@ class WhatIf(Stated):
             did = f"saved {part} of" if saved >= 0 else f"added {part} to"
             if abs(saved) <= SAME * real.before[0]:
                 did = "saved nothing of"
+            who = f", {best} simulated on this log, in hindsight," if len(usable) > 1 else ""
             there = f"{hours(real.before)} mean waiting time"
-            lines.append(f"{first.name} would have {did} {there}.")
+            lines.append(f"{first.name}{who} would have {did} {there}.")
+        lines += [self.model] * bool(self.model)
         moving = [r for r in usable if r.after is not None]
-        if moving:
+        if moving and self.changes:
             first = min(moving, key=lambda r: r.before)
             last = min(moving, key=lambda r: r.after or r.before)
-            only = len(usable) == 1
-            one = f"the only {which} compared" if only else f"the best {which} before the change"
+            one = f"{best} before the change" if len(usable) > 1 else f"the only {kind}policy"
+            one += " compared" * (len(usable) == 1)
             lines.append(
-                f"{named}, {jobs} wait {hours(first.after)} on average under {first.name} ({one}), "
-                "before and after."
+                f"{self._named}, {self._who} wait {hours(first.after)} on average under "
+                f"{first.name} ({one}), before and after."
                 if first.change == (0, 0)
-                else f"{named}, the mean waiting time{stay} under {first.name}, {one}, "
+                else f"{self._named}, the mean waiting time{self._of} under {first.name}, {one}, "
                 f"{moved(first)}."
             )
             if last is not first:
                 lines.append(
-                    f"After the change, the best {which} is {last.name}: its mean waiting "
-                    f"time{stay} {moved(last)}."
+                    f"After the change, the best is {last.name}: {self._who} wait "
+                    f"{hours(last.after)}, under {first.name} {hours(first.after)}."
                 )
-        least = f"{named}, the least possible mean waiting time{stay}"
-        if not self.gone:
+        return lines
+
+    @property
+    def _named(self) -> str:
+        return f"With {', '.join(self.changes)}"
+
+    @property
+    def _who(self) -> str:
+        """Which jobs the scenario after the change has."""
+        fewer = self.gone or any(x.startswith(SKIPPED) for x in self.listed)
+        return f"the {self._jobs(after=True)} remaining jobs" if fewer else "jobs"
+
+    @property
+    def _of(self) -> str:
+        return f" of {self._who}" if self._who != "jobs" else ""
+
+    @property
+    def answer(self) -> list[str]:
+        """Summary, the most important sentence first."""
+        best, real, lines = self.rows[BEST], self.rows.get(REAL), self.early
+        least = f"{self._named}, the least possible mean waiting time{self._of}"
+        if not self.changes:
+            lines.append(f"The least possible mean waiting time is {hours(best.before)}.")
+        elif not self.gone:
             lines.append(f"{least} {moved(best)}.")
         else:
             lines.append(
@@ -359,11 +412,20 @@ class WhatIf(Stated):
                 f"with 1 more {unit} by {min(most, sum(row) + gap):.3g} h"
                 for unit, row in shown.items()
             )
+            there = "Before the change, the" if self.changes else "The"
             lines.append(
-                f"Before the change, the least total waiting time of all jobs falls at most: "
-                f"{units}. Capacity is most scarce {when}."
+                f"{there} least total waiting time of all jobs falls at most: {units}. "
+                f"Capacity is most scarce {when}."
             )
-        return [*lines[:1], *filter(None, [self.model]), *lines[1:]]
+        return lines
+
+    @property
+    def certified(self) -> str:
+        """What a certificate proves, and what is only simulated."""
+        low, after = self.rows[BEST].before[0], cast(Ends, self.rows[BEST].after)[0]
+        proved = f"Certified: no schedule waits less than {low:.3g} h on average"
+        proved += f" before the change, {after:.3g} h after it" if self.changes else ""
+        return f"{proved}. Simulated, not certified: the policies."
 
     @property
     def alike(self) -> bool:
@@ -406,7 +468,13 @@ class WhatIf(Stated):
         found = []
         for row in self.rows.values():
             cells = {"policy": row.name, "run times known": row.knows}
-            cells |= {"before": hours(row.before), "after": hours(row.after)}
+            cells |= {"before" if self.changes else "mean wait": hours(row.before)}
+            if not self.changes:
+                apart = row.name != BEST and (self.alike or row.name != REAL)
+                cells |= {"above optimum": hours(row.above) if apart else "-"}
+                found.append(cells | {"slowdown": f"{row.slowdown[0]:.3g}"})
+                continue
+            cells |= {"after": hours(row.after)}
             same = None if row.name == BEST else row.base
             cells |= {"before, same jobs": hours(same)} if self.gone else {}
             cells |= {"change": hours(row.change, "+"), "change, %": percent(row.share)}
@@ -434,14 +502,15 @@ class WhatIf(Stated):
             else (f"with {EXACT} run times")
         )
         oracle = [f"Policies {named} {ORACLES}"] if knowing else []
-        unknown = [UNKNOWN] if REAL in self.rows else []
-        usable = [r for n, r in self.rows.items() if n not in (BEST, REAL) and r.knows != EXACT]
+        unknown = [UNKNOWN] if REAL in self.rows and self.changes else []
+        usable = self.usable
         sides = usable, [r for r in usable if r.after is not None]
         first = [min(usable, key=lambda r: r.before).name] if sides[0] else []
         first += [min(sides[1], key=lambda r: r.after or r.before).name] if sides[1] else []
         about = get_family("rigid").rules
         rules = [f"{n}: {about[n]}." for n in dict.fromkeys(first) if n in about]
-        return [*oracle, *self.listed, *rules, *unknown, *doubts]
+        listed = [x for x in self.listed if not _is_first(x)]
+        return [*oracle, *listed, *rules, *unknown, *doubts]
 
     def __str__(self) -> str:
         return "\n".join([*self.answer, *self.remarks])
@@ -486,15 +555,22 @@ def recheck_content(content: Mapping[str, Any], path: Path) -> list[Recheck]:
     for k, window in enumerate(sides_in(content, path)):
         at = f"window {k + 1}, " if len(content["windows"]) > 1 else ""
         pair = [cast(RigidInstance, instance_of(window[side], path)) for side in SIDES]
-        wrong = _not_the_same(pair[0], pair[1], window.get("same"))
+        starts = window.get("starts", [])
+        wrong = _not_the_same(pair[0], pair[1], window.get("same")) or _no_starts(pair[0], starts)
         for side in SIDES:
             checks = recheck_result({**window[side]}, path)
             named = [{"what": f"{at}{side} the change, {c.what}"} for c in checks]
             found += [c.model_copy(update=u) for c, u in zip(checks, named, strict=True)]
         if wrong:
             found[-1] = found[-1].model_copy(update={"complaints": (wrong,)})
-    stated = (*found[0].unchecked, *(f"{name} of the file" for name in STATED))
+    names = [*STATED, *["recorded starts"] * any(w.get("starts") for w in content["windows"])]
+    stated = (*found[0].unchecked, *(f"{name} of the file" for name in names))
     return [found[0].model_copy(update={"unchecked": stated}), *found[1:]]
+
+
+def _is_first(line: str) -> bool:
+    """Whether a remark comes before the summary, since it questions all numbers."""
+    return any(part in line for part in FIRST)
 
 
 def hours(ends: Ends | None, sign: str = "") -> str:
@@ -573,6 +649,9 @@ def whatif(
 ) -> WhatIf:
     """Compare waiting times before and after a change of machines, load or jobs.
 
+    Without a change, the policies, the recorded schedule and the optimum are compared. With a list
+    of nodes, jobs are placed on them, unless ``packed=False``.
+
     Parameters
     ----------
     source : path or Instance
@@ -593,10 +672,10 @@ def whatif(
     callback : callable
         Called with the part that begins.
     shown : callable, optional
-        Called once before the search, with the policies and the first interval of the optimum.
+        Called once before the search, with the policies (see `WhatIf.early`).
     **options
-        ``machines``, ``jobs``, ``start`` and ``min_tasks`` of a log; ``seed``, and ``time_limit``,
-        ``work_limit``, ``gap``, ``threads``, ``params``, ``watch`` of every search
+        ``machines``, ``packed``, ``jobs``, ``start`` and ``min_tasks`` of a log; ``seed``, and
+        ``time_limit``, ``work_limit``, ``gap``, ``threads``, ``params``, ``watch`` of every search
         (:func:`optsched.compare`).
 
     Returns
@@ -623,14 +702,18 @@ def whatif(
     turns(get_family("rigid"), policies)  # an unknown policy is refused before the log is read
     given = {f.name: options.pop(f.name) for f in fields(Window) if f.name in options}
     opened, listed = _opened(source, Window(**given), windows)
-    changes.must_be_found([inst for inst, *_ in opened])
-    changes = changes.on(opened[0][0])
-    listed += changes.caps(opened[0][0])
-    pairs = [changes.apply(inst, skip_unfit=skip_unfit) for inst, *_ in opened]
+    changes.must_be_found([one.inst for one in opened])
+    changes = changes.on(opened[0].inst)
+    listed += changes.caps(opened[0].inst)
+    pairs = [
+        changes.apply(one.inst, skip_unfit=skip_unfit, names=one.names, placed=one.placed)
+        for one in opened
+    ]
     if changes.load != 1:
         factor = f"{float(changes.load):g}"
         listed.append(f"after the change times since the first submission are divided by {factor}")
     reports: list[list[RatioReport]] = []  # by window: before, after
+    changed = bool(changes.words)
 
     def at(k: int) -> str:
         return f"window {k + 1} of {len(pairs)}, " if len(pairs) > 1 else ""
@@ -639,12 +722,13 @@ def whatif(
         """Return the policies and the current bounds on the optimum."""
         done = [*zip(pairs, opened, reports, strict=False)]
         notes = list(listed)
-        for k, (pair, (_, real, _), both) in enumerate(done):
+        for k, (pair, one, both) in enumerate(done):
+            real = bool(one.real or one.starts)
             n, left = len(pair.before.jobs), len(pair.after.jobs)
-            ran = f"; what your cluster did is the mean of the other {n}, as recorded" * bool(real)
+            ran = f"; what your cluster did is the mean of the other {n}, as recorded" * real
             notes += [f"{SKIPPED}{at(k)}{pair.unfit}{ran}"] if pair.unfit else []
             if pair.unfit and len(pairs) == 1:
-                every = len(opened[k][0].jobs)
+                every = len(one.inst.jobs)
                 whole, part = (f"{REAL}: {number} of {every} jobs" for number in (every, n))
                 notes = [x.replace(whole, part) for x in notes]
             notes += [f"{at(k)}after the change {n - left} of {n} jobs are gone"] * (left < n)
@@ -655,29 +739,39 @@ def whatif(
                 why = f"{len(done)} of {len(pairs)} windows are complete"
             notes.insert(0, f"interrupted by {interrupts.name()}: {why}")
         sides = [
-            Sides((pair.before, pair.after), (both[0], both[1]), pair.same, clock)
-            for pair, (_, _, clock), both in done
+            Sides(
+                (pair.before, pair.after),
+                (both[0], both[1]),
+                pair.same,
+                one.clock,
+                tuple(one.starts[i] for i in pair.kept if one.starts),
+            )
+            for pair, one, both in done
         ]
         return WhatIf.of(
             sides,
-            source=opened[0][0].source if isinstance(source, RigidInstance) else str(source),
+            source=opened[0].inst.source if isinstance(source, RigidInstance) else str(source),
             changes=changes.words,
             listed=tuple(dict.fromkeys(notes)),
+            used=_used([one.submitted for one in opened], windows),
         )
 
     # policies, and the bounds before any search
     first = options | {"time_limit": 0.0, "watch": None}
     try:
-        for k, (pair, (_, real, _)) in enumerate(zip(pairs, opened, strict=True)):
+        for k, (pair, one) in enumerate(zip(pairs, opened, strict=True)):
             outside = {
                 n: RigidSchedule(**{f: [x[i] for i in pair.kept] for f, x in s if x})
-                for n, s in real.items()
+                for n, s in one.real.items()
             }
-            callback(f"{at(k)}policies before the change")
+            callback(f"{at(k)}policies before the change" if changed else f"{at(k)}policies")
             both = [compare(pair.before, policies, schedule=outside, **first)]
             interrupts.raise_if_interrupted()
-            callback(f"{at(k)}policies after the change")
-            both.append(compare(pair.after, policies, **first))
+            if changed:
+                callback(f"{at(k)}policies after the change")
+                both.append(compare(pair.after, policies, **first))
+            else:
+                both *= 2
             if reports:
                 interrupts.raise_if_interrupted()
             reports.append(both)
@@ -691,7 +785,10 @@ def whatif(
         for side, inst in enumerate((pair.before, pair.after)):
             if interrupts.received() is not None:
                 break
-            callback(f"{at(k)}optimum {SIDES[side]} the change")
+            if side and not changed:
+                both[1] = both[0]
+                break
+            callback(f"{at(k)}optimum {SIDES[side]} the change" if changed else f"{at(k)}optimum")
             more = side == 1 and direction < 0 and not inst.packed
             known = [r.optimum.schedule for r in (both if more else [both[side]])]
             best = solve(inst, start=[s for s in known if s is not None], **options)
@@ -701,10 +798,23 @@ def whatif(
     return found()
 
 
+@dataclass(frozen=True)
+class _Opened:
+    """A window of a log, and what was recorded."""
+
+    inst: RigidInstance
+    real: Mapping[str, Any] = field(default_factory=dict)  # the recorded schedule, by its name
+    starts: tuple[int, ...] = ()  # recorded ones, if nothing tells on which nodes
+    clock: int | None = None  # second of the day of second 0
+    placed: RigidInstance | None = None  # the same jobs on nodes, if they are pooled
+    names: tuple[str, ...] = ()  # of jobs, with their submission
+    submitted: tuple[int, int, Any, Any] | None = None  # jobs, of how many, first and last time
+
+
 def _opened(
     source: Path | str | Instance, window: Window, windows: int | None
-) -> tuple[list[tuple[RigidInstance, Mapping[str, Any], int | None]], list[str]]:
-    """Return instances, each with its recorded schedule and second of the day; and remarks."""
+) -> tuple[list[_Opened], list[str]]:
+    """Return instances, each with what was recorded; and remarks."""
     if is_named_in_file(str(source)):
         raise InputError(f"{source}: is a declared problem, expected a log or family rigid")
     if isinstance(source, Instance) or is_instance(Path(source)):
@@ -713,29 +823,108 @@ def _opened(
             raise InputError(f"what-if: family {inst.family}, expected family rigid")
         if windows is not None:
             raise InputError(f"{source}: is one instance, expected a log for windows")
-        return [(inst, {}, None)], [f"drawn: {', '.join(inst.drawn)}"] if inst.drawn else []
+        return [_Opened(inst)], [f"drawn: {', '.join(inst.drawn)}"] if inst.drawn else []
     from optsched.traces import read_jobs, reading
-    from optsched.traces.windows import take_window
 
-    found: list[tuple[RigidInstance, Mapping[str, Any], int | None]] = []
+    found: list[_Opened] = []
     path, window = meant(Path(source), get_family("rigid"), window)
     with messages.silenced(), messages.collected_remarks() as remarks, reading(path):
         jobs = read_jobs(path)
-        places = {line: {*range(windows or 1)} for line in remarks}  # windows of each remark
-        for k in range(windows or 1):
-            seen = len(remarks)
-            one = replace(window, start=f"{k + 1}/{windows}") if windows else window
+        parts = [replace(window, start=f"{k + 1}/{windows}") for k in range(windows or 0)]
+        parts = parts or [window]
+        places = {line: {*range(len(parts))} for line in remarks}  # windows of each remark
+        on_nodes, why = _on_nodes(path, parts, remarks)
+        places |= {why: {*range(len(parts))}} if why else {}
+        packed = window.packed
+        if packed is None:
+            packed = any(sum(job.need) > 1 for one in on_nodes for job in one.jobs)
+        for k, part in enumerate(parts):
+            seen, one = len(remarks), replace(part, packed=packed)
             inst = cast(RigidInstance, open_input(path, "rigid", one))
             remarks.append(inst.source.partition("; left out of the log")[0])  # it has a remark
-            clock = None
-            if (date := jobs.attrs["start"]) is not None:
-                first = take_window(jobs, 1, one.start or "0", one.min_tasks or 1)
-                begin = date.tz_localize(None).timestamp() + first["submit_seconds"].iloc[0]
-                clock = int(begin) % (24 * HOUR)
-            found.append((inst, recorded(path, one, inst), clock))
+            real, starts = _recorded(path, one, inst, remarks)
+            clock, names, submitted = _submissions(jobs, one, inst)
+            placed = on_nodes[k] if on_nodes and not inst.packed else None
+            found.append(_Opened(inst, real, starts, clock, placed, names, submitted))
             for line in remarks[seen:]:
                 places.setdefault(line, set()).add(k)
     return found, [_of_windows(line, among, windows or 1) for line, among in places.items()]
+
+
+def _on_nodes(
+    path: Path, parts: Sequence[Window], remarks: list[str]
+) -> tuple[list[RigidInstance], str]:
+    """Return the windows with jobs on nodes; none if there are no nodes, or why it cannot be."""
+    if parts[0].packed or parts[0].machines is None:
+        return [], ""
+    seen, why = len(remarks), ""
+    opened = list[RigidInstance]()
+    try:
+        for one in parts:
+            inst = cast(RigidInstance, open_input(path, "rigid", replace(one, packed=True)))
+            opened += [inst] * (not are_pools(altered(inst, packed=False)))
+    except InputError as error:
+        opened, why = [], f"jobs are not placed on nodes: {error}"
+    del remarks[seen:]
+    return opened, why * (parts[0].packed is None)
+
+
+def _recorded(
+    path: Path, window: Window, inst: RigidInstance, remarks: list[str]
+) -> tuple[Mapping[str, Any], tuple[int, ...]]:
+    """Return the recorded schedule, or its starts where nothing tells on which nodes jobs ran."""
+    seen = len(remarks)
+    real = recorded(path, window, inst)
+    if real or not inst.packed:
+        return real, ()
+    said, pool = remarks[seen:], replace(window, packed=False)
+    del remarks[seen:]
+    real = recorded(path, pool, open_input(path, "rigid", pool))
+    del remarks[seen:]
+    if not real:
+        remarks += said
+        return {}, ()
+    why = said[-1].rpartition("; ")[2]
+    remarks.append(f"{REAL}: times are those of the log, nodes not checked: {why}")
+    return {}, cast(RigidSchedule, real[REAL]).start  # type: ignore[return-value]
+
+
+def _submissions(
+    jobs: Any, window: Window, inst: RigidInstance
+) -> tuple[int | None, tuple[str, ...], tuple[int, int, Any, Any]]:
+    """Return the second of the day of second 0, names of jobs, and which of how many they are."""
+    from optsched.traces.windows import take_window
+
+    n, start = len(inst.jobs), jobs.attrs["start"]
+    taken = take_window(jobs, n, window.start or "0", window.min_tasks or 1)
+    times, clock = [job.arrival for job in inst.jobs], None
+    dates: list[Any] = [f"in second {t}" for t in times]
+    ends: tuple[Any, Any] = (times[0], times[-1])
+    if start is not None:
+        begin = start.tz_localize(None).timestamp() + taken["submit_seconds"].iloc[0]
+        clock = int(begin) % (24 * HOUR)
+        dates = [f"{datetime.fromtimestamp(int(begin) + t, UTC):%Y-%m-%d %H:%M:%S}" for t in times]
+        ends = (dates[0][:-3], dates[-1][:-3])
+    users = [f"by {job.user} " * bool(job.user) for job in inst.jobs]
+    names = (
+        f"job {name} (submitted {user}{date}: "
+        for name, user, date in zip(taken["name"], users, dates, strict=True)
+    )
+    return clock, tuple(names), (n, len(jobs), *ends)
+
+
+def _used(windows: Sequence[tuple[int, int, Any, Any] | None], number: int | None) -> str:
+    """Return which jobs of the log are used, in a sentence; "" of an instance."""
+    known = [one for one in windows if one is not None]
+    if not known:
+        return ""
+    n, every = sum(one[0] for one in known), known[0][1]
+    which = f"All {n} jobs" if n == every else f"Only {n} of {every} jobs"
+    which += " read from the log are used" + (f", in {number} windows" if number else "")
+    first, last = known[0][2], known[-1][3]
+    if isinstance(first, str):
+        return f"{which}, submitted from {first} to {last}."
+    return f"{which}."
 
 
 def _of_windows(line: str, among: Iterable[int], number: int) -> str:
@@ -746,7 +935,11 @@ def _of_windows(line: str, among: Iterable[int], number: int) -> str:
 
 
 def _scenario(
-    inst: RigidInstance, report: RatioReport, same: Sequence[int], clock: int | None
+    inst: RigidInstance,
+    report: RatioReport,
+    same: Sequence[int],
+    clock: int | None,
+    starts: Sequence[int],
 ) -> Scenario:
     """Return the rows of a comparison, checked again, and the shadow prices."""
     best = report.optimum
@@ -765,8 +958,17 @@ def _scenario(
             same=float(np.average(waits, weights=weights)) / HOUR,
             knows=knows.get(name, "-"),
         )
+    if starts:  # on unknown nodes, so there is no schedule to check
+        ends = [s + job.run for s, job in zip(starts, inst.jobs, strict=True)]
+        known = cast(Mapping[str, float], columns(inst, ends, None, ()))
+        waits = [starts[i] - inst.jobs[i].arrival for i in same]
+        rows[REAL] = Row(
+            wait=(known["mean wait, h"],) * 2,
+            slowdown=known["mean slowdown"],
+            same=float(np.average(waits, weights=weights)) / HOUR,
+        )
     return Scenario(
-        size=get_family("rigid").headline(inst),
+        size=get_family("rigid").headline(inst).replace("time, s, ", "time, h, "),
         jobs=len(inst.jobs),
         weight=inst.weight,
         rows=rows,

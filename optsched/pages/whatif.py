@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from optsched.experiments.cell_keys import digest_of
-from optsched.experiments.whatif import SIDES, WhatIf, hours
+from optsched.experiments.whatif import SIDES, TOO_WIDE, WhatIf, hours
 from optsched.pages.blocks import (
     Bar,
     Bars,
@@ -27,6 +27,7 @@ from optsched.pages.blocks import (
 from optsched.pages.curves import steps_path
 from optsched.pages.repeat import of_page
 from optsched.pages.scales import AxisScale
+from optsched.problem import REAL
 
 METHOD = (
     "Means are over jobs, by their weights if the log has some. The optimum is an interval: no "
@@ -61,24 +62,28 @@ def page_of_whatif(path: Path, callback: Callable[[str], None]) -> Page:
         [ColumnHeader(name) for name in rows[0]],
         [[_cell(text, name) for name, text in row.items()] for row in rows],
     )
-    sizes = [side[0].size for side in (found.before, found.after)]
     window = ", window 1" * (len(found.before) > 1)
+    sizes = [side[0].size for side in (found.before, found.after)]
+    heads = [f"{side} the change{window}" for side in SIDES] if found.changes else ["jobs"]
     facts = [
         ("log", found.source),
-        *((f"{name} the change{window}", size) for name, size in zip(SIDES, sizes, strict=True)),
+        *zip(heads, sizes, strict=False),
         ("windows", str(len(found.before))),
         ("file", f"{path.name}, SHA-256 {digest_of(path)}"),
     ]
     return Page(
-        title=", ".join(found.changes),
-        subtitle="What if: waiting times before and after",
+        title=", ".join(found.changes) or "Waiting times of the present",
+        subtitle="What if: waiting times before and after" if found.changes else found.source,
         answer=found.answer,
         remarks=[
             f"Checked again for this page: {_checked(found)}, from which all numbers are computed.",
             *found.remarks,
         ],
         sections=[
-            Section("Before and after", [_bars(found), table, prices]),
+            Section(
+                "Before and after" if found.changes else "The present",
+                [_bars(found), table, prices],
+            ),
             Section(
                 "Method",
                 [
@@ -107,16 +112,17 @@ def _cell(text: str, column: str) -> TableCell:
 
 
 def _bars(found: WhatIf) -> Bars:
-    """Return the mean waiting time of every row, before and after."""
+    """Return the mean waiting time of every row, before and after; first what was recorded."""
+    sides = SIDES if found.changes else ("",)
     waits = [
-        (f"{row.name}, {side}", k, ends)
-        for row in found.rows.values()
-        for k, (side, ends) in enumerate(zip(SIDES, (row.before, row.after), strict=True))
+        (f"{row.name}, {side}".removesuffix(", "), k, ends)
+        for row in sorted(found.rows.values(), key=lambda row: row.name != REAL)
+        for k, (side, ends) in enumerate(zip(sides, (row.before, row.after), strict=False))
         if ends is not None
     ]
     scale = AxisScale(0.0, 1.05 * max(high for *_, (_, high) in waits) or 1.0)
     return Bars(
-        title="Mean waiting time before and after",
+        title="Mean waiting time" + " before and after" * bool(found.changes),
         label="mean waiting time (h)",
         bars=[
             Bar(
@@ -139,17 +145,16 @@ def _bars(found: WhatIf) -> Bars:
 def _prices(found: WhatIf) -> Block:
     """Return the shadow prices by hour of the day."""
     prices = {
-        f"{unit}, {side}": row
-        for after, side in enumerate(SIDES)
+        f"{unit}, {side}".removesuffix(", "): row
+        for after, side in enumerate(SIDES if found.changes else ("",))
         for unit, row in found.telling(after=bool(after)).items()
     }
     if not prices:
         known = any(found.prices(after=after) for after in (False, True))
-        short = "The gap of the optimum is too wide to state shadow prices."
         some = any(side.prices for side in (*found.before, *found.after))
         if len(found.before) > 1 and some and not known:
             return Words(["Some windows have no shadow prices, so none are shown."])
-        return Words([short if known else "The bound has no shadow prices."])
+        return Words([TOO_WIDE if known else "The bound has no shadow prices."])
     hour = np.arange(24.0)
     x = AxisScale(0.0, 24.0)
     y = AxisScale(0.0, 1.05 * max(max(row) for row in prices.values()) or 1.0)

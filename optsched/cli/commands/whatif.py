@@ -35,7 +35,7 @@ def whatif(
         list[str] | None,
         typer.Option(
             metavar="NxTYPE",
-            help="Add N nodes of a type of the machine list, or N units of a resource (10xgpu). "
+            help="Add N nodes of a type of the machine list (2xTYPE), or N units of a resource. "
             "With a machine list, units are added as whole nodes, rounded up; name a type if "
             "several types have the resource. May be repeated; all changes are made together.",
         ),
@@ -89,17 +89,20 @@ def whatif(
 ) -> None:
     """Compare waiting times before and after a change.
 
-    The change concerns machines, load or jobs. Each policy, and the optimum, is compared before and
-    after the change; the recorded schedule is shown before the change only. If a gap remains, the
+    The change concerns machines, load or jobs; without one, the present is studied. Each policy,
+    and the optimum, is compared before and after the change; the recorded schedule is shown before
+    the change only. With a list of nodes, jobs are placed on them. If a gap remains, the
     change of the optimum is an interval. Shadow prices show when capacity is scarce. Limits apply
     separately to the optimum before and after the change. `optsched report` turns the output file
     into a page.
 
-    Example:  optsched whatif log.swf --machines nodes.csv --add 10xgpu -o whatif.json
+    Example:  optsched whatif log.swf --machines nodes.csv --add 2xTYPE -o whatif.json
     """
     from optsched.cli.console import out, show_whatif
     from optsched.cli.progress_display import Ticker
-    from optsched.experiments.whatif import WhatIf
+    from optsched.engine.interval import shown_gap
+    from optsched.engine.progress import Progress
+    from optsched.experiments.whatif import HOUR, WhatIf
     from optsched.experiments.whatif import whatif as measure
     from optsched.files.provenance import portable
 
@@ -113,8 +116,15 @@ def whatif(
     with ending_well(), Ticker("reading") as ticker:
 
         def show(first: WhatIf) -> None:
-            for line in first.answer:
+            for line in first.early:
                 ticker.print(line)
+            ticker.print("searching for the least possible waiting time ...")
+
+        def watch(progress: Progress) -> None:
+            ends = ("incumbent", progress.value), ("bound", progress.bound)
+            known = ", ".join(f"{n} {x / HOUR:.3g} h" for n, x in ends if x is not None)
+            ticker.watch(progress)
+            ticker.show(f"{known}, gap {shown_gap(progress.gap())}")
 
         crash_state.finish_what_is_begun()
         found = measure(
@@ -128,7 +138,7 @@ def whatif(
             windows=windows,
             callback=ticker.begin,
             shown=show,
-            watch=ticker.watch,
+            watch=watch,
             threads=threads,
             **options,
         )

@@ -53,7 +53,7 @@ class Changes:
         Raises
         ------
         InputError
-            One is malformed or changes nothing, or there is none.
+            One is malformed or changes nothing.
         """
         machines = []
         for verb, texts in (("add", add), ("remove", remove)):
@@ -71,11 +71,6 @@ class Changes:
         load = 1.0 if scale_load is None else scale_load
         if not 0 < load < math.inf or load == scale_load == 1:
             raise InputError(f"scale-load {scale_load}: expected a factor > 0 other than 1")
-        if not machines and not labels and load == 1:
-            raise InputError(
-                "nothing is changed, expected --add, --remove, --scale-load or --without; how much "
-                "less jobs could have waited as it was: optsched ratio LOG --machines NODES"
-            )
         return cls(tuple(machines), Fraction(str(load)), tuple((a, b) for a, b in labels))
 
     @property
@@ -121,7 +116,7 @@ class Changes:
             more[name] += number if verb == "add" else -number
             asked[name] = kind, n if name not in asked else 0
         left = [("add" if n > 0 else "remove", abs(n), name) for name, n in more.items() if n]
-        if not left and self.load == 1 and not self.without:
+        if self.machines and not left and self.load == 1 and not self.without:
             raise InputError(f"{', '.join(self.words)}: changes nothing, expected a difference")
         told = tuple(_told(inst, n, name, *asked[name]) for _, n, name in left)
         return replace(self, machines=tuple(left), told=told)
@@ -148,8 +143,18 @@ class Changes:
                 )
         return found
 
-    def apply(self, inst: RigidInstance, *, skip_unfit: bool) -> Changed:
+    def apply(
+        self,
+        inst: RigidInstance,
+        *,
+        skip_unfit: bool,
+        names: Sequence[str] = (),
+        placed: RigidInstance | None = None,
+    ) -> Changed:
         """Return both scenarios; ``skip_unfit`` leaves jobs that no longer fit out of both.
+
+        ``names`` are those of the jobs, with their submission; ``placed`` has the same jobs on
+        nodes, on which they must fit too.
 
         Raises
         ------
@@ -158,10 +163,16 @@ class Changes:
             that no longer fits.
         """
         machines = self._machines(inst)
-        platform = altered(inst, machines=machines, jobs=())
         stays = [not any(getattr(job, a) == b for a, b in self.without) for job in inst.jobs]
-        unfit = [i for i, job in enumerate(inst.jobs) if stays[i] and not platform.fits(job)]
-        told = ", ".join(f"job {i} ({_submitted(inst, i)}{_size(inst, i)})" for i in unfit[:MANY])
+        models = [one for one in (inst, placed) if one is not None]
+        rooms = [altered(one, machines=self._machines(one), jobs=()) for one in models]
+        fits = [
+            all(room.fits(one.jobs[i]) for room, one in zip(rooms, models, strict=True))
+            for i in range(len(inst.jobs))
+        ]
+        unfit = [i for i, stay in enumerate(stays) if stay and not fits[i]]
+        named = names or [f"job {i} ({_submitted(inst, i)}" for i in range(len(inst.jobs))]
+        told = ", ".join(f"{named[i]}{_size(models[-1], i)})" for i in unfit[:MANY])
         told += f" and {len(unfit) - MANY} more" if len(unfit) > MANY else ""
         if unfit and not skip_unfit:
             raise InputError(

@@ -15,9 +15,19 @@ import optsched
 from optsched.cli.app import app
 from optsched.cli.console import out, show_whatif
 from optsched.core import open_input
+from optsched.core.display import Ticker
 from optsched.experiments.campaign import campaign
 from optsched.experiments.plan import make_plan
-from optsched.experiments.whatif import HOUR, UNKNOWN, Scenario, WhatIf, _carried, hourly
+from optsched.experiments.whatif import (
+    HOUR,
+    TOO_WIDE,
+    UNKNOWN,
+    Scenario,
+    WhatIf,
+    _carried,
+    hourly,
+    recheck_content,
+)
 from optsched.families.rigid.certificate.check import (
     Prices,
     RigidCertificate,
@@ -30,7 +40,7 @@ from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob
 from optsched.families.rigid.verify import verify
 from optsched.files.format import load_instance
 from optsched.pages.blocks import Plot
-from optsched.pages.whatif import _prices
+from optsched.pages.whatif import _bars, _prices
 from optsched.problem import REAL, InputError, Window, get_family
 from optsched.process import interrupts, messages
 from optsched.results.load import load_report
@@ -62,6 +72,7 @@ def write(folder, rows, nodes=NODES):
 
 def measured(log, nodes, number=8, **more):
     how = {"policies": POLICIES, "work_limit": 3000, "machines": nodes, "jobs": number}
+    how["packed"] = False
     return optsched.whatif(log, **how | more)
 
 
@@ -144,7 +155,7 @@ def test_units_that_become_whole_nodes_are_explained(tmp_path):
     assert whole.changes == ("2 nodes of type fat (8 cores) added",)
     assert "under fcfs, the only policy compared, falls by" in str(whole)
     pool = "The 3 nodes count as one pool: a job may use any free units, "
-    assert found.answer[1].startswith(pool)
+    assert found.answer[2].startswith(pool)
 
 
 @pytest.mark.parametrize("name", ["first", "second"])
@@ -199,7 +210,6 @@ def test_the_shadow_price_of_a_node_counts_jobs_that_one_processor_cannot_take()
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "could have waited as it was: optsched ratio LOG --machines NODES"),
         ({"add": "10gpu"}, "add '10gpu': expected a number from 1 and a type, such as 10xgpu"),
         ({"remove": "0xfat"}, "remove '0xfat': expected a number from 1"),
         ({"add": "1xgpu"}, "expected one of: thin (2 cores), fat (4 cores); or a resource: cpu"),
@@ -221,7 +231,6 @@ def test_the_shadow_price_of_a_node_counts_jobs_that_one_processor_cannot_take()
         ({"add": "1xfat", "windows": 1}, "windows is 1, expected a whole number, at least 2"),
         ({"add": "1xfat", "windows": "2"}, "windows is '2', expected a whole number, at least 2"),
         ({"add": "1xfat", "jobs": 1.5}, "jobs is 1.5, expected a whole number, at least 1"),
-        ({"add": None}, "nothing is changed, expected --add, --remove"),
         ({"add": "1xfat", "policies": "easy"}, "policies is 'easy', expected a list such as"),
     ],
 )  # fmt: skip
@@ -237,7 +246,7 @@ def test_windows_the_command_and_the_page(tmp_path, monkeypatch):
     log, nodes = write(tmp_path, jobs(30))
     monkeypatch.chdir(tmp_path)
     words = ["whatif", "log.csv", "--machines", "nodes.csv", "--jobs", "5", "--windows", "6"]
-    words += ["--add", "1xthin", "-p", "fcfs", "--work-limit", "200", "-o", "w.json"]
+    words += ["--add", "1xthin", "--pooled", "-p", "fcfs", "--work-limit", "200", "-o", "w.json"]
     monkeypatch.setattr("sys.argv", ["optsched", *words])
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
@@ -281,7 +290,7 @@ def test_changes_are_those_of_the_jobs_that_both_scenarios_have(tmp_path):
     assert row.share == pytest.approx((row.after[0] / before - 1,) * 2)
     best = found.rows["optimum"]
     assert best.change is best.share is best.interval is None
-    _, _, second, first, *_ = found.answer
+    _, _, _, second, first, *_ = found.answer
     assert "the least possible mean waiting time of the 5 remaining jobs is " in first
     assert "before the change, of all 8 jobs, it is " in first
     assert "the mean waiting time of the 5 remaining jobs " in second
@@ -403,7 +412,7 @@ def test_policies_that_know_run_times_are_marked_and_not_recommended(tmp_path):
     assert known == {
         "optimum": "-", "sjf-exact": "exact", "easy": "requested", "fcfs": "none", REAL: "-"
     }  # fmt: skip
-    assert "easy, the best deployable policy before the change, " in str(found)
+    assert "easy, the best of 2 deployable policies before the change, " in str(found)
     assert any(
         line.startswith("easy: EASY backfilling: a job may overtake") for line in found.remarks
     )
@@ -484,7 +493,10 @@ def test_shares_of_jobs_are_packed_onto_nodes(tmp_path, start, fits):
     found = optsched.whatif(
         log, machines=nodes, packed=True, add="1xthin", policies=["fcfs"], work_limit=300
     )
-    assert (REAL in found.rows) == fits
+    wait = (0 if fits else -90) / 3 / HOUR + 30 / HOUR
+    assert found.rows[REAL].before == pytest.approx((wait, wait))
+    unchecked = f"{REAL}: times are those of the log, nodes not checked: "
+    assert any(line.startswith(unchecked) for line in found.remarks) != fits
     assert any(line.startswith("tasks are placed on 3 nodes: 2 of 3 ") for line in found.remarks)
 
 
@@ -702,3 +714,148 @@ def test_ratio_and_windows_state_hours_and_verify_ends_with_a_line(tmp_path):
     told = CliRunner().invoke(app, [*words, "--jobs", "5", "--windows", "2", "-q", "--json"]).stdout
     hours = json.loads(told)["mean flow time, h"]
     assert hours["certified bound"] <= hours["best schedule found"] <= hours["fcfs"]
+
+
+SACCT = """JobID|User|Partition|Submit|Start|Elapsed|Timelimit|State|AllocTRES|NNodes
+7_1|ann|gpu|{0}00:00:00|{0}00:00:00|01:00:00|02:00:00|COMPLETED|cpu=6,gres/gpu=6,node=1|1
+8|bob|gpu|{0}00:10:00|{0}01:00:00|01:00:00|02:00:00|COMPLETED|cpu=6,gres/gpu=6,node=1|1
+9|bob|{1}|{0}00:20:00|{0}00:20:00|02:00:00|02:00:00|COMPLETED|cpu=3,gres/gpu=3,node=1|1
+10|bob|{1}|{0}00:30:00|{2}|02:00:00|COMPLETED|cpu=1,node=1|1
+"""
+DAY, LATE = "2026-11-14T", "2026-11-14T01:00:00|02:30:00"
+
+
+def slurm(folder, nodes="big,1,8,8,64\nsmall,3,4,4,64\n", partition="gpu", last=LATE, head=""):
+    """Return a log of sacct and a list of nodes, on which the larger jobs need the large one."""
+    (folder / "sacct.txt").write_text(SACCT.format(DAY, partition, last))
+    (folder / "nodes.csv").write_text(f"name,count,gpu,cpu,memory_gb{head}\n{nodes}")
+    return folder / "sacct.txt", folder / "nodes.csv"
+
+
+def studied(log, nodes, **more):
+    return optsched.whatif(
+        log, **{"policies": ["fcfs"], "work_limit": 50, "machines": nodes} | more
+    )
+
+
+def test_jobs_are_placed_on_nodes_where_the_log_allows_it(tmp_path):
+    files = slurm(tmp_path)
+    placed, pooled = studied(*files), studied(*files, packed=False)
+    assert placed.sides[0].instances[0].packed
+    assert not pooled.sides[0].instances[0].packed
+    # on nodes the second job waits for the only large one, in a pool for no other
+    assert placed.rows["fcfs"].before[0] > pooled.rows["fcfs"].before[0] == 0
+    assert REAL in placed.rows
+    single = studied(*slurm(tmp_path, nodes="small,5,4,4,64\n"))  # no node for six GPUs
+    assert not single.sides[0].instances[0].packed
+    assert any(line.startswith("jobs are not placed on nodes: ") for line in single.listed)
+
+
+def test_recorded_times_stay_where_nodes_are_not_known(tmp_path):
+    files = slurm(tmp_path, last=f"{DAY}00:30:00|02:30:00")
+    text = files[0].read_text().replace(f"|{DAY}01:00:00|01", f"|{DAY}00:10:00|01")
+    files[0].write_text(text)  # both large jobs at once: the large node has no space
+    found = studied(*files, add="1xsmall")
+    assert found.rows[REAL].before == (0, 0)
+    assert found.before[0].rows[REAL].slowdown == 1
+    told = "nodes not checked: the log does not name the nodes of its jobs (NodeList of sacct)"
+    assert any(line.endswith(told) for line in found.remarks)
+    found.save(tmp_path / "w.json")
+    assert WhatIf.load(tmp_path / "w.json").summary() == found.summary()
+    content = json.loads((tmp_path / "w.json").read_text())
+    assert "recorded starts" in str(recheck_content(content, tmp_path)[0].unchecked)
+    content["windows"][0]["starts"][1] = 0  # before its arrival
+    (tmp_path / "w.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match="starts: expected a start of every job"):
+        WhatIf.load(tmp_path / "w.json")
+
+
+@pytest.mark.parametrize("packed", [None, False])
+def test_jobs_that_no_node_can_take_after_the_change_are_named_as_in_the_log(tmp_path, packed):
+    said = (
+        "2 of 4 jobs no longer fit after the change: "
+        "job 7_1 (submitted by ann 2026-11-14 00:00:00: 1 x 6 gpu, 6 cpu), job 8 (submitted by bob "
+    )
+    with pytest.raises(InputError, match=re.escape(said)):
+        studied(*slurm(tmp_path), remove="1xbig", packed=packed)
+
+
+def test_what_questions_all_numbers_comes_first(tmp_path):
+    files = slurm(tmp_path, partition="long")
+    several = studied(*files)
+    assert several.answer[0].startswith("the 2 partitions of the log are not modeled")
+    assert several.answer[0] not in several.remarks
+    files = slurm(tmp_path)
+    alone = studied(files[0], None, add="10xgpu", policies=["fcfs"])
+    assert "10xgpu: the jobs that use it also need cpu" in alone.answer[0]
+    small = studied(*slurm(tmp_path, nodes="big,1,8,8,64\n"))
+    assert small.answer[0].startswith("what your cluster did is left out: it used 9 gpu")
+    assert "would have" not in str(small)
+
+
+def test_the_present_is_studied_without_a_change(tmp_path, monkeypatch):
+    slurm(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    words = ["whatif", "sacct.txt", "--machines", "nodes.csv", "-p", "fcfs", "-p", "easy"]
+    done = CliRunner().invoke(app, [*words, "--work-limit", "50", "-o", "w.json"])
+    assert done.exit_code == 0, done.output
+    used = "All 4 jobs read from the log are used, submitted from 2026-11-14 00:00 to "
+    used += "2026-11-14 00:30."
+    early, _, late = done.output.partition("searching for the least possible waiting time ...\n")
+    assert used in early
+    assert "easy, the best of 2 policies simulated on this log, in hindsight, would have" in early
+    assert "least possible" not in early
+    assert "The least possible mean waiting time is " in late
+    proved = "Certified: no schedule waits less than "
+    assert re.search(rf"{proved}\S+ h on average \(optsched verify w\.json\)\. Simulated", late)
+    assert "after" not in early + late.partition("policy ")[0]
+    found = WhatIf.load("w.json")
+    assert {*found.table()[0]} == {
+        "policy", "run times known", "mean wait", "above optimum", "slowdown"
+    }  # fmt: skip
+    assert _bars(found).bars[0].name == REAL
+    page = optsched.report("w.json", "w.html").read_text()
+    assert used in page
+    assert "mean waiting time, h, " in page
+    assert " before the change" not in page
+    first = studied("sacct.txt", "nodes.csv", jobs=2)
+    assert first.answer[0].startswith(
+        "Only 2 of 4 jobs read from the log are used, submitted from "
+    )
+
+
+def test_after_the_change_policies_are_compared_with_each_other():
+    rows = {"optimum": (0.5, 0.5), "f1": (2.0, 2.0), "f4": (1.0, 1.0)}
+    later = rows | {"f1": (0.6, 0.6), "f4": (0.8, 0.8)}
+    side = [
+        scenario(2.0, 2.0).model_copy(
+            update={
+                "rows": {
+                    n: scenario(2.0, 2.0)
+                    .rows["optimum"]
+                    .model_copy(update={"wait": w, "same": w[1]})
+                    for n, w in waits.items()
+                }
+            }
+        )
+        for waits in (rows, later)
+    ]
+    said = compared([side], -1).answer
+    assert "After the change, the best is f1: jobs wait 0.6 h, under f4 0.8 h." in said
+
+
+def test_prices_below_the_gap_are_explained_alike_on_terminal_and_page(capsys):
+    wide = compared([(scenario(2.0, 9.0), scenario(1.0, 8.0))], -1)
+    show_whatif(out(), wide, None)
+    assert TOO_WIDE in capsys.readouterr().out
+    assert _prices(wide).lines == [TOO_WIDE]
+
+
+def test_progress_is_in_hours(tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr(Ticker, "show", lambda _, state: shown.append(state))
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, jobs(20))
+    words = ["whatif", "log.csv", "--machines", "nodes.csv", "--add", "1xfat", "-p", "fcfs"]
+    assert CliRunner().invoke(app, [*words, "--work-limit", "300"]).exit_code == 0
+    assert re.fullmatch(r"incumbent \S+ h, bound \S+ h, gap \S+%", shown[-1])
