@@ -220,6 +220,7 @@ class Stated(Frozen):
 
 
 STATED = tuple(Stated.model_fields)
+NOT_CHECKED = f"not checked: {', '.join(STATED)} of the file"
 
 
 class WhatIf(Stated):
@@ -409,12 +410,11 @@ class WhatIf(Stated):
             )
             most = float(np.mean([s.rows[BEST].wait[1] * s.weight for s in self.before]))
             units = ", ".join(
-                f"with 1 more {unit} by {min(most, sum(row) + gap):.3g} h"
-                for unit, row in shown.items()
+                f"{min(most, sum(row) + gap):.3g} h (1 more {unit})" for unit, row in shown.items()
             )
             there = "Before the change, the" if self.changes else "The"
             lines.append(
-                f"{there} least total waiting time of all jobs falls at most: {units}. "
+                f"{there} least total waiting time of all jobs falls by at most {units}. "
                 f"Capacity is most scarce {when}."
             )
         return lines

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from optsched.experiments.cell_keys import digest_of
-from optsched.experiments.whatif import SIDES, TOO_WIDE, WhatIf, hours
+from optsched.experiments.whatif import NOT_CHECKED, SIDES, TOO_WIDE, WhatIf, hours
 from optsched.pages.blocks import (
     Bar,
     Bars,
@@ -76,7 +76,8 @@ def page_of_whatif(path: Path, callback: Callable[[str], None]) -> Page:
         subtitle="What if: waiting times before and after" if found.changes else found.source,
         answer=found.answer,
         remarks=[
-            f"Checked again for this page: {_checked(found)}, from which all numbers are computed.",
+            f"Checked again for this page: {_checked(found)}, from which all numbers are computed; "
+            f"{NOT_CHECKED}.",
             *found.remarks,
         ],
         sections=[

@@ -37,7 +37,7 @@ def show(
     """
     from optsched.cli.console import facts_table, out, show_ratios, show_whatif
     from optsched.core import is_instance
-    from optsched.experiments.whatif import WhatIf
+    from optsched.experiments.whatif import NOT_CHECKED, WhatIf
     from optsched.files.format import read_json
 
     family, console = family_of(instance), out()
@@ -54,6 +54,7 @@ def show(
     except InputError as err:
         warnings.append(f"not to be relied on: {err}")
     changed = WhatIf.load(source) if kind == "whatif" else None
+    warnings += [NOT_CHECKED] * (changed is not None)
     others = () if compared is None else compared.references.values()
     if any(getattr(part, "bound_level", None) is Level.CLAIMED for part in (found, *others)):
         warnings.append("not checked: claimed numbers; only a certificate could prove them")

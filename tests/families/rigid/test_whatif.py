@@ -271,6 +271,8 @@ def test_windows_the_command_and_the_page(tmp_path, monkeypatch):
     assert REAL in page
     assert "Mean waiting time before and after" in page
     assert " ".join(["optsched", *words]) in page
+    for told in (page, CliRunner().invoke(app, ["show", "w.json"]).stdout):
+        assert "not checked: source, changes, listed, used, command of the file" in told
     said = json.loads(CliRunner().invoke(app, [*words[:-2], "--json"]).stdout)
     assert said["listed"] == [*found.listed]
     assert said["rows"][0]["change"] == pytest.approx([*found.rows["optimum"].change])
@@ -312,7 +314,7 @@ def test_the_hour_of_a_shadow_price_is_that_of_the_clock():
 def test_a_shadow_price_is_stated_if_it_exceeds_the_gap(low, gap, stated):
     found = compared([(scenario(low, low + gap), scenario(1.0, 1.0 + gap))], -1)
     most = 4 * (low + gap)  # no more than there is
-    line = f"with 1 more core by {min(most, 24 + 4 * gap):.3g} h."
+    line = f"by at most {min(most, 24 + 4 * gap):.3g} h (1 more core)."
     assert any(line in said for said in found.answer) == stated
     assert bool(found.telling(after=False)) == stated
 
@@ -437,12 +439,12 @@ def test_the_last_line_says_where_shadow_prices_are(tmp_path, capsys, output):
 def test_shadow_prices_are_those_of_nodes_where_there_are_any(tmp_path):
     log, nodes = write(tmp_path, jobs(20))  # too many for a tree, whose bound has no prices
     there = str(measured(log, nodes, 20, add="1xfat", work_limit=1000))
-    assert "with 1 more node fat by " in there
+    assert "(1 more node fat)" in there
     assert "1 more core" not in there
     pool = nodes.with_name("pool.csv")
     pool.write_text("name,count,gpu,cpu,memory_gb\npool,1,0,8,24\n")
     alone = str(measured(log, pool, 20, add="1xcpu", work_limit=1000))
-    assert "with 1 more core by " in alone
+    assert "(1 more core)" in alone
 
 
 def test_a_window_within_the_log_begins_with_an_empty_cluster(tmp_path):
