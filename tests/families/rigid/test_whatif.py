@@ -859,5 +859,8 @@ def test_progress_is_in_hours(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path, jobs(20))
     words = ["whatif", "log.csv", "--machines", "nodes.csv", "--add", "1xfat", "-p", "fcfs"]
-    assert CliRunner().invoke(app, [*words, "--work-limit", "300"]).exit_code == 0
+    words += ["--work-limit", "300", "-o", "w.json"]
+    assert CliRunner().invoke(app, words).exit_code == 0
     assert re.fullmatch(r"incumbent \S+ h, bound \S+ h, gap \S+%", shown[-1])
+    value = WhatIf.load("w.json").rows["optimum"].after[1]
+    assert float(shown[-1].split()[1]) == pytest.approx(value, rel=0.01)
