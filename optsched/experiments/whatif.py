@@ -60,7 +60,7 @@ EXACT = "exact"
 ORACLES = "cannot be deployed: they know each job's run time in advance."
 UNKNOWN = "What your cluster would have done after the change is not known."
 SKIPPED = "left out of both scenarios: "
-FIRST = f"{REAL} is left out", "has no column partition", "which is not added"  # said first
+FIRST = f"{REAL} is left out", "has no column partition", "which is not added"  # before the summary
 TOO_WIDE = (
     "Shadow prices are below the gap of the optimum, so none are shown; a longer time limit or "
     "fewer jobs may narrow it."
@@ -97,7 +97,7 @@ class Sides:
     reports: tuple[RatioReport, RatioReport]
     same: tuple[int, ...]  # of the jobs before, those after
     clock: int | None  # second of the day of second 0
-    starts: tuple[int, ...] = ()  # recorded ones, if nothing tells on which nodes
+    starts: tuple[int, ...] = ()  # recorded ones, if the nodes are unknown
 
     @property
     def direction(self) -> int:
@@ -804,7 +804,7 @@ class _Opened:
 
     inst: RigidInstance
     real: Mapping[str, Any] = field(default_factory=dict)  # the recorded schedule, by its name
-    starts: tuple[int, ...] = ()  # recorded ones, if nothing tells on which nodes
+    starts: tuple[int, ...] = ()  # recorded ones, if the nodes are unknown
     clock: int | None = None  # second of the day of second 0
     placed: RigidInstance | None = None  # the same jobs on nodes, if they are pooled
     names: tuple[str, ...] = ()  # of jobs, with their submission
@@ -872,7 +872,7 @@ def _on_nodes(
 def _recorded(
     path: Path, window: Window, inst: RigidInstance, remarks: list[str]
 ) -> tuple[Mapping[str, Any], tuple[int, ...]]:
-    """Return the recorded schedule, or its starts where nothing tells on which nodes jobs ran."""
+    """Return the recorded schedule, or its starts where the nodes of jobs are unknown."""
     seen = len(remarks)
     real = recorded(path, window, inst)
     if real or not inst.packed:
