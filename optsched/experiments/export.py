@@ -4,25 +4,38 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from optsched.experiments.campaign import AS_STORED, Campaign
 from optsched.experiments.cell_keys import canonical
-from optsched.experiments.ratios_by_policy import COLUMNS, cells
+from optsched.experiments.ratios_by_policy import COLUMNS, cells, rated
 from optsched.experiments.statistics import MARK, Statistics, Summary, ecdf
 from optsched.experiments.store import Store
+from optsched.families.rigid.facts import OBJECTIVES
 from optsched.files.atomic_io import write_whole
 from optsched.files.format import save_instance
 from optsched.problem import InputError
 
-COLUMNS_OF_TABLE = ("$n$", "open", "mean ratio", r"95\,\%", "median", r"95\,\%2", "worst")
-LEAST = {r"95\,\%2": "95 % interval of the median", "worst": "worst", "median": "median"}
+HOURS, FAR = "mean, h", r"above 2, \%"
+COLUMNS_OF_TABLE = (
+    *("$n$", "open", HOURS, "mean ratio", r"95\,\%", "median", r"95\,\%2", FAR, "worst"),
+)
+LEAST = {
+    FAR: "95 % interval of the share of ratios above 2",
+    r"95\,\%2": "95 % interval of the median",
+    "worst": "worst",
+    "median": "median",
+    HOURS: "mean value in hours",
+}
 COLUMN, GAP = 242.0, 2  # points: of a column of a paper, and on both sides of one of the table
 SHORTEST = 160.0  # points of a line of text across a table
+Row = Mapping[str, str]  # of the table: texts by column
 WIDTHS = 2.6, 4.25, 6.8  # points of letters, narrow to wide
 
 
@@ -77,23 +90,54 @@ def save_latex(path: Path, target: Path) -> None:
     found = Campaign(path)
     claimed = found.status().claimed
     text = f"% {claimed} optima are only claimed: no certificate proves them\n" if claimed else ""
-    write_whole(target, f"{latex(found.statistics())}{text}% {AS_STORED}\n")
+    write_whole(target, f"{latex(found.statistics(), _means(path))}{text}% {AS_STORED}\n")
 
 
-def latex(found: Statistics) -> str:
+def _means(path: Path) -> dict[str, dict[tuple[str, str], float]]:
+    """Return mean values in hours by what they are, group and policy, where values are times."""
+    values: dict[tuple[str, str, str], list[float]] = {}
+    with Store.open(path) as store:
+        for cell in rated(store):
+            goal = _time(cell["source"])
+            if goal and cell["value"] is not None:
+                key = goal, cell["group"], cell["policy_name"]
+                values.setdefault(key, []).append(cell["value"])
+    found: dict[str, dict[tuple[str, str], float]] = {}
+    for (goal, group, policy), each in values.items():
+        found.setdefault(goal, {})[group, policy] = sum(each) / len(each) / 3600
+    return found
+
+
+@cache
+def _time(source: str) -> str:
+    """Return what the values of a source, as it is stored, are if they are times, else ""."""
+    data = json.loads(source)
+    if data["family"] != "rigid" or "instances" in data:  # files may have any objective
+        return ""
+    goal, unit = OBJECTIVES[data.get("window", {}).get("objective", "flow")].partition(", ")[::2]
+    return goal if unit else ""
+
+
+def latex(
+    found: Statistics, means: Mapping[str, Mapping[tuple[str, str], float]] | None = None
+) -> str:
     """Return the means as a LaTeX table, with notes on its marks.
 
-    Instances are named above their policies. Columns that would not fit into one column of a paper
-    are left out, which a comment states.
+    Instances are named above their policies. A comment states which columns are left out, such as
+    those that would not fit into one column of a paper. ``means`` are mean values in hours, by what
+    they are, group and policy.
     """
+    hours = {key: value for each in (means or {}).values() for key, value in each.items()}
     counts = [{(s.instances, s.open) for s in inside} for inside in found.groups.values()]
     counted = any(len(each) > 1 for each in counts)  # policies differ: in columns of their own
-    kept = [name for name in COLUMNS_OF_TABLE if counted or name not in ("$n$", "open")]
-    names, width = list(kept), _width(found.summaries, kept)
+    shown = {"$n$": counted, "open": counted, HOURS: bool(hours)}
+    kept = [name for name in COLUMNS_OF_TABLE if shown.get(name, True)]
+    rows = [(s, _cells(s, hours)) for s in found.summaries]
+    names, width = list(kept), _width(rows, kept)
     for name in LEAST:
-        if width > COLUMN:
+        if width > COLUMN and name in kept:
             kept.remove(name)
-            width = _width(found.summaries, kept)
+            width = _width(rows, kept)
     fits = width <= COLUMN
     kept = kept if fits else names
     lines = [
@@ -101,7 +145,8 @@ def latex(found: Statistics) -> str:
     ]
     lines += [] if fits else ["% wider than one column of a paper: use table*"]
     left_out = [LEAST[name] for name in names if name not in kept]
-    lines += [f"% left out, to fit into one column: {', '.join(left_out)}"] * bool(left_out)
+    fitted = f"; to fit into one column: {', '.join(left_out)}" if left_out else ""
+    lines.append(f"% left out: 90 % quantile, seed of the worst ratio{fitted}")
     lines += [
         rf"\begin{{tabular}}{{@{{}}l{'r' * len(kept)}@{{}}}}",
         r"\toprule",
@@ -113,15 +158,14 @@ def latex(found: Statistics) -> str:
         return [rf"\multicolumn{{{len(kept) + 1}}}{{@{{}}l@{{}}}}{{{_tex(x)}}} \\" for x in parts]
 
     for group in found.groups:
-        inside = [s for s in found.summaries if s.group == group]
-        number, open_ = inside[0].instances, inside[0].open
+        inside = [(s, row) for s, row in rows if s.group == group]
+        number, open_ = inside[0][0].instances, inside[0][0].open
         sized = f": {number} instances" + f", {open_} open" * bool(open_)
         lines += [r"\midrule", *across(group + sized * (not counted))]
-        for s in inside:
-            cells = _cells(s)
-            lines.append(rf"{' & '.join([_tex(s.named), *(cells[name] for name in kept)])} \\")
+        for s, row in inside:
+            lines.append(rf"{' & '.join([_tex(s.named), *(row[name] for name in kept)])} \\")
     lines.append(r"\bottomrule")
-    for note in _notes(found, kept):
+    for note in _notes(rows, kept, means or {}):
         lines += across(note)
     lines.append(r"\end{tabular}")
     lines += [f"% {flag}" for flag in found.flags()]
@@ -133,18 +177,21 @@ def latex(found: Statistics) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cells(s: Summary) -> dict[str, str]:
+def _cells(s: Summary, hours: Mapping[tuple[str, str], float]) -> Row:
     """Return the numbers of a row, by `COLUMNS_OF_TABLE`."""
-    cells = [str(s.instances), str(s.open), _tex_ends(s.low, s.high)]
+    mean = hours.get((s.group, s.policy))
+    cells = [str(s.instances), str(s.open), "" if mean is None else _tex_number(mean)]
+    cells.append(_tex_ends(s.low, s.high))
     cells += [_tex_interval(s.interval) + MARK * bool(s.warning and s.interval)]
     cells += [_tex_ends(s.median, s.median_high), _tex_interval(s.median_interval)]
+    cells += ["{:.0f}--{:.0f}".format(*(100 * x for x in s.far))]
     cells += [_tex_ends(s.worst, s.worst_high)]
     return dict(zip(COLUMNS_OF_TABLE, cells, strict=True))
 
 
-def _width(rows: Sequence[Summary], kept: Sequence[str]) -> float:
+def _width(rows: Sequence[tuple[Summary, Row]], kept: Sequence[str]) -> float:
     """Estimate the width of a table in points."""
-    inside = [[s.named, *(_cells(s)[name] for name in kept)] for s in rows]
+    inside = [[s.named, *(row[name] for name in kept)] for s, row in rows]
     table = [["policy", *kept], *inside]
     return sum(max(map(_points, column)) + 2 * GAP for column in zip(*table, strict=True)) - 2 * GAP
 
@@ -156,18 +203,21 @@ def _points(text: str) -> float:
     return sum(WIDTHS[2 if c in wide or c.isupper() else c not in narrow] for c in shown)
 
 
-def _notes(found: Statistics, kept: Sequence[str]) -> list[str]:
+def _notes(
+    rows: Sequence[tuple[Summary, Row]], kept: Sequence[str], goals: Iterable[str]
+) -> list[str]:
     """Return what the columns and the marks of the table mean."""
     between = ("mean ratio", "median", "worst")
-    rows = [_cells(s) for s in found.summaries]
-    notes = []
-    if any("--" in cells[name] for cells in rows for name in between if name in kept):
+    notes = [f"{HOURS}: {' or '.join(goals)} in hours"] * (HOURS in kept)
+    if any("--" in row[name] for _, row in rows for name in between if name in kept):
         notes.append("a--b: the value lies between a and b, since not all optima are known")
-    if any(s.interval for s in found.summaries):
+    if any(s.interval for s, _ in rows):
         notes.append("95 %: confidence interval of the column before")
-    if any(s.warning and s.interval for s in found.summaries):
+    if FAR in kept:
+        notes.append("above 2: 95 % interval of the share of ratios above 2")
+    if any(s.warning and s.interval for s, _ in rows):
         notes.append(f"{MARK}: perhaps not reliable")
-    if any(cells[name] == "--" for cells in rows for name in kept):
+    if any(row[name] == "--" for _, row in rows for name in kept):
         notes.append("--: no interval, with too few instances or equal ratios")
     return ["; ".join(notes)] if notes else []
 

@@ -279,4 +279,10 @@ def test_policies_and_traces_have_their_names_in_all_results(call, tmp_path):
     rows = [line.split(" & ")[0] for line in made["latex"].read_text().splitlines()[4:-3]
             if " & " in line]  # fmt: skip
     assert {"first-come", "fcfs"} <= {*rows}
+    values = [float(row["value"]) for row in csv.DictReader(made["csv"].open())
+              if row["policy"] == "fcfs"]  # fmt: skip
+    table = made["latex"].read_text()
+    assert "policy & mean, h & mean ratio & " in table
+    assert f"\nfcfs & {sum(values) / 2 / 3600:#.4g} & " in table
+    assert "mean, h: mean flow time in hours" in table
     assert {row["policy"] for row in numbers(tmp_path / "r.sqlite")} >= {"first-come", "fcfs"}

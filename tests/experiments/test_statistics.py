@@ -10,7 +10,7 @@ from scipy.stats import binomtest, bootstrap, false_discovery_control
 
 from optsched.core import Ratio, mean_ratio
 from optsched.core.intervals import mean_interval, median_interval, share_above, warning
-from optsched.experiments.export import latex
+from optsched.experiments.export import COLUMNS_OF_TABLE, latex
 from optsched.experiments.ratios_by_policy import KNOWN, NUMBERS, Cells, RatioSample, samples
 from optsched.experiments.statistics import (
     Statistics,
@@ -113,7 +113,7 @@ def test_medians_and_worst_ratios_are_intervals_while_optima_are_open():
     low, high = [1.0, 2.0, 4.0], [1.0, 3.0, 9.0]
     found = summary(sample(low, high))
     assert (found.half, found.most, found.greatest) == ("2 .. 3", "4 .. 9", "4 .. 9")
-    row = latex(Statistics(summaries=(found,), pairs=())).splitlines()[6]
+    row = latex(Statistics(summaries=(found,), pairs=())).splitlines()[7]
     assert " & 2.000--3.000 & " in row
     assert row.endswith(r" & 4.000--9.000 \\")
     assert " & -- & " in row  # without a star: it has no interval
@@ -131,9 +131,9 @@ def test_medians_and_worst_ratios_are_intervals_while_optima_are_open():
 def test_a_table_for_latex_names_instances_above_their_policies():
     rows = [summary(sample([1.0, 2.0, 4e16, 1.5, 3.0], policy=p)) for p in ("a", "b_c")]
     lines = latex(Statistics(summaries=tuple(rows), pairs=())).splitlines()
-    assert lines[3] == r"policy & mean ratio & 95\,\% & median & 95\,\% & worst \\"
-    assert lines[5] == rf"\multicolumn{{6}}{{@{{}}l@{{}}}}{{{rows[0].group}: 5 instances}} \\"
-    assert lines[7].startswith(r"b\_c & $8\cdot10^{15}$ & ")
+    assert lines[4] == r"policy & mean ratio & 95\,\% & median & 95\,\% & worst \\"
+    assert lines[6] == rf"\multicolumn{{6}}{{@{{}}l@{{}}}}{{{rows[0].group}: 5 instances}} \\"
+    assert lines[8].startswith(r"b\_c & $8\cdot10^{15}$ & ")
     fewer = summary(sample([1.0, 2.0], policy="c"))  # then the numbers have a column
     lines = latex(Statistics(summaries=(*rows, fewer), pairs=())).splitlines()
     assert lines[4].startswith("policy & $n$ & open & mean ratio & ")
@@ -144,16 +144,16 @@ def test_a_table_for_latex_names_instances_above_their_policies():
 @pytest.mark.parametrize(
     ("name", "high", "columns", "said"),
     [
-        ("mine", 0.0, ["mean ratio", r"95\,\%", "median", r"95\,\%", "worst"], ""),
+        ("mine", 0.0, ["mean ratio", r"95\,\%", "median", r"95\,\%", "worst"], "ratios above 2\n"),
         ("mine", 0.012, ["mean ratio", r"95\,\%", "median", "worst"], "interval of the median"),
-        ("aged-area(age=2.0)", 0.012, ["mean ratio", r"95\,\%", "median"], "median, worst"),
+        ("aged-area(age=2.0)", 0.012, ["mean ratio", r"95\,\%", "median"], "above 2, worst"),
         (
             "Aged area (age=2.0, x=3.5)",
             0.012,
             ["mean ratio", r"95\,\%"],
-            "the median, worst",
+            "one column: median, 95 % interval of the median",
         ),
-        ("x" * 60, 0.0, ["mean ratio", r"95\,\%", "median", r"95\,\%", "worst"], "table*"),
+        ("x" * 60, 0.0, [*COLUMNS_OF_TABLE[3:6], r"95\,\%", *COLUMNS_OF_TABLE[7:]], "table*"),
     ],
 )
 def test_a_table_for_latex_leaves_out_what_does_not_fit_into_a_column(name, high, columns, said):
@@ -164,7 +164,8 @@ def test_a_table_for_latex_leaves_out_what_does_not_fit_into_a_column(name, high
     assert f"{' & '.join(['policy', *columns])} \\\\" in table
     assert {line.count("&") for line in table.splitlines() if "&" in line[1:]} == {len(columns)}
     assert said in comments
-    assert ("left out" in comments) == (len(columns) < 5)
+    assert ("to fit" in comments) == (len(columns) < 6)
+    assert ("above 2: " in table) == (len(columns) == 6)
     assert "1.234 " in table or "worst" not in columns or high
 
 
