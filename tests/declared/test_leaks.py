@@ -40,6 +40,21 @@ def test_an_honest_problem_has_none():
     assert str(check_problem(none, pairs=40)) == "knapsack: no leak in 40 pairs of instances"
 
 
+def test_the_horizon_is_compared_where_events_follow_the_last_arrival():
+    @optsched.problem(sizes={"small": {"days": 8}})
+    def crews(random, days):
+        calls = random.integers(1, 9, days)
+        m = pyo.ConcreteModel()
+        m.D, m.H = range(days), range(days + 3)
+        m.over, m.out = pyo.Var(m.H, bounds=(0, 9)), pyo.Var(m.D, bounds=(0, 9))
+        m.cost = pyo.Objective(expr=sum(m.over[h] for h in m.H) + sum(2 * m.out[d] for d in m.D))
+        m.need = pyo.Constraint(m.D, rule=lambda m, d: m.over[d] + m.out[d] >= int(calls[d]))
+        end = {h: h if h < days else h + 0.5 for h in m.H}
+        return optsched.online(m, revealed={"over": 0, "out": lambda d: d}, decided={"over": end})
+
+    assert "depending on whether days is 8 or 11" in str(check_problem(crews, pairs=2))
+
+
 def test_a_size_that_is_decided_first_reveals_no_horizon():
     @optsched.problem(sizes={"small": {"days": 8}})
     def plant(random, days):
