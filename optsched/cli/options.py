@@ -290,7 +290,8 @@ OF_WHATIF = {  # as it is for family rigid
             "each of them takes an equal share. --pooled: nodes form one pool, or one per "
             "partition.",
             "--packed/--pooled",
-            show_default="--packed with a list of nodes on which all jobs fit",
+            show_default="--packed with a list of nodes on which all jobs fit, unless each task is "
+            "one unit of one resource",
         ),
     ],
 }

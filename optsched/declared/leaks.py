@@ -137,7 +137,7 @@ def _longer(
         after = sorted({t for c in twin.columns for t in (c.revealed, c.decided)})
         alike = [one == other for one, other in zip(times, after, strict=False)]
         shared = [*alike, False].index(False)
-        if after[-1] > times[-1] and shared > 1:  # the last events may come later, too
+        if after[-1] > times[-1] and shared > 1:  # events may follow the last arrival
             cut = times[3 * shared // 4]
             leak = difference(base, twin, cut, _horizon(size, number, more))
             if leak is not None:

@@ -650,7 +650,8 @@ def whatif(
     """Compare waiting times before and after a change of machines, load or jobs.
 
     Without a change, the policies, the recorded schedule and the optimum are compared. With a list
-    of nodes, jobs are placed on them, unless ``packed=False``.
+    of nodes, jobs are placed on them, unless ``packed=False``, a job fits on none, or each task is
+    one unit of one resource (then nodes make no difference).
 
     Parameters
     ----------

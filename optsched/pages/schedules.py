@@ -134,8 +134,8 @@ class Artist:
         """Refuse what takes longer than is left."""
         if cost >= self._left:
             raise NotDrawnError(
-                f"its schedules are not found again within {PATIENCE:.0f} s, which is for all "
-                f"pictures; `--policy {json.dumps(requested)}` draws them all the same"
+                f"finding its schedules again would exceed the {PATIENCE:.0f} s for all pictures "
+                f"of the page; `--policy {json.dumps(requested)}` draws them nevertheless"
             )
 
 
@@ -170,7 +170,8 @@ class _Drawing:
                 theirs = _run(instance, self.best, requested=self.requested and same)
         shown = {HINDSIGHT: theirs, worst.policy: mine}
         drawn = self.source.drawn_by(worst.worst_seed)
-        title = f"{worst.policy} on {worst.group}, {drawn}, ratio {worst.worst:.4g}"
+        least = "at least " * (worst.worst_high > worst.worst)
+        title = f"{worst.policy} on {worst.group}, {drawn}, ratio {least}{worst.worst:.4g}"
         found = pictures_of(instance, shown, title)
         if not found:
             raise NotDrawnError(f"family {family_of(instance).name} draws no pictures")

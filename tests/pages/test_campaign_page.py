@@ -246,7 +246,7 @@ def test_times_are_not_those_that_a_store_says(tmp_path, monkeypatch):
     page = Page(optsched.report(tmp_path / "store", tmp_path / "page.html"))
     assert time.monotonic() - began < 60
     assert "There is no picture of fifo" in page.words
-    assert "are not found again within 2 s" in page.words
+    assert "would exceed the 2 s for all pictures" in page.words
 
 
 def test_what_can_no_more_be_found_again_is_said(open_one):

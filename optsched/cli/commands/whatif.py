@@ -91,12 +91,13 @@ def whatif(
 
     The change concerns machines, load or jobs; without one, the present is studied. Each policy,
     and the optimum, is compared before and after the change; the recorded schedule is shown before
-    the change only. With a list of nodes, jobs are placed on them. If a gap remains, the
-    change of the optimum is an interval. Shadow prices show when capacity is scarce. Limits apply
-    separately to the optimum before and after the change. `optsched report` turns the output file
-    into a page.
+    the change only. With a list of nodes, jobs are placed on them; nodes form one pool if a
+    job fits on none, or if each task is one unit of one resource (then nodes make no difference).
+    If a gap remains, the change of the optimum is an interval. Shadow prices show when capacity is
+    scarce. Limits apply separately to the optimum before and after the change. `optsched report`
+    turns the output file into a page.
 
-    Example:  optsched whatif log.swf --machines nodes.csv --add 2xTYPE -o whatif.json
+    Example:  optsched whatif log.swf --machines nodes.csv --add 2xgpu-node -o whatif.json
     """
     from optsched.cli.console import out, show_whatif
     from optsched.cli.progress_display import Ticker

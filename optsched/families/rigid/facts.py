@@ -21,7 +21,7 @@ OBJECTIVES = {
 RUN_TIMES = "run_times"  # prior knowledge of policies
 EMPTY = (
     "warning: the window begins with an empty cluster: jobs that still waited or ran then are left "
-    "out, so that waiting times of policies and the optimum are shorter than in the whole log"
+    "out, so that waiting times of policies and the optimum may be shorter than in the whole log"
 )
 
 
@@ -53,10 +53,12 @@ def resource_model(inst: RigidInstance) -> str:
     nodes = sum(m.count for m in inst.machines)
     if nodes == 1 or are_pools(inst):
         return ""
+    pools = f"The {nodes} nodes count as one pool{' per partition' * bool(by_partition(inst))}"
+    if all(sum(job.need) <= 1 for job in inst.jobs):
+        return f"{pools}: each task is one unit of one resource, so its node makes no difference."
     return (
-        f"The {nodes} nodes count as one pool{' per partition' * bool(by_partition(inst))}: a job "
-        "may use any free units, so waiting times on single nodes may be longer (--packed places "
-        "jobs on nodes)."
+        f"{pools}: a job may use any free units, so waiting times on single nodes may be longer "
+        "(--packed places jobs on nodes)."
     )
 
 

@@ -172,7 +172,7 @@ def as_it_is(
         raise InputError(
             "the list of jobs does not state what a task requests, and without scaling (the "
             "default with --machines and without --load) demands are not drawn; expected a column "
-            "gpu, cpu or memory_gb, or --load"
+            "gpu, cpu or memory_gb, or --load, or --family rigid (a core for each task)"
         )
     for name in names:
         if machines[name].isna().any():
