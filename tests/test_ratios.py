@@ -295,6 +295,13 @@ def test_the_ratio_of_negative_values_is_the_inverse(family, earned, best, text)
     assert quotient(get_family(family).sense, earned, best) == pytest.approx(4 / 3)
 
 
+def test_ratios_of_several_declared_instances_may_be_of_negative_values():
+    assert meaning(get_family("declared-min")) == (
+        "policy / optimum (the inverse where both are negative)"
+    )
+    assert meaning(get_family("oasis")) == "optimum / policy"
+
+
 def test_notebooks_show_a_report_with_names_escaped(small):
     name = "<b>" + "R&D-" * 20
     own = OasisSchedule(jobs=(None,) * len(small.jobs))

@@ -24,6 +24,7 @@ from optsched.core.simulation import Run
 from optsched.engine.interval import CLOSED
 from optsched.numbers.json_float import Extended, Signed
 from optsched.problem import (
+    DECLARED,
     RELAXATION,
     Family,
     Frozen,
@@ -640,6 +641,8 @@ def meaning(family: Family, best: float | None = None) -> str:
         return lines[0].removeprefix("Return ").rstrip(".")
     negative = best is not None and best < 0
     text = "optimum / policy" if (family.sense == "max") != negative else "policy / optimum"
+    if best is None and family.name in DECLARED:
+        return f"{text} (the inverse where both are negative)"
     return text + " (negative values)" * negative
 
 
