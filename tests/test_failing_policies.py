@@ -171,7 +171,7 @@ def test_an_infeasible_decision_names_the_equation_in_a_few_lines(call):
     assert lines[0].strip().startswith("(")
 
 
-@pytest.mark.parametrize("sandbox", [(), ("--sandbox",)])
+@pytest.mark.parametrize("sandbox", [(), pytest.param(("--sandbox",), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("others", [(), ("-p", "fifo")])
 @pytest.mark.parametrize(
     ("policy", "why"),

@@ -91,6 +91,7 @@ def test_ten_jobs_that_collide_for_seconds_are_closed(seed):
     assert (found.status, found.bound_level) == ("optimal", Level.CERTIFIED)
 
 
+@pytest.mark.slow
 def test_a_tree_leaves_time_to_check_its_certificate(monkeypatch):
     monkeypatch.setattr(tree, "CHECKED", 1e9)  # seconds for each node: more than there are
     found = optsched.solve(FAMILY.generate("lublin", seed=2, jobs=10), work_limit=20_000)

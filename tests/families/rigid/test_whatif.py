@@ -242,6 +242,7 @@ def test_what_cannot_be_is_refused_in_a_line(tmp_path, options, said):
         optsched.whatif(get_family("bot").generate("small", seed=0), add="1xgpu")
 
 
+@pytest.mark.slow
 def test_windows_the_command_and_the_page(tmp_path, monkeypatch):
     log, nodes = write(tmp_path, jobs(30))
     monkeypatch.chdir(tmp_path)
