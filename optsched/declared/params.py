@@ -22,7 +22,7 @@ class TreeParams:
     node_rounds : int
         Rounds of cuts at a node below the root.
     most_in_tree : int
-        Cuts of the program from which on no node below the root is cut.
+        Number of cuts at which cutting below the root ends.
     most_sums : int
         Sums of rows of the simplex tableau that are tried per round.
     most_starts : int

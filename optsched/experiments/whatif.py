@@ -327,7 +327,7 @@ class WhatIf(Stated):
 
     @property
     def early(self) -> list[str]:
-        """What is known before the search for the optimum, the most important sentence first."""
+        """Sentences on the policies, for printing before the search; the most important first."""
         real, usable = self.rows.get(REAL), self.usable
         known = [n for n in self.rows if n not in (BEST, REAL)]
         kind = "" if len(usable) == len(known) else "deployable "

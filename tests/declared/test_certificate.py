@@ -373,17 +373,8 @@ def test_a_gap_that_was_asked_for_is_certified():
     assert 1e-6 < found.gap < 0.05
 
 
-def test_root_cuts_close_a_min_max_objective_and_rooms_that_open():
-    """Split cuts of a load, and variable upper bounds put into a capacity, end at the root."""
-    sizes = (7, 8, 9, 11, 13, 17)
-    m = pyo.ConcreteModel()
-    m.x, m.level = pyo.Var(range(6), range(2), domain=pyo.Binary), pyo.Var(bounds=(0, 200))
-    m.cost = pyo.Objective(expr=m.level)
-    m.one = pyo.Constraint(range(6), rule=lambda m, j: m.x[j, 0] + m.x[j, 1] == 1)
-    m.used = pyo.Constraint(
-        range(2), rule=lambda m, k: sum(p * m.x[j, k] for j, p in enumerate(sizes)) <= m.level
-    )
-    machines = optsched.online(m, revealed={"x": 0, "level": 0})
+def rooms():
+    """Return rooms to be opened for operations of known length."""
     times = (160, 170, 95, 33, 120, 141, 88, 71)
     m = pyo.ConcreteModel()
     m.x = pyo.Var(range(8), range(4), domain=pyo.Binary)
@@ -395,10 +386,31 @@ def test_root_cuts_close_a_min_max_objective_and_rooms_that_open():
         range(4),
         rule=lambda m, b: sum(p * m.x[j, b] for j, p in enumerate(times)) <= 420 + m.over[b],
     )
-    rooms = optsched.online(m, revealed={"x": 0, "open": 0, "over": 0})
-    for inst, value in ((machines, 33), (rooms, 714)):
+    return optsched.online(m, revealed={"x": 0, "open": 0, "over": 0})
+
+
+def test_root_cuts_close_a_min_max_objective_and_rooms_that_open():
+    """Split cuts of a load, and variable upper bounds put into a capacity, end at the root."""
+    sizes = (7, 8, 9, 11, 13, 17)
+    m = pyo.ConcreteModel()
+    m.x, m.level = pyo.Var(range(6), range(2), domain=pyo.Binary), pyo.Var(bounds=(0, 200))
+    m.cost = pyo.Objective(expr=m.level)
+    m.one = pyo.Constraint(range(6), rule=lambda m, j: m.x[j, 0] + m.x[j, 1] == 1)
+    m.used = pyo.Constraint(
+        range(2), rule=lambda m, k: sum(p * m.x[j, k] for j, p in enumerate(sizes)) <= m.level
+    )
+    machines = optsched.online(m, revealed={"x": 0, "level": 0})
+    for inst, value in ((machines, 33), (rooms(), 714)):
         found = solve(inst, time_limit=60, params={"tree": {"patience": 1}})
         assert found.value == pytest.approx(value)
         assert found.certified_gap < 1e-6
         assert len(found.certificate.nodes) == 1
         assert 0 < len(found.certificate.cuts) < 20
+
+
+def test_cuts_below_the_root_save_nodes():
+    few = {"patience": 1, "rounds": 2, "most_cuts": 4}
+    alone, cut = (solve(rooms(), params={"tree": few | {"most_in_tree": k}}) for k in (1, 300))
+    assert alone.value == cut.value == pytest.approx(714)
+    assert len(cut.certificate.nodes) < len(alone.certificate.nodes)
+    assert len(cut.certificate.cuts) > len(alone.certificate.cuts)
