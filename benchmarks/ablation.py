@@ -1,12 +1,12 @@
 """What each mechanism of `auto` is good for: the same instances with it, and without it.
 
-    python benchmarks/ablation.py                    (about an hour)
-    python benchmarks/ablation.py --kinds fig5       (one kind; the others stay as stored)
+    python benchmarks/ablation.py                            (about an hour on one core)
+    python benchmarks/ablation.py --kinds "oasis, Fig. 5"    (one kind; the others stay as stored)
 
-All runs have the same effort and one thread, so that a busy machine changes nothing. A mechanism is
-switched off by parameters. It stays if that costs more than one point of gap,
-three of fifty instances closed, or a factor of 1.5 in time on some kind, for 600 lines of its code.
-Rows of mechanisms that are gone were measured before they went, and are kept.
+All runs have one thread and a work limit, so that a busy machine changes nothing. A mechanism is
+switched off by parameters. It stays if that costs more than one point of gap, three of fifty
+instances closed, or a factor of 1.5 in work on some kind, for 600 lines of its code. Rows of
+mechanisms that are gone were measured before they went, and are kept.
 """
 
 from __future__ import annotations
@@ -21,23 +21,51 @@ from render import number
 
 import optsched
 from optsched.engine.interval import CLOSED
-from optsched.engine.params import read_params
-from optsched.engine.progress import Progress
-from optsched.families.oasis import FAMILY
-from optsched.families.oasis.optimum.methods import auto
-from optsched.families.oasis.sources.traces import generate
+from optsched.problem import get_family
 
-KINDS: Mapping[str, Row] = {
-    "paper": {"preset": "paper", "jobs": 100, "slots": 100, "machines": 100},
-    "earnable": {"preset": "earnable", "jobs": 100, "slots": 100, "machines": 100},
-    "fig5, 20 machines": {"preset": "paper", "jobs": 10, "slots": 10, "machines": 20},
-    "fig5, 40 machines": {"preset": "paper", "jobs": 10, "slots": 10, "machines": 40},
-    "fig5, 100 machines": {"preset": "paper", "jobs": 10, "slots": 10, "machines": 100},
-    "1000 jobs": {"preset": "earnable", "jobs": 1000, "slots": 100, "machines": 100},
+
+@dataclass(frozen=True)
+class Kind:
+    """Instances of a family, one per seed, all solved with the same work limit."""
+
+    family: str
+    sizes: Row  # of `generate`
+    work: float = 30_000.0
+    vary: tuple[str, tuple[int, ...]] | None = None  # a size that differs from seed to seed
+
+
+KINDS: Mapping[str, Kind] = {
+    "oasis, paper": Kind("oasis", {"preset": "paper"}),
+    "oasis, earnable": Kind("oasis", {"preset": "earnable"}),
+    "oasis, Fig. 5": Kind(
+        "oasis",
+        {"preset": "paper", "jobs": 10, "slots": 10},
+        vary=("machines", (20, 40, 60, 80, 100)),
+    ),
+    "oasis, 1000 jobs": Kind("oasis", {"preset": "earnable", "jobs": 1000}),
+    "completion, 10 jobs": Kind(
+        "completion",
+        {"preset": "mid", "jobs": 10, "slots": 20},
+        vary=("machines", (4, 6, 8)),
+    ),
+    "completion, 15 jobs": Kind(
+        "completion",
+        {"preset": "mid", "jobs": 15, "slots": 30},
+        vary=("machines", (6, 7, 8)),
+    ),
+    "completion, 100 jobs": Kind("completion", {"preset": "paper"}),
+    "dmlrs, 10 jobs": Kind(
+        "dmlrs",
+        {"preset": "paper", "jobs": 10, "slots": 10, "g_unit": "Mbit"},
+        vary=("machines", (4, 10)),
+    ),
+    "dmlrs, small": Kind("dmlrs", {"preset": "small"}),
+    "dmlrs, 100 jobs": Kind("dmlrs", {"preset": "contended"}),
+    "rigid, 10 jobs": Kind("rigid", {"preset": "lublin", "jobs": 10}, work=10_000.0),
+    "rigid, 1000 jobs": Kind("rigid", {"preset": "lublin", "jobs": 1000}),
 }
 ALL = "everything on"
 UNIT, POINTS, CLOSINGS, FACTOR = 600, 1.0, 3, 1.5  # lines, and what this many must be good for
-FOLDER = Path(optsched.__file__).parent / "families" / "oasis" / "optimum"
 
 
 @dataclass(frozen=True)
@@ -45,67 +73,126 @@ class Mechanism:
     """What is switched off, and by what."""
 
     off: Mapping[str, Mapping[str, Any]]  # parameters, by component
-    files: tuple[str, ...]  # of its own, below the folder of the optimum
-    small: bool | None = None  # whether it is for instances with branch and price; None: for all
+    kinds: tuple[str, ...]  # on which it runs
+    files: tuple[str, ...] = ()  # of its own, below the family's folder
 
 
+LARGER = ("oasis, paper", "oasis, earnable")
+FIG5 = ("oasis, Fig. 5",)
+TEN, FIFTEEN = ("completion, 10 jobs",), ("completion, 15 jobs",)
 MECHANISMS: Mapping[str, Mechanism] = {
-    ALL: Mechanism({}, ()),
     "dives on the configuration LP": Mechanism(
-        {"auto": {"dives": False}}, ("configuration_lp",), small=False
+        {"auto": {"dives": False}}, LARGER, ("optimum/configuration_lp",)
     ),
-    "search on single jobs before them": Mechanism(
-        {"auto": {"single_share": 0.0}}, (), small=False
-    ),
+    "search on single jobs before them": Mechanism({"auto": {"single_share": 0.0}}, LARGER),
     "cutting planes": Mechanism(
         {"auto": {"tighten_share": 0.0}},
-        ("relaxations/cutting_planes.py", "relaxations/knapsack_cuts.py"),
-        small=False,
+        LARGER,
+        ("optimum/relaxations/cutting_planes.py", "optimum/relaxations/knapsack_cuts.py"),
     ),
-    "first prices and schedule": Mechanism({"auto": {"soon": 1.0}}, (), small=False),
-    "branch and price": Mechanism({"auto": {"small": 0}}, ("tree/branching.py",), small=True),
+    "first prices and schedule": Mechanism({"auto": {"soon": 1.0}}, (*LARGER, "oasis, 1000 jobs")),
+    "branch and price": Mechanism(
+        {"auto": {"small": 0}}, FIG5, ("optimum/tree", "optimum/relaxations/unit_price.py")
+    ),
     "fix and optimize": Mechanism(
         {"repair": {"share": 0.0, "stuck_share": 0.0}},
-        ("search/slot_repair.py", "search/fix_and_optimize.py"),
-        small=True,
+        FIG5,
+        ("optimum/search/slot_repair.py", "optimum/search/fix_and_optimize.py"),
     ),
-    "restarts in branch and price": Mechanism({"auto": {"search_share": 0.0}}, (), small=True),
+    "restarts in branch and price": Mechanism({"auto": {"search_share": 0.0}}, FIG5),
+    "CP-SAT where choices are few": Mechanism({"auto": {"choices": 0}}, TEN),
+    "dynamic program over time": Mechanism(
+        {"prover": {"failures": 0}},
+        TEN + FIFTEEN,
+        (
+            "optimum/timeline",
+            "optimum/relaxations/repricing.py",
+            "certificate/conflicts.py",
+            "certificate/holding.py",
+            "certificate/paths.py",
+            "certificate/program.py",
+            "certificate/states.py",
+            "certificate/timeline.py",
+        ),
+    ),
+    "prices between its runs": Mechanism(
+        {"prover": {"repricing_share": 0.0}}, TEN + FIFTEEN, ("optimum/relaxations/repricing.py",)
+    ),
+    "beam search between its runs": Mechanism({"prover": {"beam_share": 0.0}}, TEN + FIFTEEN),
+    "conflicts of frequent jobs": Mechanism({"prover": {"conflict_states": 2**61}}, FIFTEEN),
+    "prices of a dispatched schedule": Mechanism(
+        {"auto": {"dispatch_share": 0.0}}, ("completion, 100 jobs",)
+    ),
+    "column generation at 100 jobs": Mechanism(
+        {"auto": {"span_shares": ()}}, ("completion, 100 jobs",)
+    ),
+    "dynamic program over slots": Mechanism(
+        {"auto": {"dynamic_program": False}},
+        ("dmlrs, 10 jobs", "dmlrs, small"),
+        ("optimum/dynamic_program.py", "certificate/program.py"),
+    ),
+    "branch and price of slots": Mechanism(
+        {"auto": {"branch_and_price": False}},
+        ("dmlrs, 10 jobs", "dmlrs, small"),
+        (
+            "optimum/tree/branching.py",
+            "optimum/relaxations/slot_packing.py",
+            "optimum/relaxations/unit_price.py",
+            "certificate/joint.py",
+            "certificate/links.py",
+            "certificate/packings.py",
+            "certificate/slot_packing.py",
+        ),
+    ),
+    "CP-SAT and the compact program": Mechanism(
+        {"auto": {"program": 0}}, ("dmlrs, 10 jobs", "dmlrs, small")
+    ),
+    "column generation": Mechanism({"auto": {"price_share": 0.0}}, ("dmlrs, 100 jobs",)),
+    "tree over start times": Mechanism(
+        {"auto": {"small": 0}}, ("rigid, 10 jobs",), ("optimum/tree.py",)
+    ),
+    "prices of job sizes": Mechanism({"auto": {"sizes": False}}, ("rigid, 1000 jobs",)),
+    "alpha points": Mechanism({"auto": {"alphas": ()}}, ("rigid, 1000 jobs",)),
 }
 
 
 def lines_of(mechanism: Mechanism) -> int:
     """Return the lines of its own files."""
-    found = [FOLDER / name for name in mechanism.files]
-    paths = [p for f in found for p in (f.rglob("*.py") if f.is_dir() else [f])]
+    folder = Path(optsched.__file__).parent / "families" / KINDS[mechanism.kinds[0]].family
+    paths = [
+        p
+        for f in map(folder.joinpath, mechanism.files)
+        for p in (f.rglob("*.py") if f.is_dir() else [f])
+    ]
     return sum(len(path.read_text("utf-8").splitlines()) for path in paths)
 
 
 def measure(cell: Row) -> Row:
-    """Solve an instance without a mechanism; check the bound."""
-    sizes = {name: cell[name] for name in ("jobs", "slots", "machines")}
-    inst = generate(cell["preset"], seed=cell["seed"], **sizes)
-    params = read_params(FAMILY, MECHANISMS[cell["without"]].off)
-    progress = Progress(FAMILY, inst, gap=CLOSED, units=cell["effort"], params=params)
-    auto(inst, progress, threads=1, seed=0)
-    _, bound = progress.proof(check=True)
-    gap = None if progress.value is None or bound is None else bound / progress.value - 1
+    """Solve an instance without a mechanism."""
+    kind, seed = KINDS[cell["kind"]], cell["seed"]
+    sizes = dict(kind.sizes)
+    if kind.vary is not None:
+        name, values = kind.vary
+        sizes[name] = values[seed % len(values)]
+    inst = get_family(kind.family).generate(seed=seed, **sizes)
+    off = MECHANISMS[cell["without"]].off if cell["without"] != ALL else None
+    found = optsched.solve(inst, work_limit=cell["work"], params=off)
+    gap = found.certified_gap
     return {
-        "value": progress.value,
-        "bound": bound,
+        "value": found.value,
+        "bound": found.bound,
         "gap": None if gap is None else finite(gap),
-        "seconds": progress.seconds(),
+        "seconds": (found.effort or 0.0) / 1000,
     }
 
 
-def cells(kinds: Sequence[str], seeds: int, effort: float) -> Iterator[Row]:
+def cells(kinds: Sequence[str], seeds: int) -> Iterator[Row]:
     """Yield all measurements."""
-    for kind in kinds:
-        small = kind.startswith("fig5")
-        for without, mechanism in MECHANISMS.items():
-            if mechanism.small in (None, small):
-                for seed in range(seeds):
-                    named = {"kind": kind, "without": without, "effort": effort, "seed": seed}
-                    yield named | KINDS[kind]
+    for name in kinds:
+        off = [without for without, m in MECHANISMS.items() if name in m.kinds]
+        for without in (ALL, *off):
+            for seed in range(seeds):
+                yield {"kind": name, "without": without, "work": KINDS[name].work, "seed": seed}
 
 
 def _mean(rows: Sequence[Row], name: str) -> float | None:
@@ -141,6 +228,8 @@ def summarize(rows: list[Row]) -> Summary:
         groups.setdefault((row["kind"], row["without"]), []).append(row)
     lines, pays = [], dict[str, bool]()
     for (kind, without), mine in groups.items():
+        if without == ALL:
+            continue
         seeds = {row["seed"] for row in mine}
         every = [r for r in groups.get((kind, ALL), ()) if r["seed"] in seeds]
         some = mine[0].get("beside") or every
@@ -153,7 +242,7 @@ def summarize(rows: list[Row]) -> Summary:
         lines.append([*line, mine[0].get("decision", "stays")])
         if size and without in MECHANISMS:
             pays[without] = pays.get(without, False) or earned(size, every, mine)
-    names = ("gap, %", "closed", "seconds of effort")
+    names = ("gap, %", "closed", "thousand work units")
     figures = [f"{name}, {who}" for who in ("with", "without") for name in names]
     return Summary(
         ("without", "its lines", "kind", "seeds", *figures, "decision"),
@@ -167,8 +256,8 @@ BENCHMARK = Benchmark(
     "What each mechanism is good for",
     "What is lost if a mechanism of `auto` is switched off?",
     {
-        "optsched": "`auto` of oasis, gap 1e-6, one thread, seed 0, an effort of 60 000 units; "
-        "bounds are certified; lines are those of the mechanism's own files",
+        "optsched": "`auto`, gap 1e-6, one thread, seed 0, 30,000 units of work (10,000 for rigid "
+        "with ten jobs); bounds are certified; lines are those of the mechanism's own files",
     },
     summarize,
 )
@@ -178,12 +267,11 @@ def main(argv: Sequence[str] | None = None) -> Row:
     """Measure and store."""
     p = parser(__doc__, seeds=3)
     p.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
-    p.add_argument("--effort", type=float, default=60_000.0)
     options = parse(p, __file__, argv)
-    todo = list(cells(options.kinds, options.seeds, options.effort))
+    todo = list(cells(options.kinds, options.seeds))
 
     def keep(row: Row) -> bool:
-        return row["without"] not in MECHANISMS or row["kind"] not in options.kinds
+        return row["kind"] not in options.kinds
 
     return BENCHMARK.run(todo, measure, options, keep=keep)
 

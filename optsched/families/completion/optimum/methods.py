@@ -29,7 +29,6 @@ from optsched.families.completion.optimum.timeline.prover import Prover
 from optsched.problem import RELAXATION, Method
 
 SPANS = (32, 16, 4)  # slots whose prices have one shape, one after the other
-SPAN_SHARE = (0.05, 0.08, 0.15)  # of the time for each
 
 
 def neighborhood(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
@@ -82,12 +81,15 @@ def auto(inst: CompletionInstance, progress: Progress, *, threads: int, seed: in
 
 def _prices(search: Portfolio, whole: float) -> None:
     """Find prices, first those of a dispatched schedule; ``whole`` seconds are left in all."""
-    _dispatch(search)
-    search.generate(SPANS[0], SPAN_SHARE[0] * whole)
-    search.generate(SPANS[1], SPAN_SHARE[1] * whole)
-    if whole > 2 * search.params.restart:
-        search.improve(search.params.restart)
-        search.generate(SPANS[2], SPAN_SHARE[2] * whole)
+    params = search.params
+    if params.dispatch_share:
+        _dispatch(search)
+    for span, share in zip(SPANS, params.span_shares, strict=False):
+        if span == SPANS[-1]:
+            if whole <= 2 * params.restart:
+                return
+            search.improve(params.restart)
+        search.generate(span, share * whole)
 
 
 def enumerate_by_cpsat(search: Portfolio) -> bool:
@@ -99,7 +101,7 @@ def enumerate_by_cpsat(search: Portfolio) -> bool:
     if progress.value is None or not jobs.modes or jobs.impossible() is not None:
         return False
     choices = all_choices(jobs, ends_below(jobs, progress.value))
-    if sum(len(starts) for choice in choices for starts in choice.starts) > 2000:
+    if sum(len(starts) for choice in choices for starts in choice.starts) > search.params.choices:
         return False  # CP-SAT would not soon have looked at all
     program = CpSatProgram(jobs, choices)
     status = program.solve(
@@ -116,7 +118,7 @@ def _dispatch(search: Portfolio) -> None:
     first = Dispatching(search.inst, search.progress, search.seed)
     if first.prepare():
         first.dispatch()
-        first.find_prices(0.08)
+        first.find_prices(search.params.dispatch_share)
         if first.prices is not None and search.progress.bound is not None:
             search.take(first.prices, search.progress.bound)
 

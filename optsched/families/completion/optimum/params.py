@@ -22,15 +22,25 @@ class AutoParams:
     small : int
         Jobs times slots up to which every slot has its own price from the start, and the dynamic
         program over time runs.
+    choices : int
+        Ways to run and starts, over all jobs, up to which CP-SAT finds the best schedule.
     first_search : float
         Duration of the first search for schedules.
     restart : float
         Duration of one run of the large neighborhood search.
+    dispatch_share : float
+        Share of the time for prices of a dispatched schedule, which precede column generation above
+        `small`.
+    span_shares : tuple of float
+        Shares of the time for column generation above `small`, on ever finer grids of time.
     """
 
     small: Number = 1200
+    choices: Number = 2000
     first_search: SecondsEach = 0.005
     restart: Seconds = 60.0
+    dispatch_share: Share = 0.08
+    span_shares: tuple[Share, ...] = (0.05, 0.08, 0.15)
 
 
 @dataclass(frozen=True)
@@ -42,7 +52,7 @@ class ProverParams:
     stride : float
         Distance of the first value to refute from the dual bound, as a share of the gap.
     failures : int
-        Consecutive failures after which the dynamic program is abandoned.
+        Consecutive failures after which the dynamic program is abandoned; 0 switches it off.
     first_states : int
         State limit of the first run.
     growth : int
@@ -70,7 +80,7 @@ class ProverParams:
     """
 
     stride: Share = 0.125
-    failures: Count = 8
+    failures: Number = 8
     first_states: Count = 2**14
     growth: Count = 8
     width: Count = 100

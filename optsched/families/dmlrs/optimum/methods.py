@@ -60,6 +60,10 @@ class AutoParams:
     ----------
     small : int
         Jobs times slots up to which branch and price runs.
+    dynamic_program : bool
+        Whether the dynamic program over slots runs before branch and price.
+    branch_and_price : bool
+        Whether branch and price runs.
     program : int
         Jobs times slots times machines up to which the compact program is built.
     first_search : float
@@ -95,6 +99,8 @@ class AutoParams:
     """
 
     small: Number = 400
+    dynamic_program: bool = True
+    branch_and_price: bool = True
     program: Number = 5000
     first_search: SecondsEach = 0.002
     restart: Seconds = 60.0
@@ -338,18 +344,19 @@ def branch_and_price(inst: DmlrsInstance, progress: Progress, *, threads: int, s
 def auto(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Combine the methods by size and reading; go on while there is time."""
     search = _Portfolio(inst, progress, threads, seed)
-    small = len(inst.jobs) * inst.horizon <= search.params.small
-    programs = len(inst.jobs) * inst.horizon * len(inst.capacity) <= search.params.program
+    params = search.params
+    small = len(inst.jobs) * inst.horizon <= params.small
+    programs = len(inst.jobs) * inst.horizon * len(inst.capacity) <= params.program
 
     def early() -> None:
-        seconds = min(search.params.early, progress.left() / 8)
+        seconds = min(params.early, progress.left() / 8)
         cpsat(inst, progress, threads=threads, seed=seed, seconds=seconds)
 
     if small or programs:
         _prepare(search)
-        if small and inst.locality == "job" and not progress.stop():
+        if small and params.dynamic_program and inst.locality == "job" and not progress.stop():
             search.follow()
-        if small and _branches(inst) and not progress.stop():
+        if small and params.branch_and_price and _branches(inst) and not progress.stop():
             search.aside = early if programs else None
             _branch(search)
         if programs:
@@ -360,7 +367,7 @@ def auto(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) ->
     if len(inst.jobs) * inst.horizon > 50_000 and search.checkable():
         search.step()
     search.improve(min(search.short, progress.left() / 8))
-    search.generate(search.params.price_share * progress.left())
+    search.generate(params.price_share * progress.left())
     search.confirm()
     while not search.stop():
         search.improve(progress.left())

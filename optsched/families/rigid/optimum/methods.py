@@ -178,7 +178,7 @@ class Portfolio:
         self.mean, self.spread = self.walk.best_start.astype(float), np.zeros(p.n)
         self.state = np.array([-math.inf, 1.0, 0.0])
         self.steps: Steps | None = None  # after the coarse prices
-        self.sized = p.sized()
+        self.sized = p.sized() if self.params.sizes else None
         self.rest = self.rounded = False
 
     def ascend(self) -> None:

@@ -26,6 +26,8 @@ class AutoParams:
         Most intervals with constant prices.
     most_prices : int
         Most prices: intervals times resources and job sizes.
+    sizes : bool
+        Whether job sizes have prices of their own.
     shortest_step : float
         Step, relative to Polyak's step length, below which the subgradient method has stalled.
     alphas : tuple of float
@@ -58,6 +60,7 @@ class AutoParams:
     coarse: Count = 256
     fine: Count = 2**16
     most_prices: Count = 2**18
+    sizes: bool = True
     shortest_step: Factor = 0.02
     alphas: tuple[Share, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
     steps: Count = 1000
