@@ -32,6 +32,7 @@ class Kind:
     sizes: Row  # of `generate`
     work: float = 30_000.0
     vary: tuple[str, tuple[int, ...]] | None = None  # a size that differs from seed to seed
+    times: int = 1  # so many times the seeds, where most instances close
 
 
 KINDS: Mapping[str, Kind] = {
@@ -41,12 +42,14 @@ KINDS: Mapping[str, Kind] = {
         "oasis",
         {"preset": "paper", "jobs": 10, "slots": 10},
         vary=("machines", (20, 40, 60, 80, 100)),
+        times=3,
     ),
     "oasis, 1000 jobs": Kind("oasis", {"preset": "earnable", "jobs": 1000}),
     "completion, 10 jobs": Kind(
         "completion",
         {"preset": "mid", "jobs": 10, "slots": 20},
         vary=("machines", (4, 6, 8)),
+        times=3,
     ),
     "completion, 15 jobs": Kind(
         "completion",
@@ -58,10 +61,11 @@ KINDS: Mapping[str, Kind] = {
         "dmlrs",
         {"preset": "paper", "jobs": 10, "slots": 10, "g_unit": "Mbit"},
         vary=("machines", (4, 10)),
+        times=3,
     ),
     "dmlrs, small": Kind("dmlrs", {"preset": "small"}),
     "dmlrs, 100 jobs": Kind("dmlrs", {"preset": "contended"}),
-    "rigid, 10 jobs": Kind("rigid", {"preset": "lublin", "jobs": 10}, work=10_000.0),
+    "rigid, 10 jobs": Kind("rigid", {"preset": "lublin", "jobs": 10}, work=10_000.0, times=5),
     "rigid, 1000 jobs": Kind("rigid", {"preset": "lublin", "jobs": 1000}),
 }
 ALL = "everything on"
@@ -191,7 +195,7 @@ def cells(kinds: Sequence[str], seeds: int) -> Iterator[Row]:
     for name in kinds:
         off = [without for without, m in MECHANISMS.items() if name in m.kinds]
         for without in (ALL, *off):
-            for seed in range(seeds):
+            for seed in range(seeds * KINDS[name].times):
                 yield {"kind": name, "without": without, "work": KINDS[name].work, "seed": seed}
 
 

@@ -75,12 +75,13 @@ INPUTS = {  # of commands that do not take all of these
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only results and errors.")]
-MORE = {  # help of --verbose, by module of the command
-    "solve": "Print all shadow prices.",
-    "ratio": "Print all table columns and shadow prices.",
-    "show": "Print all table columns and shadow prices.",
-    "campaign": "Print all table columns and pairwise comparisons of policies.",
-    "minimax": "Print all histories.",
+MORE = {  # help of --verbose, by module and function of the command
+    "solve.solve": "Print all shadow prices.",
+    "ratio.ratio": "Print all table columns and shadow prices.",
+    "show.show": "Print all table columns and shadow prices.",
+    "campaign.run": "Print all table columns and pairwise comparisons of policies.",
+    "campaign.resume": "Print all table columns and pairwise comparisons of policies.",
+    "minimax.minimax": "Print all histories.",
 }
 
 
@@ -232,7 +233,7 @@ WINDOW = {
             "Offered load: demand over capacity (completion: the GPU time of all jobs, each on its "
             "best type, over that of all GPUs; not for rigid). Arrivals are scaled to the "
             "horizon, and the number of machines (bipartite: the requests) to about this load. "
-            "Default: completion 1, bipartite 3, oasis and dmlrs without --machines 2."
+            "Default: 1 (completion), 3 (bipartite), 2 (oasis and dmlrs, if --machines is not given)."
         ),
     ],
     "min_tasks": Annotated[
@@ -248,8 +249,8 @@ WINDOW = {
         bool | None,
         _window(
             "oasis, dmlrs: use exactly the listed machines and the times of the trace. Default "
-            "with --machines and without --load. Otherwise needs a trace with its own machine "
-            "list, such as `sample`.",
+            "if --machines is given and --load is not. Without --machines, the trace must come "
+            "with a list of machines, as `sample` does.",
             "--no-scaling",
         ),
     ],
@@ -302,9 +303,8 @@ def with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that state how much it prints."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     own = [p.replace(kind=keyword) for p in inspect.signature(command).parameters.values()]
-    text = MORE.get(
-        command.__module__.rpartition(".")[2], "Print the traceback of an internal error."
-    )
+    place = f"{command.__module__.rpartition('.')[2]}.{command.__name__}"
+    text = MORE.get(place, "Print the traceback of an internal error.")
     verbose = Annotated[bool, typer.Option("-v", "--verbose", help=text)]
     more = [
         inspect.Parameter(name, keyword, annotation=kind, default=False)

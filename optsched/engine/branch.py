@@ -245,7 +245,7 @@ class BranchAndPrice:
         return np.full(self.problem.copies.size, np.inf)
 
     def _inherit(self, node: TreeNode) -> None:
-        """Evaluate a new node at its parent's prices."""
+        """Evaluate the leaf bound of a new node at its parent's prices."""
         here = self.problem.at(node.restrictions)
         best = here.price(node.prices, self._no_columns()).best
         node.bound = min(node.bound, lagrangian(here, node.prices, best))

@@ -57,8 +57,8 @@ class Verified:
         if len(self.wrong) > MOST:
             found.append(f"and {len(self.wrong) - MOST} more")
         done = (
-            f"{self.runs} of {self.cells} cells run again, {self.optima} optima solved again, "
-            f"{self.certificates} of their certificates checked"
+            f"{self.runs} of {self.cells} cells run again, instances solved again: "
+            f"{self.optima}, their certificates checked: {self.certificates}"
         )
         if self.seed is not None:
             done += f"; drawn with --seed {self.seed}"

@@ -216,7 +216,7 @@ def verify(
     store: StoreFile,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Worker processes.")] = 1,
     sample: Annotated[
-        int, typer.Option(min=1, help="Verify one of N instances, chosen at random.")
+        int, typer.Option(min=1, help="Verify 1 in N instances (at least one), chosen at random.")
     ] = 1,
     seed: Annotated[
         int | None,
@@ -228,9 +228,9 @@ def verify(
 ) -> None:
     """Rerun the cells of a result store and compare with the stored values.
 
-    A store holds numbers, and only digests of schedules and certificates. So optima are solved
-    again, their certificates checked, and policies run again; all results must equal the stored
-    ones. If versions differ, or a time limit ended the search, a row is rejected only if it
+    A store holds numbers, and only digests of schedules and certificates. So instances are
+    solved again, the new certificates checked, and policies run again; all results must equal the
+    stored ones. If versions differ, or a time limit ended the search, a row is rejected only if it
     contradicts the new results. Exit status 1: a row is rejected.
 
     Code that the plan names requires --allow or --trust, as in `run`.

@@ -161,7 +161,7 @@ def verify(
     family: Families = None,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Worker processes.")] = 2,
     sample: Annotated[
-        int, typer.Option(min=1, help="Verify one of N entries, chosen at random.")
+        int, typer.Option(min=1, help="Verify 1 in N entries (at least one), chosen at random.")
     ] = 1,
     seed: Annotated[
         int | None,

@@ -59,7 +59,7 @@ def ratio(
             "--policy",
             "-p",
             metavar="POLICY",
-            help=f"{POLICY_HELP} May be repeated. Default: all of the family except `re-solve`.",
+            help=f"{POLICY_HELP} May be repeated. Default: all of the family (`re-solve` only for declared problems).",
         ),
     ] = None,
     schedule: Annotated[
@@ -121,7 +121,7 @@ def ratio(
     If the optimum is only bounded, a ratio is an interval: the best schedule found proves its lower
     end, a dual bound its upper end ("claimed": without a checked certificate). `--reference both`
     also prints the ratio of each policy to the bound of the linear relaxation, and the integrality
-    gap. Rows with provisional ratios appear as policies end; the table at the end is final. Exit
+    gap. Rows with provisional ratios appear as policies finish; the table at the end is final. Exit
     status 1: no schedule was found, or a user-supplied policy failed.
 
     `--seeds 20` draws 20 instances of a declared problem; for a trace, it draws the missing

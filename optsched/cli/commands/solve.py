@@ -45,7 +45,7 @@ def solve(
         Level,
         typer.Option(
             help="Level of verification to aim for; the result states the level of the bound. "
-            "certified: optsched recomputes it from a certificate in exact arithmetic; "
+            "certified: optsched recomputes it from a certificate, rigorously; "
             "cross-checked: two implementations that share no code agree; claimed: one solver "
             "reports it."
         ),

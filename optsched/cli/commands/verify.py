@@ -48,7 +48,7 @@ def verify(
     """Verify a schedule, or a result's value and certified bound.
 
     No solver is used: feasibility and value are recomputed from the definition of the problem, a
-    bound from its certificate in exact arithmetic. Exit status 1: rejected.
+    bound from its certificate in exact or interval arithmetic. Exit status 1: rejected.
 
     Example:  optsched verify result.json
 

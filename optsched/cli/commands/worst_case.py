@@ -64,7 +64,7 @@ def worst_case(
             "--min-opt-fraction",
             min=0,
             max=1,
-            help="Skip instances on which even the best schedule earns less than this fraction of "
+            help="Skip instances on which even the best schedule found earns less than this fraction of "
             "the total utility: the sum of what each job would earn alone on the cluster (bot: "
             "with free transfers). For costs, the fraction is the sum of the costs of the jobs, "
             "each alone on the cluster, divided by the cost of the schedule.",
@@ -76,8 +76,8 @@ def worst_case(
             "--min-alg-fraction",
             min=0,
             max=1,
-            help="Skip instances on which the policy earns less than this fraction of the total "
-            "utility, or nothing: their ratios are large or infinite, and show little.",
+            help="Skip instances on which the policy earns nothing, or less than this fraction of "
+            "the total utility: their ratios are infinite or huge, without meaning.",
         ),
     ] = 0.001,
     work_limit: Annotated[

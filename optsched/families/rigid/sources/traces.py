@@ -41,7 +41,7 @@ from optsched.traces.windows import take_window
 
 PARTS = {"gpu": 100, "cpu": 100, "memory_gb": 1024}  # units of one, where amounts are not whole
 MANY = 8  # partitions that a remark names
-HALF = 0.5  # of waiting times
+MOSTLY = 0.6  # of waiting times: less may be due to how the recorded schedule was made
 USUAL = 1000  # jobs of a log, as far as it has them
 NAMES = {"gpu": "GPU", "cpu": "core", "memory_gb": "GB"}
 
@@ -198,7 +198,7 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         messages.remark(EMPTY)
     elif listed is not None and (window.min_tasks or 1) == 1:
         share, number = free_while_waiting(inst, _starts(taken, jobs))
-        if share > HALF and number > FEW:
+        if share > MOSTLY and number > FEW:
             messages.remark(
                 f"{number} jobs waited although, for {share:.0%} of their waiting times, the "
                 f"recorded schedule left enough free for them: {COMPLETE}; other reasons are "
