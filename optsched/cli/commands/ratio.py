@@ -59,7 +59,8 @@ def ratio(
             "--policy",
             "-p",
             metavar="POLICY",
-            help=f"{POLICY_HELP} May be repeated. Default: all of the family (`re-solve` only for declared problems).",
+            help=f"{POLICY_HELP} May be repeated. Default: all of the family (`re-solve` only for "
+            "declared problems).",
         ),
     ] = None,
     schedule: Annotated[

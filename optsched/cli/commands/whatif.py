@@ -89,10 +89,11 @@ def whatif(
 ) -> None:
     """Compare waiting times before and after a change.
 
-    The change concerns machines, load or jobs; without one, only the current cluster is analyzed. Each policy,
-    and the optimum, is compared before and after the change; the recorded schedule is shown before
-    the change only. With a list of nodes, jobs are placed on them; nodes form one pool if a
-    job fits on none, or if each task is one unit of one resource (then nodes make no difference).
+    The change concerns machines, load or jobs; without one, only the current cluster is analyzed.
+    Each policy, and the optimum, is compared before and after the change; the recorded schedule is
+    shown before the change only. With a list of nodes, jobs are placed on them; nodes form one pool
+    if a job fits on none, or if each task is one unit of one resource (then nodes make no
+    difference).
     If a gap remains, the change of the optimum is an interval. Shadow prices show when capacity is
     scarce. Limits apply separately to the optimum before and after the change. `optsched report`
     turns the output file into a page.

@@ -64,10 +64,10 @@ def worst_case(
             "--min-opt-fraction",
             min=0,
             max=1,
-            help="Skip instances on which even the best schedule found earns less than this fraction of "
-            "the total utility: the sum of what each job would earn alone on the cluster (bot: "
-            "with free transfers). For costs, the fraction is the sum of the costs of the jobs, "
-            "each alone on the cluster, divided by the cost of the schedule.",
+            help="Skip instances on which even the best schedule found earns less than this "
+            "fraction of the total utility: the sum of what each job would earn alone on the "
+            "cluster (bot: with free transfers). For costs, the fraction is the sum of the costs "
+            "of the jobs, each alone on the cluster, divided by the cost of the schedule.",
         ),
     ] = 0.2,
     earns: Annotated[
