@@ -483,11 +483,12 @@ def test_shares_of_jobs_are_packed_onto_nodes(tmp_path, start, fits):
     assert inst.packed
     assert inst.resources == ("gpu", "cpu")
     assert [(job.tasks, job.need) for job in inst.jobs] == [(2, (0, 3)), (2, (1, 1)), (1, (0, 4))]
+    assert optsched.simulate(inst, "fcfs").schedule.start[:2] == (0, 0)  # as in the record
     schedule, (line,) = FAMILY.recorded(log, window, inst)
     if fits:
         assert verify(inst, schedule).feasible
         # nodes without GPUs first; the job that needs some has the fat one
-        assert schedule.nodes == (((1, 1), (2, 1)), ((0, 2),), ((1, 1),))
+        assert schedule.nodes == (((0, 1), (1, 1)), ((2, 2),), ((0, 1),))
     else:
         assert schedule is None
         assert "job of line 4 finds no nodes at its recorded start" in line

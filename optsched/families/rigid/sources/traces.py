@@ -10,7 +10,7 @@ at least run times, which they all are where the log has none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +64,9 @@ def _window(source: Path, window: Window) -> tuple[Tables, pd.DataFrame]:
     if chosen["packed"] and chosen["machines"] is None:
         raise InputError("--packed: tasks are placed on nodes, expected a list of them, --machines")
     tables = read_tables(source, chosen["machines"], whole=False, typed=True)
+    if tables.machines is not None:  # jobs take the first nodes with space: spare the GPUs
+        few = tables.machines.sort_values("gpu", kind="stable", ignore_index=True)
+        tables = replace(tables, machines=few)
     where = chosen["start"], chosen["min_tasks"]
     taken = take_window(tables.jobs, chosen["jobs"], *where, usual=USUAL)
     if chosen["packed"]:
