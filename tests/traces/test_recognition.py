@@ -347,6 +347,15 @@ def test_memory_of_slurm_that_cannot_be_read_is_remarked(write, remarks):
     assert "the memory of 1 jobs counts as not known: ReqMem is '16GB'" in remarks[0]
 
 
+@pytest.mark.parametrize("requested", ["0", "", "0n", "?"])
+def test_memory_that_slurm_allocates_unrequested_is_taken(write, remarks, requested):
+    head = "JobID|Submit|Elapsed|NCPUS|NNodes|ReqMem|AllocTRES\n"
+    rows = f"1|2024-01-01T00:00:00|01:00:00|4|2|{requested}|cpu=4,mem=256G,node=2\n"
+    rows += "2|2024-01-01T00:00:00|01:00:00|4|2|2Gn|cpu=4,mem=8G,node=2\n"
+    assert read_jobs(write(head + rows))["memory_gb"].tolist() == [64, 1]
+    assert remarks == []
+
+
 def test_resources_of_slurm_are_those_of_its_tres(write, remarks):
     """Without NCPUS and ReqMem; what did not run has what it requested."""
     head = "JobID|Submit|Start|Elapsed|State|AllocTRES|ReqTRES\n"

@@ -231,34 +231,31 @@ def _minutes(columns: Columns, name: str) -> Floats:
 def _memory(columns: Columns, cores: Floats, resources: Sequence[str]) -> Floats | None:
     """Return the memory of whole jobs, GB; None if it is not known.
 
-    It is resources per core (c), per node (n), or of the job.
+    ReqMem is per core (c), per node (n), or of the job; where it states none, memory is that of the
+    allocation.
     """
-    if "ReqMem" not in columns:
-        whole = [OF_JOB.search(text) for text in resources]
-        known = [float(m[1]) * GB[m[2]] if m and float(m[1]) else np.nan for m in whole]
-        return np.array(known) if any(whole) else None
-    found = [MEMORY.fullmatch(text) for text in columns.cells["ReqMem"]]
-    if "NNodes" not in columns and any(m and m[3] == "n" for m in found):
-        return None
+    whole = [OF_JOB.search(text) for text in resources]
+    memory = np.array([float(m[1]) * GB[m[2]] if m and float(m[1]) else np.nan for m in whole])
+    found = [MEMORY.fullmatch(text) for text in columns.cells.get("ReqMem", ())]
+    per_node = any(m and m[3] == "n" for m in found)
+    if "ReqMem" not in columns or (per_node and "NNodes" not in columns):
+        return memory if any(whole) else None
     nodes = columns.numbers("NNodes", ALLOCATED) if "NNodes" in columns else np.ones(len(columns))
     columns.read.add("ReqMem")
+    for k, (m, c, n) in enumerate(zip(found, cores, nodes, strict=True)):
+        if m and float(m[1]):  # 0: all of a machine
+            memory[k] = float(m[1]) * GB[m[2]] * {"c": c, "n": n, "": 1.0}[m[3]]
     odd = [
-        x for x, m in zip(columns.cells["ReqMem"], found, strict=True) if not (m or x in UNKNOWN)
+        x
+        for x, m, known in zip(columns.cells["ReqMem"], found, memory, strict=True)
+        if not (m or x in UNKNOWN) and np.isnan(known)
     ]
     if odd:
         messages.remark(
             f"{columns.path}: the memory of {len(odd)} jobs counts as not known: ReqMem is "
             f"{shown(odd[0])}, expected a size such as 8G, 8Gn or 8Gc"
         )
-    return np.array(
-        [
-            float(m[1]) * GB[m[2]] * {"c": c, "n": n, "": 1.0}[m[3]]
-            if m and float(m[1])  # 0: all of a machine
-            else np.nan
-            for m, c, n in zip(found, cores, nodes, strict=True)
-        ],
-        float,
-    )
+    return memory
 
 
 FORMAT = TraceFormat(
