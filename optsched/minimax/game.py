@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -46,7 +45,7 @@ class Game:
 
     @property
     def value(self) -> float:
-        """Ratio of the best randomized algorithm."""
+        """Ratio of the randomized algorithm, which is the best one if it is the ``bound``."""
         return float(self.proof.reached)
 
     @property
@@ -121,7 +120,7 @@ class Game:
 
     def __str__(self) -> str:
         shown = f"{self.value:.9g} (certified)"
-        if not math.isclose(self.bound, self.value, rel_tol=5e-10):
+        if not self.proof.is_best:
             shown = f"{self.value:.9g}, at best {self.bound:.9g} (certified)"
         of = {1: "at most {} times the optimum", -1: "at least {} of the optimum"}[self.tree.sign]
         return (
