@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,7 +16,11 @@ from optsched.declared.model import Solution
 from optsched.minimax.certificate import Proved, Whole
 from optsched.minimax.tree import GameTree, titled
 from optsched.numbers.resources import exact
-from optsched.problem import Frozen
+from optsched.policies.loader import must_name_rows
+from optsched.problem import Family, Frozen
+
+BEST, GIVEN = "best randomized algorithm", "given randomized algorithm"
+DETERMINISTIC = "best deterministic algorithm"
 
 
 class Played(Frozen):
@@ -72,6 +77,17 @@ class Standing:
     def summary(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints: all but the decisions."""
         return {name: x for name, x in vars(self).items() if name != "played"}
+
+
+def must_name_policies(family: Family, played: Iterable[Played]) -> None:
+    """Refuse names of policies that the rows of one table cannot have, next to its own.
+
+    Raises
+    ------
+    InputError
+        One cannot name a row, or two look alike.
+    """
+    must_name_rows(family, [BEST, GIVEN, DETERMINISTIC, *(one.policy for one in played)])
 
 
 def standing(tree: GameTree, proof: Proved, played: Played) -> Standing:

@@ -10,7 +10,7 @@ from pathlib import Path
 from optsched.files.provenance import all_versions
 from optsched.minimax.files import check_file
 from optsched.minimax.game import Game
-from optsched.minimax.standing import Standing
+from optsched.minimax.standing import BEST, DETERMINISTIC, GIVEN, Standing
 from optsched.minimax.tree import titled
 from optsched.pages.blocks import (
     MOST_ROWS,
@@ -97,8 +97,8 @@ def _standings(game: Game, standings: Sequence[Standing]) -> SortableTable:
         ColumnHeader("worst instance"),
     ]
     ends = number(game.value, ".6g"), number(1.0)
-    randomized = f"{_which(game)} randomized algorithm"
-    best = {randomized: game.value, "best deterministic": game.deterministic}
+    randomized = BEST if game.proof.is_best else GIVEN
+    best = {randomized: game.value, DETERMINISTIC: game.deterministic}
     rows = [
         [TableCell(name), number(value, ".6g"), number(0.0), *ends, TableCell("-"), TableCell("-")]
         for name, value in best.items()

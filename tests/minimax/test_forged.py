@@ -173,6 +173,27 @@ def test_files_that_are_no_games(place, value, tmp_path):
     assert verdicts([content], tmp_path) == ([None], [None])
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["", " ", "random", "Random *", "Best  Randomized algorithm", "optimum", "ä", "x" * 101, 1],
+)
+def test_names_that_no_row_can_have(name, tmp_path):
+    content = copy.deepcopy(known("skiing"))
+    content["played"].append(content["played"][0] | {"policy": name})
+    accepted = copy.deepcopy(content)
+    accepted["played"][1]["policy"] = "x" * 100
+    mine, theirs = verdicts([content, accepted], tmp_path)
+    assert mine == theirs
+    assert [found is None for found in mine] == [True, False]
+
+
+def test_a_policy_that_is_compared_twice_is_not_written(tmp_path):
+    game = optsched.minimax(skiing(2, 3))
+    with pytest.raises(InputError, match="'greedy' is that of another row"):
+        game.save(tmp_path / "game.json", 2 * [game.standing("greedy")])
+    assert not (tmp_path / "game.json").exists()
+
+
 def test_a_policy_of_merged_histories_is_refused(tmp_path):
     """An instance that states at once how long it lasts has a history of its own."""
     content = written(skiing(4, 8), tmp_path / "game.json")

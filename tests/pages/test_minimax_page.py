@@ -61,7 +61,7 @@ def test_only_what_is_proved_is_called_the_best(tmp_path):
     rows = page.tables["standings"].texts()
     assert [row["policy"] for row in rows[:2]] == [
         "given randomized algorithm",
-        "best deterministic",
+        "best deterministic algorithm",
     ]
     assert rows[2]["given online algorithm"] == "1.75"
     found = check_file(tmp_path / "g.json")

@@ -122,6 +122,7 @@ function openGame(content, name) {
   const claim = gameData.claim.read(content.get("claim"), "claim");
   for (const [field, stated] of Object.entries(claim)) need(/^(0|[1-9]\d{0,999})(\/[1-9]\d{0,999})?$/.test(stated), `claim.${field}: is ${shown(stated)}, expected a fraction`);
   const played = content.has("played") ? gameData.played.read(content.get("played"), "played") : [];
+  mustDiffer([...gameData.rows, ...played.map(({ policy }) => policy)]);
   return { kind: "minimax", family: { name, games: true }, sign: GAMES[name], instances, certificate, claim, played };
 }
 
