@@ -76,6 +76,7 @@ def page_of_result(path: Path, policies: Sequence[str], callback: Callable[[str]
         "seeds of policies": ", ".join(map(str, seeds)) or "no policy was run",
         "method": f"{optimum.method}, {optimum.seconds:.1f} s",
         "checked": "for this page: schedules were checked, and certificates evaluated again",
+        "not checked": "that policies, and other schedulers, decided as the file states",
         "versions of the check": ", ".join(f"{n} {v}" for n, v in all_versions().items()),
         "machine": "the file does not name it",
     }.items()

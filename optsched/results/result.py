@@ -241,6 +241,7 @@ def recheck_outside(family: Family, instance: Instance, name: str, schedule: Sch
         family=family.name,
         what=f"schedule {name!r}",
         value=verdict.value,
+        unchecked=(f"that it is of {name!r}",),
         complaints=tuple(map(str, verdict.violations)) if verdict.value is None else (),
     )
 
