@@ -86,7 +86,9 @@ def page_of_result(path: Path, policies: Sequence[str], callback: Callable[[str]
         Section("The instance", [FactList("instance", about)]),
         *closing(path, facts, *of_result(path, optimum.method, seeds[0] if seeds else None, runs)),
     ]
-    remarks = list(family.warnings(instance)) + ([] if report is None else [*report.listed])
+    listed = () if report is None else report.listed
+    remarks = list(family.warnings(instance))
+    remarks += [f"stated by the file, not checked: {line}" for line in listed]
     if report is not None and not report.facts.telling:
         trivial = report.facts.trivial_policy
         remarks.append(f"This instance cannot tell policies apart: {trivial} is within 2 %.")
