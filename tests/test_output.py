@@ -108,6 +108,18 @@ def test_verbose_has_all_columns_and_prices(call, folder, monkeypatch):
     assert brief.count("shadow price: ") == 3 < full.count("shadow price: ") == len(prices)
 
 
+def test_what_a_file_states_of_policies_is_not_checked(call, folder, tmp_path):
+    path = tmp_path / "r.json"
+    content = json.loads((folder / "result.json").read_text())
+    content["runs"][0] |= {"guarantee": 1000.0, "sealed": True}
+    path.write_text(json.dumps(content))
+    for verbosity in ((), ("-v",)):
+        out = call("show", path, *verbosity)[1]
+        assert "not checked: that policies decided so, what they knew" in out
+        assert "guarantee" not in out
+    assert "what it knew, its times, its sandbox, its guarantee 1000" in call("verify", path)[1]
+
+
 def test_version_and_short_help(call):
     for asked in (["--version"],):
         status, out, _ = call(*asked)

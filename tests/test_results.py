@@ -74,6 +74,7 @@ def test_a_schedule_from_outside_is_kept_and_judged_again(name, solved, tmp_path
     save_result(path, inst, made.optimum, [run], made.references, made.outside)
     ours = recheck(path)[-1]
     assert (ours.what, ours.accepted) == ("schedule 'ours'", True)
+    assert str(ours).endswith("not checked: that it is of 'ours'")
     again = load_report(path, inst)
     assert again.policies[-1] == made.policies[-1]
     assert again.schedules()["ours"] == made.outside["ours"]

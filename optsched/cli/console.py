@@ -73,8 +73,11 @@ def show_optimum(console: Console, optimum: Optimum) -> None:
         console.print(f"  shadow price: {messages.text_of(price)}", markup=False)
 
 
-def show_ratios(console: Console, report: RatioReport) -> None:
-    """Print a comparison: the optimum, the facts, and a row per policy."""
+def show_ratios(console: Console, report: RatioReport, *, read: bool = False) -> None:
+    """Print a comparison: the optimum, the facts, and a row per policy.
+
+    Of one that was ``read`` from a file, guarantees are not known.
+    """
     show_optimum(console, report.optimum)
     for line in report.in_words:
         console.print(line, markup=False)
@@ -89,6 +92,8 @@ def show_ratios(console: Console, report: RatioReport) -> None:
     if report.integrality_gap is not None:
         console.print(f"integrality gap: {report.gap_in_words}", markup=False)
     rows = [_cells(row, report) for row in report.ranked]
+    if read:
+        rows = [{n: c for n, c in row.items() if n != "guarantee"} for row in rows]
     relaxed = report.references.get(RELAXATION)
     if rows and relaxed is not None and relaxed.status is Status.BOUND_ONLY:
         cells = {"policy": LP_ROW, "value": f"{relaxed.bound:.6g}", TO_LP: "1"}

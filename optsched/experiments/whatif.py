@@ -220,7 +220,10 @@ class Stated(Frozen):
 
 
 STATED = tuple(Stated.model_fields)
-NOT_CHECKED = f"not checked: {', '.join(STATED)} of the file"
+NOT_CHECKED = (
+    f"not checked: {', '.join(STATED)} of the file, that policies and your cluster decided so, and "
+    "what policies knew"
+)
 
 
 class WhatIf(Stated):

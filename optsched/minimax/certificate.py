@@ -59,6 +59,11 @@ class Proved:
     deterministic: Fraction
     optima: list[Fraction]
 
+    @property
+    def is_best(self) -> bool:
+        """Whether no randomized algorithm is better than the policy, as far as digits show."""
+        return math.isclose(self.proved, self.reached, rel_tol=5e-10)
+
 
 def average(tree: GameTree, best: Sequence[int], weights: Sequence[int]) -> Fraction | None:
     """Return the bound on all randomized algorithms, None if the weights prove nothing."""

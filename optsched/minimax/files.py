@@ -18,7 +18,7 @@ from optsched.declared.model import Declared
 from optsched.engine.interval import relative
 from optsched.files.format import checked, family_in, read_json, short
 from optsched.minimax.certificate import Certificate, Proved, grown, prove
-from optsched.minimax.standing import Played, Standing, standing
+from optsched.minimax.standing import Played, Standing, must_name_policies, standing
 from optsched.minimax.tree import GameTree
 from optsched.problem import Family, Frozen, InputError
 from optsched.process.garbage import no_garbage
@@ -96,6 +96,10 @@ def _checked(content: Mapping[str, Any], path: Path) -> Checked:
     played = [checked(Played, one, f"{path}: played[{i}]") for i, one in enumerate(raw_played)]
     if len({inst.problem for inst in instances}) > 1:
         raise InputError(f"{path}: the instances are of several problems, expected one")
+    try:
+        must_name_policies(family, played)
+    except InputError as err:
+        raise InputError(f"{path}: {err}") from err
     try:
         tree, best = grown(instances)
         proof = prove(tree, best, certificate)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,11 +17,10 @@ from optsched.minimax.certificate import Certificate, Proved
 from optsched.minimax.files import Claim
 from optsched.minimax.menu import Menu
 from optsched.minimax.policy import Optimal
-from optsched.minimax.standing import Played, Standing, standing
+from optsched.minimax.standing import Played, Standing, must_name_policies, standing
 from optsched.minimax.tree import GameTree, titled
 from optsched.numbers import settings
-from optsched.policies.loader import name_of
-from optsched.problem import InputError, Policy
+from optsched.problem import InputError, Policy, get_family
 from optsched.process.garbage import no_garbage
 from optsched.process.loading import is_named_in_file, load_from_file
 
@@ -46,7 +44,7 @@ class Game:
 
     @property
     def value(self) -> float:
-        """Ratio of the best randomized algorithm."""
+        """Ratio of the randomized algorithm, which is the best one if it is the ``bound``."""
         return float(self.proof.reached)
 
     @property
@@ -93,10 +91,10 @@ class Game:
         """
         settings.whole(runs=runs)
         made = [
-            tuple(simulate(inst, policy, seed=seed + k).schedule for k in range(runs))
-            for inst in self.instances
+            [simulate(inst, policy, seed=seed + k) for k in range(runs)] for inst in self.instances
         ]
-        played = Played(policy=name_of(policy), seed=seed, runs=tuple(made))
+        solutions = tuple(tuple(run.schedule for run in some) for some in made)
+        played = Played(policy=made[0][0].policy, seed=seed, runs=solutions)
         return standing(self.tree, self.proof, played)
 
     def save(self, path: Path | str, standings: Sequence[Standing] = ()) -> None:
@@ -107,8 +105,10 @@ class Game:
         Raises
         ------
         InputError
-            The file cannot be written.
+            The file cannot be written, or two policies have one name.
         """
+        family = get_family(self.instances[0].family)
+        must_name_policies(family, [one.played for one in standings])
         proved = {name: str(getattr(self.proof, name)) for name in Claim.model_fields}
         content: dict[str, Any] = {
             "instances": [inst.model_dump(mode="json") for inst in self.instances],
@@ -117,11 +117,11 @@ class Game:
         }
         if standings:
             content["played"] = [one.played.model_dump(mode="json") for one in standings]
-        write_json(Path(path), "minimax", self.instances[0].family, content)
+        write_json(Path(path), "minimax", family.name, content)
 
     def __str__(self) -> str:
         shown = f"{self.value:.9g} (certified)"
-        if not math.isclose(self.bound, self.value, rel_tol=5e-10):
+        if not self.proof.is_best:
             shown = f"{self.value:.9g}, at best {self.bound:.9g} (certified)"
         of = {1: "at most {} times the optimum", -1: "at least {} of the optimum"}[self.tree.sign]
         return (

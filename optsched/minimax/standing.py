@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,7 +16,11 @@ from optsched.declared.model import Solution
 from optsched.minimax.certificate import Proved, Whole
 from optsched.minimax.tree import GameTree, titled
 from optsched.numbers.resources import exact
-from optsched.problem import Frozen
+from optsched.policies.loader import must_name_rows
+from optsched.problem import Family, Frozen
+
+BEST, GIVEN = "best randomized algorithm", "given randomized algorithm"
+DETERMINISTIC = "best deterministic algorithm"
 
 
 class Played(Frozen):
@@ -30,7 +35,7 @@ class Played(Frozen):
 class Standing:
     """Ratio of a policy on a set of instances: values divided by the optimum's.
 
-    The part from ``best`` to ``optimum`` is unavoidable online; from
+    The part from ``bound`` to ``optimum`` is unavoidable online; from
     ``value`` to ``best`` is the policy's own weakness.
 
     Attributes
@@ -43,7 +48,9 @@ class Standing:
     instance : int
         The instance on which it is worst.
     best : float
-        Value of the best randomized online algorithm on its worst instance.
+        Value of the best known randomized online algorithm on its worst instance.
+    bound : float
+        No randomized online algorithm is better.
     played : Played
         The decisions of all runs.
     optimum : float
@@ -55,19 +62,32 @@ class Standing:
     error: float
     instance: int
     best: float
+    bound: float
     played: Played
     optimum: float = 1.0
 
     def __str__(self) -> str:
         spread = f" (standard error {self.error:.2g})" if self.error else ""
+        ends = dict.fromkeys(f"{x:.6g}" for x in sorted((self.bound, self.best)))
         return (
-            f"{self.policy}: {self.value:.6g}{spread}, best online algorithm {self.best:.6g}, "
-            f"optimum {self.optimum:g}"
+            f"{self.policy}: {self.value:.6g}{spread}, best online algorithm "
+            f"{' to '.join(ends)}, optimum {self.optimum:g}"
         )
 
     def summary(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints: all but the decisions."""
         return {name: x for name, x in vars(self).items() if name != "played"}
+
+
+def must_name_policies(family: Family, played: Iterable[Played]) -> None:
+    """Refuse names of policies that the rows of one table cannot have, next to its own.
+
+    Raises
+    ------
+    InputError
+        One cannot name a row, or two look alike.
+    """
+    must_name_rows(family, [BEST, GIVEN, DETERMINISTIC, *(one.policy for one in played)])
 
 
 def standing(tree: GameTree, proof: Proved, played: Played) -> Standing:
@@ -96,4 +116,5 @@ def standing(tree: GameTree, proof: Proved, played: Played) -> Standing:
         elif tree.sign * mean > 0:
             found.append((tree.sign * math.inf, error, i))
     value, error, i = max(found, key=lambda entry: tree.sign * entry[0])
-    return Standing(played.policy, value, error, i, float(proof.reached), played)
+    best, bound = float(proof.reached), float(proof.proved)
+    return Standing(played.policy, value, error, i, best, bound, played)

@@ -23,7 +23,7 @@ from optsched.numbers.resources import exact
 from optsched.problem import InputError
 from optsched.process import interrupts
 
-MOST = 2_000_000  # decisions in all states; they take about 1 GB
+MOST = 10_000_000  # numbers that decisions take in all states; they take up to 1 GB
 State: TypeAlias = "tuple[int | None, ...]"
 Entries: TypeAlias = tuple[tuple[str, int], ...]
 Interval: TypeAlias = tuple[float, float]
@@ -53,8 +53,8 @@ class History:
     ended: list[int] = field(default_factory=list)
     children: list[int] = field(default_factory=list)
     names: tuple[str, ...] = ()
-    actions: list[tuple[int, ...]] = field(default_factory=lambda: [()])
-    costs: list[int] = field(default_factory=lambda: [0])
+    actions: list[tuple[int, ...]] = field(default_factory=list)
+    costs: list[int] = field(default_factory=list)
     states: list[int] = field(default_factory=list)
 
 
@@ -199,7 +199,7 @@ class GameTree:
     Raises
     ------
     InputError
-        A variable is continuous or unbounded, or there are more than `MOST` decisions.
+        A variable is continuous or unbounded, or decisions take more than `MOST` numbers.
     """
 
     def __init__(self, instances: Sequence[Declared]) -> None:
@@ -257,30 +257,32 @@ class GameTree:
             ways = [self._parts(rows, index, place, history.ended)] if history.ended else []
             for known, members in follow.items():
                 history.children.append(len(self.histories))
-                self.histories.append(self._follower(h, event_of(known), members))
+                event = event_of(known)
+                self.histories.append(History(h, event, members, names=event.decide))
                 ways.append(self._parts(rows, index, place, members))
                 found.append(({}, [total for total, _ in ways[-1][0]]))
             following = [found[c][0] for c in history.children]
             self._step(history, states, ways, following)
             found[h] = {}, []
 
-    def _follower(self, parent: int, event: Event, members: list[int]) -> History:
-        inst = self.instances[members[0]]
+    def _decide(self, history: History, tried: int) -> None:
+        """Set the decisions of a history, each of which is to be ``tried`` so many times."""
+        inst = self.instances[history.instances[0]]
         place = {c.name: j for j, c in enumerate(inst.columns)}
-        columns = [place[name] for name in event.decide]
+        columns = [place[name] for name in history.names]
         ranges = [range(low, high + 1) for low, high in (_range(inst, j) for j in columns)]
-        if math.prod(map(len, ranges)) > MOST:
-            raise self._too_large(f"time {event.time:g}: ")
+        self._count += tried * math.prod(map(len, ranges))
+        if self._count > MOST:
+            when = "" if history.event is None else f"time {history.event.time:g}: "
+            raise InputError(
+                f"{when}the decisions in all states take more than {MOST} numbers, expected fewer "
+                "or shorter instances"
+            )
         costs = [self._cost(inst.columns[j].cost) for j in columns]
-        actions = [*product(*ranges)]
-        paid = [sum(c * x for c, x in zip(costs, values, strict=True)) for values in actions]
-        return History(parent, event, members, [], [], event.decide, actions, paid)
-
-    def _too_large(self, place: str = "") -> InputError:
-        return InputError(
-            f"{place}there are more than {MOST} decisions in all states, expected fewer or "
-            "shorter instances"
-        )
+        history.actions = [*product(*ranges)]
+        history.costs = [
+            sum(c * x for c, x in zip(costs, values, strict=True)) for values in history.actions
+        ]
 
     def _parts(
         self,
@@ -332,6 +334,10 @@ class GameTree:
         A decision that violates a row of some instances only is none in the game, but may belong
         to the optimum of others.
         """
+        if not states:
+            return
+        parts = sum(len(kept) + len(checked) for kept, checked in ways)
+        self._decide(history, len(states) * (1 + len(history.names) + parts))
         plans = [[_plan(way, values) for way in ways] for values in history.actions]
         able = [(a, p) for a, p in enumerate(plans) if any(way is not None for way in p)]
         first = len(ways) - len(following)  # a way of instances that end leads to no state
@@ -357,9 +363,6 @@ class GameTree:
                     nexts.append(place)
                 if None not in reached:
                     self.moves[number].append((a, tuple(nexts)))
-            self._count += len(self.moves[number])
-            if self._count > MOST:
-                raise self._too_large()
         if ends is not None:
             for i in history.ended:
                 self.optima[i] = ends[0] + self.offsets[i]

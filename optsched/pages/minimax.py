@@ -10,7 +10,7 @@ from pathlib import Path
 from optsched.files.provenance import all_versions
 from optsched.minimax.files import check_file
 from optsched.minimax.game import Game
-from optsched.minimax.standing import Standing
+from optsched.minimax.standing import BEST, DETERMINISTIC, GIVEN, Standing
 from optsched.minimax.tree import titled
 from optsched.pages.blocks import (
     MOST_ROWS,
@@ -66,17 +66,24 @@ def page_of_game(path: Path, callback: Callable[[str], None]) -> Page:
 
 def _answer(game: Game, standings: Sequence[Standing]) -> list[str]:
     of = "times the optimum" if game.tree.sign > 0 else "of the optimum"
+    price = f"difference between 1 and {game.bound:.6g} is the price of not knowing the future"
+    if game.proof.is_best:
+        price = f"The {price}; the rest is its own weakness."
+    else:
+        price = f"At least the {price}."
     return [
         f"No online algorithm is better than {game.bound:.6g} {of} on all of these instances, "
-        f"nor on more instances. The best randomized one reaches {game.value:.6g}, the best "
-        f"deterministic one {game.deterministic:.6g} (certified).",
+        f"nor on more instances. The {_which(game)} randomized one reaches {game.value:.6g}, "
+        f"the best deterministic one {game.deterministic:.6g} (certified).",
         *(
-            f"{one.policy} reaches {one.value:.6g} on the instance on which it is worst. The "
-            f"difference between 1 and {one.best:.6g} is the price of not knowing the future; the "
-            f"rest is its own weakness."
+            f"{one.policy} reaches {one.value:.6g} on the instance on which it is worst. {price}"
             for one in standings
         ),
     ]
+
+
+def _which(game: Game) -> str:
+    return "best" if game.proof.is_best else "given"
 
 
 def _standings(game: Game, standings: Sequence[Standing]) -> SortableTable:
@@ -84,13 +91,14 @@ def _standings(game: Game, standings: Sequence[Standing]) -> SortableTable:
         ColumnHeader("policy"),
         ColumnHeader("value", "divided by the optimum, on the instance on which that is worst"),
         ColumnHeader("standard error", "of the mean of several runs; 0 for one run"),
-        ColumnHeader("best online algorithm", "what the best randomized algorithm reaches"),
+        ColumnHeader(f"{_which(game)} online algorithm", "what the randomized algorithm reaches"),
         ColumnHeader("optimum"),
         ColumnHeader("runs", "on every instance"),
         ColumnHeader("worst instance"),
     ]
     ends = number(game.value, ".6g"), number(1.0)
-    best = {"best randomized algorithm": game.value, "best deterministic": game.deterministic}
+    randomized = BEST if game.proof.is_best else GIVEN
+    best = {randomized: game.value, DETERMINISTIC: game.deterministic}
     rows = [
         [TableCell(name), number(value, ".6g"), number(0.0), *ends, TableCell("-"), TableCell("-")]
         for name, value in best.items()
@@ -102,7 +110,7 @@ def _standings(game: Game, standings: Sequence[Standing]) -> SortableTable:
             [TableCell(one.policy), *shown, *ends, runs, TableCell(_named(game, one.instance))]
         )
     return SortableTable(
-        "standings", "Each policy, the best possible one, and the optimum", columns, rows
+        "standings", "Each policy, the algorithms of the file, and the optimum", columns, rows
     )
 
 
@@ -121,7 +129,7 @@ def _adversary(game: Game) -> list[Block]:
     more = [f"only {MOST_ROWS} histories are shown"] if len(lines) > MOST_ROWS else []
     caption = (
         "Its tree: the probability that a history occurs, what has arrived, how likely it ends "
-        "there, and in brackets what the best algorithm does."
+        "there, and in brackets what the randomized algorithm does."
     )
     return [
         SortableTable("distribution", "Instances that the adversary draws", columns, rows),

@@ -76,6 +76,7 @@ def page_of_result(path: Path, policies: Sequence[str], callback: Callable[[str]
         "seeds of policies": ", ".join(map(str, seeds)) or "no policy was run",
         "method": f"{optimum.method}, {optimum.seconds:.1f} s",
         "checked": "for this page: schedules were checked, and certificates evaluated again",
+        "not checked": "that policies, and other schedulers, decided as the file states",
         "versions of the check": ", ".join(f"{n} {v}" for n, v in all_versions().items()),
         "machine": "the file does not name it",
     }.items()
@@ -85,7 +86,9 @@ def page_of_result(path: Path, policies: Sequence[str], callback: Callable[[str]
         Section("The instance", [FactList("instance", about)]),
         *closing(path, facts, *of_result(path, optimum.method, seeds[0] if seeds else None, runs)),
     ]
-    remarks = list(family.warnings(instance)) + ([] if report is None else [*report.listed])
+    listed = () if report is None else report.listed
+    remarks = list(family.warnings(instance))
+    remarks += [f"stated by the file, not checked: {line}" for line in listed]
     if report is not None and not report.facts.telling:
         trivial = report.facts.trivial_policy
         remarks.append(f"This instance cannot tell policies apart: {trivial} is within 2 %.")

@@ -241,6 +241,7 @@ def recheck_outside(family: Family, instance: Instance, name: str, schedule: Sch
         family=family.name,
         what=f"schedule {name!r}",
         value=verdict.value,
+        unchecked=(f"that it is of {name!r}",),
         complaints=tuple(map(str, verdict.violations)) if verdict.value is None else (),
     )
 
@@ -257,7 +258,8 @@ def recheck_run(family: Family, instance: Instance, run: Run) -> Recheck:
         )
     if verdict.value is not None and verdict.completion != run.completion:
         complaints.append("other jobs are completed, or in other slots, than the file states")
-    unchecked = [f"that the policy is {run.policy}, deciding {run.information}", "its times"]
+    unchecked = [f"that the policy is {run.policy}, deciding {run.information}"]
+    unchecked += ["what it knew", "its times", *["its sandbox"] * run.sealed]
     if run.guarantee is not None:
         unchecked.append(f"its guarantee {run.guarantee:.6g}")
     return Recheck(

@@ -2,13 +2,14 @@
 
 import copy
 import json
+import math
 import random
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from games import brute, building, draw, matching, paging, skiing, trading
+from games import brute, building, draw, matching, model, paging, skiing, trading
 from second_checker import NODE, answers
 from sweeps import sweep
 
@@ -171,6 +172,43 @@ def test_forged_files(name, seed, tmp_path):
 def test_files_that_are_no_games(place, value, tmp_path):
     content = written(skiing(2, 3), tmp_path / "game.json") | {place: value}
     assert verdicts([content], tmp_path) == ([None], [None])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", " ", "random", "Random *", "Best  Randomized algorithm", "optimum", "ä", "x" * 101, 1],
+)
+def test_names_that_no_row_can_have(name, tmp_path):
+    content = copy.deepcopy(known("skiing"))
+    content["played"].append(content["played"][0] | {"policy": name})
+    accepted = copy.deepcopy(content)
+    accepted["played"][1]["policy"] = "x" * 100
+    mine, theirs = verdicts([content, accepted], tmp_path)
+    assert mine == theirs
+    assert [found is None for found in mine] == [True, False]
+
+
+def test_a_policy_that_is_compared_twice_is_not_written(tmp_path):
+    game = optsched.minimax(skiing(2, 3))
+    with pytest.raises(InputError, match="'greedy' is that of another row"):
+        game.save(tmp_path / "game.json", 2 * [game.standing("greedy")])
+    assert not (tmp_path / "game.json").exists()
+
+
+def test_decisions_count_that_are_not_feasible(tmp_path):
+    """A small file has many decisions, of which one is feasible on each of two histories."""
+    content = copy.deepcopy(known("skiing")) | {"played": []}
+    bought = [{"name": f"x[{k}]", "cost": 1, "revealed": 0} for k in range(18)]
+    row = (-math.inf, 0, [(k, 1) for k in range(18)])
+    content["instances"] = [
+        model("min", [c | {"cost": cost} for c in bought], [row], offset=1).model_dump(mode="json")
+        for cost in (1, 2)
+    ]
+    path = tmp_path / "forged.json"
+    path.write_text(json.dumps(content))
+    ((mine,), (theirs,)) = check_file(path).parts, answers([path], tmp_path)[str(path)]
+    assert "the decisions in all states take more than 10000000 numbers" in mine.complaints[0]
+    assert "the decisions in all states take too many numbers" in theirs["complaints"][0]
 
 
 def test_a_policy_of_merged_histories_is_refused(tmp_path):

@@ -7,6 +7,8 @@ from games import matching, skiing
 from pages import Page
 
 import optsched
+from optsched.minimax.files import check_file
+from optsched.minimax.game import Game
 from optsched.problem import InputError
 
 
@@ -41,6 +43,32 @@ def test_a_file_without_policies_has_a_page(tmp_path):
     written(matching, [], tmp_path / "g.json")
     page = Page(optsched.report(tmp_path / "g.json", tmp_path / "p.html"))
     assert [row["value"] for row in page.tables["standings"].texts()] == ["0.75", "0.5"]
+
+
+def test_only_what_is_proved_is_called_the_best(tmp_path):
+    """The best deterministic policy, and weights that prove little, are no best algorithm."""
+    written(skiing(4, 12), ["greedy"], tmp_path / "g.json")
+    content = json.loads((tmp_path / "g.json").read_text())
+    content["certificate"]["randomized"] = content["certificate"]["deterministic"]
+    content["certificate"]["weights"] = [1] + 11 * [0]
+    content["claim"] |= {"reached": content["claim"]["deterministic"], "proved": "1"}
+    (tmp_path / "g.json").write_text(json.dumps(content))
+    page = Page(optsched.report(tmp_path / "g.json", tmp_path / "p.html"))
+    assert "better than 1 times the optimum" in page.words
+    assert "The given randomized one reaches 1.75, the best deterministic one 1.75" in page.words
+    assert "At least the difference between 1 and 1 is the price" in page.words
+    assert "the rest" not in page.words
+    rows = page.tables["standings"].texts()
+    assert [row["policy"] for row in rows[:2]] == [
+        "given randomized algorithm",
+        "best deterministic algorithm",
+    ]
+    assert rows[2]["given online algorithm"] == "1.75"
+    found = check_file(tmp_path / "g.json")
+    assert str(found.standings[0]) == "greedy: 3, best online algorithm 1 to 1.75, optimum 1"
+    assert "at most 1.75, at best 1 (certified)" in str(
+        Game(found.tree, found.certificate, found.proof)
+    )
 
 
 def forge(content, kind):

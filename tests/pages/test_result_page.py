@@ -160,7 +160,8 @@ def test_the_page_of_a_log_lists_the_remarks_on_it(call, tmp_path):
     status, _, err = call("ratio", log, "--family", "rigid", "-p", "easy", "-o", stored)
     assert (status, said in err) == (0, True)
     assert call("report", stored, "-o", page)[0] == 0
-    assert said in page.read_text()
+    assert f"stated by the file, not checked: {said}" in page.read_text()
+    assert "other schedulers, decided as the file states" in page.read_text()
     assert "not checked: " in (out := call("verify", stored)[1])
     assert "listed of the file" in out
     content = json.loads(stored.read_text())

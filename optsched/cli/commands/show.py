@@ -55,6 +55,10 @@ def show(
         warnings.append(f"not to be relied on: {err}")
     changed = WhatIf.load(source) if kind == "whatif" else None
     warnings += [NOT_CHECKED] * (changed is not None)
+    if kind == "run" or compared is not None:
+        warnings.append(
+            "not checked: that policies decided so, what they knew, and their sandbox and times"
+        )
     others = () if compared is None else compared.references.values()
     if any(getattr(part, "bound_level", None) is Level.CLAIMED for part in (found, *others)):
         warnings.append("not checked: claimed numbers; only a certificate could prove them")
@@ -70,7 +74,7 @@ def show(
         for warning in warnings:
             console.print(f"warning: {warning}", markup=False)
         if compared is not None:
-            show_ratios(console, compared)
+            show_ratios(console, compared, read=True)
         elif changed is not None:
             show_whatif(console, changed, source)
         elif found is not None:

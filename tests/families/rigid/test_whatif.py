@@ -273,7 +273,9 @@ def test_windows_the_command_and_the_page(tmp_path, monkeypatch):
     assert "Mean waiting time before and after" in page
     assert " ".join(["optsched", *words]) in page
     for told in (page, CliRunner().invoke(app, ["show", "w.json"]).stdout):
-        assert "not checked: source, changes, listed, used, command of the file" in told
+        told = " ".join(told.split())
+        assert "not checked: source, changes, listed, used, command of the file, that" in told
+        assert "that policies and your cluster decided so, and what policies knew" in told
     said = json.loads(CliRunner().invoke(app, [*words[:-2], "--json"]).stdout)
     assert said["listed"] == [*found.listed]
     assert said["rows"][0]["change"] == pytest.approx([*found.rows["optimum"].change])

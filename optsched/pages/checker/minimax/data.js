@@ -6,7 +6,8 @@ const gameData = (() => {
   const certificate = record({ weights: list(large(0)), randomized: policy, deterministic: policy });
   const claim = record({ proved: text, reached: text, deterministic: text });
 
-  const played = list(record({ policy: text, seed: large(0), runs: list(list(declaredData.schedule)) }));
+  const rows = ["best randomized algorithm", "given randomized algorithm", "best deterministic algorithm"]; // of the table
+  const played = list(record({ policy: rowName({}), seed: large(0), runs: list(list(declaredData.schedule)) }));
 
   function settle(inst, place) {
     declaredData.settle(inst);
@@ -68,5 +69,5 @@ const gameData = (() => {
     });
   }
 
-  return { certificate, claim, played, settle };
+  return { certificate, claim, played, rows, settle };
 })();

@@ -92,8 +92,12 @@ function gameProof(instances, sign, certificate) {
   const tree = gameTree(instances, sign, scale);
   const { weights, randomized, deterministic } = certificate;
   need(weights.length === instances.length, `there are ${weights.length} weights, expected ${instances.length}`);
+  let count = 0n;
   const best = instances.map((inst, i) => {
-    const least = gameLeastCost(gameTree([inst], sign, scale), [1n]);
+    const own = gameTree([inst], sign, scale);
+    count += own.count;
+    need(count <= 100000000n, TOO_MANY);
+    const least = gameLeastCost(own, [1n]);
     need(least !== null, `instance ${i}: is infeasible`);
     need(least * big(sign) >= 0n, `instance ${i}: its optimum is below 0`);
     return least;
@@ -122,6 +126,7 @@ function openGame(content, name) {
   const claim = gameData.claim.read(content.get("claim"), "claim");
   for (const [field, stated] of Object.entries(claim)) need(/^(0|[1-9]\d{0,999})(\/[1-9]\d{0,999})?$/.test(stated), `claim.${field}: is ${shown(stated)}, expected a fraction`);
   const played = content.has("played") ? gameData.played.read(content.get("played"), "played") : [];
+  mustDiffer([...gameData.rows, ...played.map(({ policy }) => policy)]);
   return { kind: "minimax", family: { name, games: true }, sign: GAMES[name], instances, certificate, claim, played };
 }
 

@@ -20,7 +20,9 @@ function gameRows(inst, unit) {
     }
     return made;
   });
-  return { place: new Map(inst.columns.map((c, j) => [c.name, j])), users, open: new Map(rows.entries()) };
+  const canFail = ({ low, high, least, most }) => (low !== null && least < low) || (high !== null && most > high);
+  const open = new Map([...rows.entries()].filter(([, r]) => canFail(r)));
+  return { place: new Map(inst.columns.map((c, j) => [c.name, j])), users, open };
 }
 
 // Move columns from what is undecided into the sums; returns new sum -> [sum before, entries].
@@ -70,11 +72,12 @@ function gameLimits(rows, members) {
 
 const gameInside = (x, [low, high]) => (low === null || x >= low) && (high === null || x <= high);
 
+const TOO_MANY = "the decisions in all states take too many numbers";
+
 // All combinations of values of columns.
 function gameActions(boxes) {
   let found = [[]];
   for (const [low, high] of boxes) {
-    need(BigInt(found.length) * (high - low + 1n) <= 2000000n, "there are too many decisions");
     const values = Array.from({ length: Number(high - low) + 1 }, (_, k) => low + big(k));
     found = found.flatMap((one) => values.map((x) => [...one, x]));
   }
@@ -88,10 +91,10 @@ function gameTree(instances, sign, scale) {
   const rows = instances.map((inst) => gameRows(inst, unit));
   const numbers = new Map();
   const first = { moves: [] };
-  const root = { above: null, members: instances.map((_, i) => i), ended: [], below: [], names: [], actions: [[]], costs: [0n], states: [first] };
+  const root = { above: null, members: instances.map((_, i) => i), ended: [], below: [], names: [], states: [first] };
   const entered = new Map([[root, { sums: [], found: new Map([["", [[], first]]]) }]]);
   const histories = [root];
-  let count = 0;
+  let count = 0n;
   for (let h = 0; h < histories.length; h += 1) {
     const history = histories[h];
     const depth = history.depth ?? 0;
@@ -116,30 +119,32 @@ function gameTree(instances, sign, scale) {
         return { from: before === 0 ? -1 : place.get(before), entries, allowed, free };
       });
       if (key === null) return { parts };
-      const inst = instances[members[0]];
-      const names = inst.events[depth].decide;
-      const columns = names.map((name) => rows[members[0]].place.get(name));
-      const actions = gameActions(columns.map((j) => inst.boxes[j]));
-      const costs = actions.map((values) => bigSum(values.map((x, k) => x * cost(inst.columns[columns[k]].cost))));
-      const child = { above: history, depth: depth + 1, members, ended: [], below: [], names, actions, costs, states: [] };
+      const names = instances[members[0]].events[depth].decide;
+      const child = { above: history, depth: depth + 1, members, ended: [], below: [], names, states: [] };
       history.below.push(child);
       histories.push(child);
       const there = { sums: [...limits.keys()], found: new Map() };
       entered.set(child, there);
       return { parts, there };
     });
+    const inst = instances[history.members[0]];
+    const columns = history.names.map((name) => rows[history.members[0]].place.get(name));
+    const boxes = columns.map((j) => inst.boxes[j]);
+    const size = 1 + columns.length + sum(ways.map(({ parts }) => parts.length));
+    count += boxes.reduce((n, [low, high]) => n * (high - low + 1n), big(found.size * size));
+    need(count <= 10000000n, TOO_MANY);
+    history.actions = found.size ? gameActions(boxes) : [];
+    history.costs = history.actions.map((values) => bigSum(values.map((x, k) => x * cost(inst.columns[columns[k]].cost))));
     history.actions.forEach((values, a) => {
       const value = new Map(history.names.map((name, k) => [name, values[k]]));
       const plans = ways.map(({ parts, there }) => ({ there, steps: parts.map((p) => ({ ...p, added: bigSum(p.entries.map(([name, x]) => x * value.get(name))) })) }));
       for (const [state, here] of found.values()) {
         const nexts = gameMove(state, plans);
         if (nexts) here.moves.push([a, nexts]);
-        count += nexts ? 1 : 0;
       }
     });
-    need(count <= 2000000, "there are too many decisions");
   }
-  return { histories, first, offsets: instances.map((inst) => cost(inst.offset)) };
+  return { histories, first, offsets: instances.map((inst) => cost(inst.offset)), count };
 }
 
 // The states that follow a decision, one for each way that goes on; null if a row is violated.

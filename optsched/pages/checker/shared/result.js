@@ -36,6 +36,8 @@ const optimumKind = (family) =>
 // What names have in common that look alike in a table, where "*" marks some rows.
 const folded = (name) => name.toLowerCase().replaceAll("*", " ").split(" ").filter(Boolean).join(" ");
 
+const mustDiffer = (names) => need(new Set(names.map(folded)).size === names.length, "two rows have one name");
+
 // The name of a row of a table, which is shown as it is.
 const rowName = (family) => ({
   read(v, place) {
@@ -120,7 +122,7 @@ function checkFile(file) {
   const outside = content.has("schedules") ? content.get("schedules") : new Map();
   need(outside instanceof Map, '"schedules" is no object');
   const names = [...read.filter(([, part]) => "policy" in part).map(([, part]) => part.policy), ...[...outside.keys()].map((name) => rowName(family).read(name, "schedules"))];
-  need(new Set(names.map(folded)).size === names.length, "two rows have one name");
+  mustDiffer(names);
   for (const [name, raw] of outside) {
     const schedule = family.schedule.read(raw, `schedules.${name}`);
     const verdict = family.judge(instance, schedule, { unfinished: false });
