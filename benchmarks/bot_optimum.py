@@ -101,7 +101,7 @@ def summarize(rows: list[Row]) -> Summary:
                 nodes, len(mine), number(median(seconds)), number(max(seconds)),
                 number(median([row["check_seconds"] for row in mine])), number(gap, ".2g"),
                 number(median([row["geometric_seconds"] for row in conic])),
-                f"{solved[0]} of {len(conic)}", f"{solved[1]} of {len(conic)}",
+                *(f"{count} of {len(conic)}" if conic else "-" for count in solved),
             ]
         )  # fmt: skip
         if nodes in MUST:

@@ -155,12 +155,20 @@ def summarize(rows: list[Row]) -> Summary:
     """Return a line per row, and the worst of each kind as the figure."""
     solved = [row for row in rows if row["kind"] == "solve"]
     missing = sum(not (r["certified"] and r["schedule"]) for r in solved) if solved else None
-    names = ("cpu", "cold_cpu", "warm_cpu", "first_row", "seconds", "certified", "gap")
+    columns = {
+        "cpu": "CPU, s",
+        "cold_cpu": "CPU with an empty cache, s",
+        "warm_cpu": "CPU when compiled, s",
+        "first_row": "until the first row, s",
+        "seconds": "in all, s",
+        "certified": "certified",
+        "gap": "gap",
+    }
     lines = [
         [
             row["kind"],
             row["what"],
-            *("-" if row.get(n) is None else number(row[n], ".3g") for n in names),
+            *("-" if row.get(n) is None else number(row[n], ".3g") for n in columns),
         ]
         for row in rows
     ]
@@ -175,7 +183,7 @@ def summarize(rows: list[Row]) -> Summary:
         ("README's second command", "s", _worst(rows, "tests", "seconds"), 240, 150),
     )
     targets = tuple(Target(*want) for want in wanted)
-    return Summary(("kind", "what", *names), lines, targets)
+    return Summary(("kind", "what", *columns.values()), lines, targets)
 
 
 BENCHMARK = Benchmark(

@@ -44,7 +44,7 @@ DRAWN = ("jobs", "slots", "machines", "load", "speeds")  # what `generate` is to
 MACHINES = "gpu,cpu,memory_gb,count\n8,64,512,231\n2,16,128,321\n"
 """Of Philly: its `cluster_machine_list` has 231 machines with 8 GPUs and 321 with 2, 2490 in all.
 
-Cores and memory are made up, and nobody in the trace requests them. The utilisation log of the same
+Cores and memory are made up, and nobody in the trace requests them. The utilization log of the same
 release has machines of other sizes (msr-fiddle/philly-traces, issue 8): the list is what was
 published, and may not be what jobs ran on.
 """

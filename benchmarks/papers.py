@@ -278,7 +278,9 @@ def _cell(text: str) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
+    """Return a table without the columns that have no content."""
+    kept = [k for k in range(len(head)) if not rows or any(row[k] for row in rows)]
+    lines = [[line[k] for k in kept] for line in (head, ["---"] * len(head), *rows)]
     return "\n".join("| " + " | ".join(row) + " |" for row in lines)
 
 

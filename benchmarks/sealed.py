@@ -67,7 +67,7 @@ def summarize(rows: list[Row]) -> Summary:
 
 BENCHMARK = Benchmark(
     name="sealed",
-    title="Sealed policies",
+    title="Policies in a sandbox",
     question="What does it cost to keep a policy in a process of its own?",
     methods={
         "open": "`simulate(instance, policy)`: from event to event, the median of seven runs",

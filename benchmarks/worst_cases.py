@@ -204,7 +204,7 @@ def figures(case: Case, folder: Path) -> str:
         value += f", at most {best.bound:.6g}" if best.bound is not None else ", no bound"
     rows = [
         ("ratio", ratio.ends),
-        ("theorem", "nothing" if promised is None else f"at most {promised:.4g} on this instance"),
+        ("theorem", "none" if promised is None else f"at most {promised:.4g} on this instance"),
         ("best schedule", f"{value} ({best.status})"),
         ("policy", f"{kept.run.value:.6g}"),
         (
@@ -237,7 +237,7 @@ def overview(folder: Path) -> str:
         count = len(jobs) if isinstance(jobs, tuple) else int(kept.instance.counts.sum())
         lines.append(
             f"| {case.family} | [{case.policy}](#{case.name}) | {case.preset}{sizes} | {count} | "
-            f"{kept.ratio.ends} | {'nothing' if promised is None else f'{promised:.4g}'} |"
+            f"{kept.ratio.ends} | {'none' if promised is None else f'{promised:.4g}'} |"
         )
     return "\n".join(lines)
 

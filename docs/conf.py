@@ -32,6 +32,7 @@ myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3  # other pages link to headings, down to the errata's labels
 
 autodoc_member_order = "bysource"
+autodoc_default_options = {"exclude-members": "model_config"}  # of pydantic, not of optsched
 autodoc_typehints_format = "short"
 maximum_signature_line_length = 80
 napoleon_google_docstring = False

@@ -1,4 +1,4 @@
-"""What screen readers need to know, and where long names may wrap; Sphinx states neither."""
+"""What screen readers need to know, where long names may wrap, and pictures in full size."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from sphinx.application import Sphinx
 
 TREE = "furo_navigation_tree"
 CAPTION = 'class="caption" role="heading"'
+PICTURE = re.compile(r'<img [^>]*src="([^"]*_images/[^"]*)"[^>]*>')  # themes shrink wide ones
 LONG = re.compile(r'(?<=<span class="pre">)[^<]{12,}(?=</span>)')
 SIGNATURE = re.compile(r'<dl>\n(<dd><em class="sig-param.*?)</dl>\n', re.DOTALL)
 
@@ -20,11 +21,12 @@ def _lines(match: re.Match[str]) -> str:
 
 
 def mend(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any) -> None:
-    """Give captions of the navigation a level, signatures no list, and long names ends of lines."""
+    """Give captions a level, signatures no list, long names ends of lines, pictures a link."""
     if TREE in context:
         context[TREE] = context[TREE].replace(CAPTION, f'{CAPTION} aria-level="2"')
     if "body" in context:
         body = SIGNATURE.sub(_lines, context["body"])
+        body = PICTURE.sub(r'<a class="reference internal" href="\1">\g<0></a>', body)
         context["body"] = LONG.sub(lambda name: re.sub(r"(?<=[/_,])(?=\w)", "<wbr>", name[0]), body)
 
 

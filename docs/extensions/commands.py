@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 from docutils import nodes
@@ -13,6 +15,8 @@ from typer import Context
 from typer.main import get_command
 
 from optsched.cli.app import app
+
+TOML = re.compile(r"\[\[\w+\]\]|\w+ = .+")  # a line of a plan: a paragraph in the terminal
 
 
 def leaves(command: Any, context: Context) -> Iterator[tuple[Any, Context]]:
@@ -31,7 +35,12 @@ def described(command: Any, context: Context) -> Iterator[str]:
     yield from ("```text", f"{path} {usage}", "```", "")
     paragraphs = Text.from_markup(command.help).plain.split("\n\n")
     examples = [part for part in paragraphs if part.startswith("Example:")]
-    yield from (line for part in paragraphs if part not in examples for line in (part, ""))
+    text = [part for part in paragraphs if part not in examples]
+    for is_plan, parts in groupby(text, lambda part: bool(TOML.fullmatch(part))):
+        if is_plan:
+            yield from ("```toml", *parts, "```", "")
+        else:
+            yield from (line for part in parts for line in (part, ""))
     if examples:
         yield from ("```sh", *(part.removeprefix("Example:").strip() for part in examples), "```")
     yield from ("", f"```{{program}} {path}", "```", "")

@@ -132,7 +132,7 @@ def advice(
     noise: Noise | None = None,
     preset: str | None = None,
     work_limit: float = WORK,
-    callback: Callable[[str], None] = lambda _: None,
+    callback: Callable[[str], None] | None = None,
     **sizes: Any,
 ) -> Advice:
     """Compare policies that trust predictions with a baseline, as predictions get worse.
@@ -166,6 +166,7 @@ def advice(
     InputError
         An error or a lambda is not from 0 to 1, or the draws of an instance are not known.
     """
+    callback = callback or (lambda _: None)
     numbers = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
     for name, given in (("errors", errors), ("lambdas", lambdas), ("seeds", numbers)):
         if not given:

@@ -119,7 +119,8 @@ def show_ratios(console: Console, report: RatioReport, *, read: bool = False) ->
         console.print(report.nil_optimum, style="bold")
     elif not report.facts.telling:
         console.print(
-            f"cannot tell policies apart: even {report.facts.trivial_policy} is within 2 %",
+            f"{report.facts.trivial_policy}, a baseline, is within 2 % of the optimum: no policy "
+            "can be much better",
             style="bold",
         )
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 LOAD, PARALLEL = "offered load", "jobs with more than one worker"  # facts that families describe
-TELLING = 1.02  # best trivial ratio from which an instance can tell policies apart
+TELLING = 1.02  # best trivial ratio from which a policy can be much better than the baselines
 
 
 class Ratio(Frozen):
@@ -245,7 +245,7 @@ class Facts(Frozen):
 
     @property
     def telling(self) -> bool:
-        """Whether the instance can tell policies apart, for all that is proved."""
+        """Whether a policy can be much better than the baselines, for all that is proved."""
         most = self.trivial_ratio if self.trivial_most is None else self.trivial_most
         return most is None or most >= TELLING
 
@@ -369,7 +369,10 @@ class RatioReport(Frozen):
         if self.nil_optimum:
             lines.append(self.nil_optimum)
         elif not self.facts.telling:
-            lines.append(f"cannot tell policies apart: {self.facts.trivial_policy} is within 2 %")
+            trivial = self.facts.trivial_policy
+            lines.append(
+                f"{trivial}, a baseline, is within 2 % of the optimum: no policy can be much better"
+            )
         return "\n".join(lines)
 
     @property

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 AS_STORED = (
-    "values, bounds and levels are those of the store; `optsched campaign verify` runs cells again "
+    "values, bounds and levels are those of the store; optsched campaign verify runs cells again "
     "and checks certificates"
 )
 MESSAGES = 5  # reasons of errors that are reported
@@ -124,7 +124,9 @@ class Campaign:
         with Store.open(self.path) as store:
             stored = store.facts().get("plan")
         if stored is None:
-            raise InputError(f"{self.path}: holds no plan yet, expected `campaign run` to begin it")
+            raise InputError(
+                f"{self.path}: holds no plan yet, expected optsched campaign run to begin it"
+            )
         return stored_plan(stored, self.path)
 
     def samples(self) -> list[RatioSample]:

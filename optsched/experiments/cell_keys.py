@@ -372,7 +372,7 @@ class Contender:
         if ":" in self.name and not code:
             raise InputError(
                 f"{self.label} is a program from outside, which is run only if "
-                f"`--policy {json.dumps(self.label)}` requests it"
+                f"--policy {json.dumps(self.label)} requests it"
             )
         now = None if self.digest is None else digest_of_policy(self.name)
         own = not (self.sealed or self.name.startswith("exec:"))  # else each run loads it again

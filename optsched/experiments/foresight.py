@@ -135,9 +135,13 @@ class Foresight(Frozen):
     def __str__(self) -> str:
         lines = [f"{self.problem}: share of the certified optimum, {self.described}"]
         for p in self.points:
-            inside = "" if p.interval is None else f" (95 %: {p.inside})"
+            mark = " *" if p.warning else ""
+            inside = "" if p.interval is None else f" (95 %: {p.inside}{mark})"
             lines.append(f"  window {p.window:g}: {p.share}{inside}, value {p.value:.6g}")
-        return "\n".join([*lines, f"  knee: {self.knee:g}"])
+        lines.append(f"  knee: {self.knee:g}")
+        doubts = dict.fromkeys(p.warning for p in self.points if p.warning and p.interval)
+        lines += [f"  * perhaps not reliable: {'; '.join(doubts)}"] * bool(doubts)
+        return "\n".join(lines)
 
     @property
     def described(self) -> str:
@@ -270,7 +274,7 @@ def foresight(
     terminal: Literal["none", "duals"] | Declared | Terminal = "none",
     forecast: Literal["perfect"] | float | Forecast = "perfect",
     time_limit: float | None = None,
-    callback: Callable[[str], None] = lambda _: None,
+    callback: Callable[[str], None] | None = None,
     **sizes: Any,
 ) -> Foresight:
     """Measure which share of the certified optimum a rolling horizon reaches, by its window.
@@ -303,7 +307,7 @@ def foresight(
         costs. Decisions are evaluated with the true data.
     time_limit : float, optional
         Seconds for each optimum, as in :func:`optsched.solve`.
-    callback : callable
+    callback : callable, optional
         Called with the finished part.
     **sizes
         Of a problem, other than the preset's.
@@ -319,7 +323,7 @@ def foresight(
     PolicyError
         A plan is infeasible, or a function from outside fails.
     """
-    began = time.perf_counter()
+    began, callback = time.perf_counter(), callback or (lambda _: None)
     steps = sorted({float(w) for w in windows})
     if not steps or not (steps[0] >= 0 and math.isfinite(steps[-1])):
         raise InputError(

@@ -281,8 +281,8 @@ def _is_no_error(
         return "the row reports an error, and numbers all the same"
     if ours and again.status is not CellState.ERROR:
         return (
-            "the row reports an error, but there is none here; `campaign resume --retry-errors` "
-            "computes it again"
+            "the row reports an error, but there is none here; optsched campaign resume "
+            "--retry-errors computes it again"
         )
     return None
 

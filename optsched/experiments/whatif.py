@@ -646,7 +646,7 @@ def whatif(
     skip_unfit: bool = False,
     policies: Sequence[str | Policy] | None = None,
     windows: int | None = None,
-    callback: Callable[[str], None] = lambda _: None,
+    callback: Callable[[str], None] | None = None,
     shown: Callable[[WhatIf], None] | None = None,
     **options: Any,
 ) -> WhatIf:
@@ -673,7 +673,7 @@ def whatif(
         By default all of the family.
     windows : int, optional
         Disjoint parts of the log, over which means and their 95 % intervals are taken.
-    callback : callable
+    callback : callable, optional
         Called with the part that begins.
     shown : callable, optional
         Called once before the search, with the policies (see `WhatIf.early`).
@@ -700,6 +700,7 @@ def whatif(
     for name, least, number in (("windows", 2, windows), ("jobs", 1, options.get("jobs"))):
         if number is not None and (type(number) is not int or number < least):
             raise InputError(f"{name} is {number!r}, expected a whole number, at least {least}")
+    callback = callback or (lambda _: None)
     lists = ([x] if isinstance(x, str) else list(x or ()) for x in (add, remove, without))
     added, removed, gone = lists
     changes = Changes.of(added, removed, scale_load, gone)

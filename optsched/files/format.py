@@ -79,8 +79,8 @@ def parse_json(data: bytes, path: Path, *kinds: str) -> dict[str, Any]:
     """
     if data.startswith(STORE):
         raise InputError(
-            f"{path}: is the store of a campaign, expected JSON; `optsched campaign verify` and "
-            "`optsched report` read stores"
+            f"{path}: is the store of a campaign, expected JSON; optsched campaign verify and "
+            "optsched report read stores"
         )
     try:
         content = json.loads(

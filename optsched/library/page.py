@@ -33,7 +33,8 @@ def generated(library: Library) -> str:
     everything = pd.concat(tables.values())
     lines += [f"| all | | {_counts(everything)} |", ""]
     left = everything[everything["status"] != "easy"]
-    lines += ["**Not closed**, and waiting for a better schedule or bound:", ""]
+    lines += ["**Not closed**, and waiting for a better schedule or bound. Gaps above 1000 % are"]
+    lines += ["those of large max-min problems (`bot`), whose search ended early:", ""]
     lines += ["| entry | status | value | certified bound | gap |", "|---|---|---:|---:|---:|"]
     for row in left.to_dict("records"):
         value, bound = (f"{float(row[name]):.7g}" for name in ("value", "bound"))

@@ -102,7 +102,7 @@ def _entry(library: Library, instance: Instance, path: Path) -> str:
             return str(found[0])
     raise InputError(
         f"{path}: its instance {instance.digest()} is not in {library.folder}, expected one that "
-        "`optsched library get` has written"
+        "optsched library get has written"
     )
 
 

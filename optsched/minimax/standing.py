@@ -54,7 +54,7 @@ class Standing:
     played : Played
         The decisions of all runs.
     optimum : float
-        1.
+        Always 1.
     """
 
     policy: str

@@ -86,11 +86,11 @@ def note(inst: BotInstance) -> tuple[str, ...]:
     if inst.alpha == "inf":
         return ("objective: the smallest rate, tasks/s; the further levels are not in the program",)
     if inst.alpha in (0, 1):
-        return ("objective: the utility, as `optsched solve` has it",)
+        return ("objective: the utility, as optsched solve has it",)
     power = 1 - float(inst.alpha)
     return (
         "objective: the mean rate M, tasks/s, the one that has the same utility if all have it;",
-        f"the utility, as `optsched solve` has it, is {float(inst.weights.sum())!r} * "
+        f"the utility, as optsched solve has it, is {float(inst.weights.sum())!r} * "
         f"M**({power!r}) / ({power!r})",
     )
 

@@ -45,7 +45,7 @@ OPEN = 50  # optima in the table of the open ones
 MOST_FACTS = 60
 WORSE = 1.01  # ratio from which a worst instance of the best policy is drawn
 OF_CELLS = "(i.id, o.reference) IN (SELECT instance, reference FROM cell)"
-EXPORT = "`optsched campaign export` has all of them."
+EXPORT = "optsched campaign export has all of them."
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def report(
     target: Path | str,
     *,
     policies: Sequence[str] = (),
-    callback: Callable[[str], None] = lambda _: None,
+    callback: Callable[[str], None] | None = None,
 ) -> Path:
     """Write what a campaign, a result, a game or a curve states as one HTML page.
 
@@ -75,6 +75,7 @@ def report(
     KeyboardInterrupt
         After Ctrl-C; nothing is written.
     """
+    callback = callback or (lambda _: None)
     path, page = Path(source), writable(Path(target))
     with open_file(path) as f:
         is_store = f.read(len(SQLITE)) == SQLITE

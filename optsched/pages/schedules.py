@@ -135,7 +135,7 @@ class Artist:
         if cost >= self._left:
             raise NotDrawnError(
                 f"finding its schedules again would exceed the {PATIENCE:.0f} s for all pictures "
-                f"of the page; `--policy {json.dumps(requested)}` draws them nevertheless"
+                f"of the page; --policy {json.dumps(requested)} draws them nevertheless"
             )
 
 
@@ -216,7 +216,7 @@ def _run(instance: Instance, cell: dict[str, Any], *, requested: bool) -> Schedu
     spec = json.loads(cell["policy"])
     sealed, limit = bool(spec.get("sealed")), spec.get("decision_limit")
     if spec["policy"] == REAL:
-        raise NotDrawnError(f"{REAL}: is drawn of single instances only (`ratio --plot`)")
+        raise NotDrawnError(f"{REAL}: is drawn of single instances only (optsched ratio --plot)")
     contender = Contender(spec["policy"], spec.get("parameters", {}), sealed, None, limit)
     found = contender.play(instance, cell["seed"], code=requested).schedule
     if _digest(found) != cell["schedule"]:

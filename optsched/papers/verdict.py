@@ -260,7 +260,8 @@ def effect(
     paper : float or (float, float), optional
         The number or range that the paper prints, with its sign; by default it prints none.
     at_least : bool
-        Whether the paper's number is a bound that any larger effect meets.
+        Whether the paper's number is a bound that any larger effect meets: "at least" its number,
+        "at most" where ``sign`` is -1.
     unit, note : str
     """
     region, printed = ANYWHERE, None
@@ -273,7 +274,8 @@ def effect(
             region, printed = (low, high), (min(ends), max(ends))
     decided = decide(found, region=region, printed=printed, beyond=(sign, 0.0))
     made = shown(claim, found, paper=paper, unit=unit, note=_and(_stated(found), note))
-    return _judged(made, decided, "at least " if at_least else "")
+    bound: Bound = "at least " if sign > 0 else "at most "
+    return _judged(made, decided, bound if at_least else "")
 
 
 def _judged(made: Finding, decided: tuple[Support, str], bound: Bound = "") -> Finding:

@@ -253,10 +253,10 @@ def sized_by_load(
 
 
 def warn_of_low_load(load: float) -> list[str]:
-    """Return a warning if nearly all jobs fit."""
+    """Return a warning if demand is well below capacity."""
     if load >= LIGHT:
         return []
-    return [f"the offered load is {load:.2g}: nearly all jobs fit, and policies may look alike"]
+    return [f"the offered load is {load:.2g}: capacity is ample, and policies may look alike"]
 
 
 def misfit(job: Any, workers: Sequence[MachineClass], ps: Sequence[MachineClass], inst: Any) -> str:

@@ -252,9 +252,7 @@ def test_a_plan_of_python_names_problems_and_policies():
 def test_a_run_is_verified_without_its_instance():
     run("generate", "knapsack.py", "-o", "k.json")
     run("run", "k.json", "-p", "greedy", "-o", "run.json")
-    with pytest.raises(
-        InputError, match=r"run\.json has its instance: `optsched verify run\.json`"
-    ):
+    with pytest.raises(InputError, match=r"run\.json has its instance: optsched verify run\.json"):
         run("verify", "k.json", "run.json")
     assert run("verify", "run.json").exit_code == 0
 

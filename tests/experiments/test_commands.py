@@ -166,7 +166,7 @@ def test_ctrl_c_finishes_the_cells_in_flight_and_says_how_to_go_on(tmp_path):
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode == 130
-    assert "`optsched campaign resume plan.sqlite --allow poison:Counts` goes on" in said
+    assert "optsched campaign resume plan.sqlite --allow poison:Counts goes on" in said
     found = status(tmp_path / "plan.sqlite")
     assert 5 <= found.done < found.cells == 800
     stored = [row for row in numbers(tmp_path / "plan.sqlite") if row["policy"] == "counts"]
@@ -209,12 +209,12 @@ def test_a_ratio_over_windows_is_pooled(call, tmp_path):
         (("--plot", "x"), "--plot is about one instance, expected it without --seeds or --windows"),
         (
             ("--plot", "x"),
-            "FILE.sqlite, then `optsched campaign export FILE.sqlite --plot DIR`, or",
+            "FILE.sqlite, then optsched campaign export FILE.sqlite --plot DIR, or",
         ),
         (("-o", "r.json"), "expected a name such as r.sqlite, or --json for the statistics"),
         (
             ("-o", "r.csv"),
-            "such as r.sqlite, and then `optsched campaign export r.sqlite --csv r.csv`",
+            "such as r.sqlite, and then optsched campaign export r.sqlite --csv r.csv",
         ),
     ],
 )

@@ -300,7 +300,7 @@ def test_what_is_equal_wrong_or_unknown_is_refused(library, solved, tmp_path):
         submit(library, path)
     stranger = generate("small", seed=9, jobs=3, slots=4, machines=2)
     save_result(path, stranger, solve(stranger, **SEEDED))
-    with pytest.raises(InputError, match=r"is not in .*expected one that `optsched library get`"):
+    with pytest.raises(InputError, match=r"is not in .*expected one that optsched library get"):
         submit(library, path)
     assert library.packs[0].path.read_bytes() == before
 

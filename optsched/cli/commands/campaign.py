@@ -181,7 +181,7 @@ def _run(
     if number is not None:
         named = "".join(f" --allow {shlex.quote(name)}" for name in allow or ())
         trusted = named or (" --trust" if plan.code() else "")
-        further = f"; `optsched campaign resume {store}{trusted}` goes on" if kept else ""
+        further = f"; optsched campaign resume {store}{trusted} goes on" if kept else ""
         messages.notify(f"ended: {made.progress}{further}")
         crash_state.publish(reported=True)
         raise typer.Exit(128 + number)
@@ -343,7 +343,7 @@ def drawn(source: Path, window: Window, seeds: int | None, windows: int | None) 
     if is_instance(source):
         raise InputError(
             f"{source}: is one instance, of which nothing is drawn; expected a trace, or a plan "
-            "for `optsched campaign run`"
+            "for optsched campaign run"
         )
     content = {field.name: getattr(window, field.name) for field in fields(window)}
     first = content.pop("draw_seed") or 0
@@ -371,7 +371,7 @@ def ratio_over_seeds(plan: dict[str, Any], output: Path | None, as_json: bool) -
 
     if output is not None and output.suffix not in STORES:
         store = output.with_suffix(".sqlite")
-        table = f", and then `optsched campaign export {store} --csv {output}` for a table"
+        table = f", and then optsched campaign export {store} --csv {output} for a table"
         raise InputError(
             f"{output}: results of several instances are a store (SQLite), expected a name such as "
             f"{store}" + (table if output.suffix == ".csv" else ", or --json for the statistics")

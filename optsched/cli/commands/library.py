@@ -83,7 +83,9 @@ def list_(
         messages.result(
             messages.printable(f"{row['name']}  {row['status']}  value {value}, bound {bound}{gap}")
         )
-    messages.remark(f"{len(rows)} entries, as the tables state; `library verify` checks them")
+    messages.remark(
+        f"{len(rows)} entries, as the tables state; optsched library verify checks them"
+    )
 
 
 def _listed(row: dict[str, str], path: Path) -> dict[str, Any]:

@@ -143,8 +143,8 @@ def ratio(
         for option, given in alone.items():
             if given is not None:
                 drawn_of_all = (
-                    "; pictures of all are made of a store: -o FILE.sqlite, then `optsched "
-                    "campaign export FILE.sqlite --plot DIR`, or `optsched report FILE.sqlite`"
+                    "; pictures of all are made of a store: -o FILE.sqlite, then optsched "
+                    "campaign export FILE.sqlite --plot DIR, or optsched report FILE.sqlite"
                 )
                 raise InputError(
                     f"--{option} is about one instance, expected it without --seeds or --windows"

@@ -45,4 +45,4 @@ def trace(
             continue
         target = output.with_name(f"{output.name.partition('.')[0]}-recorded.json")
         save_schedule(writable(target), instance, schedule)
-        messages.remark(f"{target} written: what your cluster did, for `ratio --schedule`")
+        messages.remark(f"{target} written: what your cluster did, for optsched ratio --schedule")

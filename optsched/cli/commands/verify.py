@@ -14,10 +14,10 @@ from optsched.problem import (
 )
 from optsched.process import messages
 
-MODEL = "is a model, expected an instance or a result; `optsched certify` proves its optimum"
+MODEL = "is a model, expected an instance or a result; optsched certify proves its optimum"
 NOT_VERIFIED = {
     ".vipr": "is a VIPR proof, which other checkers read (viprchk); expected the result file that "
-    "`optsched certify MODEL -o result.json` writes",
+    "optsched certify MODEL -o result.json writes",
     **dict.fromkeys((".mps", ".lp"), MODEL),
 }
 
@@ -84,7 +84,7 @@ def verify(
     again = {"minimax": recheck_game, "whatif": recheck_whatif}
     if not {*kinds} <= {"run", "result", *again}:
         whole = [str(f) for f, kind in zip(files, kinds, strict=True) if kind in ("run", "result")]
-        alone = f"; {whole[0]} has its instance: `optsched verify {whole[0]}`" if whole else ""
+        alone = f"; {whole[0]} has its instance: optsched verify {whole[0]}" if whole else ""
         raise InputError(
             f"verify was given {' and '.join(kinds)}, "
             f"expected an instance and a schedule, or results{alone}"

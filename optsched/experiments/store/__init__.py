@@ -98,7 +98,7 @@ class Store:
             There is none, it is none, another version made it, or its content is impossible.
         """
         if not path.is_file():
-            raise InputError(f"{path}: there is no such store, expected one of `campaign run`")
+            raise InputError(f"{path}: there is no such store, {checks.STORE}")
         checks.begins_well(path)
         with _explained(path):
             return cls(path, _connected(path, "rw"))._checked(reading=True)
@@ -392,8 +392,8 @@ def _reason(text: str) -> str:
         ("full", "cannot be written: the disk is full; what was stored before is kept"),
         ("disk I/O", "cannot be written: the disk refuses; what was stored before is kept"),
         ("interrupted", f"takes too long to be read, and is damaged, {checks.STORE}"),
-        ("not a database", "is no store of a campaign, expected one of `campaign run`"),
-        ("malformed", "is damaged, expected a store of `campaign run`"),
+        ("not a database", f"is no store of a campaign, {checks.STORE}"),
+        ("malformed", f"is damaged, {checks.STORE}"),
         ("unable to open", "cannot be opened, expected a file in a folder that can be written"),
     ):
         if word in text:

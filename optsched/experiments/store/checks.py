@@ -21,7 +21,7 @@ from optsched.files.atomic_io import open_file
 from optsched.files.format import must_be_printable, short
 from optsched.problem import InputError, get_family
 
-STORE = "expected a store of `campaign run`"
+STORE = "expected a store that optsched campaign run has written"
 LARGEST = 1 << 27  # bytes of one value
 DIGEST = 32  # bytes of the longest digest
 PATIENCE = 5.0  # seconds of processor time that a query may take, and

@@ -103,7 +103,7 @@ def warnings(inst: OasisInstance) -> list[str]:
         elif inst.work[i] > most * left:
             found.append(
                 f"job {i} can never finish: needs {inst.work[i]} worker-slots, "
-                f"at most {left} x {most} fit after its arrival"
+                f"at most {left * most} are possible (slots left: {left}, workers in each: {most})"
             )
     found = abridged(found, len(inst.jobs))
     load = max(max(loads.values()) for loads in offered_load(inst).values())

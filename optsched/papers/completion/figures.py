@@ -417,11 +417,11 @@ EXPERIMENTS = described(
         partial(BY_SERVERS, kinds=("ring",)), partial(wins, x="servers", least=None), "servers"
     ),
     fig7=total(partial(cells_total, x="jobs", values=JOBS, kinds=BOTH), quick, "jobs", y="seconds"),
+    fig8=weight(beats_jain, "jobs", (50, 100, 150, 200)),
     fig9=total(
         partial(cells_total, x="worker_type", values=TYPES, kinds=BOTH), free_choice, "worker_type"
     ),
     fig10=total(partial(cells_total, x="most_workers", values=WORKERS), falls, "most_workers"),
-    fig8=weight(beats_jain, "jobs", (50, 100, 150, 200)),
     fig11=weight(falls_with_f, "F", WEIGHT_BOUNDS),
     fig12=weight(falls_with_servers, "servers", SWEPT, jobs=MANY),
 )

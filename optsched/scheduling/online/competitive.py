@@ -1,6 +1,6 @@
 """Competitive ratio of posted prices if demands are not negligible relative to capacities.
 
-The theorems of OASiS and PD-ORS (OPT / ALG <= 2 alpha, alpha the greatest ln U / L) let every
+The theorems of OASiS and PD-ORS (OPT / ALG <= 2 alpha, alpha the greatest ln(U / L)) let every
 demand go to 0 relative to the capacity, and the sum of all prices at the start be half of the
 optimum. Without that they are false: a first job that fills a machine, and pays next to nothing for
 it since all prices are still L, shuts out later jobs. What their proof states of finite demands:

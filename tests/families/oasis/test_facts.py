@@ -68,7 +68,8 @@ def test_load_without_capacity_is_infinite():
 def test_warnings_name_what_cannot_be_admitted():
     inst = instance(job(), job(arrival=4), job(worker_demand=(3, 1)), job(ps_demand=(0, 7)))
     assert warnings(inst) == [
-        "job 1 can never finish: needs 8 worker-slots, at most 1 x 4 fit after its arrival",
+        "job 1 can never finish: needs 8 worker-slots, at most 4 are possible "
+        "(slots left: 1, workers in each: 4)",
         "job 2: a worker fits on no machine, it requests 3 gpu, 1 memory",
         "job 3: a parameter server fits on no machine, it requests 7 memory",
     ]
@@ -76,7 +77,7 @@ def test_warnings_name_what_cannot_be_admitted():
 
 def test_warning_of_a_light_load():
     assert warnings(instance(job(epochs=1))) == [
-        "the offered load is 0.2: nearly all jobs fit, and policies may look alike"
+        "the offered load is 0.2: capacity is ample, and policies may look alike"
     ]
 
 

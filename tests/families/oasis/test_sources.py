@@ -110,7 +110,7 @@ def test_machines_keep_the_proportions_of_the_list(sample):
 def test_a_tiny_load_leaves_one_machine_on_each_side():
     inst = from_trace(table((0, 60, 1), (9, 60, 1)), jobs=2, slots=50)
     assert len(inst.worker_capacity) == len(inst.ps_capacity) == 1
-    assert "nearly all jobs fit" in warnings(inst)[-1]
+    assert "capacity is ample" in warnings(inst)[-1]
 
 
 def test_list_of_one_kind_of_machines():
