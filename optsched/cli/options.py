@@ -208,7 +208,7 @@ WINDOW = {
             "--horizon",
             min=1,
             max=MOST_SLOTS,
-            show_default="100; bipartite 500",
+            show_default="100; bipartite 500; all, if times are those of the trace",
         ),
     ],
     "slot": Annotated[
