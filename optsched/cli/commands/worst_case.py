@@ -99,12 +99,12 @@ def worst_case(
 ) -> None:
     """Search for instances on which a policy performs poorly.
 
-    An evolutionary search over the parameter ranges of the preset, with up to --jobs jobs, maximizes the
-    ratio of the best schedule found to the policy (for costs, of the policy to the best schedule).
-    For a declared problem (FILE.py:NAME) it varies
-    the random draws of each time step. In the families, the worst instance is reduced until removing
-    any job lowers the ratio by more than 1 %. It is solved to optimality (up to --time-limit), and
-    saved as a result with its certificate, for `verify`, `show` and `report`.
+    An evolutionary search over the parameter ranges of the preset, with up to --jobs jobs,
+    maximizes the ratio of the best schedule found to the policy (for costs, of the policy to the
+    best schedule). For a declared problem (FILE.py:NAME) it varies the random draws of each time
+    step; in the families, the worst instance is reduced until removing any job lowers the ratio by
+    more than 1 %. The worst instance is solved to optimality (up to --time-limit), and saved as a
+    result with its certificate, for `verify`, `show` and `report`.
 
     Ctrl-C writes the worst instance so far. Run the same command again to resume, with more
     --evaluations if you like. Exit status 1: all instances were skipped,
