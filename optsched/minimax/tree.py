@@ -266,7 +266,7 @@ class GameTree:
             found[h] = {}, []
 
     def _decide(self, history: History, tried: int) -> None:
-        """Set the decisions of a history, each of which is to be ``tried`` so many times."""
+        """Set the decisions of a history, each of which is ``tried`` this many times."""
         inst = self.instances[history.instances[0]]
         place = {c.name: j for j, c in enumerate(inst.columns)}
         columns = [place[name] for name in history.names]

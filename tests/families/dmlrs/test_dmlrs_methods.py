@@ -107,7 +107,7 @@ def test_what_the_tree_does_not_close_goes_to_a_program(monkeypatch):
     monkeypatch.setattr("optsched.families.dmlrs.optimum.methods.slot_program", lambda *_: None)
     monkeypatch.setattr("optsched.families.dmlrs.optimum.methods._branch", lambda _: None)
     inst, reference = load(CROWDED)
-    found = solve(inst, time_limit=LONG, params={"auto": {"early": 0.0}})
+    found = solve(inst, time_limit=LONG)
     assert found.value == pytest.approx(reference["optimum_job"]["value"])
     assert (found.status, found.bound_level) == (Status.CLAIMED, Level.CROSS_CHECKED)
 
@@ -223,9 +223,7 @@ def test_cpsat_takes_workers_that_demand_nothing_of_a_resource():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("machines", "seed"), [(10, 15), (10, 2)])
-@pytest.mark.parametrize("alone", [0.0, 0.1, 60.0])
-def test_ten_jobs_are_closed_and_certified(machines, seed, alone):
-    """Whether the tree has closed them before CP-SAT looks, or goes on afterwards."""
+def test_ten_jobs_are_closed_and_certified(machines, seed):
     inst = generate("paper", seed=seed, jobs=10, slots=10, machines=machines, g_unit="Mbit")
-    found = solve(inst, time_limit=60, params={"auto": {"alone": alone, "early": 0.2}})
+    found = solve(inst, time_limit=60)
     assert (found.status, found.bound_level) == (Status.OPTIMAL, Level.CERTIFIED)

@@ -10,7 +10,6 @@ states why that is enough.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from optsched.engine.progress import Progress
@@ -27,14 +26,7 @@ from optsched.scheduling.declared import affordable, unless_stopped
 from optsched.scheduling.definition import UtilityProgram, solve_definition
 
 
-def cpsat(
-    inst: DmlrsInstance,
-    progress: Progress,
-    *,
-    threads: int,
-    seed: int,
-    seconds: float = math.inf,
-) -> None:
+def cpsat(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Solve the definition with CP-SAT; report every schedule that is found, and the bound.
 
     Parameters
@@ -43,15 +35,13 @@ def cpsat(
     progress : Progress
     threads, seed : int
         Of the solver.
-    seconds : float
-        It stops after these, or when the time is up.
     """
     if not affordable(progress, 2 * len(inst.jobs) * inst.horizon * len(inst.capacity)):
         return
     program = unless_stopped(lambda: CpSatProgram(inst), progress)
     if program is not None:
         means = program.model, program.schedule, program.value
-        solve_definition(*means, progress, seconds=seconds, threads=threads, seed=seed)
+        solve_definition(*means, progress, threads=threads, seed=seed)
 
 
 class CpSatProgram(UtilityProgram):

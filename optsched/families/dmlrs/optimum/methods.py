@@ -5,9 +5,8 @@
 - `branch_and_price`: branch and price (Barnhart et al., 1998) from these prices;
 - `neighborhood`: large neighborhood search (Shaw, 1998), schedules only;
 - `auto`: bounded dynamic programming over slots for tiny instances, branch and price for small
-  ones, otherwise column generation and search in turns; where the compact program is small, CP-SAT
-  runs if branch and price has not finished early, and before it continues; the remaining time
-  goes to the programs of single solvers;
+  ones, otherwise column generation and search in turns; where the compact program is small, the
+  remaining time goes to the programs of single solvers;
 - `compact`, `cpsat`: the whole program in one solver.
 
 Branch and price supports the reading "job" of locality and at most 12 jobs, everything else both
@@ -16,7 +15,7 @@ readings.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,10 +89,6 @@ class AutoParams:
     margin : float
         Factor on the estimated duration of the check: a few jobs take most of it, and better prices
         take longer.
-    alone : float
-        Duration of branch and price before CP-SAT runs; at most a quarter of the remaining time.
-    early : float
-        Duration of CP-SAT before branch and price continues.
     smoothing : float
         Weight of the best prices so far in column generation (Wentges smoothing).
     """
@@ -112,8 +107,6 @@ class AutoParams:
     first_sample: Seconds = 1.0
     sampled: Part = 0.03
     margin: Factor = 2.5
-    alone: Seconds = 4.0
-    early: Seconds = 2.0
     smoothing: Part = 0.9
 
 
@@ -156,7 +149,6 @@ class _Portfolio:
         self.master: Master | None = None
         self.known: Schedule | None = None  # incumbent of `progress` at the last look
         self.best: dict[int, JobPlan] = {}
-        self.aside: Callable[[], None] | None = None  # a call for a slow tree, once
 
     def stop(self) -> bool:
         """Whether the time is up, except for feasibility check and checker."""
@@ -348,16 +340,11 @@ def auto(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) ->
     small = len(inst.jobs) * inst.horizon <= params.small
     programs = len(inst.jobs) * inst.horizon * len(inst.capacity) <= params.program
 
-    def early() -> None:
-        seconds = min(params.early, progress.left() / 8)
-        cpsat(inst, progress, threads=threads, seed=seed, seconds=seconds)
-
     if small or programs:
         _prepare(search)
         if small and params.dynamic_program and inst.locality == "job" and not progress.stop():
             search.follow()
         if small and params.branch_and_price and _branches(inst) and not progress.stop():
-            search.aside = early if programs else None
             _branch(search)
         if programs:
             for method in (cpsat, compact):
@@ -389,10 +376,6 @@ def _branch(search: _Portfolio) -> None:
     """Branch and price; a relaxation that is a schedule is reported."""
     progress = search.progress
     problem = SlotTree(search.capacity, progress.limits)
-    alone = progress.span(min(search.params.alone, progress.left() / 4))
-
-    def paused() -> bool:
-        return search.aside is not None and alone.over()
 
     def target() -> float:
         return -np.inf if progress.value is None else progress.value * (1 + progress.gap_limit)
@@ -407,7 +390,7 @@ def _branch(search: _Portfolio) -> None:
     tree = BranchAndPrice(
         problem,
         target=target,
-        stop=lambda: progress.stop() or pace.short() or paused(),
+        stop=lambda: progress.stop() or pace.short(),
         improved=improved,
         relaxed=relaxed,
         threads=search.threads,
@@ -418,10 +401,6 @@ def _branch(search: _Portfolio) -> None:
     columns = [problem.job_column(c.block, *c.choice) for c in known]
     tree.master.add(columns + problem.patterns_of(search.best))
     tree.run()
-    if search.aside is not None and paused() and not progress.stop():
-        aside, search.aside = search.aside, None
-        aside()
-        tree.run()
 
 
 def _branches(inst: DmlrsInstance) -> bool:
