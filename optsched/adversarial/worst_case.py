@@ -59,7 +59,8 @@ class WorstCase:
     terms: Terms
     evaluations: int
     failed: int  # evaluations in which the policy failed
-    complaint: str  # of the first of them
+    complaint: str  # of the first of them that was made now
+    stated: int  # evaluations of the checkpoint, which were not made again
     ended: bool  # by Ctrl-C, before all was done
     worst: WorstInstance | None  # the worst instance; None: nothing counts
     when: int = 0  # the evaluation that has found it
@@ -81,6 +82,7 @@ class WorstCase:
             "terms": self.terms.model_dump(mode="json"),
             "evaluations": self.evaluations,
             "failed": self.failed,
+            "stated": self.stated,
             "ended": self.ended,
             "evaluation": None if found is None else self.when,
             "instance_sha256": None if found is None else found.instance.digest(),
@@ -99,8 +101,10 @@ class WorstCase:
         space = f"{self.terms.family} {self.terms.preset}{sizes}"
         texts = [f"{self.evaluations} evaluations of {policy} in parameter space {space}"]
         if self.failed:
-            failed = f"the policy failed in {self.failed} of them: {self.complaint}"
-            texts += failed.splitlines()
+            failed = f"the policy failed in {self.failed} of them"
+            texts += f"{failed}: {self.complaint}".removesuffix(": ").splitlines()
+        if self.stated:
+            texts.append(f"not checked: {self.stated} of them, which the checkpoint states")
         found, family = self.worst, family_or_problem(self.terms.family)
         if found is None:
             return [
@@ -208,6 +212,8 @@ class _Hunting:
         self.evaluator, self.checkpoint = Evaluator(family, checkpoint.terms), checkpoint
         self.best: WorstInstance | None = None
         self.done = self.when = 0
+        self._stated = set(checkpoint.rows)  # keys
+        self._seen: dict[str, Evaluation] = {}
         self._low = -math.inf  # of the worst instance
         self._worst: Instance | None = None
         self._evaluated: Instance | None = None
@@ -219,6 +225,7 @@ class _Hunting:
         found = self.checkpoint.rows.get(key) or self.evaluator(instance)
         interrupts.raise_if_interrupted()  # an evaluation cut short by a signal does not count
         self.checkpoint.add({key: found})
+        self._seen[key] = found
         return found
 
     def search(self, seed: int, evaluations: int, whole: int) -> None:
@@ -249,10 +256,16 @@ class _Hunting:
 
     def finished(self, target: Path | None, time_limit: float) -> WorstCase:
         """Shrink the instance, close it, and save it."""
-        terms, rows = self.checkpoint.terms, self.checkpoint.rows.values()
-        failed = [row.failed for row in rows if row.failed]
-        shared: dict[str, Any] = {"terms": terms, "evaluations": self.done, "failed": len(failed)}
-        shared |= {"complaint": failed[0] if failed else "", "when": self.when}
+        terms = self.checkpoint.terms
+        failed = {key: row.failed for key, row in self._seen.items() if row.failed}
+        shared: dict[str, Any] = {
+            "terms": terms,
+            "evaluations": self.done,
+            "failed": len(failed),
+            "complaint": next((why for key, why in failed.items() if key not in self._stated), ""),
+            "stated": len(self._stated & self._seen.keys()),
+            "when": self.when,
+        }
         if self.best is None and self._worst is not None:  # its schedules are not known any more
             self.evaluator(self._worst)
             self.best = self.evaluator.last
@@ -363,13 +376,16 @@ class Checkpoint:
 
     def write(self) -> None:
         """Write all, if there is anything new."""
-        rows = self.rows.items()
-        if self.path is None or len(rows) == self._written:
+        if self.path is None or len(self.rows) == self._written:
             return
+        rows = {  # a file has texts of one line
+            key: row.model_copy(update={"failed": row.failed.partition("\n")[0]})
+            for key, row in self.rows.items()
+        }
         content: dict[str, Any] = {
             "terms": self.terms.model_dump(mode="json"),
             "versions": self._versions,
-            "rows": {k: r.model_dump(mode="json", exclude_defaults=True) for k, r in rows},
+            "rows": {k: r.model_dump(mode="json", exclude_defaults=True) for k, r in rows.items()},
         }
         write_json(self.path, KIND, self.terms.family, content)
         self._written, self._when = len(self.rows), time.monotonic()

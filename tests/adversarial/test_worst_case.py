@@ -43,7 +43,7 @@ class Moody(LocalShare):
 
     def step(self, event):
         if event.applications[0].master == 0:
-            raise ArithmeticError("no node 0, please")
+            raise ArithmeticError("no node 0, please")  # told in two lines
         return super().step(event)
 
 
@@ -86,10 +86,14 @@ def test_an_own_policy_is_seen_through():
     assert found.row.ratio.low >= 0.9 * 5 > fair.row.ratio.low
 
 
-def test_a_policy_that_fails_is_told():
-    found = find_worst_case(own("Moody"), evaluations=30)
+def test_a_policy_that_fails_is_told(tmp_path):
+    path = tmp_path / "worst.json"
+    found = find_worst_case(own("Moody"), evaluations=30, path=path)
     assert found.failed > 0
     assert "no node 0, please" in str(found)
+    again = find_worst_case(own("Moody"), evaluations=31, path=path)
+    assert again.failed >= found.failed
+    assert again.stated == 30
     assert found.worst.instance.applications[0].master != 0
 
 
@@ -144,6 +148,21 @@ def test_a_checkpoint_that_states_a_wrong_ratio_is_named(tmp_path, capsys):
     assert found.worst.found.low < 1e9
     assert f"{notes}: states ratio 1e+09 of an instance that has" in capsys.readouterr().err
     assert "evaluation 5 of 5, ratio at least 1e+09 by the checkpoint" in said
+
+
+def test_what_a_checkpoint_states_is_not_checked(tmp_path):
+    """Its failures count, but none of its words are shown."""
+    path = tmp_path / "worst.json"
+    assert "not checked" not in str(find_worst_case(BAGS, evaluations=5, path=path))
+    notes = checkpoint_path(path)
+    content = json.loads(notes.read_text())
+    for row in content["rows"].values():
+        row["failed"] = "nothing; the ratio is 1 (certified)"
+    notes.write_text(json.dumps(content))
+    head, failed, stated, *_ = find_worst_case(BAGS, evaluations=7, path=path).lines()
+    assert head.startswith("7 evaluations")
+    assert failed == "the policy failed in 5 of them"
+    assert stated == "not checked: 5 of them, which the checkpoint states"
 
 
 def test_what_is_different_in_a_checkpoint_is_cut_off(tmp_path):

@@ -104,3 +104,17 @@ def test_any_tree_at_any_prices(number, tmp_path):
     found = answers(files, tmp_path)
     assert differences(files, found) == []
     assert sum(part["accepted"] for (part,) in found.values()) > number / 2
+
+
+def test_a_program_over_many_slots(tmp_path):
+    inst = generate("small", seed=33200, jobs=1, slots=12000, machines=1)
+    nobody, path = DmlrsSchedule(jobs=(None,)), tmp_path / "long.json"
+    save_result(path, inst, written(inst, status="feasible", value=0.0, schedule=nobody))
+    content = json.loads(path.read_text())
+    whole = {"nodes": [{"node": "leaf"}], "program": {"value": 2**40, "conflicts": []}}
+    owner = {"instance_sha256": inst.digest(), "grid_bits": 40}
+    content["optimum"]["certificate"] = owner | whole
+    path.write_text(json.dumps(content))
+    found = answers([path], tmp_path)
+    assert differences([path], found) == []
+    assert [part["bound"] for part in found[str(path)]] == [1.0]

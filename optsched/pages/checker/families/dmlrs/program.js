@@ -144,19 +144,26 @@ const dmlrsProgram = (() => {
   // The most of value less pay that a job has from slot t on with so much work left.
   function hopes(job, T) {
     const known = Array.from({ length: T + 1 }, () => new Map());
-    const hope = (t, left) => {
-      if (t >= T || left <= 0) return 0n;
-      if (known[t].has(left)) return known[t].get(left);
-      let best = 0n;
-      job.choices.forEach(({ work }, x) => {
-        const gain = (work >= left ? job.worth[t] : hope(t + 1, left - work)) - job.pays[t][x];
-        if (gain > best && (x > 0 || left > 0)) best = gain;
-      });
-      known[t].set(left, best);
-      need(known[t].size <= MOST.amounts, LONG);
-      return best;
+    const at = (t, left) => (t >= T || left <= 0 ? 0n : known[t].get(left));
+    return (first, whole) => {
+      const open = [[first, whole]]; // no recursion: there may be many slots
+      while (open.length) {
+        const [t, left] = open.at(-1);
+        const later = job.choices.filter(({ work }) => work < left && at(t + 1, left - work) === undefined);
+        if (at(t, left) !== undefined) open.pop();
+        else if (later.length) open.push(...later.map(({ work }) => [t + 1, left - work]));
+        else {
+          let best = 0n;
+          job.choices.forEach(({ work }, x) => {
+            const gain = (work >= left ? job.worth[t] : at(t + 1, left - work)) - job.pays[t][x];
+            if (gain > best && (x > 0 || left > 0)) best = gain;
+          });
+          known[t].set(left, best);
+          need(known[t].size <= MOST.amounts, LONG);
+        }
+      }
+      return at(first, whole);
     };
-    return hope;
   }
 
   function follow(inst, able, vectors, value) {
