@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import optsched
@@ -95,6 +96,26 @@ def test_requests_below_the_run_time_are_counted(capsys):
     Path("jobs.csv").write_text(LOG.replace("120", "99").replace("60", "9"))
     optsched.load_trace("jobs.csv", machines="nodes.csv")
     assert "2 of 3 jobs ran longer than their limits; their" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("log")
+def test_fractions_of_a_second_leave_the_recorded_schedule_feasible():
+    ends = np.cumsum([10.5, 10.5, 1.7, 1.6, 1.1, 2.2, 1.9]).tolist()  # one after the other
+    begins, head = [0.0, *ends], "submit_seconds,start_seconds,run_seconds,tasks,cpu\n"
+    rows = [f"0.3,{b + 0.3},{e - b},1,2\n" for b, e in zip(begins, ends, strict=False)]
+    Path("jobs.csv").write_text(head + "".join(rows))
+    Path("nodes.csv").write_text("gpu,cpu\n0,2\n")
+    window = Window(machines=Path("nodes.csv"), packed=True)
+    inst = get_family("rigid").open_trace(Path("jobs.csv"), window)
+    assert [job.run for job in inst.jobs] == [10, 11, 1, 2, 1, 2, 2]
+    schedule, _ = get_family("rigid").recorded(Path("jobs.csv"), window, inst)
+    assert schedule.start == (0, 10, 21, 22, 24, 25, 27)
+    assert verify(inst, schedule).violations == ()
+    Path("jobs.csv").write_text(f"{head}0,0,0,1,2\n0,0,9,1,2\n")
+    inst = get_family("rigid").open_trace(Path("jobs.csv"), window)
+    _, told = get_family("rigid").recorded(Path("jobs.csv"), window, inst)
+    assert "used 4 cpu at once" in told[0]
+    assert told[0].endswith("(jobs shorter than a second count as 1 s)")
 
 
 NAMED = (  # name, start, end, cores, nodes: the first or fullest nodes leave 2 + 2 cores for f

@@ -90,8 +90,7 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
     labels = [str(label) for label in taken["partition"]]
     parts = shares(labels, _partitions(tables, labels))
     limits, need = _limits(taken, labels, parts, types)
-    begin = float(taken["submit_seconds"].iloc[0])
-    times = (taken["submit_seconds"].to_numpy(dtype=np.float64) - begin).tolist()
+    arrivals, lengths = _whole_seconds(taken)
     runs = taken["run_seconds"].to_numpy(dtype=np.float64)
     requested = _requests(tables.jobs, taken)
     if exceeded := int((runs > taken["request_seconds"]).sum()):
@@ -102,16 +101,15 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         )
         messages.remark(f"{exceeded} of {len(taken)} jobs ran longer than {limit}")
     jobs = []
-    for submit, run, request, tasks, amount, user, partition, weight in zip(
-        times, runs.tolist(), np.fmax(requested, runs).tolist(), taken["tasks"].tolist(),
+    for arrival, length, request, tasks, amount, user, partition, weight in zip(
+        arrivals, lengths, np.ceil(np.fmax(requested, runs)).tolist(), taken["tasks"].tolist(),
         need.tolist(), taken["user"].tolist(), labels, _weights(taken), strict=True,
     ):  # fmt: skip
-        length = max(1, int(np.ceil(run)))
         jobs.append(
             RigidJob(
-                arrival=int(submit),
+                arrival=arrival,
                 run=length,
-                request=max(length, int(np.ceil(request))),
+                request=max(length, int(request)),
                 tasks=int(tasks),
                 need=tuple(amount),
                 user=str(user),
@@ -225,9 +223,11 @@ def recorded(
             inst.amounts([x * more for x, more in zip(units, beyond, strict=True)])
             for units in (most, inst.total)
         )
+        short = bool((taken["run_seconds"] < 1).any())
         return None, [
             f"what your cluster did is left out: it used {used} at once, more than the machines "
             f"have ({there or 'none'}); expected the machines it ran on"
+            + " (jobs shorter than a second count as 1 s)" * short
         ]
     line = f"what your cluster did: {len(starts)} of {len(starts)} jobs run as recorded"
     if not inst.packed:
@@ -393,12 +393,27 @@ def _weights(taken: pd.DataFrame) -> list[int]:
     return [int(w) for w in weights.tolist()]
 
 
+def _whole_seconds(taken: pd.DataFrame) -> tuple[list[int], list[int]]:
+    """Return arrivals and run times, whole seconds, the latter at least 1.
+
+    Submissions, starts and ends are rounded down: what ended before another job started still does.
+    """
+    start, run = taken["start_seconds"], taken["run_seconds"].to_numpy(dtype=np.float64)
+    length = _floor(start + run, taken) - _floor(start, taken)
+    length = np.where(start.isna(), np.ceil(run), length)
+    arrival = _floor(taken["submit_seconds"], taken)
+    return arrival.astype(np.int64).tolist(), np.fmax(1, length).astype(np.int64).tolist()
+
+
+def _floor(times: pd.Series[float], taken: pd.DataFrame) -> Floats:
+    """Return times in whole seconds from the first submission on."""
+    since = (times - taken["submit_seconds"].iloc[0]).to_numpy(dtype=np.float64)
+    return np.floor(np.round(since, 3))  # a sum of fractions may be just below a whole number
+
+
 def _starts(taken: pd.DataFrame, jobs: Sequence[RigidJob]) -> list[int]:
-    begin = float(taken["submit_seconds"].iloc[0])
-    recorded = taken["start_seconds"].fillna(taken["submit_seconds"]).to_numpy(dtype=np.float64)
-    return [
-        max(int(s), job.arrival) for s, job in zip((recorded - begin).tolist(), jobs, strict=True)
-    ]
+    recorded = _floor(taken["start_seconds"].fillna(taken["submit_seconds"]), taken)
+    return [max(int(s), job.arrival) for s, job in zip(recorded, jobs, strict=True)]
 
 
 def _most_used(jobs: Sequence[RigidJob], starts: Sequence[int]) -> list[int]:
