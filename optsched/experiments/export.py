@@ -22,6 +22,7 @@ from optsched.files.atomic_io import write_whole
 from optsched.files.format import save_instance
 from optsched.problem import InputError
 
+BOUND, BEST = "certified bound", "best schedule found"  # rows of means
 HOURS, FAR = "mean, h", r"above 2, \%"
 COLUMNS_OF_TABLE = (
     *("$n$", "open", HOURS, "mean ratio", r"95\,\%", "median", r"95\,\%2", FAR, "worst"),
@@ -90,21 +91,36 @@ def save_latex(path: Path, target: Path) -> None:
     found = Campaign(path)
     claimed = found.status().claimed
     text = f"% {claimed} optima are only claimed: no certificate proves them\n" if claimed else ""
-    write_whole(target, f"{latex(found.statistics(), _means(path))}{text}% {AS_STORED}\n")
+    write_whole(target, f"{latex(found.statistics(), mean_hours(path))}{text}% {AS_STORED}\n")
 
 
-def _means(path: Path) -> dict[str, dict[tuple[str, str], float]]:
-    """Return mean values in hours by what they are, group and policy, where values are times."""
+def mean_hours(path: Path) -> dict[str, dict[tuple[str, str], float]]:
+    """Return mean values in hours by what they are, group and policy, where values are times.
+
+    `BOUND` and `BEST` are rows of each group too: means over its instances.
+    """
     values: dict[tuple[str, str, str], list[float]] = {}
+    ends: dict[tuple[str, str, str], dict[str, float]] = {}  # by instance
     with Store.open(path) as store:
         for cell in rated(store):
-            goal = _time(cell["source"])
-            if goal and cell["value"] is not None:
-                key = goal, cell["group"], cell["policy_name"]
+            goal, group = _time(cell["source"]), cell["group"]
+            if not goal:
+                continue
+            if cell["value"] is not None:
+                key = goal, group, cell["policy_name"]
                 values.setdefault(key, []).append(cell["value"])
+            for name, end, better in (
+                (BOUND, cell["certified_bound"], max),
+                (BEST, cell["best"], min),
+            ):
+                if end is not None:
+                    known = ends.setdefault((goal, group, name), {})
+                    inst = cell["instance_sha256"]
+                    known[inst] = better(end, known.get(inst, end))
     found: dict[str, dict[tuple[str, str], float]] = {}
-    for (goal, group, policy), each in values.items():
-        found.setdefault(goal, {})[group, policy] = sum(each) / len(each) / 3600
+    rows = values | {key: [*known.values()] for key, known in ends.items()}
+    for (goal, group, name), each in rows.items():
+        found.setdefault(goal, {})[group, name] = sum(each) / len(each) / 3600
     return found
 
 

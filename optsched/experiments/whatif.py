@@ -7,6 +7,7 @@ worse, fewer never better. Policies are simulated without search error.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -60,7 +61,9 @@ EXACT = "exact"
 ORACLES = "cannot be deployed: they know each job's run time in advance."
 UNKNOWN = "What your cluster would have done after the change is not known."
 SKIPPED = "left out of both scenarios: "
+POOLED = "jobs are not placed on nodes: "
 FIRST = f"{REAL} is left out", "has no column partition", "which is not added"  # before the summary
+UNCHECKED = " if what it did is possible on these nodes, which is not checked"
 TOO_WIDE = (
     "Shadow prices are below the gap of the optimum, so none are shown; a longer time limit or "
     "fewer jobs may narrow it."
@@ -276,6 +279,7 @@ class WhatIf(Stated):
             if len(apart) >= FEWEST:
                 around = student(apart[:, 0])[0], student(apart[:, 1])[1]
                 interval = self._possible(name, around)
+        above = _less(before, _mean([s.rows[BEST] for s in self.before]))
         return Compared(
             name=name,
             before=before,
@@ -284,7 +288,7 @@ class WhatIf(Stated):
             change=change,
             share=share,
             interval=interval,
-            above=_less(before, _mean([s.rows[BEST] for s in self.before])),
+            above=(max(0.0, above[0]), above[1]),  # the best schedule, or recorded on any nodes
             slowdown=(_slow(rows), _slow(later) if after else None),
             knows=rows[0].knows,
         )
@@ -330,12 +334,21 @@ class WhatIf(Stated):
 
     @property
     def early(self) -> list[str]:
-        """Sentences on the policies, for printing before the search; the most important first."""
+        """Sentences before the search: on the policies, the model and the jobs."""
+        return [*self._of_policies, *self._of_input]
+
+    @property
+    def _of_input(self) -> list[str]:
+        return [*filter(None, ["" if self.pooled else self.model, self.used])]
+
+    @property
+    def _of_policies(self) -> list[str]:
+        """Sentences on the policies, after what questions all numbers."""
         real, usable = self.rows.get(REAL), self.usable
         known = [n for n in self.rows if n not in (BEST, REAL)]
         kind = "" if len(usable) == len(known) else "deployable "
         best = f"the best of {len(usable)} {kind}policies"
-        lines = [x for x in self.listed if _is_first(x)] + [self.used] * bool(self.used)
+        lines = [self.model] * bool(self.pooled) + [x for x in self.listed if _is_first(x)]
         first = min(usable, key=lambda r: r.before, default=None)
         if self.alike and first is not None and real is not None and real.before[0] > 0:
             saved = real.before[0] - first.before[0]
@@ -346,7 +359,6 @@ class WhatIf(Stated):
             who = f", {best} simulated on this log, in hindsight," if len(usable) > 1 else ""
             there = f"{hours(real.before)} mean waiting time"
             lines.append(f"{first.name}{who} would have {did} {there}.")
-        lines += [self.model] * bool(self.model)
         moving = [r for r in usable if r.after is not None]
         if moving and self.changes:
             first = min(moving, key=lambda r: r.before)
@@ -354,7 +366,7 @@ class WhatIf(Stated):
             one = f"{best} before the change" if len(usable) > 1 else f"the only {kind}policy"
             one += " compared" * (len(usable) == 1)
             lines.append(
-                f"{self._named}, {self._who} wait {hours(first.after)} on average under "
+                f"{self._named}, {self.who} wait {hours(first.after)} on average under "
                 f"{first.name} ({one}), before and after."
                 if first.change == (0, 0)
                 else f"{self._named}, the mean waiting time{self._of} under {first.name}, {one}, "
@@ -362,29 +374,46 @@ class WhatIf(Stated):
             )
             if last is not first:
                 lines.append(
-                    f"After the change, the best is {last.name}: {self._who} wait "
+                    f"After the change, the best is {last.name}: {self.who} wait "
                     f"{hours(last.after)}, under {first.name} {hours(first.after)}."
                 )
-        return lines
+        return [*lines, *self.anomalies]
+
+    @property
+    def anomalies(self) -> list[str]:
+        """Which policies get worse with more machines, or better with fewer, in a sentence."""
+        against = [
+            r.name
+            for r in self.rows.values()
+            if r.name != BEST and r.change and r.change[0] * self.direction < -SAME * r.before[0]
+        ]
+        if not against:
+            return []
+        what = ("shorter", "fewer") if self.direction > 0 else ("longer", "more")
+        return [
+            f"Waiting times under {', '.join(against)} are {what[0]} with {what[1]} machines: this "
+            "anomaly of list scheduling (Graham, 1969) shows that small changes of the list of "
+            "nodes move these numbers."
+        ]
 
     @property
     def _named(self) -> str:
         return f"With {', '.join(self.changes)}"
 
     @property
-    def _who(self) -> str:
+    def who(self) -> str:
         """Which jobs the scenario after the change has."""
         fewer = self.gone or any(x.startswith(SKIPPED) for x in self.listed)
         return f"the {self._jobs(after=True)} remaining jobs" if fewer else "jobs"
 
     @property
     def _of(self) -> str:
-        return f" of {self._who}" if self._who != "jobs" else ""
+        return f" of {self.who}" if self.who != "jobs" else ""
 
     @property
     def answer(self) -> list[str]:
         """Summary, the most important sentence first."""
-        best, real, lines = self.rows[BEST], self.rows.get(REAL), self.early
+        best, real, lines = self.rows[BEST], self.rows.get(REAL), self._of_policies
         least = f"{self._named}, the least possible mean waiting time{self._of}"
         if not self.changes:
             lines.append(f"The least possible mean waiting time is {hours(best.before)}.")
@@ -402,6 +431,8 @@ class WhatIf(Stated):
             lines.append(f"95 % interval of that change over {len(self.before)} windows: {inside}.")
         if self.alike and real is not None:
             over = f"{hours(real.above)} more than the least possible"
+            if real.before[0] < best.before[1] and any(one.starts for one in self.sides):
+                over += UNCHECKED
             lines.append(f"Your cluster made jobs wait {hours(real.before)} on average, {over}.")
         shown, gap = self.telling(after=False), self._open(after=False)
         if shown:
@@ -420,15 +451,18 @@ class WhatIf(Stated):
                 f"{there} least total waiting time of all jobs falls by at most {units}. "
                 f"Capacity is most scarce {when}."
             )
-        return lines
+        return [*lines, *self._of_input]
 
     @property
     def certified(self) -> str:
         """What a certificate proves, and what is only simulated."""
         low, after = self.rows[BEST].before[0], cast(Ends, self.rows[BEST].after)[0]
-        proved = f"Certified: no schedule waits less than {low:.3g} h on average"
-        proved += f" before the change, {after:.3g} h after it" if self.changes else ""
-        return f"{proved}. Simulated, not certified: the policies."
+        ends = (
+            {" before the change": low, " after the change": after} if self.changes else {"": low}
+        )
+        least = ", ".join(f"{x:.3g} h{when}" for when, x in ends.items() if x > 0)
+        proved = f"Certified: no schedule has a mean waiting time below {least}. " if least else ""
+        return f"{proved}Simulated, not certified: the policies."
 
     @property
     def alike(self) -> bool:
@@ -447,7 +481,13 @@ class WhatIf(Stated):
     @property
     def model(self) -> str:
         """How resources of several nodes are counted, in a sentence; "" for a single one."""
-        return resource_model(self.sides[0].instances[0]) if self.sides else ""
+        model = resource_model(self.sides[0].instances[0]) if self.sides else ""
+        return f"{model.partition(':')[0]}, since {self.pooled}." if self.pooled else model
+
+    @property
+    def pooled(self) -> str:
+        """Why nodes count as a pool although jobs were to be placed on them; "": they do not."""
+        return "".join(x.removeprefix(POOLED) for x in self.listed if x.startswith(POOLED))
 
     def telling(self, *, after: bool) -> dict[str, list[float]]:
         """Return the prices of nodes, else of units, that exceed the gap left open."""
@@ -512,7 +552,7 @@ class WhatIf(Stated):
         first += [min(sides[1], key=lambda r: r.after or r.before).name] if sides[1] else []
         about = get_family("rigid").rules
         rules = [f"{n}: {about[n]}." for n in dict.fromkeys(first) if n in about]
-        listed = [x for x in self.listed if not _is_first(x)]
+        listed = [x for x in self.listed if not _is_first(x) and not x.startswith(POOLED)]
         return [*oracle, *listed, *rules, *unknown, *doubts]
 
     def __str__(self) -> str:
@@ -676,7 +716,8 @@ def whatif(
     callback : callable, optional
         Called with the part that begins.
     shown : callable, optional
-        Called once before the search, with the policies (see `WhatIf.early`).
+        Called before the search (see `WhatIf.early`): of a single window, with the policies before
+        the change, without one; then with all.
     **options
         ``machines``, ``packed``, ``jobs``, ``start`` and ``min_tasks`` of a log; ``seed``, and
         ``time_limit``, ``work_limit``, ``gap``, ``threads``, ``params``, ``watch`` of every search
@@ -686,7 +727,7 @@ def whatif(
     -------
     WhatIf
         After Ctrl-C, the results so far: policies run first, and their best schedules are where the
-        search for the optimum begins.
+        search for the optimum begins. If none ran after the change, those without a change.
 
     Raises
     ------
@@ -709,14 +750,11 @@ def whatif(
     opened, listed = _opened(source, Window(**given), windows)
     changes.must_be_found([one.inst for one in opened])
     changes = changes.on(opened[0].inst)
-    listed += changes.caps(opened[0].inst)
+    warned = changes.caps(opened[0].inst) + _scaled(changes)
     pairs = [
         changes.apply(one.inst, skip_unfit=skip_unfit, names=one.names, placed=one.placed)
         for one in opened
     ]
-    if changes.load != 1:
-        factor = f"{float(changes.load):g}"
-        listed.append(f"after the change times since the first submission are divided by {factor}")
     reports: list[list[RatioReport]] = []  # by window: before, after
     changed = bool(changes.words)
 
@@ -724,30 +762,34 @@ def whatif(
         return f"window {k + 1} of {len(pairs)}, " if len(pairs) > 1 else ""
 
     def found() -> WhatIf:
-        """Return the policies and the current bounds on the optimum."""
+        """Return the policies and the current bounds on the optimum, as far as there are any."""
         done = [*zip(pairs, opened, reports, strict=False)]
-        notes = list(listed)
+        ran = len(reports[0]) == len(SIDES)  # after the change too
+        notes = listed + warned * ran
         for k, (pair, one, both) in enumerate(done):
             real = bool(one.real or one.starts)
             n, left = len(pair.before.jobs), len(pair.after.jobs)
-            ran = f"; what your cluster did is the mean of the other {n}, as recorded" * real
-            notes += [f"{SKIPPED}{at(k)}{pair.unfit}{ran}"] if pair.unfit else []
+            other = f"; what your cluster did is the mean of the other {n}, as recorded" * real
+            notes += [f"{SKIPPED}{at(k)}{pair.unfit}{other}"] if pair.unfit else []
             if pair.unfit and len(pairs) == 1:
                 every = len(one.inst.jobs)
                 whole, part = (f"{REAL}: {number} of {every} jobs" for number in (every, n))
                 notes = [x.replace(whole, part) for x in notes]
-            notes += [f"{at(k)}after the change {n - left} of {n} jobs are gone"] * (left < n)
+            gone = [f"{at(k)}after the change {n - left} of {n} jobs are gone"]
+            notes += gone * (left < n and ran)
             notes += [str(failed) for report in both for failed in report.failed]
         if interrupts.received() is not None:
             why = "a longer search may narrow the intervals of the optimum"
-            if len(done) < len(pairs):
+            if changed and not ran:
+                why = "no policy ran after the change, so only the present is stated"
+            elif len(done) < len(pairs):
                 why = f"{len(done)} of {len(pairs)} windows are complete"
             notes.insert(0, f"interrupted by {interrupts.name()}: {why}")
         sides = [
             Sides(
-                (pair.before, pair.after),
-                (both[0], both[1]),
-                pair.same,
+                (pair.before, pair.after if ran else pair.before),
+                (both[0], both[-1]),
+                pair.same if ran else tuple(range(len(pair.before.jobs))),
                 one.clock,
                 tuple(one.starts[i] for i in pair.kept if one.starts),
             )
@@ -756,7 +798,7 @@ def whatif(
         return WhatIf.of(
             sides,
             source=opened[0].inst.source if isinstance(source, RigidInstance) else str(source),
-            changes=changes.words,
+            changes=changes.words if ran else (),
             listed=tuple(dict.fromkeys(notes)),
             used=_used([one.submitted for one in opened], windows),
         )
@@ -771,27 +813,25 @@ def whatif(
             }
             callback(f"{at(k)}policies before the change" if changed else f"{at(k)}policies")
             both = [compare(pair.before, policies, schedule=outside, **first)]
+            reports.append(both)
             interrupts.raise_if_interrupted()
             if changed:
+                if shown is not None and len(pairs) == 1:
+                    shown(found())
                 callback(f"{at(k)}policies after the change")
                 both.append(compare(pair.after, policies, **first))
-            else:
-                both *= 2
-            if reports:
+            if k:
                 interrupts.raise_if_interrupted()
-            reports.append(both)
     except KeyboardInterrupt:
         if not reports:
             raise
+        del reports[max(1, k) :]  # what is done of the first window is kept
     if shown is not None and interrupts.received() is None:
         shown(found())
     for k, (pair, both) in enumerate(zip(pairs, reports, strict=False)):
-        direction = Sides((pair.before, pair.after), (both[0], both[1]), (), None).direction
-        for side, inst in enumerate((pair.before, pair.after)):
+        direction = Sides((pair.before, pair.after), (both[0], both[-1]), (), None).direction
+        for side, inst in enumerate((pair.before, pair.after)[: len(both)]):
             if interrupts.received() is not None:
-                break
-            if side and not changed:
-                both[1] = both[0]
                 break
             callback(f"{at(k)}optimum {SIDES[side]} the change" if changed else f"{at(k)}optimum")
             more = side == 1 and direction < 0 and not inst.packed
@@ -801,6 +841,24 @@ def whatif(
             rated = rate(inst, both[side].runs, best, {}, both[side].outside)
             both[side] = rated.model_copy(update={"failed": failed})
     return found()
+
+
+def _scaled(changes: Changes) -> list[str]:
+    factor = f"{float(changes.load):g}"
+    line = f"after the change times since the first submission are divided by {factor}"
+    return [line] * (changes.load != 1)
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """Which jobs of a log are in a window."""
+
+    jobs: int
+    read: int  # of the log, in all windows
+    dropped: int  # others of the log
+    why: str
+    first: Any  # time of submission, or its second
+    last: Any
 
 
 @dataclass(frozen=True)
@@ -813,7 +871,7 @@ class _Opened:
     clock: int | None = None  # second of the day of second 0
     placed: RigidInstance | None = None  # the same jobs on nodes, if they are pooled
     names: tuple[str, ...] = ()  # of jobs, with their submission
-    submitted: tuple[int, int, Any, Any] | None = None  # jobs, of how many, first and last time
+    submitted: Submitted | None = None
 
 
 def _opened(
@@ -869,7 +927,7 @@ def _on_nodes(
             inst = cast(RigidInstance, open_input(path, "rigid", replace(one, packed=True)))
             opened += [inst] * (not are_pools(altered(inst, packed=False)))
     except InputError as error:
-        opened, why = [], f"jobs are not placed on nodes: {error}"
+        opened, why = [], f"{POOLED}{str(error).removeprefix(f'{path}: ')}"
     del remarks[seen:]
     return opened, why * (parts[0].packed is None)
 
@@ -896,8 +954,8 @@ def _recorded(
 
 def _submissions(
     jobs: Any, window: Window, inst: RigidInstance
-) -> tuple[int | None, tuple[str, ...], tuple[int, int, Any, Any]]:
-    """Return the second of the day of second 0, names of jobs, and which of how many they are."""
+) -> tuple[int | None, tuple[str, ...], Submitted]:
+    """Return the second of the day of second 0, names of jobs, and which of the log they are."""
     from optsched.traces.windows import take_window
 
     n, start = len(inst.jobs), jobs.attrs["start"]
@@ -915,21 +973,24 @@ def _submissions(
         f"job {name} (submitted {user}{date}: "
         for name, user, date in zip(taken["name"], users, dates, strict=True)
     )
-    return clock, tuple(names), (n, len(jobs), *ends)
+    dropped, why = jobs.attrs["dropped"], re.sub(r" \([^)]*\)", "", jobs.attrs["why"])
+    return clock, tuple(names), Submitted(n, len(jobs), dropped, why, *ends)
 
 
-def _used(windows: Sequence[tuple[int, int, Any, Any] | None], number: int | None) -> str:
+def _used(windows: Sequence[Submitted | None], number: int | None) -> str:
     """Return which jobs of the log are used, in a sentence; "" of an instance."""
     known = [one for one in windows if one is not None]
     if not known:
         return ""
-    n, every = sum(one[0] for one in known), known[0][1]
-    which = f"All {n} jobs" if n == every else f"Only {n} of {every} jobs"
-    which += " read from the log are used" + (f", in {number} windows" if number else "")
-    first, last = known[0][2], known[-1][3]
-    if isinstance(first, str):
-        return f"{which}, submitted from {first} to {last}."
-    return f"{which}."
+    n, log = sum(one.jobs for one in known), known[0]
+    every, rest = log.read + log.dropped, log.read - n
+    which = f"All {n} jobs of the log are used"
+    if n < every:
+        why = ", ".join([f"{rest} not in the chosen part"] * bool(rest) + [log.why] * bool(log.why))
+        which = f"{n} of the log's {every} jobs are used ({why})"
+    which += f", in {number} windows" if number else ""
+    first, last = log.first, known[-1].last
+    return f"{which}, submitted from {first} to {last}." if isinstance(first, str) else f"{which}."
 
 
 def _of_windows(line: str, among: Iterable[int], number: int) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from optsched.experiments.cell_keys import digest_of
-from optsched.experiments.whatif import NOT_CHECKED, SIDES, TOO_WIDE, WhatIf, hours
+from optsched.experiments.whatif import BEST, NOT_CHECKED, SIDES, TOO_WIDE, WhatIf, hours
 from optsched.pages.blocks import (
     Bar,
     Bars,
@@ -100,7 +100,8 @@ def page_of_whatif(path: Path, callback: Callable[[str], None]) -> Page:
 
 def _checked(found: WhatIf) -> str:
     """Return how many schedules and certificates were checked."""
-    reports = [report for one in found.sides for report in one.reports]
+    sides = len(SIDES) if found.changes else 1  # else both are the same
+    reports = [report for one in found.sides for report in one.reports[:sides]]
     best = [report.optimum for report in reports]
     schedules = sum(len(r.schedules()) for r in reports) + sum(o.schedule is not None for o in best)
     proofs = sum(o.certificate is not None for o in best)
@@ -113,17 +114,24 @@ def _cell(text: str, column: str) -> TableCell:
 
 
 def _bars(found: WhatIf) -> Bars:
-    """Return the mean waiting time of every row, before and after; first what was recorded."""
+    """Return the mean waiting time of every row, before and after; first what was recorded.
+
+    All bars are of the same jobs, so some rows have none.
+    """
     sides = SIDES if found.changes else ("",)
     waits = [
         (f"{row.name}, {side}".removesuffix(", "), k, ends)
         for row in sorted(found.rows.values(), key=lambda row: row.name != REAL)
-        for k, (side, ends) in enumerate(zip(sides, (row.before, row.after), strict=False))
+        for k, (side, ends) in enumerate(zip(sides, (row.base, row.after), strict=False))
         if ends is not None
+        and (row.name != REAL or found.alike)
+        and not (row.name == BEST and found.gone and side == SIDES[0])
     ]
     scale = AxisScale(0.0, 1.05 * max(high for *_, (_, high) in waits) or 1.0)
     return Bars(
-        title="Mean waiting time" + " before and after" * bool(found.changes),
+        title="Mean waiting time"
+        + " before and after" * bool(found.changes)
+        + f" of {found.who}" * bool(found.gone),
         label="mean waiting time (h)",
         bars=[
             Bar(

@@ -48,7 +48,6 @@ Allow = Annotated[
     ),
 ]
 Trust = Annotated[bool, typer.Option("--trust", help="Run all code that the plan names.")]
-BOUND, BEST = "certified bound", "best schedule found"  # rows of means
 STORES = ("", ".db", ".sqlite", ".sqlite3")  # suffixes
 Again = Annotated[bool, typer.Option("--retry-errors", help="Run failed cells again.")]
 
@@ -157,12 +156,10 @@ def _run(
     as_json: bool,
     allow: list[str] | None = None,
     kept: bool = True,
-    goal: str = "",
 ) -> None:
     """Run a campaign and show the result; ``kept``: the store stays.
 
     ``allow`` is the code that the command names, unless it trusts all.
-    ``goal`` is what values in seconds are, if their means are shown in hours.
     """
     from optsched.cli.progress_display import Ticker
     from optsched.experiments.campaign import campaign
@@ -185,7 +182,7 @@ def _run(
         messages.notify(f"ended: {made.progress}{further}")
         crash_state.publish(reported=True)
         raise typer.Exit(128 + number)
-    _show(made, as_json, goal)
+    _show(made, as_json)
     if kept:
         messages.remark(f"the cells are in {store}")
     raise typer.Exit(1 if made.progress is not None and made.progress.errors else 0)
@@ -367,7 +364,6 @@ def _plain(value: Any) -> Any:
 def ratio_over_seeds(plan: dict[str, Any], output: Path | None, as_json: bool) -> None:
     """Run a campaign that has no file: its store is ``output``, or gone when it is shown."""
     from optsched.experiments.plan import make_plan
-    from optsched.families.rigid.facts import OBJECTIVES
 
     if output is not None and output.suffix not in STORES:
         store = output.with_suffix(".sqlite")
@@ -378,11 +374,8 @@ def ratio_over_seeds(plan: dict[str, Any], output: Path | None, as_json: bool) -
         )
     with tempfile.TemporaryDirectory(prefix="optsched-") as folder:
         store = output or Path(folder) / "ratio.sqlite"
-        block = plan["instances"][0]
-        goal = OBJECTIVES[block.get("parameters", {}).get("objective") or "flow"]
-        goal = goal.removesuffix(", s") if block["family"] == "rigid" and ", s" in goal else ""
         made = make_plan(plan, Path.cwd())
-        _run(made, store, {}, as_json=as_json, kept=output is not None, goal=goal)
+        _run(made, store, {}, as_json=as_json, kept=output is not None)
 
 
 def _part(shard: str | None) -> tuple[int, int] | None:
@@ -394,15 +387,20 @@ def _part(shard: str | None) -> tuple[int, int] | None:
     return int(found[1]), int(found[2])
 
 
-def _show(made: "Campaign", as_json: bool, goal: str = "") -> None:
-    """Print a row per policy, and the remarks of the table; ``goal`` as in `_run`."""
+def _show(made: "Campaign", as_json: bool) -> None:
+    """Print a row per policy, and the remarks of the table; means of times in hours."""
     from optsched.cli.console import out, tables
+    from optsched.experiments.export import BEST, BOUND, mean_hours
 
     found, state = made.statistics(), made.status()
-    hours = _hours(made) if goal else {}
+    means = mean_hours(made.path)  # by goal, group and policy
+    hours = {row: x for each in means.values() for row, x in each.items()}
+    groups = [*found.groups]
     if as_json:
         content = state.summary() | {"statistics": found.model_dump(mode="json")}
-        report(content | ({f"{goal}, h": hours} if goal else {}), None, as_json)
+        for goal, each in means.items() if len(groups) == 1 else ():
+            content[f"{goal}, h"] = {name: x for (_, name), x in each.items()}
+        report(content, None, as_json)
         return
     console = out()
     console.print(state.head, markup=False)
@@ -410,7 +408,11 @@ def _show(made: "Campaign", as_json: bool, goal: str = "") -> None:
         {
             "instances": s.group,
             "policy": s.named,
-            **({f"{goal}, h": f"{hours[s.policy]:.4g}"} if goal else {}),
+            **(
+                {f"{' or '.join(means)}, h": _number(hours.get((s.group, s.policy)))}
+                if means
+                else {}
+            ),
             "n": str(s.instances),
             "open": str(s.open),
             "errors": str(s.errors),
@@ -422,18 +424,23 @@ def _show(made: "Campaign", as_json: bool, goal: str = "") -> None:
             "above 2, 95 %": s.beyond,
             "worst": s.greatest,
         }
-        for s in sorted(found.summaries, key=lambda s: hours.get(s.policy, 0.0))
+        for group in groups
+        for s in sorted(found.groups[group], key=lambda s: hours.get((group, s.policy), 0.0))
     ]
     if not messages.verbose:
         empty = [n for n in ("open", "errors", "inf") if all(row[n] == "0" for row in rows)]
         rows = [{n: cell for n, cell in row.items() if n not in empty} for row in rows]
     for table in tables(rows, console):
         console.print(table)
-    if goal:
-        low, high = (hours[end] for end in (BOUND, BEST))
-        console.print(
-            f"Optimum: {goal} {low:.4g} to {high:.4g} h ({BOUND} to {BEST}); hours are means."
-        )
+    for goal, each in means.items():
+        for group in dict.fromkeys(group for group, _ in each):
+            low, high = (each.get((group, end)) for end in (BOUND, BEST))
+            of = f"{group}: " * (len(groups) > 1)
+            console.print(
+                f"{of}Optimum: {goal} {_number(low)} to {_number(high)} h ({BOUND} to {BEST}); "
+                "hours are means.",
+                markup=False,
+            )
     for line in [*found.flags(), *state.remarks()]:
         console.print(messages.printable(line), markup=False)
     if messages.verbose:
@@ -441,10 +448,5 @@ def _show(made: "Campaign", as_json: bool, goal: str = "") -> None:
             console.print(str(pair), markup=False)
 
 
-def _hours(made: "Campaign") -> dict[str, float]:
-    """Return the mean value of every policy, of the best schedules and of the bounds, hours."""
-    table = made.table()
-    of_policy = table.groupby("policy")["value"].mean()
-    cases = table.groupby("instance_sha256")
-    ends = {BOUND: cases["certified_bound"].max().mean(), BEST: cases["best"].min().mean()}
-    return {str(name): float(x) / 3600 for name, x in (of_policy.to_dict() | ends).items()}
+def _number(x: float | None) -> str:
+    return "-" if x is None else f"{x:.4g}"

@@ -116,11 +116,15 @@ def whatif(
     if family != "rigid":
         raise InputError(f"--family {family}: expected rigid, whose waiting times are compared")
     with ending_well(), Ticker("reading") as ticker:
+        said: list[str] = []
 
         def show(first: WhatIf) -> None:
             for line in first.early:
-                ticker.print(line)
-            ticker.print("searching for the least possible waiting time ...")
+                if line not in said:
+                    ticker.print(line)
+            said.extend(first.early)
+            if first.changes or not any((add, remove, scale_load, without)):
+                ticker.print("searching for the least possible waiting time ...")
 
         def watch(progress: Progress) -> None:
             ends = ("incumbent", progress.value), ("bound", progress.bound)

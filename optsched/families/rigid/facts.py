@@ -47,8 +47,8 @@ def resource_model(inst: RigidInstance) -> str:
     """Return how resources of several nodes are counted, in a sentence; "" for a single one."""
     if inst.packed:
         return (
-            "Jobs are placed on the nodes. The lower end of the optimum ignores placement, so it "
-            "may be too low."
+            "Jobs are placed on the nodes. The lower end of the optimum assumes that free units on "
+            "different nodes can be used together."
         )
     nodes = sum(m.count for m in inst.machines)
     if nodes == 1 or are_pools(inst):
@@ -57,8 +57,8 @@ def resource_model(inst: RigidInstance) -> str:
     if all(sum(job.need) <= 1 for job in inst.jobs):
         return f"{pools}: each task is one unit of one resource, so its node makes no difference."
     return (
-        f"{pools}: a job may use any free units, so waiting times on single nodes may be longer "
-        "(--packed places jobs on nodes)."
+        f"{pools}: a job may use any free units. On single nodes, waiting times may be longer or "
+        "shorter (--packed places jobs on nodes, as whatif does)."
     )
 
 

@@ -21,11 +21,13 @@ from optsched.experiments.plan import make_plan
 from optsched.experiments.whatif import (
     HOUR,
     TOO_WIDE,
+    UNCHECKED,
     UNKNOWN,
     Scenario,
     WhatIf,
     _carried,
     hourly,
+    hours,
     recheck_content,
 )
 from optsched.families.rigid.certificate.check import (
@@ -154,8 +156,8 @@ def test_units_that_become_whole_nodes_are_explained(tmp_path):
     whole = measured(log, nodes, add="8xcpu", policies=["fcfs"])
     assert whole.changes == ("2 nodes of type fat (8 cores) added",)
     assert "under fcfs, the only policy compared, falls by" in str(whole)
-    pool = "The 3 nodes count as one pool: a job may use any free units, "
-    assert found.answer[2].startswith(pool)
+    pool = "The 3 nodes count as one pool: a job may use any free units. "
+    assert any(line.startswith(pool) for line in found.answer)
 
 
 @pytest.mark.parametrize("name", ["first", "second"])
@@ -295,10 +297,13 @@ def test_changes_are_those_of_the_jobs_that_both_scenarios_have(tmp_path):
     assert row.share == pytest.approx((row.after[0] / before - 1,) * 2)
     best = found.rows["optimum"]
     assert best.change is best.share is best.interval is None
-    _, _, _, second, first, *_ = found.answer
-    assert "the least possible mean waiting time of the 5 remaining jobs is " in first
-    assert "before the change, of all 8 jobs, it is " in first
-    assert "the mean waiting time of the 5 remaining jobs " in second
+    said = "\n".join(found.answer)
+    assert "the least possible mean waiting time of the 5 remaining jobs is " in said
+    assert "before the change, of all 8 jobs, it is " in said
+    assert "the mean waiting time of the 5 remaining jobs " in said
+    bars = {bar.name: bar.text for bar in _bars(found).bars}  # of the same jobs
+    assert bars["fcfs, before"] == hours(row.base) != hours(row.before)
+    assert "optimum, before" not in bars
     cells = found.table()[0]
     assert (cells["before, same jobs"], cells["change"]) == ("-", "-")
     assert "before, same jobs" not in measured(*files, add="1xfat").table()[0]
@@ -327,6 +332,7 @@ def test_a_shadow_price_is_stated_if_it_exceeds_the_gap(low, gap, stated):
     [
         ("window 2 of 3, policies before the change", "1 of 3 windows are complete", 2),
         ("window 2 of 3, optimum before the change", "a longer search may narrow", 15),
+        ("window 1 of 3, policies after the change", "no policy ran after the change", 2),
     ],
 )
 def test_an_interrupted_run_says_so_in_file_and_page(tmp_path, monkeypatch, at, said, number):
@@ -350,7 +356,10 @@ def test_policies_of_both_scenarios_are_shown_before_the_search(tmp_path):
     files, first, parts, searched = write(tmp_path, jobs(20)), [], [], []
     how = {"callback": parts.append, "watch": lambda _: searched.append(parts[-1])}
     found = measured(*files, 20, add="1xfat", shown=first.append, work_limit=300, **how)
-    (early,) = first
+    present, early = first
+    assert (present.changes, early.changes) == ((), ("1 node of type fat added",))
+    assert "would have" in present.early[0]
+    assert present.early[0] == early.early[0]
     assert parts[:2] == ["policies before the change", "policies after the change"]
     assert not {*parts[:2]} & {*searched}  # its limit is no limit of the policies
     for name in POLICIES:
@@ -464,6 +473,7 @@ def test_a_window_within_the_log_begins_with_an_empty_cluster(tmp_path):
         cells = {row["policy"]: row["above optimum before"] for row in one.table()}
         assert (cells[REAL] != "-") == stated
         assert cells["fcfs"] != "-"
+        assert any(REAL in bar.name for bar in _bars(one).bars) == stated
     many = measured(log, nodes, 5, add="1xfat", windows=3, policies=["fcfs"])
     assert sum(line.startswith(f"windows 2, 3: {warned}") for line in many.remarks) == 1
 
@@ -548,6 +558,9 @@ def test_what_was_recorded_is_a_row_of_a_campaign(tmp_path):
     assert f"only the row {REAL!r} includes that waiting" in backlog
     assert (rows["ratio_low"] > 1).all()
     assert len(table) == 4
+    said = CliRunner().invoke(app, ["campaign", "export", str(tmp_path / "c.sqlite")]).stdout
+    assert "Optimum: mean flow time " in said
+    assert f" {np.mean(flow) / HOUR:.4g} " in said
     without = make_plan(plan | {"instances": [block | {"recorded": False}]}, tmp_path)
     assert len(without.keys()) == 2
     remarks = campaign(without, tmp_path / "w.sqlite", workers=1).status().remarks()
@@ -754,7 +767,10 @@ def test_jobs_are_placed_on_nodes_where_the_log_allows_it(tmp_path):
     assert REAL in placed.rows
     single = studied(*slurm(tmp_path, nodes="small,5,4,4,64\n"))  # no node for six GPUs
     assert not single.sides[0].instances[0].packed
-    assert any(line.startswith("jobs are not placed on nodes: ") for line in single.listed)
+    why = "The 5 nodes count as one pool, since job 7_1 needs 1 x 6 gpu, 6 cpu and never fits on "
+    assert single.answer[0].startswith(why)
+    assert "--packed" not in str(single)
+    assert "jobs are not placed on nodes" not in str(single)
 
 
 def test_recorded_times_stay_where_nodes_are_not_known(tmp_path):
@@ -762,7 +778,8 @@ def test_recorded_times_stay_where_nodes_are_not_known(tmp_path):
     text = files[0].read_text().replace(f"|{DAY}01:00:00|01", f"|{DAY}00:10:00|01")
     files[0].write_text(text)  # both large jobs at once: the large node has no space
     found = studied(*files, add="1xsmall")
-    assert found.rows[REAL].before == (0, 0)
+    assert found.rows[REAL].before == found.rows[REAL].above == (0, 0)
+    assert f"0 h on average, 0 h more than the least possible{UNCHECKED}." in str(found)
     assert found.before[0].rows[REAL].slowdown == 1
     told = "nodes not checked: the log does not name the nodes of its jobs (NodeList of sacct)"
     assert any(line.endswith(told) for line in found.remarks)
@@ -805,15 +822,14 @@ def test_the_present_is_studied_without_a_change(tmp_path, monkeypatch):
     words = ["whatif", "sacct.txt", "--machines", "nodes.csv", "-p", "fcfs", "-p", "easy"]
     done = CliRunner().invoke(app, [*words, "--work-limit", "50", "-o", "w.json"])
     assert done.exit_code == 0, done.output
-    used = "All 4 jobs read from the log are used, submitted from 2026-11-14 00:00 to "
+    used = "All 4 jobs of the log are used, submitted from 2026-11-14 00:00 to "
     used += "2026-11-14 00:30."
     early, _, late = done.output.partition("searching for the least possible waiting time ...\n")
     assert used in early
     assert "easy, the best of 2 policies simulated on this log, in hindsight, would have" in early
     assert "least possible" not in early
     assert "The least possible mean waiting time is " in late
-    proved = "Certified: no schedule waits less than "
-    assert re.search(rf"{proved}\S+ h on average \(optsched verify w\.json\)\. Simulated", late)
+    assert "Simulated, not certified: the policies." in late
     assert "after" not in early + late.partition("policy ")[0]
     found = WhatIf.load("w.json")
     assert {*found.table()[0]} == {
@@ -823,11 +839,15 @@ def test_the_present_is_studied_without_a_change(tmp_path, monkeypatch):
     page = optsched.report("w.json", "w.html").read_text()
     assert used in page
     assert "mean waiting time, h, " in page
+    assert "Checked again for this page: 4 schedules and 1 certificates of bounds" in page
     assert " before the change" not in page
     first = studied("sacct.txt", "nodes.csv", jobs=2)
-    assert first.answer[0].startswith(
-        "Only 2 of 4 jobs read from the log are used, submitted from "
-    )
+    assert first.used.startswith("2 of the log's 4 jobs are used (2 not in the chosen part), sub")
+    with Path("sacct.txt").open("a") as log:
+        log.write(f"11|ann|gpu|{DAY}00:40:00|Unknown||02:00:00|PENDING||1\n")
+    rest = studied("sacct.txt", "nodes.csv")
+    assert rest.used.startswith("4 of the log's 5 jobs are used (1 PENDING before start), submitt")
+    assert rest.answer[0].startswith("fcfs would have")
 
 
 def test_after_the_change_policies_are_compared_with_each_other():
@@ -848,12 +868,28 @@ def test_after_the_change_policies_are_compared_with_each_other():
     ]
     said = compared([side], -1).answer
     assert "After the change, the best is f1: jobs wait 0.6 h, under f4 0.8 h." in said
+    more = compared([side[::-1]], -1)
+    assert more.anomalies[0].startswith("Waiting times under f1, f4 are longer with more machines")
+    assert more.anomalies[0] in more.answer
+    assert compared([side], 1).anomalies[0].startswith("Waiting times under f4, f1 are shorter wi")
+    assert compared([side], -1).anomalies == compared([side], 0).anomalies == []
+
+
+def test_a_bound_of_0_is_not_stated():
+    ends = scenario(0.0, 1.0), scenario(2.0, 3.0)
+    simulated = "Simulated, not certified: the policies."
+    proved = "Certified: no schedule has a mean waiting time below 2 h after the change. "
+    assert compared([ends], 1).certified == proved + simulated
+    assert compared([ends[:1] * 2], 1).certified == simulated
 
 
 def test_prices_below_the_gap_are_explained_alike_on_terminal_and_page(capsys):
     wide = compared([(scenario(2.0, 9.0), scenario(1.0, 8.0))], -1)
     show_whatif(out(), wide, None)
-    assert TOO_WIDE in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert TOO_WIDE in printed
+    proved = "Certified: no schedule has a mean waiting time below 2 h before the change, "
+    assert f"{proved}1 h after the change (optsched verify FILE (of -o FILE)). Simulated" in printed
     assert _prices(wide).lines == [TOO_WIDE]
 
 
