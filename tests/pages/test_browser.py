@@ -40,6 +40,16 @@ def test_no_width_scrolls_sideways(page):
     fits_every_width(page)
 
 
+def test_a_table_of_a_whatif_is_not_cut(browser, tmp_path):
+    inst = optsched.get_family("rigid").generate("lublin", seed=1, jobs=20, machines=8)
+    user = {"without": f"user={inst.jobs[0].user}", "add": "1xnode"}
+    optsched.whatif(inst, policies=["easy"], work_limit=1, **user).save(tmp_path / "w.json")
+    with opened(browser, viewport={"width": 1200, "height": 800}) as (tab, _):
+        tab.goto(optsched.report(tmp_path / "w.json", tmp_path / "w.html").as_uri())
+        cut = "(t => t.scrollWidth - t.clientWidth)(document.querySelector('.scroll'))"
+        assert tab.evaluate(cut) == 0
+
+
 def test_words_fit_into_their_boxes(page):
     page.set_viewport_size({"width": 360, "height": 800})
     outside = page.evaluate(
