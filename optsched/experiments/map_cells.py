@@ -58,6 +58,7 @@ def call_all(
     *more: Any,
     keep: Callable[[int, Row], None],
     workers: int = 1,
+    failed: Callable[[int, str], None] | None = None,
 ) -> None:
     """Call a function on cells, and keep every row as soon as it is there.
 
@@ -74,13 +75,15 @@ def call_all(
         Called with the number of a cell and its row.
     workers : int
         Processes; 1: this one.
+    failed : callable, optional
+        Called with the number of a cell whose process ended without a row, and the reason.
 
     Raises
     ------
     KeyboardInterrupt
         An end was requested; running cells do not count.
     RuntimeError
-        A call in another process has failed.
+        A call in another process has failed, and there is no ``failed``.
     """
     if workers == 1:
         for k, cell in cells.items():
@@ -98,10 +101,12 @@ def call_all(
             for event in pool.poll(LOOK):
                 if isinstance(event, TaskCompleted):
                     keep(event.task.mark, event.found)
-                elif event.suspects:
-                    raise RuntimeError(f"{event.suspects[0].cell}: {event.reason}")
-                else:
-                    calls.extend(event.rest)
+                    continue
+                for task in event.suspects:
+                    if failed is None:
+                        raise RuntimeError(f"{task.cell}: {event.reason}")
+                    failed(task.mark, event.reason)
+                calls.extend(event.rest)
             interrupts.raise_if_interrupted()
     finally:
         pool.close()

@@ -150,7 +150,11 @@ def verify(
         found.wrong += answer["wrong"]
         callback(f"{found.runs} of {found.cells // sample} cells, {len(found.wrong)} wrong")
 
-    call_all(look, parts, str(path), plan.model_dump(mode="json"), keep=keep, workers=workers)
+    def failed(k: int, reason: str) -> None:
+        found.wrong.append(f"{len(parts[k]['drawn'])} instances are not checked: {reason}")
+
+    more = str(path), plan.model_dump(mode="json")
+    call_all(look, parts, *more, keep=keep, workers=workers, failed=failed)
     return found
 
 

@@ -129,7 +129,12 @@ def verify(
             found.complain(name, *wrong)
         callback(f"{found.read} of {total} entries, {len(found.damaged)} damaged")
 
-    call_all(look, cells, keep=keep, workers=workers)
+    def failed(k: int, reason: str) -> None:
+        cell = cells[k]
+        name = f"{Path(cell['pack']).name}, entries {cell['first']} to {cell['last']}"
+        found.complain(name, f"not checked: {reason}")
+
+    call_all(look, cells, keep=keep, workers=workers, failed=failed)
     names: dict[str, str] = {}
     for row in sorted(found.rows, key=lambda row: str(row["name"])):
         name = names.setdefault(row["sha256"], row["name"])

@@ -95,6 +95,19 @@ def test_other_processes_find_the_same(library):
     assert [*found.damaged] == [*other.damaged] == NAMES[1:2]
 
 
+def test_entries_whose_process_ends_are_named(library, monkeypatch):
+    def lost(_look, cells, *, failed, **_more):
+        for k in cells:
+            failed(k, "its process was ended")
+
+    monkeypatch.setattr("optsched.library.verify.call_all", lost)
+    found = verify(library, workers=2, tables=False)
+    assert not found.accepted
+    assert found.lines()[0] == (
+        "small-drawn.jsonl.xz, entries 1 to 3: not checked: its process was ended"
+    )
+
+
 def test_a_damaged_bound_is_named(library):
     def change(all_):
         bound = all_[0]["optimum"]["bound"] - 1.0

@@ -227,7 +227,8 @@ def recorded(
         return None, [
             f"what your cluster did is left out: it used {used} at once, more than the machines "
             f"have ({there or 'none'}); expected the machines it ran on"
-            + " (jobs shorter than a second count as 1 s)" * short
+            + " (jobs shorter than a second count as 1 s)"
+            * short
         ]
     line = f"what your cluster did: {len(starts)} of {len(starts)} jobs run as recorded"
     if not inst.packed:
