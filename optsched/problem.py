@@ -273,6 +273,7 @@ class Window:
     as_is: bool | None = None
     packed: bool | None = None
     objective: str | None = None
+    skip_unfit: bool | None = None
 
     @property
     def unscaled(self) -> bool:

@@ -67,9 +67,10 @@ def params_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def show_optimum(console: Console, optimum: Optimum) -> None:
-    """Print the optimum in a sentence, and the shadow prices."""
+    """Print the optimum in a sentence, and shadow prices: of seconds, only with --verbose."""
     console.print(str(optimum), markup=False)
-    for price in islice(optimum.shadow_prices, None if messages.verbose else PRICES):
+    brief = 0 if get_family(optimum.family).reactive else PRICES
+    for price in islice(optimum.shadow_prices, None if messages.verbose else brief):
         console.print(f"  shadow price: {messages.text_of(price)}", markup=False)
 
 
@@ -130,7 +131,8 @@ def show_whatif(console: Console, found: WhatIf, output: Path | None) -> None:
     from optsched.experiments.whatif import TOO_WIDE
 
     file = "FILE (of -o FILE)" if output is None else str(output)
-    certified = found.certified.replace(". ", f" (optsched verify {file}). ", 1)
+    how = "with -o FILE: optsched verify FILE" if output is None else f"optsched verify {output}"
+    certified = found.certified.replace(". ", f" ({how}). ", 1)
     for line in (*found.answer, certified):
         messages.result(messages.printable(line))
     for table in tables(found.table(), console):

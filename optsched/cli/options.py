@@ -271,6 +271,10 @@ WINDOW = {
             show_default="flow",
         ),
     ],
+    "skip_unfit": Annotated[
+        bool | None,
+        _window("rigid: leave out jobs that never fit on the machines.", "--skip-unfit"),
+    ],
 }
 """Without them the family's own settings: most take 100 jobs, 100 slots and load 2."""
 
@@ -378,7 +382,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         *(
             inspect.Parameter(name, keyword, annotation=kind, default=None)
             for name, kind in (WINDOW | (OF_WHATIF if known else {})).items()
-            if not (known and name in NOT_OF_WHATIF)
+            if not (known and name in NOT_OF_WHATIF) and name not in parameters
         ),
     ]
 
@@ -393,7 +397,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
             if is_stdout(output) and "time_limit" in given:  # where the table is printed
                 raise InputError("-o -: expected a file, or --json for the result on stdout")
         source = Path(problem_named(str(source)))
-        text = {name: given.pop(name, None) for name in WINDOW}
+        text = {name: given.pop(name, None) for name in WINDOW if name not in parameters}
         if given.get("windows") is not None:  # facts are those of the first one
             for name in ("start", "draw_seed"):
                 if text[name] is not None:

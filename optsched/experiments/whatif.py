@@ -708,7 +708,8 @@ def whatif(
     without : str or sequence of str
         ``"user=NAME"`` or ``"partition=NAME"``: jobs that are gone after the change.
     skip_unfit : bool
-        Leave jobs that no longer fit out of both scenarios; else they are an error.
+        Leave jobs that never fit, or not after the change, out of both scenarios; else they are
+        an error.
     policies : sequence of str or Policy, optional
         By default all of the family.
     windows : int, optional
@@ -747,7 +748,8 @@ def whatif(
     changes = Changes.of(added, removed, scale_load, gone)
     turns(get_family("rigid"), policies)  # an unknown policy is refused before the log is read
     given = {f.name: options.pop(f.name) for f in fields(Window) if f.name in options}
-    opened, listed = _opened(source, Window(**given), windows)
+    window = Window(**given, skip_unfit=skip_unfit or None)
+    opened, listed = _opened(source, window, windows)
     changes.must_be_found([one.inst for one in opened])
     changes = changes.on(opened[0].inst)
     warned = changes.caps(opened[0].inst) + _scaled(changes)
@@ -924,7 +926,9 @@ def _on_nodes(
     opened = list[RigidInstance]()
     try:
         for one in parts:
-            inst = cast(RigidInstance, open_input(path, "rigid", replace(one, packed=True)))
+            skip = one.skip_unfit and one.packed is None
+            nodes = replace(one, packed=True, skip_unfit=skip)
+            inst = cast(RigidInstance, open_input(path, "rigid", nodes))
             opened += [inst] * (not are_pools(altered(inst, packed=False)))
     except InputError as error:
         opened, why = [], f"{POOLED}{str(error).removeprefix(f'{path}: ')}"
@@ -956,10 +960,16 @@ def _submissions(
     jobs: Any, window: Window, inst: RigidInstance
 ) -> tuple[int | None, tuple[str, ...], Submitted]:
     """Return the second of the day of second 0, names of jobs, and which of the log they are."""
+    from optsched.families.rigid.sources.traces import window_of
+    from optsched.traces import read_machines
+    from optsched.traces.tables import Tables
     from optsched.traces.windows import take_window
 
     n, start = len(inst.jobs), jobs.attrs["start"]
     taken = take_window(jobs, n, window.start or "0", window.min_tasks or 1)
+    if window.skip_unfit:
+        listed = None if window.machines is None else read_machines(window.machines)
+        taken = window_of(Tables(jobs, listed), window)
     times, clock = [job.arrival for job in inst.jobs], None
     dates: list[Any] = [f"in second {t}" for t in times]
     ends: tuple[Any, Any] = (times[0], times[-1])
@@ -986,7 +996,7 @@ def _used(windows: Sequence[Submitted | None], number: int | None) -> str:
     every, rest = log.read + log.dropped, log.read - n
     which = f"All {n} jobs of the log are used"
     if n < every:
-        why = ", ".join([f"{rest} not in the chosen part"] * bool(rest) + [log.why] * bool(log.why))
+        why = ", ".join([f"{rest} not chosen"] * bool(rest) + [log.why] * bool(log.why))
         which = f"{n} of the log's {every} jobs are used ({why})"
     which += f", in {number} windows" if number else ""
     first, last = log.first, known[-1].last

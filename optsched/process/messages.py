@@ -35,6 +35,18 @@ _listeners: list[list[str]] = []
 
 
 @contextmanager
+def unremarked() -> Iterator[None]:
+    """Neither print nor collect remarks."""
+    before = _listeners[:]
+    _listeners.clear()
+    try:
+        with silenced():
+            yield
+    finally:
+        _listeners[:] = before
+
+
+@contextmanager
 def collected_remarks() -> Iterator[list[str]]:
     """Collect remarks, printed or not: what is stated next to a result is not lost with stderr."""
     found: list[str] = []

@@ -219,7 +219,8 @@ def read_columns(
 ) -> Columns:
     """Read a table in text whose columns are known; between semicolons, commas may be decimal.
 
-    With ``skip`` (a column, a text), rows whose column holds the text are left out.
+    Rows that repeat the header are left out; with ``skip`` (a column, a text), also rows whose
+    column holds the text.
 
     Raises
     ------
@@ -233,7 +234,19 @@ def read_columns(
     if skip is not None:
         k, text = [*names].index(skip[0]), skip[1]
         rows = (row for row in rows if text not in row.fields[k])
-    return Columns(path, names, rows, comma=separator(path) == ";")
+    columns = Columns(path, names, rows, comma=separator(path) == ";")
+    again = {
+        k for k in range(len(columns)) if all(x[k] == name for name, x in columns.cells.items())
+    }
+    if again:
+        first = columns.line[min(again)]
+        columns.keep([k for k in range(len(columns)) if k not in again])
+        messages.remark(
+            f"{path}: line {first} repeats the header"
+            + f", {len(again)} lines do" * (len(again) > 1)
+            + ": left out"
+        )
+    return columns
 
 
 def shown(text: str) -> str:
@@ -265,8 +278,10 @@ def missing_columns(
         )
     must_differ(path, names)
     kind, needed = max(formats.items(), key=lambda f: len({*f[1]} & {*names}) / len(f[1]))
-    lacking = [n for n in needed if n not in names]
     *others, own = formats
+    if 2 * len({*needed} & {*names}) < len(needed):  # not near to any
+        kind, needed = own, formats[own]
+    lacking = [n for n in needed if n not in names]
     if len(lacking) == len(needed):
         known = f"{own}: {', '.join(formats[own])}" + (
             f"; or {', '.join(others)}" if others else ""

@@ -308,7 +308,7 @@ def _reasons(jobs: pd.DataFrame, table: Table, rows: Flags, last: float) -> str:
         elif state and (waits or (endless and state == slurm.CANCELLED)):
             counts[f"{state} before start"] += number
         elif endless and whole:
-            counts[state or "without a run time"] += number
+            counts[f"{state} without a run time".lstrip()] += number
         else:
             counts["without a number of tasks"] += number
     pending = starts.to_numpy() & (states == slurm.PENDING)

@@ -203,16 +203,19 @@ def read_csv(path: Path) -> Iterator[TextLine]:
     """
     lines = (line + "\n" for _, line in read_lines(path))
     reader = csv.reader(lines, delimiter=separator(path), strict=True)
-    width = 0
+    header: list[str] = []
     try:
         for fields in reader:
             fields = [f.strip() for f in fields]
             if not any(fields):
                 continue
-            width = width or len(fields)
+            header = header or fields
+            width = len(header)
             if len(fields) != width:
                 line, why = reader.line_num, ""
-                if any("=" in f for f in fields[width:]):
+                if len(fields) > width and "JobName" in header and reader.dialect.delimiter == "|":
+                    why = "; a name may contain |: leave JobName out of --format of sacct"
+                elif any("=" in f for f in fields[width:]):
                     why = "; AllocTRES of sacct contains commas: use --parsable2 (|)"
                 elif len(fields) < width and next(reader, None) is None:
                     why = "; it is the last line: the file seems cut"

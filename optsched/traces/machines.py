@@ -15,7 +15,7 @@ of your own list are those of classes:
     gpu_type     types of its GPUs as Slurm names them (gpu:a100:8), else their model or the name of
                  the type of machine, or ""
 
-``attrs["format"]`` names the format.
+``attrs["format"]`` names the format; ``attrs["hosts"]`` are the nodes of a list of Slurm.
 """
 
 from __future__ import annotations
@@ -91,7 +91,10 @@ def _read_machines(path: Path) -> pd.DataFrame:
         form, names = recognized(path, (*inventories.FORMATS, OWN))
     except InputError as error:
         text = " ".join(first_row(path).fields)
-        if any(word in text for word in ("NODELIST", "=", "#", "|", "gpu:", "(null)")):
+        if any(
+            word in text
+            for word in ("NODELIST", "HOSTNAMES", "GRES", "=", "#", "|", "gpu:", "(null)")
+        ):
             raise InputError(f"{error}; of Slurm, this writes one: {inventories.SINFO}") from None
         raise
     columns = read_columns(path, names)
@@ -103,12 +106,15 @@ def _read_machines(path: Path) -> pd.DataFrame:
     machines = _rows(path, table)
     if form is inventories.SLURM:
         machines = _by_node(machines)
+    hosts = tuple(machines["name"]) if form is inventories.SLURM else ()
     other = machines["model"].where(machines["model"] != "", machines["name"] if types else "")
     machines["gpu_type"] = machines["gpu_type"].where(machines["gpu_type"] != "", other)
     if form is not OWN:
         named = machines[["gpu", "cpu", "memory_gb", "model"]].itertuples(index=False)
         machines["name"] = [inventories.name(form, *machine) for machine in named]
-    return _finished(form.name, machines, ["name", *EQUAL] if types else EQUAL)
+    finished = _finished(form.name, machines, ["name", *EQUAL] if types else EQUAL)
+    finished.attrs["hosts"] = hosts
+    return finished
 
 
 def _rows(path: Path, table: Table) -> pd.DataFrame:

@@ -121,9 +121,8 @@ def tell_types(asked: pd.Series[str], lost: Collection[str], why: str) -> None:
     """State which types of GPUs that jobs requested are not distinguished."""
     if lost:
         messages.remark(
-            f"{asked.isin(lost).sum()} of {len(asked)} jobs requested GPUs of the types "
-            f"{', '.join(sorted(lost))}, which are not distinguished: such a job may run on any "
-            f"GPU ({why})"
+            f"{asked.isin(lost).sum()} of {len(asked)} jobs requested GPUs of type "
+            f"{' or '.join(sorted(lost))}, not distinguished: such a job may run on any GPU ({why})"
         )
 
 

@@ -96,6 +96,11 @@ def test_columns_of_an_own_list_may_be_types_of_gpus(write, remarks):
             r"of one format .*; of Slurm, .* sinfo --Node --for",
         ),
         (
+            "HOSTNAMES|CPUS|MEMORY|GRES|PARTITION\na01|64|512|(null)|cpu\n",
+            "m.csv",
+            r"lacks column NODELIST, .*; of Slurm, this writes one: sinfo",
+        ),
+        (
             "a01|64|512|(null)|cpu\n",
             "m.csv",
             r"has no header, .*; of Slurm, this writes one: sinfo",

@@ -201,7 +201,7 @@ def test_slurm(write, remarks, tmp_path):
     text = "\n".join("|".join(r[:4] + r[5:]) for r in rows)  # without End
     suspended = text.replace("RUNNING", "SUSPENDED")
     assert read_jobs(write(suspended, "endless.txt"))["name"].tolist() == ["1", "2"]
-    assert "1 SUSPENDED;" in remarks[-1]
+    assert "1 SUSPENDED without a run time;" in remarks[-1]
     limits = ("Partition|Timelimit", "gpu|2-00:00:00", "|", *["cpu|UNLIMITED"] * 4)
     text = "\n".join(map("|".join, zip(SACCT.splitlines(), limits, strict=True)))
     jobs = read_jobs(write(text, "limits.txt"))
@@ -446,6 +446,10 @@ RAN = "{}|2024-01-01T00:00:00|2024-01-01T0{}:00:00|2024-01-01T0{}:00:00|01:00:00
             SLURM + RAN.format(1, 4, 5) + RAN.format(2, 4, 5)[:40],
             r"line 3: has 3 fields, expected 7 as in the header; it is the last line: the file see",
         ),
+        (
+            SLURM.replace("End", "JobName") + RAN.format(1, 4, "a|b"),
+            r"has 8 fields, expected 7 .*; a name may contain \|: leave JobName out of --format",
+        ),
         (SLURM + RAN.format(1, 4, 5)[:40] + "\n" + RAN.format(2, 4, 5), r"as in the header$"),
     ],
 )
@@ -483,6 +487,14 @@ def test_only_the_last_state_of_a_job_counts_where_exports_overlap(write, remark
         remarks.clear()
 
 
+def test_headers_within_a_table_are_left_out(write, remarks):
+    text = SLURM + RAN.format(1, 4, 5) + SLURM + RAN.format(2, 4, 5)
+    assert read_jobs(write(text))["name"].tolist() == ["1", "2"]
+    assert remarks[0].endswith(": line 3 repeats the header: left out")
+    read_jobs(write(text + SLURM))
+    assert any(": line 3 repeats the header, 2 lines do: left out" in line for line in remarks)
+
+
 def test_rows_of_slurm_that_repeat_and_clocks_that_changed_are_remarked(write, remarks):
     head = "JobID|Submit|Start|End|Elapsed|State|NCPUS\n"
     one = "1|2026-10-25T00:00:00|2026-10-25T00:00:00|2026-10-25T04:00:30|04:00:00|COMPLETED|4\n"
@@ -498,9 +510,12 @@ def test_rows_of_slurm_that_repeat_and_clocks_that_changed_are_remarked(write, r
 
 def test_a_header_near_to_another_format_is_told_the_own_one(write):
     head = "job_id,submitted,runtime\n1,0,60\n"
-    right = "or as own jobs: submit_seconds, run_seconds, tasks"
-    with pytest.raises(InputError, match=f"expected as Tiresias jobs: .*; {right}$"):
+    own = r"own jobs: submit_seconds, run_seconds, tasks"
+    with pytest.raises(InputError, match=rf"expected those of one format \({own}; or Philly jobs"):
         read_jobs(write(head))
+    near = head.replace("submitted,", "submit_time,num_gpus,")
+    with pytest.raises(InputError, match=f"expected as Tiresias jobs: .*; or as {own}$"):
+        read_jobs(write(near))
 
 
 def test_dates_with_zones_and_fractions(write):

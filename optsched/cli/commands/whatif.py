@@ -26,6 +26,13 @@ from optsched.problem import InputError, Window
 from optsched.process import crash_state, messages
 
 
+def _factor(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{text!r} is no number, expected one such as 1.2") from error
+
+
 @takes_input
 def whatif(
     source: Path,
@@ -47,6 +54,7 @@ def whatif(
     scale_load: Annotated[
         float | None,
         typer.Option(
+            parser=_factor,
             metavar="FACTOR",
             help="Multiply the load by FACTOR: divide all times between submissions by it.",
         ),
@@ -63,7 +71,8 @@ def whatif(
         bool,
         typer.Option(
             "--skip-unfit",
-            help="Leave jobs that do not fit after the change out of both scenarios.",
+            help="Leave jobs that fit on no machines, or not after the change, out of both "
+            "scenarios.",
         ),
     ] = False,
     policy: Annotated[

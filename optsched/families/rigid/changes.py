@@ -16,7 +16,7 @@ from optsched.files.format import checked
 from optsched.problem import InputError
 
 MANY = 5  # names that a message lists
-NODE = "node "  # before the name of a type
+NODE = "node of type "  # before the name of a type
 ALIASES = {"processor": "cpu", "processors": "cpu"}
 
 
@@ -80,7 +80,8 @@ class Changes:
         told = self.told or [f"{n} {kind}" for _, n, kind in self.machines]
         found = [f"{x} {done[m[0]]}" for x, m in zip(told, self.machines, strict=True)]
         found += [f"load scaled by {float(self.load):g}"] if self.load != 1 else []
-        return (*found, *(f"no jobs of {label} {name}" for label, name in self.without))
+        gone = (f"{label} {name.removeprefix(f'{label} ')}" for label, name in self.without)
+        return (*found, *(f"jobs of {one} removed" for one in gone))
 
     def must_be_found(self, instances: Sequence[RigidInstance]) -> None:
         """Refuse a user or a partition that no job has.
@@ -219,7 +220,9 @@ class Changes:
         for verb, n, kind in self.machines:
             k = names.index(kind)
             if verb == "remove" and n > counts[k]:
-                raise InputError(f"{verb} {n}x{kind}: there are {counts[k]}, expected at most that")
+                raise InputError(
+                    f"{_option(verb, n, kind)}: there are {counts[k]}, expected at most that"
+                )
             counts[k] += n if verb == "add" else -n
         if pools:
             more = [(b - a) * u for a, b, u in zip(there, counts, units, strict=True)]
@@ -243,6 +246,11 @@ class Changes:
         return found
 
 
+def _option(verb: str, n: int, kind: str) -> str:
+    """Return an addition or removal as an option of the command line."""
+    return f'--{verb} "{n}x{kind}"' if " " in kind else f"--{verb} {n}x{kind}"
+
+
 def _resources(inst: RigidInstance) -> dict[str, dict[int, int]]:
     """Return how many units of which resources one is, by the names of `Changes`."""
     found: dict[str, dict[int, int]] = {}
@@ -261,7 +269,7 @@ def _named(inst: RigidInstance, verb: str, n: int, kind: str) -> tuple[int, str]
     base, of, part = kind.partition(" of ")
     word = kind if kind in known else ALIASES.get(base, base) + of + part
     units = known.get(word, {})
-    what = f"{verb} {n}x{kind}"
+    what = _option(verb, n, kind)
     if kind in types:
         return n, kind
     if pools and kind in inst.resources:
@@ -280,10 +288,16 @@ def _named(inst: RigidInstance, verb: str, n: int, kind: str) -> tuple[int, str]
         ((name, number),) = has.items()
         return number, name
     if has:
-        nodes = " or ".join(f"{number}x{name}" for name, number in has.items())
+        nodes = " or ".join(_option(verb, number, name) for name, number in has.items())
+        typed = " or ".join(
+            _option(verb, n, x)
+            for x in known
+            if x.startswith(f"{word}:") and " of " not in x
+            if sum(_most(m, known[x], n) > 0 for m in inst.machines) == 1
+        )
         raise InputError(
             f"{what}: several types of node have {kind}, and only whole nodes are added or "
-            f"removed, expected {nodes}"
+            f"removed, expected {f'{typed}, or whole nodes: ' * bool(typed)}{nodes}"
         )
     for name in (*types, *known):
         if name.lower() == word.lower():
@@ -323,7 +337,7 @@ def _told(inst: RigidInstance, n: int, name: str, asked: str, number: int) -> st
         if types[name].capacity[k]:
             has = n * types[name].capacity[k]
             exact = asked == name or has == number * u or not number
-            rounded = "" if exact else f"; {number} were requested, rounded up to whole nodes"
+            rounded = "" if exact else f"; {number} requested, rounded up to whole nodes"
             return f"{nodes} ({inst.counted(k, has)}{rounded})"
     return nodes
 

@@ -78,10 +78,12 @@ def test_a_job_runs_on_the_type_that_it_requested(tmp_path, nodes, packed):
 
 
 def test_types_that_the_list_does_not_have_are_counted(tmp_path):
-    for nodes in (OWN.format("", "t4", "", "hosta100", "", ""), ""):  # a100 may be a part by chance
+    named = OWN.format("", "t4", "", "hosta100", "", "")  # a100 may be a part by chance
+    for nodes, why in ((named, "no node of the list has such GPUs"), ("", "expected a list of ma")):
         inst, _, told = opened(tmp_path, nodes)
         assert inst.resources == ("gpu", "cpu")
-        assert "2 of 4 jobs requested GPUs of the types a100, v100, which are not" in told
+        assert "2 of 4 jobs requested GPUs of type a100 or v100, not distinguished: " in told
+        assert f"such a job may run on any GPU ({why}" in told
     (tmp_path / "bare.csv").write_text("gpu,cpu,memory_gb\n4,8,64\n")
     window = Window(machines=tmp_path / "bare.csv", as_is=True)
     with messages.collected_remarks() as remarks:

@@ -1,6 +1,7 @@
 """Logs: the objective is chosen by option, plan or argument, and reaches all that is stored."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from optsched.experiments.cell_keys import Source, instance_key
 from optsched.experiments.plan import make_plan
 from optsched.families.rigid.verify import verify
 from optsched.problem import InputError, Window, get_family
+from optsched.process import messages
 
 LOG = "submit_seconds,run_seconds,tasks,request_seconds\n0,100,2,120\n10,50,2,60\n20,5,1,10\n"
 # by hand, on two processors: job 2 at 20, job 1 at 25, job 0 at 75; the makespan is less if job 0
@@ -179,5 +181,15 @@ def test_a_pool_of_a_log_without_starts_is_not_called_what_it_used(tmp_path, cal
 @pytest.mark.usefixtures("log")
 def test_a_job_that_never_fits_has_the_name_of_the_log():
     Path("jobs.csv").write_text("name,submit_seconds,run_seconds,tasks\n77,0,9,1\n482320,5,9,3\n")
-    with pytest.raises(InputError, match=r"job 482320 needs 3 x 1 cpu .* \(1 of 2 jobs "):
-        open_input(Path("jobs.csv"), "rigid", Window(machines=Path("nodes.csv")))
+    window = Window(machines=Path("nodes.csv"))
+    said = r"job 482320 needs 3 x 1 cpu .* \(1 of 2 jobs does not\), expected .* or --skip-unfit"
+    with pytest.raises(InputError, match=said):
+        open_input(Path("jobs.csv"), "rigid", window)
+    with messages.collected_remarks() as remarks:
+        inst = open_input(Path("jobs.csv"), "rigid", replace(window, skip_unfit=True))
+    assert [job.tasks for job in inst.jobs] == [1]
+    told = "left out, since they never fit on the machines: 1 of 2 jobs, the first is job 482320 (3"
+    assert any(line.startswith(told) for line in remarks)
+    Path("jobs.csv").write_text("submit_seconds,run_seconds,tasks\n0,9,3\n")
+    with pytest.raises(InputError, match=r"job of line 2 needs 3 x 1 cpu and never fits"):
+        open_input(Path("jobs.csv"), "rigid", replace(window, skip_unfit=True))

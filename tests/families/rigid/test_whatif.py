@@ -151,7 +151,7 @@ def test_units_that_become_whole_nodes_are_explained(tmp_path):
     nodes.write_text("name,count,gpu,cpu,memory_gb\nfat,3,0,4,8\n")
     found = measured(log, nodes, add="5xcpu", policies=["fcfs"])
     assert found.changes == (
-        "2 nodes of type fat (8 cores; 5 were requested, rounded up to whole nodes) added",
+        "2 nodes of type fat (8 cores; 5 requested, rounded up to whole nodes) added",
     )
     whole = measured(log, nodes, add="8xcpu", policies=["fcfs"])
     assert whole.changes == ("2 nodes of type fat (8 cores) added",)
@@ -177,7 +177,7 @@ def test_shadow_prices_are_what_the_bound_loses_with_one_more_unit():
     found = hourly(inst, best.certificate, 0)
     assert sum(found["processors"]) == pytest.approx(fall, abs=2 / HOUR)
     assert fall > 0.1
-    assert found["node node"] == found["processors"]
+    assert found["node of type node"] == found["processors"]
     summed = sum(p["price"] for p in shadow_prices(inst, best.certificate)) * inst.weight / HOUR
     assert summed == pytest.approx(sum(found["processors"]))
     late = hourly(inst, best.certificate, 5 * HOUR)["processors"]
@@ -205,7 +205,7 @@ def test_the_shadow_price_of_a_node_counts_jobs_that_one_processor_cannot_take()
     certificate = RigidCertificate.root(inst, prices, 0)
     found = {name: sum(row) for name, row in hourly(inst, certificate, 0).items()}
     node = lost(inst, certificate, thin.model_copy(update={"count": 4}))
-    assert found == pytest.approx({"core": 0.0, "node thin": node})
+    assert found == pytest.approx({"core": 0.0, "node of type thin": node})
     assert node == 9000 / HOUR
 
 
@@ -217,7 +217,7 @@ def test_the_shadow_price_of_a_node_counts_jobs_that_one_processor_cannot_take()
         ({"add": "1xgpu"}, "expected one of: thin (2 cores), fat (4 cores); or a resource: cpu"),
         ({"add": "1xCPU"}, "add 1xCPU: is called cpu, expected 1xcpu"),
         ({"remove": "1xFat"}, "remove 1xFat: is called fat, expected 1xfat"),
-        ({"add": "5xcpu"}, "only whole nodes are added or removed, expected 3xthin or 2xfat"),
+        ({"add": "5xcpu"}, "nodes are added or removed, expected --add 3xthin or --add 2xfat"),
         ({"add": "1xfat", "remove": "1xfat"}, "1 fat added, 1 fat removed: changes nothing"),
         ({"remove": "3xthin"}, "remove 3xthin: there are 2, expected at most that"),
         ({"remove": ["2xthin", "1xfat"]}, "no machine is left after the change"),
@@ -451,7 +451,7 @@ def test_the_last_line_says_where_shadow_prices_are(tmp_path, capsys, output):
 def test_shadow_prices_are_those_of_nodes_where_there_are_any(tmp_path):
     log, nodes = write(tmp_path, jobs(20))  # too many for a tree, whose bound has no prices
     there = str(measured(log, nodes, 20, add="1xfat", work_limit=1000))
-    assert "(1 more node fat)" in there
+    assert "(1 more node of type fat)" in there
     assert "1 more core" not in there
     pool = nodes.with_name("pool.csv")
     pool.write_text("name,count,gpu,cpu,memory_gb\npool,1,0,8,24\n")
@@ -576,7 +576,7 @@ def test_units_of_a_resource_are_whole_nodes_that_have_it(tmp_path):
     )
     found = measured(log, listed, add="10xgpu", policies=["fcfs"], work_limit=30)
     assert found.changes == (
-        "3 nodes of type fat (12 GPUs; 10 were requested, rounded up to whole nodes) added",
+        "3 nodes of type fat (12 GPUs; 10 requested, rounded up to whole nodes) added",
     )
     both = measured(log, listed, add="10xgpu", remove="1xfat", policies=["fcfs"], work_limit=30)
     assert (both.changes, both.direction) == (("2 nodes of type fat added",), -1)
@@ -590,7 +590,7 @@ def test_memory_is_named_in_gb_and_a_type_with_the_name_of_a_resource_says_so(tm
     log.write_text(head + "0,0,10,1,2,1.5\n0,0,10,1,2,2\n")
     nodes = tmp_path / "nodes.csv"
     nodes.write_text("name,count,gpu,cpu,memory_gb\ncpu,1,0,4,8\n")
-    rounded = "were requested, rounded up to whole nodes) added"
+    rounded = "requested, rounded up to whole nodes) added"
     for machines, add, told in (
         (nodes, "20xmemory_gb", f"3 nodes of type cpu (24 GB; 20 {rounded}"),
         (None, "20xmemory_gb", "20480 memory_mb added"),
@@ -771,6 +771,13 @@ def test_jobs_are_placed_on_nodes_where_the_log_allows_it(tmp_path):
     assert single.answer[0].startswith(why)
     assert "--packed" not in str(single)
     assert "jobs are not placed on nodes" not in str(single)
+    fewer = studied(*slurm(tmp_path, nodes="small,5,4,4,64\n"), skip_unfit=True)
+    assert fewer.sides[0].instances[0].packed
+    assert len(fewer.sides[0].instances[0].jobs) == 2
+    assert fewer.used.startswith("2 of the log's 4 jobs are used (2 not chosen)")
+    assert any("the first is job 7_1 (1 x 6 gpu, 6 cpu)" in line for line in fewer.listed)
+    changed = studied(*slurm(tmp_path), remove="1xbig", skip_unfit=True)  # fit before the change
+    assert any(line.startswith("left out of both") for line in changed.listed)
 
 
 def test_recorded_times_stay_where_nodes_are_not_known(tmp_path):
@@ -842,7 +849,7 @@ def test_the_present_is_studied_without_a_change(tmp_path, monkeypatch):
     assert "Checked again for this page: 4 schedules and 1 certificates of bounds" in page
     assert " before the change" not in page
     first = studied("sacct.txt", "nodes.csv", jobs=2)
-    assert first.used.startswith("2 of the log's 4 jobs are used (2 not in the chosen part), sub")
+    assert first.used.startswith("2 of the log's 4 jobs are used (2 not chosen), sub")
     with Path("sacct.txt").open("a") as log:
         log.write(f"11|ann|gpu|{DAY}00:40:00|Unknown||02:00:00|PENDING||1\n")
     rest = studied("sacct.txt", "nodes.csv")
@@ -889,7 +896,9 @@ def test_prices_below_the_gap_are_explained_alike_on_terminal_and_page(capsys):
     printed = capsys.readouterr().out
     assert TOO_WIDE in printed
     proved = "Certified: no schedule has a mean waiting time below 2 h before the change, "
-    assert f"{proved}1 h after the change (optsched verify FILE (of -o FILE)). Simulated" in printed
+    assert (
+        f"{proved}1 h after the change (with -o FILE: optsched verify FILE). Simulated" in printed
+    )
     assert _prices(wide).lines == [TOO_WIDE]
 
 

@@ -191,7 +191,8 @@ RULES: Mapping[str, str] = {
     "f2": f"{_FIRST} sqrt(requested time) x size + 25600 log10(submit time) first ({_FITTED})",
     "f3": f"{_FIRST} requested time x size + 6860000 log10(submit time) first ({_FITTED})",
     "f4": f"{_FIRST} requested time x sqrt(size) + 530000 log10(submit time) first ({_FITTED})",
-    "multifactor": "with EASY backfilling, largest sum of age, size and fair share first, as Slurm",
+    "multifactor": "with EASY backfilling, largest age + size + fair share first, each in 0..1 and "
+    "of the same weight (Slurm's multifactor priority; quality of service is not used)",
     "easy-exact": "EASY backfilling that knows run times",
     "conservative-exact": "conservative backfilling that knows run times",
     "sjf-exact": f"{_FIRST} run time first",

@@ -34,7 +34,10 @@ def with_types(
         found.append(f"gpu:{kind}")
         listed = listed.assign(**{found[-1]: there})
         taken = taken.assign(**{found[-1]: taken["gpu"].where(asked == kind, 0.0)})
-    tell_types(asked, lost, "expected a list of machines with a column gres, as gpu:a100:8")
+    why = "expected a list of machines with a column gres, as gpu:a100:8"
+    if listed is not None and (listed["gpu_type"] != "").any():
+        why = "no node of the list has such GPUs"
+    tell_types(asked, lost, why)
     if found and listed is not None:
         nodes = [f"{listed['count'][listed[x] > 0].sum()} of {x[4:]}" for x in found]
         number = sum((taken[x] > 0).sum() for x in found)

@@ -27,6 +27,7 @@ from optsched.families.rigid.instance import (
     RigidInstance,
     RigidJob,
     RigidSchedule,
+    Submission,
 )
 from optsched.families.rigid.sources.gpu_types import with_types
 from optsched.families.rigid.sources.idle import free_while_waiting
@@ -34,7 +35,8 @@ from optsched.families.rigid.sources.partitions import Share, shares
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import InputError, Window, option_name
 from optsched.process import messages
-from optsched.traces.formats.slurm import COMPLETE, FEW
+from optsched.traces.formats.inventories import SINFO
+from optsched.traces.formats.slurm import COMPLETE, FEW, FORMAT
 from optsched.traces.hostlists import hosts_in
 from optsched.traces.tables import Tables, read_tables
 from optsched.traces.windows import take_window
@@ -58,6 +60,7 @@ def _window(source: Path, window: Window) -> tuple[Tables, pd.DataFrame]:
         "rigid",
         **{"machines": None, "jobs": None, "start": "0", "min_tasks": 1, "as_is": True},
         packed=False,
+        skip_unfit=False,
         objective="flow",
         draw_seed=0,  # of a campaign; nothing is drawn
     )
@@ -67,13 +70,54 @@ def _window(source: Path, window: Window) -> tuple[Tables, pd.DataFrame]:
     if tables.machines is not None:  # jobs take the first nodes with space: spare the GPUs
         few = tables.machines.sort_values("gpu", kind="stable", ignore_index=True)
         tables = replace(tables, machines=few)
-    where = chosen["start"], chosen["min_tasks"]
-    taken = take_window(tables.jobs, chosen["jobs"], *where, usual=USUAL)
-    if chosen["packed"]:
+    return tables, window_of(tables, window)
+
+
+def window_of(tables: Tables, window: Window) -> pd.DataFrame:
+    """Return the jobs of a window, those that fit on the machines if others are skipped.
+
+    Where tasks are packed, a task is a job's share of one node.
+    """
+    taken = take_window(
+        tables.jobs, window.jobs, window.start or "0", window.min_tasks or 1, usual=USUAL
+    )
+    if window.packed:
         tasks = taken["nodes"].fillna(taken["tasks"])
         share = {n: taken[n] * taken["tasks"] / tasks for n in PARTS}
         taken = taken.assign(tasks=tasks, **share)
-    return tables, taken
+    if not window.skip_unfit or tables.machines is None:
+        return taken
+    with messages.unremarked():  # what is stated on types and partitions, `open_trace` does again
+        _, listed, _, _, limits, need = _model(tables, taken)
+    assert listed is not None
+    platform = Platform(
+        resources=tuple(x.name for x in limits),
+        units=tuple(x.unit for x in limits),
+        machines=_machines(listed, limits),
+        packed=bool(window.packed),
+    )
+    pairs = zip(taken["tasks"].tolist(), need.tolist(), strict=True)
+    jobs = [Submission(request=1, tasks=n, need=tuple(each)) for n, each in pairs]
+    fits = np.array([platform.fits(job) for job in jobs])
+    if fits.all() or not fits.any():  # of none, `open_trace` says what it needs
+        return taken
+    k, left = int(np.argmin(fits)), taken[fits]
+    left.attrs["unfit"] = (
+        f"left out, since they never fit on the machines: {len(taken) - len(left)} of {len(taken)} "
+        f"jobs, the first is {_names(taken)[k]} ({jobs[k].tasks} x "
+        f"{platform.amounts(jobs[k].need)})"
+    )
+    return left
+
+
+def _model(
+    tables: Tables, taken: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame | None, list[str], list[Share], list[Limit], Ints]:
+    """Return jobs and machines with their types of GPUs, partitions, resources and needs."""
+    taken, listed, types = with_types(taken, tables.machines)
+    labels = [str(label) for label in taken["partition"]]
+    parts = shares(labels, _partitions(tables, labels))
+    return taken, listed, labels, parts, *_limits(taken, labels, parts, types)
 
 
 def open_trace(source: Path, window: Window) -> RigidInstance:
@@ -86,10 +130,10 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         machines lacks a resource of the jobs' demand.
     """
     tables, taken = _window(source, window)
-    taken, listed, types = with_types(taken, tables.machines)
-    labels = [str(label) for label in taken["partition"]]
-    parts = shares(labels, _partitions(tables, labels))
-    limits, need = _limits(taken, labels, parts, types)
+    if unfit := taken.attrs.get("unfit"):
+        messages.remark(unfit)
+    taken, listed, labels, parts, limits, need = _model(tables, taken)
+    slurm = tables.jobs.attrs.get("format") == FORMAT.name
     arrivals, lengths = _whole_seconds(taken)
     runs = taken["run_seconds"].to_numpy(dtype=np.float64)
     requested = _requests(tables.jobs, taken)
@@ -154,7 +198,6 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
             messages.remark("a job runs on nodes of its partition only: " + _told(listed))
         gpus = int((listed["gpu"] * listed["count"]).sum())
         if gpus and not (tables.jobs["gpu"] > 0).any():
-            slurm = tables.jobs.attrs.get("format") == "Slurm jobs"
             messages.remark(
                 f"the list of machines has {gpus} GPUs, the log names none"
                 + ": add AllocTRES to --format of sacct" * slurm
@@ -165,12 +208,16 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         if window.packed:
             nodes = sum(machine.count for machine in machines)
             known = int(taken["nodes"].notna().sum())
-            messages.remark(
-                f"tasks are placed on {nodes} nodes: {known} of {len(jobs)} jobs have equal shares "
-                "on as many nodes as the log states, rounded up to whole units"
-                + "; tasks of the others are those of the log"
+            divided = (
+                f"{known} of {len(jobs)} jobs have equal shares on as many nodes as the log "
+                "states, rounded up to whole units"
+                + "; of the others each task is placed alone"
                 * (known < len(jobs))
             )
+            if not known:
+                divided = "the log states no numbers of nodes, so each task is placed alone"
+            there = f"{nodes} node{'s' * (nodes > 1)}"
+            messages.remark(f"tasks are placed on {there}: {divided}")
     units, resources = tuple(x.unit for x in limits), tuple(x.name for x in limits)
     platform = Platform(
         resources=resources, units=units, machines=machines, packed=bool(window.packed)
@@ -179,7 +226,8 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         job = jobs[names.index(unfit[0])]
         raise InputError(
             f"{source}: {unfit[0]} needs {job.tasks} x {platform.amounts(job.need)} and never fits "
-            f"on the machines ({len(unfit)} of {len(jobs)} jobs do not), expected larger ones"
+            f"on the machines ({len(unfit)} of {len(jobs)} jobs do{'es' * (len(unfit) == 1)} not), "
+            "expected larger ones, or --skip-unfit, which leaves such jobs out"
         )
     why = tables.jobs.attrs.get("why")
     inst = RigidInstance(
@@ -199,11 +247,13 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         messages.remark(EMPTY)
     elif listed is not None and (window.min_tasks or 1) == 1:
         share, number = free_while_waiting(inst, _starts(taken, jobs))
+        told = COMPLETE if slurm else COMPLETE.replace(" (sacct --allusers)", "")
         if share > MOSTLY and number > FEW:
             messages.remark(
                 f"{number} jobs waited although, for {share:.0%} of their waiting times, the "
-                f"recorded schedule left enough free for them: {COMPLETE}; other reasons are "
-                "limits of users, reservations, and free units that are on different nodes"
+                "recorded schedule left enough free for them. Reasons may be that the scheduler "
+                "kept it for a larger job or started jobs in order, limits of users, reservations, "
+                f"free units on different nodes, or missing jobs: {told}"
             )
     return inst
 
@@ -212,7 +262,7 @@ def recorded(
     source: Path, window: Window, inst: RigidInstance
 ) -> tuple[RigidSchedule | None, list[str]] | None:
     """Return the recorded schedule of a log, and the parts that do not fit; None: no record."""
-    _, taken = _window(source, window)
+    tables, taken = _window(source, window)
     if taken["start_seconds"].isna().any():
         return None
     starts = _starts(taken, inst.jobs)
@@ -227,8 +277,8 @@ def recorded(
         return None, [
             f"what your cluster did is left out: it used {used} at once, more than the machines "
             f"have ({there or 'none'}); expected the machines it ran on"
-            + " (jobs shorter than a second count as 1 s)"
-            * short
+            + _lacking(tables, taken)
+            + " (jobs shorter than a second count as 1 s)" * short
         ]
     line = f"what your cluster did: {len(starts)} of {len(starts)} jobs run as recorded"
     if not inst.packed:
@@ -247,6 +297,17 @@ def recorded(
             f"start if each job takes the first or the fullest ones with space; {named}"
         ]
     return RigidSchedule(start=tuple(starts), nodes=nodes), [f"{line}, on any nodes: {named}"]
+
+
+def _lacking(tables: Tables, taken: pd.DataFrame) -> str:
+    """Return which nodes that the log names a list of Slurm lacks; "": none, or another list."""
+    listed = () if tables.machines is None else tables.machines.attrs.get("hosts", ())
+    named = dict.fromkeys(host for text in taken["hosts"] for host in hosts_in(text))
+    lost = sorted(host for host in named if host not in listed)
+    if not listed or not lost:
+        return ""
+    more = f" and {len(lost) - MANY} more" if len(lost) > MANY else ""
+    return f": the list lacks {', '.join(lost[:MANY])}{more}; {SINFO} lists all nodes"
 
 
 def _on_hosts(
@@ -409,7 +470,10 @@ def _whole_seconds(taken: pd.DataFrame) -> tuple[list[int], list[int]]:
 def _floor(times: pd.Series[float], taken: pd.DataFrame) -> Floats:
     """Return times in whole seconds from the first submission on."""
     since = (times - taken["submit_seconds"].iloc[0]).to_numpy(dtype=np.float64)
-    return np.floor(np.round(since, 3))  # a sum of fractions may be just below a whole number
+    whole: Floats = np.floor(
+        np.round(since, 3)
+    )  # a sum of fractions may be just below a whole number
+    return whole
 
 
 def _starts(taken: pd.DataFrame, jobs: Sequence[RigidJob]) -> list[int]:
