@@ -193,3 +193,17 @@ def test_a_job_that_never_fits_has_the_name_of_the_log():
     Path("jobs.csv").write_text("submit_seconds,run_seconds,tasks\n0,9,3\n")
     with pytest.raises(InputError, match=r"job of line 2 needs 3 x 1 cpu and never fits"):
         open_input(Path("jobs.csv"), "rigid", replace(window, skip_unfit=True))
+
+
+@pytest.mark.usefixtures("log")
+def test_nodes_that_a_list_of_slurm_lacks_are_named():
+    Path("jobs.csv").write_text(
+        "JobID|Submit|Start|Elapsed|State|NCPUS|NodeList\n"
+        "1|2026-01-05T08:00:00|2026-01-05T08:00:00|01:00:00|COMPLETED|2|n1\n"
+        "2|2026-01-05T08:00:00|2026-01-05T08:00:00|01:00:00|COMPLETED|2|n2\n"
+    )
+    Path("nodes.csv").write_text("NODELIST|CPUS|MEMORY|GRES|PARTITION\nn1|2|4096|(null)|cpu\n")
+    window = Window(machines=Path("nodes.csv"))
+    inst = get_family("rigid").open_trace(Path("jobs.csv"), window)
+    _, told = get_family("rigid").recorded(Path("jobs.csv"), window, inst)
+    assert "expected the machines it ran on: the list lacks n2; sinfo --Node" in told[0]

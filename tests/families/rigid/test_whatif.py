@@ -902,6 +902,13 @@ def test_prices_below_the_gap_are_explained_alike_on_terminal_and_page(capsys):
     assert _prices(wide).lines == [TOO_WIDE]
 
 
+def test_a_load_in_percent_is_refused_with_what_is_right(tmp_path):
+    log, _ = write(tmp_path, jobs())
+    found = CliRunner().invoke(app, ["whatif", str(log), "--scale-load", "120%"])
+    assert found.exit_code == 2
+    assert "'120%' is no number, expected one such as" in found.output
+
+
 def test_progress_is_in_hours(tmp_path, monkeypatch):
     shown = []
     monkeypatch.setattr(Ticker, "show", lambda _, state: shown.append(state))

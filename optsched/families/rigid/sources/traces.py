@@ -99,7 +99,7 @@ def window_of(tables: Tables, window: Window) -> pd.DataFrame:
     pairs = zip(taken["tasks"].tolist(), need.tolist(), strict=True)
     jobs = [Submission(request=1, tasks=n, need=tuple(each)) for n, each in pairs]
     fits = np.array([platform.fits(job) for job in jobs])
-    if fits.all() or not fits.any():  # of none, `open_trace` says what it needs
+    if fits.all() or not fits.any():  # of none, `open_trace` states what one needs
         return taken
     k, left = int(np.argmin(fits)), taken[fits]
     left.attrs["unfit"] = (
@@ -470,9 +470,7 @@ def _whole_seconds(taken: pd.DataFrame) -> tuple[list[int], list[int]]:
 def _floor(times: pd.Series[float], taken: pd.DataFrame) -> Floats:
     """Return times in whole seconds from the first submission on."""
     since = (times - taken["submit_seconds"].iloc[0]).to_numpy(dtype=np.float64)
-    whole: Floats = np.floor(
-        np.round(since, 3)
-    )  # a sum of fractions may be just below a whole number
+    whole: Floats = np.floor(np.round(since, 3))  # a sum may be just below a whole number
     return whole
 
 
