@@ -159,12 +159,17 @@ def _no_starts(before: RigidInstance, starts: Any) -> str:
     if known and (
         not starts
         or (
-            len(starts) == len(before.jobs)
-            and all(s >= job.arrival for s, job in zip(starts, before.jobs, strict=True))
+            before.packed
+            and len(starts) == len(before.jobs)
+            and all(job.arrival <= s < 2**62 for s, job in zip(starts, before.jobs, strict=True))
+            and verify(altered(before, packed=False), RigidSchedule(start=starts)).feasible
         )
     ):
         return ""
-    return "starts: expected a start of every job before the change, none before its arrival"
+    return (
+        "starts: expected a start of every job before the change, none before its arrival, within "
+        "what all nodes have together, and only where jobs are on nodes"
+    )
 
 
 def _not_the_same(before: RigidInstance, after: RigidInstance, same: Any) -> str:
@@ -402,6 +407,8 @@ class WhatIf(Stated):
             lines.append(f"95 % interval of that change over {len(self.before)} windows: {inside}.")
         if self.alike and real is not None:
             over = f"{hours(real.above)} more than the least possible"
+            if real.above[0] < 0:  # starts alone were recorded
+                over = f"which may be less than these nodes allow ({hours(best.before)})"
             lines.append(f"Your cluster made jobs wait {hours(real.before)} on average, {over}.")
         shown, gap = self.telling(after=False), self._open(after=False)
         if shown:

@@ -765,11 +765,26 @@ def test_recorded_times_stay_where_nodes_are_not_known(tmp_path):
     assert found.before[0].rows[REAL].slowdown == 1
     told = "nodes not checked: the log does not name the nodes of its jobs (NodeList of sacct)"
     assert any(line.endswith(told) for line in found.remarks)
+    less = "wait 0 h on average, which may be less than these nodes allow (0 to 0.208 h)."
+    assert f"Your cluster made jobs {less}" in found.answer
     found.save(tmp_path / "w.json")
     assert WhatIf.load(tmp_path / "w.json").summary() == found.summary()
     content = json.loads((tmp_path / "w.json").read_text())
     assert "recorded starts" in str(recheck_content(content, tmp_path)[0].unchecked)
     content["windows"][0]["starts"][1] = 0  # before its arrival
+    (tmp_path / "w.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match="starts: expected a start of every job"):
+        WhatIf.load(tmp_path / "w.json")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_recorded_starts_must_be_possible_with_all_nodes_together(tmp_path, packed):
+    found = studied(*slurm(tmp_path, nodes="big,1,8,8,64\nsmall,1,4,4,64\n"), packed=packed)
+    found.save(tmp_path / "w.json")
+    content = json.loads((tmp_path / "w.json").read_text())
+    jobs = found.sides[0].instances[0].jobs
+    content["windows"][0]["starts"] = [job.arrival for job in jobs]  # 15 of 12 GPUs at once
+    assert any(part.complaints for part in recheck_content(content, tmp_path))
     (tmp_path / "w.json").write_text(json.dumps(content))
     with pytest.raises(InputError, match="starts: expected a start of every job"):
         WhatIf.load(tmp_path / "w.json")
