@@ -58,6 +58,7 @@ def call_all(
     *more: Any,
     keep: Callable[[int, Row], None],
     workers: int = 1,
+    lost: Callable[[int, str], None] | None = None,
 ) -> None:
     """Call a function on cells, and keep every row as soon as it is there.
 
@@ -74,13 +75,15 @@ def call_all(
         Called with the number of a cell and its row.
     workers : int
         Processes; 1: this one.
+    lost : callable, optional
+        Called with the number of a cell whose process has failed, and why.
 
     Raises
     ------
     KeyboardInterrupt
         An end was requested; running cells do not count.
     RuntimeError
-        A call in another process has failed.
+        A call in another process has failed, and there is no ``lost``.
     """
     if workers == 1:
         for k, cell in cells.items():
@@ -98,10 +101,12 @@ def call_all(
             for event in pool.poll(LOOK):
                 if isinstance(event, TaskCompleted):
                     keep(event.task.mark, event.found)
-                elif event.suspects:
-                    raise RuntimeError(f"{event.suspects[0].cell}: {event.reason}")
-                else:
-                    calls.extend(event.rest)
+                    continue
+                for suspect in event.suspects:
+                    if lost is None:
+                        raise RuntimeError(f"{suspect.cell}: {event.reason}")
+                    lost(suspect.mark, event.reason)
+                calls.extend(event.rest)
             interrupts.raise_if_interrupted()
     finally:
         pool.close()

@@ -129,7 +129,11 @@ def verify(
             found.complain(name, *wrong)
         callback(f"{found.read} of {total} entries, {len(found.damaged)} damaged")
 
-    call_all(look, cells, keep=keep, workers=workers)
+    def lost(k: int, why: str) -> None:
+        cell = cells[k]
+        found.complain(f"{Path(cell['pack']).name}, lines {cell['first']} to {cell['last']}", why)
+
+    call_all(look, cells, keep=keep, workers=workers, lost=lost)
     names: dict[str, str] = {}
     for row in sorted(found.rows, key=lambda row: str(row["name"])):
         name = names.setdefault(row["sha256"], row["name"])

@@ -279,8 +279,10 @@ def test_a_call_that_ends_its_process_is_named_and_others_are_kept():
     with pytest.raises(RuntimeError, match=r"'n': -1.*: its process ended itself with status 7"):
         call_all(square, cells, keep=rows.__setitem__, workers=2)
     assert {rows[k]["square"] for k in rows} <= {1, 4, 9}
-    del cells[3]
-    call_all(square, cells, keep=rows.__setitem__, workers=2)
+    lost = {}
+    call_all(square, cells, keep=rows.__setitem__, workers=2, lost=lost.__setitem__)
+    assert [*lost] == [3]
+    assert "its process ended itself with status 7" in lost[3]
     assert [rows[k]["square"] for k in range(3)] == [1, 4, 9]
 
 

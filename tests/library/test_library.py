@@ -3,6 +3,7 @@
 import csv
 import json
 import lzma
+import re
 from pathlib import Path
 
 import pytest
@@ -258,6 +259,16 @@ def test_a_pack_of_many_lines_is_not_read_too_often(library, monkeypatch):
     read: list[int] = []  # lines: each part is read from the beginning
     verify(library, tables=False)
     assert sum(read) <= 15 * 20_000
+
+
+def test_entries_whose_process_was_killed_are_named(library, monkeypatch):
+    monkeypatch.setattr(
+        "optsched.library.verify.call_all",
+        lambda _look, _cells, lost, **_more: lost(0, "its process was ended by SIGKILL"),
+    )
+    found = verify(library, tables=False, workers=2)
+    assert not found.accepted
+    assert re.search(r", lines 1 to \d+: its process was ended by SIGKILL", found.lines()[0])
 
 
 def test_a_better_schedule_and_bound_are_taken_from_two_files(library, solved, tmp_path):
