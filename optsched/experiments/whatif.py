@@ -162,12 +162,17 @@ def _no_starts(before: RigidInstance, starts: Any) -> str:
     if known and (
         not starts
         or (
-            len(starts) == len(before.jobs)
-            and all(s >= job.arrival for s, job in zip(starts, before.jobs, strict=True))
+            before.packed
+            and len(starts) == len(before.jobs)
+            and all(job.arrival <= s < 2**62 for s, job in zip(starts, before.jobs, strict=True))
+            and verify(altered(before, packed=False), RigidSchedule(start=starts)).feasible
         )
     ):
         return ""
-    return "starts: expected a start of every job before the change, none before its arrival"
+    return (
+        "starts: expected a start of every job before the change, none before its arrival, within "
+        "what all nodes have together, and only where jobs are on nodes"
+    )
 
 
 def _not_the_same(before: RigidInstance, after: RigidInstance, same: Any) -> str:

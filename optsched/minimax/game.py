@@ -20,7 +20,7 @@ from optsched.minimax.policy import Optimal
 from optsched.minimax.standing import Played, Standing, must_name_policies, standing
 from optsched.minimax.tree import GameTree, titled
 from optsched.numbers import settings
-from optsched.problem import InputError, Policy, get_family
+from optsched.problem import InputError, Policy, PolicyError, get_family
 from optsched.process.garbage import no_garbage
 from optsched.process.loading import is_named_in_file, load_from_file
 
@@ -87,7 +87,7 @@ class Game:
         Raises
         ------
         PolicyError
-            The policy fails, or breaks a constraint.
+            The policy fails, breaks a constraint, or is better than any online algorithm.
         """
         settings.whole(runs=runs)
         made = [
@@ -95,7 +95,10 @@ class Game:
         ]
         solutions = tuple(tuple(run.schedule for run in some) for some in made)
         played = Played(policy=made[0][0].policy, seed=seed, runs=solutions)
-        return standing(self.tree, self.proof, played)
+        try:
+            return standing(self.tree, self.proof, played)
+        except ValueError as err:
+            raise PolicyError(f"policy {played.policy}: {err}") from err
 
     def save(self, path: Path | str, standings: Sequence[Standing] = ()) -> None:
         """Write instances and certificate, for `optsched verify` and the second checker.

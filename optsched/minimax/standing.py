@@ -17,10 +17,11 @@ from optsched.minimax.certificate import Proved, Whole
 from optsched.minimax.tree import GameTree, titled
 from optsched.numbers.resources import exact
 from optsched.policies.loader import must_name_rows
-from optsched.problem import Family, Frozen
+from optsched.problem import Family, Frozen, agree
 
 BEST, GIVEN = "best randomized algorithm", "given randomized algorithm"
 DETERMINISTIC = "best deterministic algorithm"
+SAME = 1e-9  # relative difference up to which two evaluations of one number agree
 
 
 class Played(Frozen):
@@ -96,7 +97,8 @@ def standing(tree: GameTree, proof: Proved, played: Played) -> Standing:
     Raises
     ------
     ValueError
-        A solution is not feasible, or instances have different numbers of runs, or none.
+        A solution is not feasible, or instances have different numbers of runs, or none; or the
+        value is better than any online algorithm's. Runs of one seed are one algorithm.
     """
     many = len(played.runs[0]) if played.runs else 0
     if len(played.runs) != len(tree.instances) or {len(r) for r in played.runs} != {many or -1}:
@@ -117,4 +119,9 @@ def standing(tree: GameTree, proof: Proved, played: Played) -> Standing:
             found.append((tree.sign * math.inf, error, i))
     value, error, i = max(found, key=lambda entry: tree.sign * entry[0])
     best, bound = float(proof.reached), float(proof.proved)
+    if tree.sign * (bound - value) > 0 and not agree(bound, value, SAME):
+        raise ValueError(
+            f"its value {value:.6g} is better than {bound:.6g}, the bound for all online "
+            "algorithms: it knew more than the events"
+        )
     return Standing(played.policy, value, error, i, best, bound, played)

@@ -14,6 +14,7 @@ from second_checker import NODE, answers
 from sweeps import sweep
 
 import optsched
+from optsched.declared.policies import Lookahead
 from optsched.minimax.files import check_file
 from optsched.problem import InputError, PolicyError
 
@@ -193,6 +194,28 @@ def test_a_policy_that_is_compared_twice_is_not_written(tmp_path):
     with pytest.raises(InputError, match="'greedy' is that of another row"):
         game.save(tmp_path / "game.json", 2 * [game.standing("greedy")])
     assert not (tmp_path / "game.json").exists()
+
+
+@pytest.mark.parametrize("name", ["skiing", "matching"])
+def test_a_policy_that_is_better_than_any_is_refused(name, tmp_path):
+    """The best solution of every instance is what no online algorithm decides."""
+    content = copy.deepcopy(known(name))
+    instances = optsched.minimax(GAMES[name]).instances
+    content["played"][0]["runs"] = [
+        [optsched.solve(inst).schedule.model_dump(mode="json")] for inst in instances
+    ]
+    path = tmp_path / "forged.json"
+    path.write_text(json.dumps(content))
+    mine, theirs = check_file(path).parts[-1], answers([path], tmp_path)[str(path)][-1]
+    assert "its value 1 is better than" in mine.complaints[0]
+    assert "the bound for all online algorithms" in theirs["complaints"][0]
+    assert [part.accepted for part in check_file(path).parts] == [True, True, False]
+
+
+def test_a_policy_that_looks_ahead_is_refused():
+    game = optsched.minimax(GAMES["skiing"])
+    with pytest.raises(PolicyError, match=r"value 1 is better than 1\.\d+, the bound for all"):
+        game.standing(Lookahead(50))
 
 
 def test_decisions_count_that_are_not_feasible(tmp_path):

@@ -800,6 +800,19 @@ def test_recorded_times_stay_where_nodes_are_not_known(tmp_path):
         WhatIf.load(tmp_path / "w.json")
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_recorded_starts_must_be_possible_with_all_nodes_together(tmp_path, packed):
+    found = studied(*slurm(tmp_path, nodes="big,1,8,8,64\nsmall,1,4,4,64\n"), packed=packed)
+    found.save(tmp_path / "w.json")
+    content = json.loads((tmp_path / "w.json").read_text())
+    jobs = found.sides[0].instances[0].jobs
+    content["windows"][0]["starts"] = [job.arrival for job in jobs]  # 15 of 12 GPUs at once
+    assert any(part.complaints for part in recheck_content(content, tmp_path))
+    (tmp_path / "w.json").write_text(json.dumps(content))
+    with pytest.raises(InputError, match="starts: expected a start of every job"):
+        WhatIf.load(tmp_path / "w.json")
+
+
 @pytest.mark.parametrize("packed", [None, False])
 def test_jobs_that_no_node_can_take_after_the_change_are_named_as_in_the_log(tmp_path, packed):
     said = (

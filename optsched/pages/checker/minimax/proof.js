@@ -131,7 +131,7 @@ function openGame(content, name) {
 }
 
 // The mean value of a policy on its worst instance, divided by the optimum.
-function gameStanding(instances, sign, best, runs) {
+function gameStanding(instances, sign, { best, proved }, runs) {
   const many = runs.length ? runs[0].length : 0;
   need(runs.length === instances.length && many > 0 && runs.every((one) => one.length === many), `expected runs on ${instances.length} instances, equally many on each`);
   const judge = declaredJudge.judge(sign < 0 ? "max" : "min");
@@ -148,6 +148,8 @@ function gameStanding(instances, sign, best, runs) {
     const share = isZero ? sign * Infinity : toFloat(over(mean, best[i]), 0);
     if (worst === null || sign * (share - worst) > 0) worst = share;
   });
+  const bound = toFloat(proved, 0);
+  need(sign * (bound - worst) <= 0 || agree(bound, worst, SAME), `its value ${worst} is better than the bound for all online algorithms`);
   return worst;
 }
 
@@ -174,7 +176,7 @@ function checkGame({ sign, instances, certificate, claim, played }) {
     ...played.map(({ policy, runs }, k) => {
       const found = { place: `played[${k}]`, what: `policy ${policy}`, value: null, bound: null, gap: null, complaints: [], schedule: null };
       try {
-        found.value = gameStanding(instances, sign, proof.best, runs);
+        found.value = gameStanding(instances, sign, proof, runs);
       } catch (err) {
         if (!(err instanceof Refused)) throw err;
         found.complaints.push(err.message);
