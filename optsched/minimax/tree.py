@@ -266,7 +266,7 @@ class GameTree:
             found[h] = {}, []
 
     def _decide(self, history: History, each: int) -> None:
-        """Set the decisions of a history, and count ``each`` of them as so many numbers."""
+        """Set the decisions of a history, and add ``each`` to the count for every one."""
         inst = self.instances[history.instances[0]]
         place = {c.name: j for j, c in enumerate(inst.columns)}
         columns = [place[name] for name in history.names]
