@@ -117,6 +117,12 @@ def test_what_a_file_states_of_policies_is_not_checked(call, folder, tmp_path):
         out = call("show", path, *verbosity)[1]
         assert "not checked: that policies decided so, what they knew" in out
         assert "guarantee" not in out
+    run = content["runs"][0]
+    alone = {k: content[k] for k in ("format", "family", "instance", "instance_sha256")}
+    (tmp_path / "run.json").write_text(json.dumps(alone | {"kind": "run", "run": run}))
+    shown = json.loads(call("show", tmp_path / "run.json", "--json")[1])
+    assert shown["found"]["guarantee"] is None
+    assert any(line.startswith("not checked: that policies") for line in shown["warnings"])
     assert "what it knew, its times, its sandbox, its guarantee 1000" in call("verify", path)[1]
 
 

@@ -265,13 +265,13 @@ class GameTree:
             self._step(history, states, ways, following)
             found[h] = {}, []
 
-    def _decide(self, history: History, tried: int) -> None:
-        """Set the decisions of a history, each of which is ``tried`` this many times."""
+    def _decide(self, history: History, each: int) -> None:
+        """Set the decisions of a history, and add ``each`` to the count for every one."""
         inst = self.instances[history.instances[0]]
         place = {c.name: j for j, c in enumerate(inst.columns)}
         columns = [place[name] for name in history.names]
         ranges = [range(low, high + 1) for low, high in (_range(inst, j) for j in columns)]
-        self._count += tried * math.prod(map(len, ranges))
+        self._count += each * math.prod(map(len, ranges))
         if self._count > MOST:
             when = "" if history.event is None else f"time {history.event.time:g}: "
             raise InputError(

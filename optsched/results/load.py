@@ -54,7 +54,7 @@ def load_run(path: Path) -> Run:
     content, instance, family = _file(path, "run")
     run = part_of(Run, content, "run", path, family.name)
     _must_hold(recheck_run(family, instance, run), path)
-    return run
+    return run.model_copy(update={"guarantee": None})  # as in `load_report`
 
 
 def _file(path: Path, kind: str) -> tuple[dict[str, Any], Instance, Family]:
