@@ -42,7 +42,7 @@ KINDS: Mapping[str, Kind] = {
         "oasis",
         {"preset": "paper", "jobs": 10, "slots": 10},
         vary=("machines", (20, 40, 60, 80, 100)),
-        times=3,
+        times=2,
     ),
     "oasis, 1000 jobs": Kind("oasis", {"preset": "earnable", "jobs": 1000}),
     "completion, 10 jobs": Kind(

@@ -62,7 +62,12 @@ ORACLES = "cannot be deployed: they know each job's run time in advance."
 UNKNOWN = "What your cluster would have done after the change is not known."
 SKIPPED = "left out of both scenarios: "
 POOLED = "jobs are not placed on nodes: "
-FIRST = f"{REAL} is left out", "has no column partition", "which is not added"  # before the summary
+FIRST = (
+    f"{REAL} is left out",
+    "has no column partition",
+    "which is not added",
+    "since they never fit",
+)
 UNCHECKED = " if what it did is possible on these nodes, which is not checked"
 TOO_WIDE = (
     "Shadow prices are below the gap of the optimum, so none are shown; a longer time limit or "

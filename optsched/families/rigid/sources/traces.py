@@ -105,7 +105,8 @@ def window_of(tables: Tables, window: Window) -> pd.DataFrame:
     left.attrs["unfit"] = (
         f"left out, since they never fit on the machines: {len(taken) - len(left)} of {len(taken)} "
         f"jobs, the first is {_names(taken)[k]} ({jobs[k].tasks} x "
-        f"{platform.amounts(jobs[k].need)})"
+        f"{platform.amounts(jobs[k].need)}); your cluster ran them, policies and the optimum do "
+        "not: savings may be overstated"
     )
     return left
 
