@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from optsched.cli.app import app
 from optsched.core import simulate
+from optsched.families.oasis.policies import Fifo
 from optsched.problem import families, get_family
 
 README = Path(__file__).parents[1] / "README.md"
@@ -66,6 +67,7 @@ def test_policy_example_is_a_policy():
     names = {}
     exec(blocks("python")[1], names)
     instance = get_family("oasis").generate("small", seed=1)
-    mine, fifo = simulate(instance, names["MyPolicy"]()), simulate(instance, "fifo")
+    mine = simulate(instance, names["MyPolicy"]())
+    fifo = simulate(instance, Fifo(fewest_workers=1, most_workers=1))
     assert mine.policy == "mine"
     assert mine.value == pytest.approx(fifo.value)

@@ -538,4 +538,4 @@ def test_commands_seal(folder, inst, call):
     status, said, _ = call("show", "result.json", "-v")
     assert status == 0
     assert re.search(r"┃ sandbox\s+┃", said)
-    assert re.search(r"│ after\s+│ yes", said)
+    assert re.search(r"│ yes\s+│", said)

@@ -73,6 +73,13 @@ INPUTS = {  # of commands that do not take all of these
     "whatif": "Job trace, or instance file of family rigid.",
 }
 Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
+SearchSeed = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="Seed of the search and of policies; of a declared problem, also of the instance.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only results and errors.")]
 MORE = {  # help of --verbose, by module and function of the command

@@ -61,12 +61,13 @@ EXACT = "exact"
 ORACLES = "cannot be deployed: they know each job's run time in advance."
 UNKNOWN = "What your cluster would have done after the change is not known."
 SKIPPED = "left out of both scenarios: "
+UNFIT = "left out, since they never fit"  # from the log, before any change
 POOLED = "jobs are not placed on nodes: "
 FIRST = (
     f"{REAL} is left out",
     "has no column partition",
     "which is not added",
-    "since they never fit",
+    UNFIT,
 )
 UNCHECKED = " if what it did is possible on these nodes, which is not checked"
 TOO_WIDE = (
@@ -477,7 +478,7 @@ class WhatIf(Stated):
     @property
     def alike(self) -> bool:
         """Whether the recorded schedule had the jobs of the others, and no more to wait for."""
-        unlike = EMPTY, SKIPPED
+        unlike = EMPTY, SKIPPED, UNFIT
         return len(self.before) == 1 and not any(x.startswith(unlike) for x in self.listed)
 
     @property
@@ -868,6 +869,7 @@ class Submitted:
     jobs: int
     read: int  # of the log, in all windows
     dropped: int  # others of the log
+    unfit: int
     why: str
     first: Any  # time of submission, or its second
     last: Any
@@ -977,9 +979,11 @@ def _submissions(
 
     n, start = len(inst.jobs), jobs.attrs["start"]
     taken = take_window(jobs, n, window.start or "0", window.min_tasks or 1)
+    unfit = 0
     if window.skip_unfit:
         listed = None if window.machines is None else read_machines(window.machines)
         taken = window_of(Tables(jobs, listed), window)
+        unfit = len(window_of(Tables(jobs, listed), replace(window, skip_unfit=False))) - n
     times, clock = [job.arrival for job in inst.jobs], None
     dates: list[Any] = [f"in second {t}" for t in times]
     ends: tuple[Any, Any] = (times[0], times[-1])
@@ -994,7 +998,7 @@ def _submissions(
         for name, user, date in zip(taken["name"], users, dates, strict=True)
     )
     dropped, why = jobs.attrs["dropped"], re.sub(r" \([^)]*\)", "", jobs.attrs["why"])
-    return clock, tuple(names), Submitted(n, len(jobs), dropped, why, *ends)
+    return clock, tuple(names), Submitted(n, len(jobs), dropped, unfit, why, *ends)
 
 
 def _used(windows: Sequence[Submitted | None], number: int | None) -> str:
@@ -1003,10 +1007,12 @@ def _used(windows: Sequence[Submitted | None], number: int | None) -> str:
     if not known:
         return ""
     n, log = sum(one.jobs for one in known), known[0]
-    every, rest = log.read + log.dropped, log.read - n
+    unfit = sum(one.unfit for one in known)
+    every, rest = log.read + log.dropped, log.read - n - unfit
     which = f"All {n} jobs of the log are used"
     if n < every:
-        why = ", ".join([f"{rest} not chosen"] * bool(rest) + [log.why] * bool(log.why))
+        parts = [f"{rest} not chosen"] * bool(rest) + [f"{unfit} that never fit"] * bool(unfit)
+        why = ", ".join(parts + [log.why] * bool(log.why))
         which = f"{n} of the log's {every} jobs are used ({why})"
     which += f", in {number} windows" if number else ""
     first, last = log.first, known[-1].last

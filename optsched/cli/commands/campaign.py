@@ -424,8 +424,10 @@ def _show(made: "Campaign", as_json: bool) -> None:
             "above 2, 95 %": s.beyond,
             "worst": s.greatest,
         }
-        for group in groups
-        for s in sorted(found.groups[group], key=lambda s: hours.get((group, s.policy), 0.0))
+        for s in sorted(
+            found.summaries,
+            key=lambda s: (groups.index(s.group), hours.get((s.group, s.policy), 0.0)),
+        )
     ]
     if not messages.verbose:
         empty = [n for n in ("open", "errors", "inf") if all(row[n] == "0" for row in rows)]

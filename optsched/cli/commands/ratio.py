@@ -18,7 +18,7 @@ from optsched.cli.options import (
     Params,
     Pictures,
     Sandboxed,
-    Seed,
+    SearchSeed,
     StartFrom,
     Statistics,
     Style,
@@ -89,7 +89,7 @@ def ratio(
     work_limit: WorkLimit = None,
     gap: Gap = CLOSED,
     threads: Threads = 1,
-    seed: Seed = 0,
+    seed: SearchSeed = 0,
     params: Params = None,
     seeds: Annotated[
         int | None,
@@ -128,7 +128,8 @@ def ratio(
     `--seeds 20` draws 20 instances of a declared problem; for a trace, it draws the missing
     attributes 20 times, so confidence intervals reflect only that randomness. For generated
     instances, use a campaign. `--windows 20` takes `--jobs` jobs from each of 20 parts of the
-    trace, so intervals reflect how the workload varies. `-o` stores all results.
+    trace, so intervals reflect how the workload varies.
+    With either, `-o FILE.sqlite` stores all results, as a campaign does.
 
     Example:  optsched ratio jobs.csv --machines machines.csv --time-limit 120 --plot pictures
     """

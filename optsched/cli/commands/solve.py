@@ -12,7 +12,7 @@ from optsched.cli.options import (
     Method,
     Output,
     Params,
-    Seed,
+    SearchSeed,
     StartFrom,
     Threads,
     TimeLimit,
@@ -39,7 +39,7 @@ def solve(
     work_limit: WorkLimit = None,
     gap: Gap = CLOSED,
     threads: Threads = 1,
-    seed: Seed = 0,
+    seed: SearchSeed = 0,
     params: Params = None,
     check: Annotated[
         Level,

@@ -71,8 +71,8 @@ def whatif(
         bool,
         typer.Option(
             "--skip-unfit",
-            help="Leave jobs that fit on no machines, or not after the change, out of both "
-            "scenarios.",
+            help="Leave jobs that fit on no node (without nodes: not into the pool), or not after "
+            "the change, out of both scenarios.",
         ),
     ] = False,
     policy: Annotated[
@@ -101,11 +101,10 @@ def whatif(
     The change concerns machines, load or jobs; without one, only the current cluster is analyzed.
     Each policy, and the optimum, is compared before and after the change; the recorded schedule is
     shown before the change only. With a list of nodes, jobs are placed on them; nodes form one pool
-    if a job fits on none, or if each task is one unit of one resource (then nodes make no
-    difference).
-    If a gap remains, the change of the optimum is an interval. Shadow prices show when capacity is
-    scarce. Limits apply separately to the optimum before and after the change. `optsched report`
-    turns the output file into a page.
+    if a job fits on none (--skip-unfit leaves it out instead), or if each task is one unit of one
+    resource (then nodes make no difference). If a gap remains, the change of the optimum is an
+    interval. Shadow prices show when capacity is scarce. Limits apply separately to the optimum
+    before and after the change. `optsched report` turns the output file into a page.
 
     Example:  optsched whatif log.swf --machines nodes.csv --add 2xgpu-node -o whatif.json
     """

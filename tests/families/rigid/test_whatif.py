@@ -774,7 +774,8 @@ def test_jobs_are_placed_on_nodes_where_the_log_allows_it(tmp_path):
     fewer = studied(*slurm(tmp_path, nodes="small,5,4,4,64\n"), skip_unfit=True)
     assert fewer.sides[0].instances[0].packed
     assert len(fewer.sides[0].instances[0].jobs) == 2
-    assert fewer.used.startswith("2 of the log's 4 jobs are used (2 not chosen)")
+    assert fewer.used.startswith("2 of the log's 4 jobs are used (2 that never fit)")
+    assert not fewer.alike  # your cluster ran them
     assert "the first is job 7_1 (1 x 6 gpu, 6 cpu); your cluster ran them" in fewer.answer[0]
     changed = studied(*slurm(tmp_path), remove="1xbig", skip_unfit=True)  # fit before the change
     assert any(line.startswith("left out of both") for line in changed.listed)

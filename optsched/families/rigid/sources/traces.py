@@ -106,7 +106,7 @@ def window_of(tables: Tables, window: Window) -> pd.DataFrame:
         f"left out, since they never fit on the machines: {len(taken) - len(left)} of {len(taken)} "
         f"jobs, the first is {_names(taken)[k]} ({jobs[k].tasks} x "
         f"{platform.amounts(jobs[k].need)}); your cluster ran them, policies and the optimum do "
-        "not: savings may be overstated"
+        "not: part of the difference may be due to them"
     )
     return left
 
