@@ -10,7 +10,7 @@ from optsched.families.rigid.sources.idle import free_while_waiting
 from optsched.problem import Window, get_family
 from optsched.process import messages
 
-TOLD = "the recorded schedule left enough free for them. Reasons may be that the scheduler kept it "
+TOLD = "enough free for them in the recorded schedule. Reasons may be that the scheduler kept it "
 
 
 def busy(seed):

@@ -251,8 +251,8 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         told = COMPLETE if slurm else COMPLETE.replace(" (sacct --allusers)", "")
         if share > MOSTLY and number > FEW:
             messages.remark(
-                f"{number} jobs waited although, for {share:.0%} of their waiting times, the "
-                "recorded schedule left enough free for them. Reasons may be that the scheduler "
+                f"for {share:.0%} of the time that {number} jobs waited, the nodes together had "
+                "enough free for them in the recorded schedule. Reasons may be that the scheduler "
                 "kept it for a larger job or started jobs in order, limits of users, reservations, "
                 f"free units on different nodes, or missing jobs: {told}"
             )
