@@ -435,6 +435,8 @@ class WhatIf(Stated):
                 f"{least} is {hours(best.after)}; before the change, of all {self._jobs()} jobs, "
                 f"it is {hours(best.before)}. These are means of different jobs."
             )
+        if best.before[0] == 0 < best.before[1]:
+            lines.append("No lower bound above 0 was found; a longer time limit may find one.")
         if best.interval is not None:
             verb, by, _ = _signed(best.interval)
             doubt = f" (not reliable: {self.doubt})" if self.doubt else ""

@@ -901,7 +901,11 @@ def test_a_bound_of_0_is_not_stated():
     simulated = "Simulated, not certified: the policies."
     proved = "Certified: no schedule has a mean waiting time below 2 h after the change. "
     assert compared([ends], 1).certified == proved + simulated
-    assert compared([ends[:1] * 2], 1).certified == simulated
+    found = compared([ends[:1] * 2], 1)
+    assert found.certified == simulated
+    longer = "No lower bound above 0 was found; a longer time limit may find one."
+    assert longer in found.answer
+    assert longer not in compared([ends[1:] * 2], 1).answer
 
 
 def test_prices_below_the_gap_are_explained_alike_on_terminal_and_page(capsys):
