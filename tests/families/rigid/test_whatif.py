@@ -22,6 +22,7 @@ from optsched.experiments.whatif import (
     HOUR,
     TOO_WIDE,
     UNCHECKED,
+    UNFIT,
     UNKNOWN,
     Scenario,
     WhatIf,
@@ -775,7 +776,6 @@ def test_jobs_are_placed_on_nodes_where_the_log_allows_it(tmp_path):
     assert fewer.sides[0].instances[0].packed
     assert len(fewer.sides[0].instances[0].jobs) == 2
     assert fewer.used.startswith("2 of the log's 4 jobs are used (2 that never fit)")
-    assert not fewer.alike  # your cluster ran them
     assert "the first is job 7_1 (1 x 6 gpu, 6 cpu); your cluster ran them" in fewer.answer[0]
     changed = studied(*slurm(tmp_path), remove="1xbig", skip_unfit=True)  # fit before the change
     assert any(line.startswith("left out of both") for line in changed.listed)
@@ -906,6 +906,13 @@ def test_a_bound_of_0_is_not_stated():
     longer = "No lower bound above 0 was found; a longer time limit may find one."
     assert longer in found.answer
     assert longer not in compared([ends[1:] * 2], 1).answer
+
+
+def test_jobs_that_never_fit_end_the_comparison_with_the_cluster():
+    found = compared([(scenario(1.0, 2.0), scenario(1.0, 2.0))], 1)
+    assert found.alike
+    left_out = f"{UNFIT} on the machines: 1 of 9 jobs"
+    assert not found.model_copy(update={"listed": (left_out,)}).alike
 
 
 def test_prices_below_the_gap_are_explained_alike_on_terminal_and_page(capsys):
