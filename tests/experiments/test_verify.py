@@ -370,6 +370,30 @@ def test_what_is_no_store_is_refused_in_a_line(call, edit, tmp_path, what):
     assert not (tmp_path / "page.html").exists()
 
 
+@pytest.mark.parametrize("table", ["cell", "optimum"])
+def test_two_rows_of_one_key_are_damage(call, whole, edit, table):
+    """The schema is that of a store; the rows were written by a table with a longer key."""
+    with closing(sqlite3.connect(whole)) as db:
+        (sql,) = db.execute(f"SELECT sql FROM sqlite_master WHERE name = '{table}'").fetchone()
+        names = [name for _, name, *_ in db.execute(f"PRAGMA table_info({table})")]
+    longer = ", ".join(names[: names.index("micros") + 1])
+    loose = re.sub(r",\s*PRIMARY KEY \([^)]*\)| PRIMARY KEY", "", sql)
+    loose = loose.replace(") WITHOUT", f", PRIMARY KEY ({longer})) WITHOUT")
+    rows = [
+        ", ".join({"effort": "0.0", "micros": f"micros + {more}"}.get(name, name) for name in names)
+        for more in (0, 1)
+    ]
+    path = edit(
+        f"CREATE TABLE old AS SELECT * FROM {table}; DROP TABLE {table}; {loose};"
+        + "".join(f"INSERT INTO {table} SELECT {row} FROM old;" for row in rows)
+        + "DROP TABLE old; PRAGMA writable_schema = ON;"
+        f"UPDATE sqlite_master SET sql = '{sql}' WHERE name = '{table}'"
+    )
+    status, out, err = call("campaign", "verify", path)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"optsched: {path}: is damaged, expected a store")
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -99,6 +99,8 @@ def check(path: Path, db: sqlite3.Connection) -> None:
         raise InputError(
             f"{path}: has other tables, views or triggers: {short(min(names))}; {STORE}"
         )
+    if db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):  # keys that occur twice, too
+        raise InputError(f"{path}: is damaged, {STORE}")
     for table, conditions in columns.items():
         sums = ", ".join(f"sum({wrong})" for wrong in conditions.values())
         counts = db.execute(f"SELECT {sums} FROM {table}").fetchone()
