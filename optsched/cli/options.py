@@ -3,6 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -346,9 +347,10 @@ OWN = ("source", "window", "instance", "remarks", "preset", "family")  # type of
 def takes_input(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command INPUT, the options of a trace, and those of :func:`with_verbosity`.
 
-    The seed of a problem is the command's own, if it has one. The command is called with what it
-    requests: the ``instance``, ``remarks`` on it, the path as ``source``, the ``preset``, the
-    ``family``, and the options of a trace as ``window``.
+    The seed of a problem is the command's own, if it has one; policies receive a hash of it, since
+    they could draw the same instance again. The command is called with what it requests: the
+    ``instance``, ``remarks`` on it, the path as ``source``, the ``preset``, the ``family``, and the
+    options of a trace as ``window``.
     """
     parameters = inspect.signature(command).parameters
     keyword = inspect.Parameter.KEYWORD_ONLY
@@ -432,6 +434,8 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
             ):
                 seed = given.get("seed", 0)
                 instance = open_input(source, family or "oasis", window, preset, seed)
+            if "policy" in given and given.get("seeds") is None and is_named_in_file(str(source)):
+                given["seed"] = _one_way(seed)
             _refuse_early(family_of(instance), window, given)
             given["instance"] = instance
             if "remarks" in parameters:
@@ -441,6 +445,10 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         command(**given)
 
     return with_verbosity(_with_options(wrapper, [source, *own, *options]))
+
+
+def _one_way(seed: int) -> int:
+    return int.from_bytes(sha256(str(seed).encode()).digest()[:6], "big")
 
 
 def _readable(*paths: Path | None) -> None:

@@ -86,6 +86,28 @@ def test_instances_are_generated_exported_and_played_in_the_sandbox(folder):
     assert "take" in (folder / "k.lp").read_text()
 
 
+SPY = """
+from knapsack import knapsack
+
+
+class Spy:
+    name, information, knows = "spy", "after", ()
+
+    def start(self, public, prior, streams):
+        raise ValueError(knapsack("small", seed=streams.seed).source)
+
+    def step(self, event):
+        raise NotImplementedError
+"""
+
+
+@pytest.mark.parametrize("command", ["run", "ratio"])
+def test_a_policy_cannot_draw_its_instance_again(folder, command):
+    (folder / "spy.py").write_text(SPY)
+    with pytest.raises(PolicyError, match="ValueError: knapsack small seed=152401799434728\n"):
+        run(command, "knapsack.py:knapsack", "--seed", 987654321, "-p", "spy.py:Spy")
+
+
 @pytest.mark.usefixtures("folder")
 def test_the_old_name_of_a_method_warns():
     run("generate", "knapsack.py:knapsack", "-o", "k.json")
