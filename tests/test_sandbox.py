@@ -337,6 +337,41 @@ def test_a_spy_that_stays_behind_tells_nothing(inst, program, capfd):
         assert "RECALLS False" in capfd.readouterr().err
 
 
+SPACES = """
+import re, threading
+libc = ctypes.CDLL(None, use_errno=True)
+clone, setns = {"x86_64": (56, 308), "aarch64": (220, 268)}[os.uname().machine]
+def cloned(*call):
+    child = libc.syscall(*call)
+    if child == 0: os._exit(0)
+    return child > 0
+ways = {
+    "unshare": lambda: libc.unshare(0x10000000) == 0,
+    "clone": lambda: cloned(clone, 0x10000000 | 17, 0, 0, 0, 0),
+    "clone3": lambda: cloned(435, (ctypes.c_uint64 * 8)(0x10000000, 0, 0, 0, 17), 64),
+    "setns": lambda: libc.syscall(setns, os.open("/proc/self/ns/user", os.O_RDONLY), 0) != -1,
+    "capabilities": lambda: int(re.search("CapEff:(.*)", open("/proc/self/status").read())[1], 16),
+}
+def tried(how):
+    try: return how()
+    except OSError: return False
+found = [name for name, how in ways.items() if tried(how)]
+thread = threading.Thread(target=lambda: found.append("threads"))
+thread.start()
+thread.join()
+if os.fork() == 0: os._exit(0)
+print("WORKS", *found, file=sys.stderr, flush=True)
+"""
+
+
+def test_no_namespace_gives_capabilities(inst, program, capfd):
+    run = simulate(inst, program(before=SPACES))
+    found = {*capfd.readouterr().err.split()} - {"WORKS"}
+    assert "threads" in found
+    if is_whole(run):
+        assert found == {"threads"}
+
+
 METADATA = """
 libc, FILE, HERE = ctypes.CDLL(None, use_errno=True), os.path.abspath("FOUND"), os.getcwd()
 def tried(how):

@@ -130,7 +130,8 @@ def _time(source: str) -> str:
     data = json.loads(source)
     if data["family"] != "rigid" or "instances" in data:  # files may have any objective
         return ""
-    goal, unit = OBJECTIVES[data.get("window", {}).get("objective", "flow")].partition(", ")[::2]
+    objective = str(data.get("window", {}).get("objective", "flow"))
+    goal, unit = OBJECTIVES.get(objective, "").partition(", ")[::2]
     return goal if unit else ""
 
 

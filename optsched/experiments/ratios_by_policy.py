@@ -115,8 +115,9 @@ class Cells:
     def names(self) -> list[str]:
         """Return the name of every policy: its own, or as requested where another one has it."""
         labels = [contender_of(content) for content in self.policies]
+        families = {family.name: family for family, _ in self.groups()}.values()
         own = {text: contender_of(text, name) for text, name in self.called.items()}
-        uses = Counter([*own.values(), *labels])
+        uses = Counter([*own.values(), *labels, *(p for f in families for p in f.policies)])
         mine = [own.get(content, "") for content in self.policies]
         return [m if uses[m] == 1 else label for m, label in zip(mine, labels, strict=True)]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.engine.interval import CLOSED, Interval
-from optsched.experiments.cell_keys import Case, canonical
+from optsched.experiments.cell_keys import AHEAD, Case, canonical
 from optsched.experiments.cells import CellTask, instance_of, ratio_of
 from optsched.experiments.map_cells import call_all
 from optsched.experiments.plan import Plan
@@ -305,6 +305,7 @@ def _best(row: Cell) -> StoredOptimum | None:
         certified=row["certified_bound"],
         schedule=_bytes(row["optimum_schedule"]),
         certificate=_bytes(row["certificate"]),
+        message=row["optimum_message"],
     )
 
 
@@ -340,6 +341,8 @@ def _contradiction(task: CellTask, stored: StoredOptimum, fresh: StoredOptimum) 
 def _cannot_be(task: CellTask, row: Cell, again: CellRow, fresh: StoredOptimum) -> str | None:
     """Return contradictions in a cell, for any version."""
     family, instance = get_family(task.source.family), instance_of(task)[0]
+    if (again.message or "").startswith(AHEAD) > (row["cell_message"] or "").startswith(AHEAD):
+        return f"the row does not state that the policy {AHEAD}"
     if row["known"] is None and again.known is not None:
         return "the row states that the policy leaves the model, which it does not"
     for name in ("value", "known") if again.known is not None else ("known",):
@@ -361,7 +364,7 @@ NUMBERS = ("value", "bound", "certified")
 
 def _other(stored: StoredOptimum, fresh: StoredOptimum) -> str | None:
     """Return the differences of two optima that must be equal."""
-    for name in (*NUMBERS, "status", "level", "schedule", "certificate"):
+    for name in (*NUMBERS, "status", "level", "schedule", "certificate", "message"):
         old, new = getattr(stored, name), getattr(fresh, name)
         if not (_same(old, new) if name in NUMBERS else old == new):
             if isinstance(old, bytes) or isinstance(new, bytes):
@@ -390,6 +393,8 @@ def _differs(row: Cell, again: CellRow) -> str | None:
     for name in OF_CELL:
         if not _same(row[name], getattr(again, name)):
             return f"{name} is {getattr(again, name)}, the store states {row[name]}"
+    if row["cell_message"] != again.message:
+        return f"message is {again.message!r}, the store states {row['cell_message']!r:.100}"
     return None if _bytes(row["schedule"]) == again.schedule else "it has another schedule"
 
 

@@ -16,6 +16,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 PACKAGES = ("optsched", "numpy", "scipy", "numba", "pydantic", "pandas")
+SOLVERS = ("highspy", "ortools", "clarabel", "cvxpy", "pyomo", "gurobipy", "cplex", "xpress")
 
 CITE = """\
 To cite optsched, use CITATION.cff of its repository; also cite the paper of the family.
@@ -30,8 +31,7 @@ def versions() -> dict[str, str]:
 def solver_versions() -> dict[str, str]:
     """Return the solvers that are there and their versions (or where the program is), by name."""
     found = {}
-    packages = ("highspy", "ortools", "clarabel", "cvxpy", "pyomo", "gurobipy", "cplex", "xpress")
-    for package in packages:
+    for package in SOLVERS:
         try:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:

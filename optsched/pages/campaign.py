@@ -257,7 +257,6 @@ def _pictures(
 ) -> list[Block]:
     """Return pictures of the worst instances of some policies, or why there are none."""
     known = {s.requested or s.policy for s in found.statistics.summaries}
-    known |= {s.policy for s in found.statistics.summaries}
     for name in requested:
         if name not in known:
             raise InputError(f"no policy {name!r} has a ratio, expected {', '.join(sorted(known))}")
@@ -283,7 +282,7 @@ def _chosen(found: Reading, requested: Sequence[str]) -> list[Summary]:
     summaries = found.statistics.summaries
     if requested:
         return [
-            max((s for s in summaries if name in (s.policy, s.requested)), key=lambda s: s.worst)
+            max((s for s in summaries if name == (s.requested or s.policy)), key=lambda s: s.worst)
             for name in dict.fromkeys(requested)
         ]
     families: dict[str, Summary] = {}

@@ -12,10 +12,13 @@ from typing import Any
 from optsched.core import Run
 from optsched.experiments.cell_keys import digest_of
 from optsched.experiments.plan import Plan
+from optsched.files.provenance import PACKAGES, SOLVERS
 from optsched.pages.blocks import Code, FactList, Section
 from optsched.problem import get_family, problem_in
 
 LONGEST = 20_000  # characters of a plan that a page shows
+COUNTED = {*PACKAGES, *SOLVERS}
+VERSION = re.compile(r"\d[\w.+!-]*", re.ASCII)
 RAW = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -104,8 +107,9 @@ def of_campaign(store: Path, plan: Plan, versions: Mapping[str, str]) -> list[Co
 
 
 def install(versions: Mapping[str, str]) -> str:
-    """Return the command that installs versions."""
-    packages = [f"{n}=={v}" for n, v in versions.items() if n != "python"]
+    """Return the command that installs versions of the packages that count."""
+    known = {n: v for n, v in versions.items() if n in COUNTED and VERSION.fullmatch(v)}
+    packages = [f"{n}=={v}" for n, v in known.items()]
     return " ".join(["python -m pip install", *map(shlex.quote, packages)])
 
 

@@ -50,20 +50,22 @@ PROCESSES = 256  # and threads
 FIRST_PIDS = 300  # which the kernel does not use again
 ENDS = {signal.SIGTERM, signal.SIGCHLD}
 
-CALLS = {  # by machine: its number, fcntl, socketpair, ioctl, and calls that are refused: flock,
-    # inotify, fanotify, socket, System V and POSIX IPC, keys, syslog, the page cache (mincore,
-    # preadv2, cachestat), perf, bpf, userfaultfd, io_uring, free blocks (statfs, fstatfs, ustat,
-    # quotactl)
+CALLS = {  # by machine: its number, fcntl, socketpair, ioctl, clone, and calls that are refused:
+    # flock, inotify, fanotify, socket, System V and POSIX IPC, keys, syslog, the page cache
+    # (mincore, preadv2, cachestat), perf, bpf, userfaultfd, io_uring, free blocks (statfs, fstatfs,
+    # ustat, quotactl), namespaces (unshare, setns)
     "x86_64": (
-        *(0xC000003E, 72, 53, 16, 73, 253, 294, 300, 41, 29, 64, 68, 240, 248, 249, 250, 103),
-        *(27, 327, 451, 298, 321, 323, 425, 137, 138, 136, 179, 443),
+        *(0xC000003E, 72, 53, 16, 56, 73, 253, 294, 300, 41, 29, 64, 68, 240, 248, 249, 250),
+        *(103, 27, 327, 451, 298, 321, 323, 425, 137, 138, 136, 179, 443, 272, 308),
     ),
     "aarch64": (
-        *(0xC00000B7, 25, 199, 29, 32, 26, 262, 198, 194, 190, 186, 180, 217, 218, 219, 116),
-        *(232, 286, 451, 241, 280, 282, 425, 43, 44, 60, 443),
+        *(0xC00000B7, 25, 199, 29, 220, 32, 26, 262, 198, 194, 190, 186, 180, 217, 218, 219),
+        *(116, 232, 286, 451, 241, 280, 282, 425, 43, 44, 60, 443, 97, 268),
     ),
 }
 CONTROLS = (*range(5), *range(1030, 1035))  # of fcntl: neither locks, leases, notices nor hints
+CLONE3 = 435  # its flags lie in memory, where no filter looks; the C library then calls clone
+NAMESPACES = 0x7E020000  # flags of clone
 STREAMS = (0x5400,)  # ioctl for terminals and pipes; those of file systems count blocks
 
 SYSTEM = (
@@ -287,21 +289,26 @@ def _limit_processes() -> bool:
 
 
 def _filter(libc: Any) -> bool:
-    """Refuse system calls for communication of processes; return whether the kernel does so."""
+    """Refuse system calls for communication and for namespaces; return whether the kernel does so.
+
+    In a new user namespace, a process has all capabilities.
+    """
     if os.uname().machine not in CALLS or struct.calcsize("P") != 8:
         return False
-    architecture, control, pair, devices, *numbers = CALLS[os.uname().machine]
+    architecture, control, pair, devices, clone, *numbers = CALLS[os.uname().machine]
     allow, refuse = (0x06, 0, 0, 0x7FFF0000), (0x06, 0, 0, 0x00050000 | errno.EPERM)
-    number, argument = (0x20, 0, 0, 0), (0x20, 0, 0, 24)
-    low_bits, group = (0x54, 0, 0, 0xF), (0x54, 0, 0, 0xFF00)
+    number, first, argument = ((0x20, 0, 0, place) for place in (0, 16, 24))
+    low_bits, group, spaces = ((0x54, 0, 0, mask) for mask in (0xF, 0xFF00, NAMESPACES))
     program = [(0x20, 0, 0, 4), (0x15, 1, 0, architecture), refuse, number]
     program += [(0x35, 0, 1, 1 << 30), refuse]  # calls of a program with pointers of 32 bits
     for call in numbers:
         program += [(0x15, 0, 1, call), refuse]
+    program += [(0x15, 0, 1, CLONE3), (0x06, 0, 0, 0x00050000 | errno.ENOSYS)]
     for call, head, among in (
         (control, [argument], CONTROLS),
         (pair, [argument, low_bits], (socket.SOCK_STREAM,)),
         (devices, [argument, group], STREAMS),
+        (clone, [first, spaces], (0,)),
     ):
         tests = [t for value in among for t in ((0x15, 0, 1, value), allow)]
         program += [(0x15, 0, len(head) + len(tests) + 1, call), *head, *tests, refuse]

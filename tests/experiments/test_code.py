@@ -278,3 +278,24 @@ def test_a_policy_that_is_asked_for_brings_no_other_along(call, folder):
     assert call("report", "plan.sqlite", "-o", "page.html", "--policy", "fifo")[0] == 0
     assert not (folder / "imported").exists()
     assert "code_marks:Mine is a program from outside" in Path("page.html").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["fifo", "mine"])
+def test_the_own_name_of_a_policy_is_no_consent(call, folder, name):
+    assert call("campaign", "run", "plan.toml", "--workers", 1)[0] == 0
+    with sqlite3.connect("plan.sqlite") as store:
+        code = json.dumps({"policy": "code_marks:Mine"})
+        store.execute("UPDATE word SET text = ? WHERE text = ?", (code, '{"policy":"fifo"}'))
+        store.execute("INSERT INTO word (text) VALUES (?)", (f"calls itself {name}",))
+        store.execute(
+            "UPDATE cell SET message = (SELECT max(id) FROM word) "
+            "WHERE policy = (SELECT id FROM word WHERE text = ?)",
+            (code,),
+        )
+    status, _, err = call("report", "plan.sqlite", "-o", "page.html", "--policy", name)
+    assert status == 2
+    assert f"no policy {name!r} has a ratio, expected code_marks:Mine" in err
+    assert not (folder / "imported").exists()
+    table = call("campaign", "export", "plan.sqlite")[1]
+    assert ("code_marks:Mine" in table) == (name == "fifo")

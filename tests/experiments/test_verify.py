@@ -87,6 +87,16 @@ FORGED = {
     "a looser bound": ("UPDATE optimum SET bound = bound * 2", "optimum: bound is"),
     "a level": ("UPDATE optimum SET level = 1", "optimum: level is"),
     "a status": ("UPDATE optimum SET status = 1", "optimum: status is"),
+    "a name": (
+        "INSERT INTO word (text) VALUES ('calls itself oasis'); "
+        "UPDATE cell SET message = (SELECT max(id) FROM word)",
+        "message is None, the store states 'calls itself oasis'",
+    ),
+    "a message": (
+        "INSERT INTO word (text) VALUES ('defect'); "
+        "UPDATE optimum SET message = (SELECT max(id) FROM word)",
+        "message is None, the store states defect",
+    ),
     "a certificate": ("UPDATE optimum SET certificate = x'00'", "another certificate"),
     "an instance": ("UPDATE instance SET digest = x'00'", "another instance"),
     "a seed": ("UPDATE cell SET seed = seed + 1", "of something else"),

@@ -30,9 +30,10 @@ def report(
             "--policy",
             "-p",
             metavar="POLICY",
-            help="Draw the worst instance of this policy (its name in the table), even if that is "
-            "slow; may be repeated. Default: the worst instances of the best and the worst policy, "
-            "if drawing them takes only a few seconds.",
+            help="Draw the worst instance of this policy (its name in the table; for a "
+            "user-supplied policy, its name in the plan), even if that is slow; may be repeated. "
+            "Default: the worst instances of the best and the worst policy, if drawing them takes "
+            "only a few seconds.",
         ),
     ] = None,
 ) -> None:

@@ -45,7 +45,8 @@ SELECT c.key, s.text AS source, i.seed AS instance_seed, lower(hex(i.digest)) AS
     o.certified AS certified_bound, o.effort, o.micros AS optimum_micros, c.micros,
     lower(hex(c.schedule)) AS schedule, lower(hex(o.schedule)) AS optimum_schedule,
     lower(hex(o.certificate)) AS certificate, v.text AS versions, w.text AS optimum_versions,
-    coalesce(m.text, n.text) AS message, c.instance
+    m.text AS cell_message, n.text AS optimum_message, coalesce(m.text, n.text) AS message,
+    c.instance
 FROM cell c JOIN instance i ON i.id = c.instance JOIN word s ON s.id = i.source
     JOIN word p ON p.id = c.policy JOIN word r ON r.id = c.reference
     JOIN word v ON v.id = c.versions LEFT JOIN word m ON m.id = c.message
@@ -57,9 +58,10 @@ ONE = """
 SELECT lower(hex(i.digest)) AS instance_sha256, o.status AS optimum_status, o.value AS optimum,
     o.bound, o.level AS bound_level, o.certified AS certified_bound,
     lower(hex(o.schedule)) AS optimum_schedule, lower(hex(o.certificate)) AS certificate,
-    w.text AS optimum_versions
+    w.text AS optimum_versions, n.text AS optimum_message
 FROM instance i JOIN optimum o ON o.digest = coalesce(i.digest, i.key)
     JOIN word r ON r.id = o.reference JOIN word w ON w.id = o.versions
+    LEFT JOIN word n ON n.id = o.message
 WHERE i.key = ? AND r.text = ?
 """
 
