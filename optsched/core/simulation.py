@@ -7,7 +7,7 @@ that records and checks. So a policy never has the objects with which it is eval
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from copy import deepcopy
 from typing import Any, cast
@@ -131,10 +131,15 @@ class Run(Frozen):
     @property
     def seal(self) -> str:
         """Whether it ran in a sandbox, in words, with the guards that were missing."""
-        missing = [guard for guard in SEAL if guard not in self.guards]
-        if not self.sealed:
-            return "no sandbox"
-        return f"sandbox: partial, without {', '.join(missing)}" if missing else "sandbox"
+        return seal(sealed=self.sealed, guards=self.guards)
+
+
+def seal(*, sealed: bool, guards: Sequence[str]) -> str:
+    """Return whether a policy ran in a sandbox, in words, with the guards that were missing."""
+    missing = [guard for guard in SEAL if guard not in guards]
+    if not sealed:
+        return "no sandbox"
+    return f"sandbox: partial, without {', '.join(missing)}" if missing else "sandbox"
 
 
 class _Collector:

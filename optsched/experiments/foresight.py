@@ -128,9 +128,9 @@ class Foresight(Frozen):
     @property
     def knee(self) -> float:
         """The smallest window whose mean share is within 1 % of that of the largest window."""
-        last = self.points[-1].low
-        least = last - NEAR * abs(last)
-        return next(point.window for point in self.points if point.low >= least)
+        last = self.points[-1]
+        least = last.low - NEAR * abs(last.low)
+        return next(p.window for p in self.points if p is last or -math.inf < p.low >= least)
 
     def __str__(self) -> str:
         lines = [f"{self.problem}: share of the certified optimum, {self.described}"]

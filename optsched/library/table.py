@@ -18,7 +18,7 @@ import pandas as pd
 
 from optsched.engine.interval import CLOSED
 from optsched.files.atomic_io import read_limited, write_whole
-from optsched.files.format import instance_of
+from optsched.files.format import instance_of, short
 from optsched.library.packs import NAME, Library, read_entry
 from optsched.problem import InputError, Instance, agree, family_of
 from optsched.results.result import SAME, recheck_content
@@ -204,5 +204,5 @@ def contradictions(derived: Row, listed: Mapping[str, str] | None) -> list[str]:
             except ValueError:
                 same = False
         if not same:
-            found.append(f"{FILE}: {name} is {stated!r}, derived is {true}")
+            found.append(f"{FILE}: {name:.60} is {short(stated)}, derived is {true}")
     return found

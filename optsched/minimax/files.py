@@ -132,7 +132,7 @@ def _checked(content: Mapping[str, Any], path: Path) -> Checked:
                 family=family.name,
                 what=f"policy {one.policy}",
                 value=value,
-                unchecked=(f"that {one.policy} decided so",),
+                unchecked=(f"that {one.policy} decided so", *["its sandbox"] * one.sealed),
                 complaints=tuple(complaints),
             )
         )

@@ -74,7 +74,9 @@ class Game:
         name = "minimax-deterministic"
         return Optimal.of(self.tree, self.certificate.deterministic, name)
 
-    def standing(self, policy: Policy | str, *, runs: int = 1, seed: int = 0) -> Standing:
+    def standing(
+        self, policy: Policy | str, *, runs: int = 1, seed: int = 0, sandbox: bool = False
+    ) -> Standing:
         """Return the ratio of a policy on these instances.
 
         Parameters
@@ -83,18 +85,24 @@ class Game:
         runs : int
             On every instance, with seeds from ``seed`` on; more than one if it draws.
         seed : int
+        sandbox : bool
+            As in :func:`optsched.simulate`.
 
         Raises
         ------
         PolicyError
-            The policy fails, breaks a constraint, or is better than any online algorithm.
+            The policy fails, breaks a constraint, or has foresight: it decides differently on two
+            instances whose events are the same until then.
         """
         settings.whole(runs=runs)
         made = [
-            [simulate(inst, policy, seed=seed + k) for k in range(runs)] for inst in self.instances
+            [simulate(inst, policy, seed=seed + k, sandbox=sandbox) for k in range(runs)]
+            for inst in self.instances
         ]
         solutions = tuple(tuple(run.schedule for run in some) for some in made)
-        played = Played(policy=made[0][0].policy, seed=seed, runs=solutions)
+        first = made[0][0]
+        how: dict[str, Any] = {"sealed": first.sealed, "guards": first.guards}
+        played = Played(policy=first.policy, seed=seed, runs=solutions, **how)
         try:
             return standing(self.tree, self.proof, played)
         except ValueError as err:

@@ -7,21 +7,22 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from pydantic import Field
 
-from optsched.declared.feasibility import verify
+from optsched.core.simulation import seal
+from optsched.declared.feasibility import settle, verify
 from optsched.declared.model import Solution
 from optsched.minimax.certificate import Proved, Whole
 from optsched.minimax.tree import GameTree, titled
 from optsched.numbers.resources import exact
 from optsched.policies.loader import must_name_rows
-from optsched.problem import Family, Frozen, agree
+from optsched.problem import Family, Frozen
 
 BEST, GIVEN = "best randomized algorithm", "given randomized algorithm"
 DETERMINISTIC = "best deterministic algorithm"
-SAME = 1e-9  # relative difference up to which two evaluations of one number agree
 
 
 class Played(Frozen):
@@ -30,6 +31,13 @@ class Played(Frozen):
     policy: str
     seed: Whole = Field(description="of the first run; later runs have the seeds after it")
     runs: tuple[tuple[Solution, ...], ...] = Field(description="of each instance, its solutions")
+    sealed: bool = Field(default=False, description="it ran in a process of its own")
+    guards: tuple[str, ...] = Field(default=(), description="guards of the sandbox")
+
+    @property
+    def seal(self) -> str:
+        """Whether it ran in a sandbox, in words, with the guards that were missing."""
+        return seal(sealed=self.sealed, guards=self.guards)
 
 
 @dataclass(frozen=True)
@@ -73,11 +81,12 @@ class Standing:
         return (
             f"{self.policy}: {self.value:.6g}{spread}, best online algorithm "
             f"{' to '.join(ends)}, optimum {self.optimum:g}"
-        )
+        ) + (f"; {self.played.seal}" if self.played.sealed else "")
 
     def summary(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints: all but the decisions."""
-        return {name: x for name, x in vars(self).items() if name != "played"}
+        shown = {name: x for name, x in vars(self).items() if name != "played"}
+        return shown | {"seal": self.played.seal}
 
 
 def must_name_policies(family: Family, played: Iterable[Played]) -> None:
@@ -97,8 +106,8 @@ def standing(tree: GameTree, proof: Proved, played: Played) -> Standing:
     Raises
     ------
     ValueError
-        A solution is not feasible, or instances have different numbers of runs, or none; or the
-        value is better than any online algorithm's. Runs of one seed are one algorithm.
+        A solution is not feasible, or instances have different numbers of runs, or none; or runs of
+        one seed decide differently on two instances whose events are the same until then.
     """
     many = len(played.runs[0]) if played.runs else 0
     if len(played.runs) != len(tree.instances) or {len(r) for r in played.runs} != {many or -1}:
@@ -117,11 +126,36 @@ def standing(tree: GameTree, proof: Proved, played: Played) -> Standing:
             found.append((float(mean / optimum), error / float(optimum), i))
         elif tree.sign * mean > 0:
             found.append((tree.sign * math.inf, error, i))
+    _must_not_anticipate(tree, played)
     value, error, i = max(found, key=lambda entry: tree.sign * entry[0])
     best, bound = float(proof.reached), float(proof.proved)
-    if tree.sign * (bound - value) > 0 and not agree(bound, value, SAME):
-        raise ValueError(
-            f"its value {value:.6g} is better than {bound:.6g}, the bound for all online "
-            "algorithms: it knew more than the events"
-        )
     return Standing(played.policy, value, error, i, best, bound, played)
+
+
+def _must_not_anticipate(tree: GameTree, played: Played) -> None:
+    """Refuse runs of one seed that differ while the events are the same; all are feasible.
+
+    Raises
+    ------
+    ValueError
+        It names two instances, the time, and the decisions.
+    """
+    made = [
+        [
+            {c.name: settle(c, x)[0] for c, x in zip(inst.columns, s.values, strict=True)}
+            for s in some
+        ]
+        for inst, some in zip(tree.instances, played.runs, strict=True)
+    ]
+    for history in tree.histories:
+        first, *others = history.instances
+        for i, name in product(others, history.names):
+            for k, (here, there) in enumerate(zip(made[first], made[i], strict=True)):
+                if here[name] != there[name]:
+                    assert history.event is not None  # nothing is decided before it
+                    raise ValueError(
+                        f"time {history.event.time:g}, seed {played.seed + k}: {name} is "
+                        f"{here[name]} on {titled(first, tree.instances[first])}, {there[name]} on "
+                        f"{titled(i, tree.instances[i])}, whose events are the same until then; "
+                        "expected decisions that follow from events and seed alone"
+                    )

@@ -36,6 +36,11 @@ def count(n: int) -> TableCell:
     return TableCell(str(n), (n,))
 
 
+def sandbox(seal: str) -> TableCell:
+    """Return whether a policy ran in a sandbox."""
+    return TableCell({"sandbox": "yes", "no sandbox": "no"}.get(seal, seal))
+
+
 def ends(text: str, low: float, high: float | None) -> TableCell:
     """Return a cell with an interval that is written ``text``."""
     return TableCell(text, (low, math.inf if high is None else high))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
 from optsched.core.intervals import UNSURE
-from optsched.experiments.foresight import Foresight
+from optsched.experiments.foresight import Foresight, WindowShare
 from optsched.pages.blocks import (
     ColumnHeader,
     Page,
@@ -47,8 +48,8 @@ def page_of_foresight(path: Path, callback: Callable[[str], None]) -> Page:
         title=path.name,
         subtitle=f"{found.problem}: {found.described}",
         answer=[
-            f"With a window of {knee.window:g}, a rolling horizon reaches {knee.low:.2%} of the "
-            f"optimum; with {last.window:g}, {last.low:.2%}.",
+            f"With a window of {knee.window:g}, a rolling horizon reaches {_reached(knee)} of the "
+            f"optimum; with {last.window:g}, {_reached(last)}.",
             f"{knee.window:g} is the smallest of the windows whose mean share is within 1 % of "
             "that of the largest.",
         ],
@@ -72,6 +73,11 @@ def page_of_foresight(path: Path, callback: Callable[[str], None]) -> Page:
             *closing(path, facts),
         ],
     )
+
+
+def _reached(point: WindowShare) -> str:
+    at_least = math.isfinite(point.low)  # else the bound is too weak for a least share
+    return f"{point.low:.2%}" if at_least else f"at most {point.high:.2%}"
 
 
 def _table(found: Foresight) -> SortableTable:

@@ -23,6 +23,7 @@ from optsched.pages.blocks import (
     TableCell,
     count,
     number,
+    sandbox,
 )
 from optsched.pages.repeat import closing
 from optsched.problem import InputError
@@ -46,7 +47,7 @@ def page_of_game(path: Path, callback: Callable[[str], None]) -> Page:
     game = Game(found.tree, found.certificate, found.proof)
     facts = {
         "checked": "for this page: the certificate was evaluated, and every decision checked",
-        "not checked": "that the policies decided as the file states",
+        "not checked": "that the policies decided as the file states, and their sandbox",
         "versions of the check": ", ".join(f"{n} {v}" for n, v in all_versions().items()),
     }.items()
     command = f"optsched verify {shlex.quote(path.name)}"
@@ -95,20 +96,20 @@ def _standings(game: Game, standings: Sequence[Standing]) -> SortableTable:
         ColumnHeader("optimum"),
         ColumnHeader("runs", "on every instance"),
         ColumnHeader("worst instance"),
+        ColumnHeader("sandbox", "whether it ran in one, as the file states; not checked"),
     ]
     ends = number(game.value, ".6g"), number(1.0)
     randomized = BEST if game.proof.is_best else GIVEN
     best = {randomized: game.value, DETERMINISTIC: game.deterministic}
     rows = [
-        [TableCell(name), number(value, ".6g"), number(0.0), *ends, TableCell("-"), TableCell("-")]
+        [TableCell(name), number(value, ".6g"), number(0.0), *ends, *[TableCell("-")] * 3]
         for name, value in best.items()
     ]
     for one in standings:
         shown = number(one.value, ".6g"), number(one.error, ".2g")
         runs = count(len(one.played.runs[0]))
-        rows.append(
-            [TableCell(one.policy), *shown, *ends, runs, TableCell(_named(game, one.instance))]
-        )
+        worst = TableCell(_named(game, one.instance))
+        rows.append([TableCell(one.policy), *shown, *ends, runs, worst, sandbox(one.played.seal)])
     return SortableTable(
         "standings", "Each policy, the algorithms of the file, and the optimum", columns, rows
     )

@@ -21,6 +21,7 @@ from optsched.pages.blocks import (
     count,
     ends,
     number,
+    sandbox,
 )
 from optsched.pages.repeat import closing, of_result
 from optsched.pages.schedules import pictures_of
@@ -165,7 +166,7 @@ def _row(
         number(row.seconds, ".3f"),
         number(None if row.slowest is None else 1000 * row.slowest, ".1f"),
         TableCell(", ".join([row.information, *row.own])),
-        TableCell({"sandbox": "yes", "no sandbox": "no"}.get(row.seal, row.seal)),
+        sandbox(row.seal),
         number(row.decision_limit, "g"),
         TableCell("yes" if row.obeys else "no"),
     ]

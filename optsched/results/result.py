@@ -35,6 +35,7 @@ from optsched.problem import (
 )
 
 SAME = 1e-9  # relative difference up to which two evaluations of one number agree
+EXISTS = "the file claims that no schedule exists, but there is one"
 
 Record = TypeVar("Record", bound=Frozen)
 
@@ -192,6 +193,11 @@ def recheck_content(content: dict[str, Any], path: Path) -> list[Recheck]:
         found += [recheck_run(family, instance, run) for run in runs]
         for name, schedule in schedules.items():
             found.append(recheck_outside(family, instance, name, schedule))
+        others = [*(run.schedule for run in runs if run.obeys), *schedules.values()]
+        if main.status is Status.INFEASIBLE and any(
+            family.verify(instance, other).value is not None for other in others
+        ):
+            found[0] = found[0].model_copy(update={"complaints": (*found[0].complaints, EXISTS)})
         if content.get("listed"):
             stated = (*found[0].unchecked, "listed of the file")
             found[0] = found[0].model_copy(update={"unchecked": stated})
@@ -334,7 +340,7 @@ def _wrong_status(
     value, bound, gap = derived
     if stored.status is Status.INFEASIBLE:
         if value is not None or family.empty is not None:
-            return ["the file claims that no schedule exists, but there is one"]
+            return [EXISTS]
         if stored.bound_level is None:
             return ["the file claims that no schedule exists, without a level"]
         if stored.bound_level is Level.CERTIFIED and (bound is None or not math.isinf(bound)):

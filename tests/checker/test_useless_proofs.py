@@ -10,13 +10,14 @@ import random
 import sys
 
 import pytest
+from games import skiing
 from second_checker import NODE, RESULTS, answers, differences, solved
 from terminal import refused
 
-from optsched.core import solve
+from optsched.core import simulate, solve
 from optsched.declared.model import Maximization, Minimization
 from optsched.files.format import load_instance
-from optsched.problem import InputError, family_of
+from optsched.problem import InputError, Level, Status, family_of
 from optsched.results.load import load_known, load_optimum, load_start
 from optsched.results.result import recheck, save_result
 
@@ -210,3 +211,20 @@ def test_a_search_refuses_to_start_from_a_proof_of_nothing(call, tmp_path):
     (tmp_path / "r.json").write_text(json.dumps(content))
     ended = call("solve", tmp_path / "r.json", "--start-from", tmp_path / "r.json")
     refused(ended, "r.json", "proves nothing", "beyond the largest float")
+
+
+@pytest.mark.parametrize("place", ["runs", "schedules"])
+def test_no_claim_of_infeasibility_outlives_a_schedule(place, tmp_path):
+    inst, path = skiing(4, 3)[-1], tmp_path / "f.json"
+    best, run = solve(inst), simulate(inst, "greedy")
+    nothing = ("value", "schedule", "certificate", "bound", "value_level", "certified_bound")
+    said = dict.fromkeys((*nothing, "gap", "certified_gap"))
+    said |= {"status": Status.INFEASIBLE, "bound_level": Level.CLAIMED}
+    forged = best.model_copy(update=said)
+    others = {"runs": [run]} if place == "runs" else {"schedules": {"mine": run.schedule}}
+    save_result(path, inst, forged, **others)
+    mine, theirs = recheck(path), answers([path], tmp_path)[str(path)]
+    assert mine[0].complaints == ("the file claims that no schedule exists, but there is one",)
+    assert theirs[0]["complaints"] == ["it is stated that no schedule exists, but there is one"]
+    assert mine[1].accepted
+    assert theirs[1]["accepted"]

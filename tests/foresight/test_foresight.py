@@ -9,6 +9,7 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 from independent import foresight as independent
+from pages import Page
 from sweeps import sweep
 
 import optsched
@@ -198,6 +199,18 @@ def test_a_share_without_a_lower_end_is_written_and_read_again(tmp_path):
     assert found.points[0].share == "-inf .. 0.5000"
     found.save(tmp_path / "curve.json")
     assert Foresight.load(tmp_path / "curve.json").points == found.points
+
+
+def test_a_share_without_a_lower_end_is_at_most_something(tmp_path):
+    """Nothing is within 1 % of it but the largest window itself."""
+    given = {"problem": "p", "family": "declared-max", "sense": "max", "windows": (0.0, 1.0)}
+    given |= {"commit": 0.0, "terminal": "none", "forecast": "perfect", "seeds": (0,)}
+    found = Foresight(**given, optima=((-4.0, 1.0),), values=((-8.0,), (-5.0,)), seconds=0.0)
+    assert found.knee == 1.0
+    found.save(tmp_path / "curve.json")
+    page = Page(optsched.report(tmp_path / "curve.json", tmp_path / "p.html"))
+    assert "a rolling horizon reaches at most 80.00% of the optimum" in page.words
+    assert "inf%" not in page.words
 
 
 @pytest.mark.parametrize(

@@ -188,6 +188,15 @@ def test_every_column_of_the_table_is_compared(library, column):
     assert found[NAMES[1]][0].startswith(f"table.csv: {column} is '4711', derived is ")
 
 
+def test_a_long_cell_is_cut(library):
+    path = library.folder / "oasis" / "table.csv"
+    path.write_text(path.read_text().replace(",open,", f",{5000 * '7'},"))
+    (said,) = verify(library).damaged[NAMES[2]]
+    assert said.startswith("table.csv: status is '7777")
+    assert said.endswith("..., derived is open")
+    assert len(said) < 120
+
+
 def test_an_entry_that_comes_twice_is_named(library):
     (pack,) = library.packs
     pack.write([*(text for _, text in pack.lines()), next(pack.lines())[1]])

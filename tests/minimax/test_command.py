@@ -69,6 +69,26 @@ def test_instance_files(call):
     assert "time 0: rent[0], buy[0]" in out
 
 
+@pytest.mark.usefixtures("folder")
+def test_a_sandbox_is_stated(call):
+    words = ["minimax", "ski.py:skiing", "-p", "greedy", "--sandbox", "-o", "game.json"]
+    status, out, _ = call(*words)
+    assert status == 0
+    assert "greedy: 3, best online algorithm 1.46286, optimum 1; sandbox" in out
+    assert json.loads(Path("game.json").read_text())["played"][0]["sealed"]
+    assert "not checked: that greedy decided so, its sandbox" in call("verify", "game.json")[1]
+    (stands,) = json.loads(call("minimax", *words[1:4], "--json")[1])["policies"]
+    assert stands["seal"] == "no sandbox"
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_policy_is_named_once(call, monkeypatch):
+    monkeypatch.delattr("optsched.minimax.solve.solved")  # nothing is computed before
+    status, out, err = call("minimax", "ski.py:skiing", "-p", "greedy", "-p", "greedy")
+    assert (status, out) == (2, "")
+    assert "policy 'greedy' is named twice, expected once" in err
+
+
 @pytest.mark.parametrize(
     ("plan", "line"),
     [

@@ -196,26 +196,49 @@ def test_a_policy_that_is_compared_twice_is_not_written(tmp_path):
     assert not (tmp_path / "game.json").exists()
 
 
-@pytest.mark.parametrize("name", ["skiing", "matching"])
-def test_a_policy_that_is_better_than_any_is_refused(name, tmp_path):
-    """The best solution of every instance is what no online algorithm decides."""
-    content = copy.deepcopy(known(name))
-    instances = optsched.minimax(GAMES[name]).instances
-    content["played"][0]["runs"] = [
-        [optsched.solve(inst).schedule.model_dump(mode="json")] for inst in instances
-    ]
+@pytest.mark.parametrize("name", ["skiing", "matching", "worse"])
+def test_decisions_that_no_online_algorithm_makes_are_refused(name, tmp_path):
+    """They are the best of every instance; or skis are bought where the season is one day."""
+    game = optsched.minimax(GAMES.get(name, GAMES["skiing"]))
+    game.save(tmp_path / "forged.json", [game.standing("greedy")])
+    content = json.loads((tmp_path / "forged.json").read_text())
+    if name == "worse":
+        assert content["played"][0]["runs"][0][0]["values"] == [1, 0]
+        content["played"][0]["runs"][0][0]["values"] = [0, 1]
+    else:
+        content["played"][0]["runs"] = [
+            [optsched.solve(inst).schedule.model_dump(mode="json")] for inst in game.instances
+        ]
     path = tmp_path / "forged.json"
     path.write_text(json.dumps(content))
     mine, theirs = check_file(path).parts[-1], answers([path], tmp_path)[str(path)][-1]
-    assert "its value 1 is better than" in mine.complaints[0]
-    assert "the bound for all online algorithms" in theirs["complaints"][0]
+    assert "whose events are the same until then" in mine.complaints[0]
+    assert "the events until then do not" in theirs["complaints"][0]
     assert [part.accepted for part in check_file(path).parts] == [True, True, False]
 
 
-def test_a_policy_that_looks_ahead_is_refused():
-    game = optsched.minimax(GAMES["skiing"])
-    with pytest.raises(PolicyError, match=r"value 1 is better than 1\.\d+, the bound for all"):
-        game.standing(Lookahead(50))
+@pytest.mark.parametrize(
+    ("name", "window", "line"),
+    [
+        ("skiing", 50, r"rent\[0\] is 1 on instance 0, 0 on instance 4"),
+        ("trading", 1, r"x\[0\] is 1 on instance 13 \(2\), 0 on instance 18 \(2 2\)"),
+    ],
+)
+def test_a_policy_that_looks_ahead_is_refused(name, window, line):
+    """Also one that is worse than the best online algorithm, as in trading."""
+    game = optsched.minimax(GAMES[name])
+    with pytest.raises(PolicyError, match=f"policy lookahead: time 0, seed 0: {line}, whose ev"):
+        game.standing(Lookahead(window))
+
+
+def test_both_checkers_read_the_sandbox(tmp_path):
+    content = copy.deepcopy(known("skiing"))
+    content["played"][0] |= {"sealed": True, "guards": ["files", "memory"]}
+    mine, theirs = verdicts([content], tmp_path)
+    assert mine == theirs
+    assert mine[0] is not None
+    unchecked = check_file(tmp_path / "0.json").parts[-1].unchecked
+    assert unchecked == ("that random decided so", "its sandbox")
 
 
 def test_decisions_count_that_are_not_feasible(tmp_path):

@@ -45,6 +45,18 @@ def test_a_file_without_policies_has_a_page(tmp_path):
     assert [row["value"] for row in page.tables["standings"].texts()] == ["0.75", "0.5"]
 
 
+def test_the_sandbox_is_shown(tmp_path):
+    written(matching, ["greedy", "random", "re-solve"], tmp_path / "g.json")
+    content = json.loads((tmp_path / "g.json").read_text())
+    guards = ["files", "memory", "processes", "runs"]
+    content["played"][0] |= {"sealed": True, "guards": guards}
+    content["played"][1] |= {"sealed": True, "guards": guards[:2]}
+    (tmp_path / "g.json").write_text(json.dumps(content))
+    page = Page(optsched.report(tmp_path / "g.json", tmp_path / "p.html"))
+    shown = [row["sandbox"] for row in page.tables["standings"].texts()]
+    assert shown == ["-", "-", "yes", "sandbox: partial, without processes, runs", "no"]
+
+
 def test_only_what_is_proved_is_called_the_best(tmp_path):
     """The best deterministic policy, and weights that prove little, are no best algorithm."""
     written(skiing(4, 12), ["greedy"], tmp_path / "g.json")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from optsched.cli.commands.outcome import ending_well, leave, report
-from optsched.cli.options import MOST, POLICY_HELP, Json, Output, Seed, with_verbosity
+from optsched.cli.options import MOST, POLICY_HELP, Json, Output, Sandboxed, Seed, with_verbosity
 from optsched.files.atomic_io import writable
 from optsched.process import messages
 
@@ -37,6 +37,7 @@ def minimax(
         int, typer.Option(min=1, max=MOST, help="Number of runs of each policy on every instance.")
     ] = 1,
     seed: Seed = 0,
+    sandbox: Sandboxed = False,
     save_policy: Annotated[
         Path | None,
         typer.Option(
@@ -57,15 +58,22 @@ def minimax(
     from optsched.cli.progress_display import Ticker
     from optsched.minimax.game import minimax as play
     from optsched.minimax.game import planned
+    from optsched.problem import InputError
 
     for target in (output, save_policy):
         if target is not None:
             writable(target)
+    policies = policy or []
     with ending_well():
+        for name in policies:
+            if policies.count(name) > 1:
+                raise InputError(f"policy {name!r} is named twice, expected once")
         with Ticker("looking for the best online algorithm"):
             game = play(planned(plan))
         with messages.long_step("running policies"):
-            found = [game.standing(name, runs=runs, seed=seed) for name in policy or ()]
+            found = [
+                game.standing(name, runs=runs, seed=seed, sandbox=sandbox) for name in policies
+            ]
         if output is not None:
             game.save(output, found)
         if save_policy is not None:

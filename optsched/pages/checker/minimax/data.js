@@ -7,7 +7,7 @@ const gameData = (() => {
   const claim = record({ proved: text, reached: text, deterministic: text });
 
   const rows = ["best randomized algorithm", "given randomized algorithm", "best deterministic algorithm"]; // of the table
-  const played = list(record({ policy: rowName({}), seed: large(0), runs: list(list(declaredData.schedule)) }));
+  const played = list(record({ policy: rowName({}), seed: large(0), runs: list(list(declaredData.schedule)), sealed: [flag, false], guards: [list(text), []] }));
 
   function settle(inst, place) {
     declaredData.settle(inst);

@@ -3,6 +3,7 @@
 const FAMILIES = {};
 const SAME = 1e-9; // two evaluations of one number agree
 const CLOSED = 1e-6; // so does a bound that closes the gap
+const EXISTS = "it is stated that no schedule exists, but there is one";
 const LARGEST_CERTIFICATE = 20000000; // characters
 
 const level = orNull(oneOf("claimed", "cross-checked", "certified"));
@@ -128,6 +129,9 @@ function checkFile(file) {
     const verdict = family.judge(instance, schedule, { unfinished: false });
     found.push({ place: `schedules.${name}`, what: `schedule '${name}'`, value: verdict.value, bound: null, gap: null, complaints: verdict.violations, schedule });
   }
+  const [main, ...others] = read.map(([, part]) => part);
+  const isFeasible = (schedule) => family.judge(instance, schedule, { unfinished: false }).value !== null;
+  if (main.status === "infeasible" && (others.some((part) => part.obeys && isFeasible(part.schedule)) || found.some((part) => part.place.startsWith("schedules.") && part.value !== null))) found[0].complaints.push(EXISTS);
   if (stated !== digest) found[0].complaints.unshift(`the instance is not the one that was solved: its SHA-256 is ${digest}`);
   return found;
 }
@@ -201,7 +205,7 @@ function wrongLevels(family, stated) {
 // Where status and gaps do not follow from what was derived.
 function wrongStatus(family, stated, { value, bound, gap }, apart) {
   if (stated.status === "infeasible") {
-    if (value !== null || family.empty) return ["it is stated that no schedule exists, but there is one"];
+    if (value !== null || family.empty) return [EXISTS];
     if (stated.bound_level === null) return ["it is stated that no schedule exists, without a level"];
     if (stated.bound_level === "certified" && (bound === null || Number.isFinite(bound))) return [`no schedule is stated to exist (certified), but ${bound === null ? "nothing" : `the bound ${bound}`} is proved`];
   }

@@ -101,5 +101,5 @@ const declaredJudge = (() => {
     return compare(minus(needed, numbers[cone.head]), cone.slack) <= 0;
   }
 
-  return { judge, power, root, total, isZero };
+  return { judge, settled, power, root, total, isZero };
 })();
