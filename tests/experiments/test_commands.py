@@ -51,6 +51,20 @@ def test_a_process_of_its_own_changes_nothing(folder, tmp_path):
     assert numbers(folder / "plan.sqlite") == numbers(tmp_path / "store")
 
 
+def test_failed_cells_count_in_every_run(call, tmp_path, monkeypatch):
+    (tmp_path / "plan.toml").write_text(PLAN.replace("seeds = 8", "seeds = 2"))
+    (tmp_path / "mine.py").write_text(
+        "from optsched.families.bot.policies.baselines import Fifo\n"
+        'class Bad(Fifo):\n    name = "bad"\n    def step(self, event):\n        return 1\n'
+    )
+    with (tmp_path / "plan.toml").open("a") as f:
+        f.write('[[policies]]\nname = "mine.py:Bad"\n')
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        status, out, _ = call("campaign", "run", "plan.toml", "--trust", "--workers", 1)
+        assert (status, "6 of 6 cells done, 2 failed" in out) == (1, True)
+
+
 def test_a_label_names_a_group_and_changes_no_cell(call, tmp_path):
     plan, store = tmp_path / "plan.toml", tmp_path / "plan.sqlite"
     rest = PLAN.replace("seeds = 8", "seeds = 2\ngrid = {nodes = [4, 5]}")

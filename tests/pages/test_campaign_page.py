@@ -25,7 +25,7 @@ from optsched.experiments.export import save_csv
 from optsched.experiments.plan import make_plan
 from optsched.experiments.store import Store
 from optsched.pages.page import DARK
-from optsched.pages.repeat import plan_text
+from optsched.pages.repeat import install, plan_text
 from optsched.problem import InputError
 
 GROUND = re.compile(r"color-scheme: dark\) \{\s*:root \{\s*--ground: (#\w{6})")
@@ -293,6 +293,12 @@ def test_a_plan_is_repeated_by_its_text():
         Path(),
     )
     assert make_plan(tomllib.loads(plan_text(plan)), Path()) == plan
+
+
+def test_only_packages_that_count_are_installed():
+    forged = {"numpy @ https://example.org/x.zip#": "2", "--index-url=x": "1", "scipy": "1 --pre"}
+    versions = {"python": "3.11.7", "optsched": "0.1.0", "numpy": "2.4.0rc1"} | forged
+    assert install(versions) == "python -m pip install optsched==0.1.0 numpy==2.4.0rc1"
 
 
 @pytest.mark.parametrize("eyes", EYES)

@@ -180,7 +180,7 @@ def test_machines_of_2020(write):
         read_jobs(path)
 
 
-def test_machines_without_memory(write):
+def test_machines_without_memory(write, remarks):
     path = write(SPOT)
     machines = read_machines(path)
     assert machines["count"].tolist() == [2, 1]
@@ -190,6 +190,10 @@ def test_machines_without_memory(write):
         oasis(jobs, Window(jobs=2, machines=path, load=2))
     inst = bipartite(write(HELIOS, "counts.csv"), Window(slots=4, machines=path))
     assert {m.name for m in inst.machines} == {"1 x A10", "8 x H800"}
+    table = "submit_seconds,run_seconds,tasks,gpu,memory_gb\n0,60,1,1,4\n5,60,1,1,4\n"
+    inst = bipartite(write(table, "own.csv"), Window(slots=4, machines=path))
+    assert inst.resources == ("gpu",)
+    assert "memory_gb: left out, since the list of machines lacks it" in remarks
 
 
 def test_clusters_have_switches_times_nodes(write):

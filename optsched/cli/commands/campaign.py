@@ -16,7 +16,7 @@ from optsched.problem import InputError, Window, is_named_in_file
 from optsched.process import crash_state, interrupts, messages
 
 if TYPE_CHECKING:
-    from optsched.experiments.campaign import Campaign
+    from optsched.experiments.campaign import Campaign, CampaignStatus
     from optsched.experiments.plan import Plan
 
 commands = typer.Typer(
@@ -92,7 +92,7 @@ def run(
 
     Ctrl-C or SIGTERM lets running cells finish; a second one stops at once. Run the same command
     again to resume: stored cells are kept, even if the process is killed, and if you add seeds
-    or policies to the plan, only the new cells run. Exit status 1: a cell failed.
+    or policies to the plan, only the new cells run. Exit status 1: the store has failed cells.
 
     A plan can name code: policies (MODULE:CLASS, FILE.py:NAME, exec:COMMAND) and declared problems
     (FILE.py:NAME). This code runs only if --allow names it or --trust is given.
@@ -164,6 +164,7 @@ def _run(
     from optsched.cli.progress_display import Ticker
     from optsched.experiments.campaign import campaign
     from optsched.experiments.run import CampaignProgress
+    from optsched.experiments.store import CellState
 
     with ending_well():
         crash_state.finish_what_is_begun()
@@ -182,10 +183,10 @@ def _run(
         messages.notify(f"ended: {made.progress}{further}")
         crash_state.publish(reported=True)
         raise typer.Exit(128 + number)
-    _show(made, as_json)
+    state = _show(made, as_json)
     if kept:
         messages.remark(f"the cells are in {store}")
-    raise typer.Exit(1 if made.progress is not None and made.progress.errors else 0)
+    raise typer.Exit(1 if state.count(CellState.ERROR) else 0)
 
 
 @with_verbosity
@@ -387,7 +388,7 @@ def _part(shard: str | None) -> tuple[int, int] | None:
     return int(found[1]), int(found[2])
 
 
-def _show(made: "Campaign", as_json: bool) -> None:
+def _show(made: "Campaign", as_json: bool) -> "CampaignStatus":
     """Print a row per policy, and the remarks of the table; means of times in hours."""
     from optsched.cli.console import out, tables
     from optsched.experiments.export import BEST, BOUND, mean_hours
@@ -401,7 +402,7 @@ def _show(made: "Campaign", as_json: bool) -> None:
         for goal, each in means.items() if len(groups) == 1 else ():
             content[f"{goal}, h"] = {name: x for (_, name), x in each.items()}
         report(content, None, as_json)
-        return
+        return state
     console = out()
     console.print(state.head, markup=False)
     rows = [
@@ -448,6 +449,7 @@ def _show(made: "Campaign", as_json: bool) -> None:
     if messages.verbose:
         for pair in found.pairs:
             console.print(str(pair), markup=False)
+    return state
 
 
 def _number(x: float | None) -> str:

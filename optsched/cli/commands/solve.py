@@ -46,8 +46,8 @@ def solve(
         typer.Option(
             help="Level of verification to aim for; the result states the level of the bound. "
             "certified: optsched recomputes it from a certificate, rigorously; "
-            "cross-checked: two implementations that share no code agree; claimed: one solver "
-            "reports it."
+            "cross-checked: two implementations that share no code agree; claimed: a solver or a "
+            "method reports it, and no certificate was checked."
         ),
     ] = Level.CERTIFIED,
     start_from: StartFrom = None,

@@ -23,6 +23,7 @@ from optsched.families.bipartite.sources.presets import PRESETS, draw_utilities,
 from optsched.numbers import settings
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError, Window
+from optsched.process import messages
 from optsched.traces import read_machines, reading, seconds
 from optsched.traces.pods import read_arrivals
 from optsched.traces.windows import NO_LIST, arrival_slots, report_scaling, take_window
@@ -131,6 +132,9 @@ def from_trace(  # noqa: PLR0913 - one option each
     window = window.assign(slot=arrival_slots(window, slots), kind=kind)
     listed = NODES if nodes is None else nodes
     named = [n for n in RESOURCES if not (window[n].isna().all() or listed[n].isna().any())]
+    left = [n for n in RESOURCES if n not in named and not window[n].isna().all()]
+    if left:
+        messages.remark(f"{', '.join(left)}: left out, since the list of machines lacks it")
     window[named] = window[named].fillna(0.0)
     groups: dict[Any, pd.DataFrame] = dict(
         iter(window.groupby(["models", "type", "kind"], sort=False))
