@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import tomllib
@@ -62,7 +63,8 @@ from optsched.process.loading import name_of
 
 LARGEST = 1 << 24  # bytes of a plan
 EFFORT = 60_000.0  # units: a minute or so, like the time limit of `solve`
-MOST = 10_000_000  # cells of a plan
+MOST = 1_000_000  # cells of a plan, and seeds
+POINTS = 100_000  # of its grids
 DEEPEST = 20  # levels of lists and tables in a plan
 JsonTable = dict[str, Any]
 OF_OPTION = {option.replace("-", "_"): name for name, option in OPTIONS.items()}
@@ -70,22 +72,27 @@ KEYS = {option_name(f.name): f"parameters.{f.name}" for f in fields(Window)}
 KEYS["--family"] = "family"
 
 
-def _seeds(value: Any) -> Any:
+def _range(value: Any) -> Any:
     """Read 20 as 0 .. 19, and "5..8" as 5, 6, 7, 8."""
     if isinstance(value, bool):
         raise ValueError(f"is {value}, expected how many, 'first..last', or a list")
     if isinstance(value, int):
         if value > MOST:
             raise ValueError(f"is {value}, expected at most {MOST} seeds")
-        return tuple(range(value))
+        return range(value)
     if isinstance(value, str):
         ends = re.fullmatch(r"(\d{1,15})\.\.(\d{1,15})", value.replace(" ", ""))
         if ends is None:
             raise ValueError(f"is {value!r}, expected how many, 'first..last', or a list")
         if int(ends[2]) - int(ends[1]) >= MOST:
             raise ValueError(f"is {value!r}, expected at most {MOST} seeds")
-        return tuple(range(int(ends[1]), int(ends[2]) + 1))
+        return range(int(ends[1]), int(ends[2]) + 1)
     return value
+
+
+def _seeds(value: Any) -> Any:
+    seeds = _range(value)
+    return tuple(seeds) if isinstance(seeds, range) else seeds
 
 
 Seed = Annotated[NonNegativeInt, Field(lt=1 << 63)]  # SQLite stores no larger one
@@ -336,12 +343,26 @@ class Plan(Frozen):
                 raise ValueError(f"[{name}] is one table, expected [[{name}]]")
         return given
 
+    @model_validator(mode="before")
+    @classmethod
+    def _few_seeds(cls, given: Any) -> Any:
+        """Refuse ranges of seeds before the seeds are made."""
+        blocks = given.get("instances") if isinstance(given, dict) else None
+        seeds = 0
+        for block in blocks if isinstance(blocks, list | tuple) else ():
+            with contextlib.suppress(ValueError):  # which is stated with its place later
+                one = _range(block.get("seeds")) if isinstance(block, dict) else None
+                seeds += len(one) if isinstance(one, range) else 0
+        if seeds > MOST:
+            raise ValueError(f"there are more than {MOST} seeds, expected fewer")
+        return given
+
     @model_validator(mode="after")
     def _few_enough(self) -> Self:
         """Refuse grids that are too large to run; `refuse_many` counts their cells."""
         for blocks in (self.instances, self.policies):
-            if sum(prod(map(len, block.grid.values())) for block in blocks) > MOST:
-                raise ValueError(f"a grid has more than {MOST} points, expected fewer")
+            if sum(prod(map(len, block.grid.values())) for block in blocks) > POINTS:
+                raise ValueError(f"a grid has more than {POINTS} points, expected fewer")
         if self.replications > MOST:
             raise ValueError(f"replications is {self.replications}, expected at most {MOST}")
         return self
@@ -451,10 +472,7 @@ class Plan(Frozen):
         for contender in self._contenders(family):
             if contender.name in own and contender.parameters:
                 with Validating(contender.label):
-                    try:
-                        get_policy(get_family(family), contender.name, **contender.parameters)
-                    except ValueError as err:
-                        raise InputError(str(err)) from err
+                    get_policy(get_family(family), contender.name, **contender.parameters)
 
     def _contenders(self, family: str) -> list[Contender]:
         known = get_family(family)

@@ -34,7 +34,7 @@ LONGEST_NAME = 100  # characters of a policy's name
 LONGEST_KNOWN, MOST_KNOWN = 200, 100  # characters of a piece of knowledge, and pieces
 
 
-def get_policy(family: Family, name: str, **parameters: Any) -> Policy:
+def get_policy(family: Family, name: str, /, **parameters: Any) -> Policy:
     """Return a new policy: one of the family's own, an entry point, or ``module:Class``.
 
     It is made with the ``parameters``. The class of a module has to implement the protocol, which
@@ -43,12 +43,18 @@ def get_policy(family: Family, name: str, **parameters: Any) -> Policy:
     Raises
     ------
     InputError
-        No such policy, its module cannot be imported, or it is no class of a policy.
+        No such policy, its module cannot be imported, or it is no class of a policy; or a policy of
+        the family refuses a parameter.
     PolicyError
         Its own code fails.
     """
     if name in family.policies:
-        return _with(family.policies[name], name, parameters)
+        try:
+            return _with(family.policies[name], name, parameters)
+        except InputError:
+            raise
+        except (TypeError, ValueError) as err:
+            raise InputError(f"policy {name!r}: {err}") from err
     known_or_refused(family, name)
     plugged = {e.name: e for e in entry_points(group="optsched.policies")}
     if name in plugged:

@@ -340,11 +340,23 @@ def test_instance_files_of_another_family_are_refused(tmp_path):
             "has 80 jobs of at least 1 tasks, expected 100",
         ),
         ({"instances": [SAMPLE | {"windows": 401}]}, "expected at most 400 windows"),
+        (
+            {"instances": [{"family": "bot", "seeds": f"0..{999_900 + k}"} for k in range(40)]},
+            "there are more than 1000000 seeds, expected fewer",
+        ),
+        (
+            {"instances": [{"family": "bot", "grid": {k: [*range(9, 19)] for k in "abcdef"}}]},
+            "a grid has more than 100000 points, expected fewer",
+        ),
+        (
+            {"policies": [{"name": "fifo", "parameters": {"name": "x"}}]},
+            "policy 'fifo': got an unexpected keyword argument 'name'",
+        ),
         ({"policies": [{"name": "exec:x", "parameters": {"a": 1}}]}, "exec:x runs in a sandbox"),
         ({"instances": [{"family": "oasis", "trace": "no.csv"}]}, "no.csv: cannot be read"),
         (
             {"instances": [{"family": "bot", "seeds": "0..99999"}], "replications": 101},
-            "requests 40400000 cells, expected at most 10000000",
+            "requests 40400000 cells, expected at most 1000000",
         ),
     ],
 )
