@@ -24,7 +24,7 @@ from optsched.core.inputs import is_instance, meant
 from optsched.core.intervals import FEWEST, UNSURE, student, warning
 from optsched.core.ratios import rate
 from optsched.families.rigid.certificate.check import RigidCertificate
-from optsched.families.rigid.changes import NODE, Changes, altered, units_of
+from optsched.families.rigid.changes import NODE, Changed, Changes, altered, units_of
 from optsched.families.rigid.facts import EMPTY, are_pools, columns, resource_model, saved
 from optsched.families.rigid.instance import RigidInstance, RigidSchedule
 from optsched.families.rigid.verify import verify
@@ -658,16 +658,23 @@ def moved(row: Compared) -> str:
     if row.change == (0, 0) and row.after is not None:
         return f"does not change ({hours(row.after)})"
     verb, by, sign = _signed(row.change)
-    share = (-row.share[1], -row.share[0]) if row.share and verb == "falls" else row.share
+    falls, share, doubt = verb == "falls", row.share, ""
+    if share and falls:
+        share = -share[1], -share[0]
+    if 0 in row.change:
+        share = share and (share[1], share[1])
+        doubt = f"; no {'reduction' if falls else 'increase'} is proved"
     part = f" ({percent(share, sign)})" if share else ""
-    return f"{verb} by {by}{part} (before: {hours(row.base)}, after: {hours(row.after)})"
+    return f"{verb} by {by}{part}{doubt} (before: {hours(row.base)}, after: {hours(row.after)})"
 
 
 def _signed(change: Ends) -> tuple[str, str, str]:
     """Return a verb, by how many hours, and which sign these have: none if all are of one sign."""
-    if change[1] <= 0:  # the smaller number first
-        return "falls", hours((-change[1], -change[0])), ""
-    return ("rises", hours(change), "") if change[0] >= 0 else ("changes", hours(change, "+"), "+")
+    if change[0] < 0 < change[1]:
+        return "changes", hours(change, "+"), "+"
+    least, most = sorted(map(abs, change))
+    by = f"at most {hours((most, most))}" if least == 0 < most else hours((least, most))
+    return "falls" if change[1] <= 0 else "rises", by, ""
 
 
 def _between(ends: Sequence[str]) -> str:
@@ -815,7 +822,7 @@ def whatif(
             source=opened[0].inst.source if isinstance(source, RigidInstance) else str(source),
             changes=changes.words if ran else (),
             listed=tuple(dict.fromkeys(notes)),
-            used=_used([one.submitted for one in opened], windows),
+            used=_used(opened, pairs, windows),
         )
 
     # policies, and the bounds before any search
@@ -868,13 +875,11 @@ def _scaled(changes: Changes) -> list[str]:
 class Submitted:
     """Which jobs of a log are in a window."""
 
-    jobs: int
     read: int  # of the log, in all windows
     dropped: int  # others of the log
     unfit: int
     why: str
-    first: Any  # time of submission, or its second
-    last: Any
+    when: tuple[str, ...]  # each was submitted; () without dates
 
 
 @dataclass(frozen=True)
@@ -945,7 +950,11 @@ def _on_nodes(
             inst = cast(RigidInstance, open_input(path, "rigid", nodes))
             opened += [inst] * (not are_pools(altered(inst, packed=False)))
     except InputError as error:
-        opened, why = [], f"{POOLED}{str(error).removeprefix(f'{path}: ')}"
+        said = str(error).removeprefix(f"{path}: ")
+        why = POOLED + said.replace(
+            "; expected larger ones, or --skip-unfit, which", "; --skip-unfit"
+        )
+        opened = []
     del remarks[seen:]
     return opened, why * (parts[0].packed is None)
 
@@ -987,38 +996,40 @@ def _submissions(
         taken = window_of(Tables(jobs, listed), window)
         unfit = len(window_of(Tables(jobs, listed), replace(window, skip_unfit=False))) - n
     times, clock = [job.arrival for job in inst.jobs], None
-    dates: list[Any] = [f"in second {t}" for t in times]
-    ends: tuple[Any, Any] = (times[0], times[-1])
+    dates, when = [f"in second {t}" for t in times], tuple[str, ...]()
     if start is not None:
         begin = start.tz_localize(None).timestamp() + taken["submit_seconds"].iloc[0]
         clock = int(begin) % (24 * HOUR)
         dates = [f"{datetime.fromtimestamp(int(begin) + t, UTC):%Y-%m-%d %H:%M:%S}" for t in times]
-        ends = (dates[0][:-3], dates[-1][:-3])
+        when = tuple(date[:-3] for date in dates)
     users = [f"by {job.user} " * bool(job.user) for job in inst.jobs]
     names = (
         f"job {name} (submitted {user}{date}: "
         for name, user, date in zip(taken["name"], users, dates, strict=True)
     )
     dropped, why = jobs.attrs["dropped"], re.sub(r" \([^)]*\)", "", jobs.attrs["why"])
-    return clock, tuple(names), Submitted(n, len(jobs), dropped, unfit, why, *ends)
+    return clock, tuple(names), Submitted(len(jobs), dropped, unfit, why, when)
 
 
-def _used(windows: Sequence[Submitted | None], number: int | None) -> str:
+def _used(opened: Sequence[_Opened], pairs: Sequence[Changed], number: int | None) -> str:
     """Return which jobs of the log are used, in a sentence; "" of an instance."""
-    known = [one for one in windows if one is not None]
+    known = [one.submitted for one in opened if one.submitted is not None]
     if not known:
         return ""
-    n, log = sum(one.jobs for one in known), known[0]
-    unfit = sum(one.unfit for one in known)
-    every, rest = log.read + log.dropped, log.read - n - unfit
+    log, unfit = known[0], sum(one.unfit for one in known)
+    n, taken = sum(len(pair.kept) for pair in pairs), sum(len(one.inst.jobs) for one in opened)
+    every, rest = log.read + log.dropped, log.read - taken - unfit
     which = f"All {n} jobs of the log are used"
     if n < every:
         parts = [f"{rest} not chosen"] * bool(rest) + [f"{unfit} that never fit"] * bool(unfit)
+        parts += [f"{taken - n} that no longer fit after the change"] * (n < taken)
         why = ", ".join(parts + [log.why] * bool(log.why))
         which = f"{n} of the log's {every} jobs are used ({why})"
     which += f", in {number} windows" if number else ""
-    first, last = log.first, known[-1].last
-    return f"{which}, submitted from {first} to {last}." if isinstance(first, str) else f"{which}."
+    if not log.when:
+        return f"{which}."
+    first, last = log.when[pairs[0].kept[0]], known[-1].when[pairs[-1].kept[-1]]
+    return f"{which}, submitted from {first} to {last}."
 
 
 def _of_windows(line: str, among: Iterable[int], number: int) -> str:

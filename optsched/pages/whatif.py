@@ -72,7 +72,7 @@ def page_of_whatif(path: Path, callback: Callable[[str], None]) -> Page:
         ("file", f"{path.name}, SHA-256 {digest_of(path)}"),
     ]
     return Page(
-        title=", ".join(found.changes) or "Waiting times of the present",
+        title=", ".join(found.changes) or "Waiting times on the present machines",
         subtitle="What if: waiting times before and after" if found.changes else found.source,
         answer=found.answer,
         remarks=[
@@ -82,7 +82,7 @@ def page_of_whatif(path: Path, callback: Callable[[str], None]) -> Page:
         ],
         sections=[
             Section(
-                "Before and after" if found.changes else "The present",
+                "Before and after" if found.changes else "Waiting times",
                 [_bars(found), table, prices],
             ),
             Section(
@@ -105,7 +105,8 @@ def _checked(found: WhatIf) -> str:
     best = [report.optimum for report in reports]
     schedules = sum(len(r.schedules()) for r in reports) + sum(o.schedule is not None for o in best)
     proofs = sum(o.certificate is not None for o in best)
-    return f"{schedules} schedules and {proofs} certificates of bounds"
+    ends = ["s" * (n != 1) for n in (schedules, proofs)]
+    return f"{schedules} schedule{ends[0]} and {proofs} certificate{ends[1]} of lower bounds"
 
 
 def _cell(text: str, column: str) -> TableCell:

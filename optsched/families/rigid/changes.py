@@ -61,16 +61,16 @@ class Changes:
                 found = re.fullmatch(r"\s*(\d{1,9})\s*x\s*(.*\S)\s*", text)
                 if found is None or int(found[1]) == 0:
                     raise InputError(
-                        f"{verb} {text!r}: expected a number from 1 and a type, such as 10xgpu"
+                        f"{_typed(verb, text)}: expected a number from 1 and a type, such as 10xgpu"
                     )
                 machines.append((verb, int(found[1]), found[2]))
         labels = [tuple(text.split("=", 1)) for text in without]
         for text, parts in zip(without, labels, strict=True):
             if len(parts) != 2 or parts[0] not in ("user", "partition"):
-                raise InputError(f"without {text!r}: expected user=NAME or partition=NAME")
+                raise InputError(f"{_typed('without', text)}: expected user=NAME or partition=NAME")
         load = 1.0 if scale_load is None else scale_load
         if not 0 < load < math.inf or load == scale_load == 1:
-            raise InputError(f"scale-load {scale_load}: expected a factor > 0 other than 1")
+            raise InputError(f"--scale-load {scale_load}: expected a factor > 0 other than 1")
         return cls(tuple(machines), Fraction(str(load)), tuple((a, b) for a, b in labels))
 
     @property
@@ -98,7 +98,7 @@ class Changes:
                 more = f" and {len(names) - MANY} more" if len(names) > MANY else ""
                 known = f"expected one of: {', '.join(names[:MANY])}{more}"
                 known = known if names else f"the log names no {label}"
-                raise InputError(f"without {label}={name}: no job has it, {known}")
+                raise InputError(f"{_typed('without', f'{label}={name}')}: no job has it, {known}")
 
     def on(self, inst: RigidInstance) -> Changes:
         """Return the changes with names of types or resources that the machines have.
@@ -173,7 +173,9 @@ class Changes:
         ]
         unfit = [i for i, stay in enumerate(stays) if stay and not fits[i]]
         named = names or [f"job {i} ({_submitted(inst, i)}" for i in range(len(inst.jobs))]
-        told = ", ".join(f"{named[i]}{_size(models[-1], i)})" for i in unfit[:MANY])
+        told = ", ".join(
+            f"{named[i]}{models[-1].requested(models[-1].jobs[i])})" for i in unfit[:MANY]
+        )
         told += f" and {len(unfit) - MANY} more" if len(unfit) > MANY else ""
         if unfit and not skip_unfit:
             raise InputError(
@@ -195,7 +197,7 @@ class Changes:
         last = max((job.arrival for job in moved), default=0)
         if last > LATEST:
             raise InputError(
-                f"scale-load {float(self.load):g}: the last job would arrive in second {last}, "
+                f"--scale-load {float(self.load):g}: the last job would arrive in second {last}, "
                 f"expected at most {LATEST}"
             )
         before = altered(inst, objective="wait", jobs=jobs)
@@ -248,7 +250,11 @@ class Changes:
 
 def _option(verb: str, n: int, kind: str) -> str:
     """Return an addition or removal as an option of the command line."""
-    return f'--{verb} "{n}x{kind}"' if " " in kind else f"--{verb} {n}x{kind}"
+    return _typed(verb, f"{n}x{kind}")
+
+
+def _typed(option: str, text: str) -> str:
+    return f"--{option} {text}" if text and " " not in text else f'--{option} "{text}"'
 
 
 def _resources(inst: RigidInstance) -> dict[str, dict[int, int]]:
@@ -305,17 +311,11 @@ def _named(inst: RigidInstance, verb: str, n: int, kind: str) -> tuple[int, str]
     if pools:
         named = ", ".join(x for x in known if not any(y.startswith(f"{x} of ") for y in known))
         raise InputError(f"{what}: no resource of the pool is called that, expected: {named}")
-    described = ", ".join(f"{m.name} ({_capacity(inst, m)})" for m in inst.machines)
+    described = ", ".join(f"{m.name} ({inst.on_one(m.capacity)})" for m in inst.machines)
     named = ", ".join(x for x in known if " of " not in x)
     raise InputError(
         f"{what}: is no type of node, expected one of: {described}; or a resource: {named}"
     )
-
-
-def _capacity(inst: RigidInstance, machine: Machine) -> str:
-    """Return what one node has, once where several partitions have it."""
-    amounts = (inst.counted(k, c) for k, c in enumerate(machine.capacity) if c)
-    return ", ".join(dict.fromkeys(amounts))
 
 
 def _most(machine: Machine, units: Mapping[int, int], n: int) -> int:
@@ -331,7 +331,8 @@ def _told(inst: RigidInstance, n: int, name: str, asked: str, number: int) -> st
     """
     types = {} if are_pools(inst) else {m.name: m for m in inst.machines}
     if name not in types:
-        return f"{n} {name}"
+        k = inst.resources.index(name)
+        return inst.amounts([n * inst.unit_of(k)[1] * (j == k) for j in range(len(inst.total))])
     nodes = f"{n} node{'s' * (n > 1)} of type {name}"
     for k, u in _resources(inst).get(ALIASES.get(asked, asked), {}).items():
         if types[name].capacity[k]:
@@ -354,17 +355,14 @@ def _submitted(inst: RigidInstance, i: int) -> str:
     return f"submitted by {job.user} in second {job.arrival}: " if job.user else ""
 
 
-def _size(inst: RigidInstance, i: int) -> str:
-    job = inst.jobs[i]
-    return f"{job.tasks} x {inst.amounts(job.need)}"
-
-
 def units_of(inst: RigidInstance) -> dict[str, tuple[int, ...]]:
     """Return the capacity that one more of each kind adds: of a resource, of a node type."""
     found = {}
     for k in range(len(inst.resources)):
         word, per = inst.unit_of(k)
-        found[word] = tuple(per if j == k else 0 for j in range(len(inst.resources)))
+        found[inst.within(k, word)] = tuple(
+            per if j == k else 0 for j in range(len(inst.resources))
+        )
     if not are_pools(inst):
         found |= {f"{NODE}{m.name}": m.capacity for m in inst.machines}
     return found

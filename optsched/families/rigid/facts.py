@@ -27,10 +27,12 @@ EMPTY = (
 
 def headline(inst: RigidInstance) -> str:
     """Return the size in a phrase."""
-    there = f"{sum(m.count for m in inst.machines)} nodes" if inst.packed else "a pool"
-    goal = OBJECTIVES[inst.objective]
-    parts = by_partition(inst)
-    place = parts if parts and inst.packed else f"{there} of {parts or inst.amounts(inst.total)}"
+    nodes, goal = sum(m.count for m in inst.machines), OBJECTIVES[inst.objective]
+    parts, has = by_partition(inst), inst.amounts(inst.total)
+    place = f"a pool of {parts or has}"
+    if inst.packed:
+        there = f"({parts})" if parts else f"with {has}{' in all' * (nodes > 1)}"
+        place = f"{nodes} node{'s' * (nodes > 1)} {there}"
     left = inst.source.partition("; ")[2]  # what of a log is left out
     return f"{len(inst.jobs)} jobs, {goal}, {place}" + (f" ({left})" if left else "")
 
@@ -58,7 +60,7 @@ def resource_model(inst: RigidInstance) -> str:
         return f"{pools}: each task is one unit of one resource, so its node makes no difference."
     return (
         f"{pools}: a job may use any free units. On single nodes, waiting times may be longer or "
-        "shorter (--packed places jobs on nodes, as whatif does)."
+        "shorter (--packed places jobs on nodes, which whatif does by default)."
     )
 
 
@@ -81,25 +83,12 @@ def in_words(inst: RigidInstance, value: float | None, bound: float | None) -> S
 
 
 def by_partition(inst: RigidInstance) -> str:
-    """Return how much there is by partitions that share it; "" without partitions.
-
-    Where tasks are packed, also on how many nodes.
-    """
-    found: dict[str, list[int]] = {}
-    for k in range(len(inst.resources)):
-        *others, last = inst.unit_of(k)[0].partition(" of ")[2].split(" + ")
-        if not last:
-            return ""
-        shared = f"partitions {', '.join(others)} and {last} together"
-        name = shared if others else f"partition {last}"
-        found.setdefault(name, []).append(k)
-    told = []
-    for name, which in found.items():
-        n = sum(m.count for m in inst.machines if any(m.capacity[k] for k in which))
-        nodes = f"{n} node{'s' * (n > 1)} of " * inst.packed
-        has = ", ".join(inst.counted(k, inst.total[k]) for k in which)
-        told.append(f"{nodes}{name}: {has}")
-    return "; ".join(told)
+    """Return how much there is by partitions that share it; "" without partitions."""
+    found: dict[str, list[str]] = {}
+    for k, units in enumerate(inst.total):
+        found.setdefault(inst.of_partition(k), []).append(inst.counted(k, units))
+    told = "; ".join(f"{name}: {', '.join(has)}" for name, has in found.items())
+    return "" if "" in found else told
 
 
 def columns(
@@ -130,7 +119,8 @@ def offered_load(inst: RigidInstance) -> dict[str, float]:
     longest = max((job.run for job in inst.jobs), default=1)
     seconds = (last - first) or longest
     return {
-        name: sum(job.run * job.tasks * job.need[k] for job in inst.jobs) / (seconds * c)
+        inst.within(k, name): sum(job.run * job.tasks * job.need[k] for job in inst.jobs)
+        / (seconds * c)
         for k, (name, c) in enumerate(zip(inst.resources, inst.total, strict=True))
         if c
     }

@@ -123,17 +123,36 @@ class Platform(Frozen):
         word, _, parts = (self.units[k] if self.units else "").partition(" / ")
         return word or self.resources[k], int(parts) if parts.isdigit() else 1
 
+    def of_partition(self, k: int) -> str:
+        """Return which partitions share a resource; "" without partitions."""
+        *others, last = self.unit_of(k)[0].partition(" of ")[2].split(" + ")
+        together = f"partitions {', '.join(others)} and {last} together"
+        return together if others else f"partition {last}" * bool(last)
+
+    def within(self, k: int, what: str) -> str:
+        """Write what a resource is, such as 64 cores, with its partitions."""
+        return f"{what.partition(' of ')[0]} of {self.of_partition(k)}".removesuffix(" of ")
+
     def amounts(self, units: Sequence[int]) -> str:
-        """Write how much of each resource there is, in whole ones, without those of 0."""
-        each = ((k, u, self.unit_of(k)[1]) for k, u in enumerate(units) if u)
-        shown = (f"{u / per if u % per else u // per} {self.resources[k]}" for k, u, per in each)
+        """Write how much of each resource there is, and of which partition, without those of 0."""
+        shown = (self.within(k, self.counted(k, u)) for k, u in enumerate(units) if u)
         return ", ".join(shown) or "nothing"
+
+    def on_one(self, units: Sequence[int]) -> str:
+        """Write how much one node has or one task needs, once where several partitions count it."""
+        shown = (self.counted(k, u) for k, u in enumerate(units) if u)
+        return ", ".join(dict.fromkeys(shown)) or "nothing"
+
+    def requested(self, job: Submission) -> str:
+        """Write what a job needs: in a pool in all, on nodes for each task."""
+        tasks, need = self.demand(job)
+        return f"{tasks} tasks, each with " * (tasks > 1) + self.on_one(need)
 
     def counted(self, k: int, units: int) -> str:
         """Write an amount of a resource in its units, such as 64 cores, without its partition."""
         word, per = self.unit_of(k)
         word = word.partition(" of ")[0]
-        word, per = ("GB", 1024) if word == "MB" else (word, per)
+        word, per = ("GB", 1024) if word == "MB" and units >= 1024 else (word, per)
         n = f"{units / per:g}" if units % per else f"{units // per}"
         return f"{n} {word}{'s' if word in ('core', 'GPU') and n != '1' else ''}"
 

@@ -47,6 +47,43 @@ def test_half_a_log_is_remarked_and_a_complete_one_is_not(tmp_path, seed):
         assert "sacct" not in "\n".join(remarks)  # the log is not of Slurm
 
 
+def test_nodes_of_other_partitions_are_not_free_for_jobs_that_wait(tmp_path):
+    jobs, start = busy(0)
+    head = "submit_seconds,start_seconds,run_seconds,tasks,partition"
+    whole = [f"{j.arrival},{s},{j.run},{j.tasks},a" for j, s in zip(jobs, start, strict=True)]
+    end = f"{jobs[-1].arrival},{jobs[-1].arrival},10,1,b"
+    some = [row for k, row in enumerate(whole) if k % 2]
+    divided = "gpu,cpu,memory_gb,partition\n0,8,64,a\n0,64,64,b\n"
+    pooled = "\n".join(line.rpartition(",")[0] for line in divided.splitlines())
+    for rows, nodes, partial in ((whole, divided, False), (some, divided, True),
+                                 (whole, pooled, False)):  # fmt: skip
+        (tmp_path / "jobs.csv").write_text("\n".join([head, *rows, end]))
+        (tmp_path / "nodes.csv").write_text(nodes)
+        with messages.collected_remarks() as remarks:
+            get_family("rigid").open_trace(
+                tmp_path / "jobs.csv", Window(machines=tmp_path / "nodes.csv")
+            )
+        told = f"the nodes of their partitions together had {TOLD}"
+        assert (told in "\n".join(remarks)) == (TOLD in "\n".join(remarks)) == partial
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_what_jobs_used_that_never_fit_is_not_free(tmp_path, first):
+    rows = [f"{1 + k},1000,100,1" for k in range(8)] * 4
+    large = "0,0,1000,9"  # more than the list has
+    rows = [large, *rows] if first else ["0,0,1,1", large, *rows]
+    head = "submit_seconds,start_seconds,run_seconds,tasks"
+    (tmp_path / "jobs.csv").write_text("\n".join([head, *rows, "5000,5000,1,1"]))
+    (tmp_path / "nodes.csv").write_text("gpu,cpu,memory_gb\n0,8,64\n")
+    window = Window(machines=tmp_path / "nodes.csv", skip_unfit=True)
+    with messages.collected_remarks() as remarks:
+        get_family("rigid").open_trace(tmp_path / "jobs.csv", window)
+    told = "\n".join(remarks)
+    assert "left out, since they never fit on the machines: 1 of " in told
+    assert TOLD not in told
+    assert "empty cluster" not in told
+
+
 def test_shares_of_waiting_times_by_hand():
     """Job 1 waits 90 s, 40 of them on free cores, job 2 10 s for a full pool; 3 starts last."""
     jobs = [

@@ -10,7 +10,7 @@ import pytest
 from sweeps import sweep
 
 import optsched
-from optsched.families.rigid.changes import Changes
+from optsched.families.rigid.changes import Changes, units_of
 from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob, RigidSchedule
 from optsched.families.rigid.policies.orders import POLICIES
 from optsched.families.rigid.policies.queue import Easy
@@ -99,13 +99,31 @@ def test_packed_tasks_go_to_nodes_of_their_partition(tmp_path):
     inst, schedule, _ = opened(tmp_path, packed=True)
     assert schedule.nodes == (((0, 8),), ((2, 2),), ((1, 4),), ((0, 4),))
     assert verify(inst, schedule).feasible
-    there = "2 nodes of partition gpu: 4 GPUs, 16 cores; 1 node of partition batch: 8 cores; "
+    there = "4 nodes (partition gpu: 4 GPUs, 16 cores; partition batch: 8 cores; "
     assert f"s, {there}" in FAMILY.headline(inst)
     elsewhere = schedule.model_copy(update={"nodes": (((1, 8),), *schedule.nodes[1:])})
     assert not verify(inst, elsewhere).feasible
     for policy in ("fcfs", "conservative"):
         run = optsched.simulate(inst, policy)
         assert run.schedule.nodes[:3] == schedule.nodes[:3]
+
+
+def test_nodes_that_partitions_share_count_once(tmp_path):
+    shared = NODES.replace("64,gpu", '64,"batch,gpu"')
+    inst, _, _ = opened(tmp_path, shared, packed=True)
+    assert FAMILY.headline(inst).endswith(
+        "4 nodes (partitions batch and gpu together: 4 GPUs, 24 cores; partition gpu: 4 GPUs, 16 "
+        "cores; partition debug: 8 cores)"
+    )
+    assert FAMILY.describe(inst)["offered load"].keys() == {
+        "gpu of partitions batch and gpu together", "gpu of partition gpu",
+        "cpu of partitions batch and gpu together", "cpu of partition gpu",
+        "cpu of partition debug",
+    }  # fmt: skip
+    assert "GPU of partition gpu" in units_of(inst)
+    lost = SACCT.replace("|8|cpu=8", "|40|cpu=40")
+    with pytest.raises(InputError, match=r"the first is job 1 \(40 cores\); expected larger ones"):
+        opened(tmp_path, shared, log=lost)
 
 
 @pytest.mark.parametrize(

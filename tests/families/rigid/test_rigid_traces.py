@@ -116,7 +116,7 @@ def test_fractions_of_a_second_leave_the_recorded_schedule_feasible():
     Path("jobs.csv").write_text(f"{head}0,0,0,1,2\n0,0,9,1,2\n")
     inst = get_family("rigid").open_trace(Path("jobs.csv"), window)
     _, told = get_family("rigid").recorded(Path("jobs.csv"), window, inst)
-    assert "used 4 cpu at once" in told[0]
+    assert "used 4 cores at once" in told[0]
     assert told[0].endswith("(jobs shorter than a second count as 1 s)")
 
 
@@ -136,7 +136,7 @@ NAMED = (  # name, start, end, cores, nodes: the first or fullest nodes leave 2 
         ((), "6 of 6 jobs run as recorded, on the nodes it names"),
         (
             ("n2\n", "n1\n"),
-            "the jobs on node n1 used 8 cpu at once, more than a node of the list has",
+            "the jobs on node n1 used 8 cores at once, more than a node of the list has",
         ),
         (("|n2", "|"), "the log names no nodes of job b"),
         (("|n[1-2]", "|n[1-3]"), "the 2 tasks of job g have no equal share on 3 nodes"),
@@ -182,16 +182,20 @@ def test_a_pool_of_a_log_without_starts_is_not_called_what_it_used(tmp_path, cal
 def test_a_job_that_never_fits_has_the_name_of_the_log():
     Path("jobs.csv").write_text("name,submit_seconds,run_seconds,tasks\n77,0,9,1\n482320,5,9,3\n")
     window = Window(machines=Path("nodes.csv"))
-    said = r"job 482320 needs 3 x 1 cpu .* \(1 of 2 jobs does not\), expected .* or --skip-unfit"
+    said = (
+        r"1 of 2 jobs never fits on the machines, the first is job 482320 \(3 cores\); expected .*"
+    )
     with pytest.raises(InputError, match=said):
         open_input(Path("jobs.csv"), "rigid", window)
     with messages.collected_remarks() as remarks:
         inst = open_input(Path("jobs.csv"), "rigid", replace(window, skip_unfit=True))
     assert [job.tasks for job in inst.jobs] == [1]
-    told = "left out, since they never fit on the machines: 1 of 2 jobs, the first is job 482320 (3"
+    told = (
+        "left out, since they never fit on the machines: 1 of 2 jobs, the first is job 482320 (3 "
+    )
     assert any(line.startswith(told) for line in remarks)
     Path("jobs.csv").write_text("submit_seconds,run_seconds,tasks\n0,9,3\n")
-    with pytest.raises(InputError, match=r"job of line 2 needs 3 x 1 cpu and never fits"):
+    with pytest.raises(InputError, match=r"the first is job of line 2 \(3 cores\)"):
         open_input(Path("jobs.csv"), "rigid", replace(window, skip_unfit=True))
 
 

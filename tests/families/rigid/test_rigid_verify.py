@@ -146,7 +146,7 @@ def test_machines_that_are_too_few_for_what_was_recorded(tmp_path):
     assert inst.total == (5,)
     schedule, told = FAMILY.recorded(tmp_path / "log.swf", window, inst)
     assert schedule is None
-    assert "left out: it used 8 cpu at once, more than the machines have (5 cpu);" in told[0]
+    assert "left out: it used 8 cores at once, more than the machines have (5 cores);" in told[0]
 
 
 HALVES = """submit_seconds,start_seconds,run_seconds,tasks,gpu
@@ -162,11 +162,11 @@ def test_messages_count_whole_ones_where_units_are_parts(tmp_path):
     window = Window(machines=tmp_path / "m.csv")
     inst = FAMILY.open_trace(tmp_path / "log.csv", window)
     assert (inst.total, inst.units) == ((200,), ("GPU / 100",))
-    assert FAMILY.headline(inst).endswith("a pool of 2 gpu")
+    assert FAMILY.headline(inst).endswith("a pool of 2 GPUs")
     _, told = FAMILY.recorded(tmp_path / "log.csv", window, inst)
-    assert "it used 3 gpu at once, more than the machines have (2 gpu);" in told[0]
-    assert inst.amounts(inst.jobs[0].need) == "0.5 gpu"
-    with pytest.raises(optsched.InputError, match=r"job 1 \(1 x 1.5 gpu\)"):
+    assert "it used 3 GPUs at once, more than the machines have (2 GPUs);" in told[0]
+    assert inst.amounts(inst.jobs[0].need) == "0.5 GPUs"
+    with pytest.raises(optsched.InputError, match=r"job 1 \(1.5 GPUs\)"):
         optsched.whatif(inst, remove=f"1x{inst.machines[0].name}", work_limit=10)
 
 

@@ -213,8 +213,9 @@ def test_the_shadow_price_of_a_node_counts_jobs_that_one_processor_cannot_take()
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"add": "10gpu"}, "add '10gpu': expected a number from 1 and a type, such as 10xgpu"),
-        ({"remove": "0xfat"}, "remove '0xfat': expected a number from 1"),
+        ({"add": "10gpu"}, "--add 10gpu: expected a number from 1 and a type, such as 10xgpu"),
+        ({"remove": "0xfat"}, "--remove 0xfat: expected a number from 1"),
+        ({"add": "ten gpu"}, '--add "ten gpu": expected a number from 1'),
         ({"add": "1xgpu"}, "expected one of: thin (2 cores), fat (4 cores); or a resource: cpu"),
         ({"add": "1xCPU"}, "add 1xCPU: is called cpu, expected 1xcpu"),
         ({"remove": "1xFat"}, "remove 1xFat: is called fat, expected 1xfat"),
@@ -225,11 +226,11 @@ def test_the_shadow_price_of_a_node_counts_jobs_that_one_processor_cannot_take()
         ({"scale_load": 0}, "scale-load 0: expected a factor > 0 other than 1"),
         ({"scale_load": 1.0}, "scale-load 1.0: expected a factor > 0 other than 1"),
         ({"scale_load": 1e-12}, "scale-load 1e-12: the last job would arrive in second "),
-        ({"without": "bob"}, "without 'bob': expected user=NAME or partition=NAME"),
+        ({"without": "bob"}, "--without bob: expected user=NAME or partition=NAME"),
         ({"without": "user=joe"}, "without user=joe: no job has it, expected one of: alice, bob"),
         ({"without": "partition=x"}, "no job has it, the log names no partition"),
         ({"without": ["user=bob", "user=eve", "user=alice"]}, "no job is left after the change"),
-        ({"remove": ["1xfat", "1xthin"]}, "job 1 (submitted by bob in second 50: 1 x 4 cpu)"),
+        ({"remove": ["1xfat", "1xthin"]}, "job 1 (submitted by bob in second 50: 4 cores)"),
         ({"add": "1xfat", "windows": 9}, "8 jobs"),
         ({"add": "1xfat", "windows": 1}, "windows is 1, expected a whole number, at least 2"),
         ({"add": "1xfat", "windows": "2"}, "windows is '2', expected a whole number, at least 2"),
@@ -387,7 +388,7 @@ def test_a_file_is_verified_and_one_that_lies_is_refused(tmp_path, monkeypatch):
     shown = CliRunner().invoke(app, ["show", "w.json"]).output
     assert found.answer[0] in shown
     page = optsched.report("w.json", "w.html").read_text()
-    assert "Checked again for this page: 7 schedules and 2 certificates of bounds" in page
+    assert "Checked again for this page: 7 schedules and 2 certificates of lower bounds" in page
     for edit in (
         lambda side, _: side["runs"][0].update(value=1.0),
         lambda side, _: side["runs"][0]["schedule"]["start"].__setitem__(0, 10**6),
@@ -594,7 +595,7 @@ def test_memory_is_named_in_gb_and_a_type_with_the_name_of_a_resource_says_so(tm
     rounded = "requested, rounded up to whole nodes) added"
     for machines, add, told in (
         (nodes, "20xmemory_gb", f"3 nodes of type cpu (24 GB; 20 {rounded}"),
-        (None, "20xmemory_gb", "20480 memory_mb added"),
+        (None, "20xmemory_gb", "20 GB added"),
         (nodes, "1xcpu", "1 node of type cpu (4 cores) added"),
         (nodes, "5xprocessors", f"2 nodes of type cpu (8 cores; 5 {rounded}"),
     ):
@@ -624,9 +625,11 @@ def test_the_summary_begins_with_what_can_be_done():
         "f4 would have saved 3 h (75 %) of 4 h mean waiting time.",
         "With 1 node added, jobs wait 1 h on average under f4 (the only deployable policy "
         "compared), before and after.",
-        "With 1 node added, the least possible mean waiting time falls by 0 to 0.5 h (0 to 50.0 %) "
-        "(before: 0.5 to 1 h, after: 0.5 to 1 h).",
+        "With 1 node added, the least possible mean waiting time falls by at most 0.5 h (50.0 %); "
+        "no reduction is proved (before: 0.5 to 1 h, after: 0.5 to 1 h).",
     ]
+    rises = compared([(side, side)], 1).answer[2]
+    assert "rises by at most 0.5 h (100.0 %); no increase is proved (before: 0.5 to 1 h," in rises
     worse = rows | {REAL: rows[REAL].model_copy(update={"wait": (0.5, 0.5)})}
     side = side.model_copy(update={"rows": worse})
     first = compared([(side, side)], -1).answer[0]
@@ -768,17 +771,24 @@ def test_jobs_are_placed_on_nodes_where_the_log_allows_it(tmp_path):
     assert REAL in placed.rows
     single = studied(*slurm(tmp_path, nodes="small,5,4,4,64\n"))  # no node for six GPUs
     assert not single.sides[0].instances[0].packed
-    why = "The 5 nodes count as one pool, since job 7_1 needs 1 x 6 gpu, 6 cpu and never fits on "
-    assert single.answer[0].startswith(why)
+    assert single.answer[0] == (
+        "The 5 nodes count as one pool, since 2 of 4 jobs never fit on the nodes, the first is job "
+        "7_1 (6 GPUs, 6 cores); --skip-unfit leaves such jobs out."
+    )
     assert "--packed" not in str(single)
     assert "jobs are not placed on nodes" not in str(single)
     fewer = studied(*slurm(tmp_path, nodes="small,5,4,4,64\n"), skip_unfit=True)
     assert fewer.sides[0].instances[0].packed
     assert len(fewer.sides[0].instances[0].jobs) == 2
     assert fewer.used.startswith("2 of the log's 4 jobs are used (2 that never fit)")
-    assert "the first is job 7_1 (1 x 6 gpu, 6 cpu); your cluster ran them" in fewer.answer[0]
+    assert "the first is job 7_1 (6 GPUs, 6 cores); your cluster ran them" in fewer.answer[0]
+    assert not any("empty cluster" in line for line in fewer.remarks)
     changed = studied(*slurm(tmp_path), remove="1xbig", skip_unfit=True)  # fit before the change
     assert any(line.startswith("left out of both") for line in changed.listed)
+    assert changed.used == (
+        "2 of the log's 4 jobs are used (2 that no longer fit after the change), submitted from "
+        "2026-11-14 00:20 to 2026-11-14 00:30."
+    )
 
 
 def test_recorded_times_stay_where_nodes_are_not_known(tmp_path):
@@ -818,7 +828,7 @@ def test_recorded_starts_must_be_possible_with_all_nodes_together(tmp_path, pack
 def test_jobs_that_no_node_can_take_after_the_change_are_named_as_in_the_log(tmp_path, packed):
     said = (
         "2 of 4 jobs no longer fit after the change: "
-        "job 7_1 (submitted by ann 2026-11-14 00:00:00: 1 x 6 gpu, 6 cpu), job 8 (submitted by bob "
+        "job 7_1 (submitted by ann 2026-11-14 00:00:00: 6 GPUs, 6 cores), job 8 (submitted by bob "
     )
     with pytest.raises(InputError, match=re.escape(said)):
         studied(*slurm(tmp_path), remove="1xbig", packed=packed)
@@ -833,7 +843,7 @@ def test_what_questions_all_numbers_comes_first(tmp_path):
     alone = studied(files[0], None, add="10xgpu", policies=["fcfs"])
     assert "10xgpu: the jobs that use it also need cpu" in alone.answer[0]
     small = studied(*slurm(tmp_path, nodes="big,1,8,8,64\n"))
-    assert small.answer[0].startswith("what your cluster did is left out: it used 9 gpu")
+    assert small.answer[0].startswith("what your cluster did is left out: it used 9 GPUs")
     assert "would have" not in str(small)
 
 
@@ -860,7 +870,9 @@ def test_the_present_is_studied_without_a_change(tmp_path, monkeypatch):
     page = optsched.report("w.json", "w.html").read_text()
     assert used in page
     assert "mean waiting time, h, " in page
-    assert "Checked again for this page: 4 schedules and 1 certificates of bounds" in page
+    assert "Checked again for this page: 4 schedules and 1 certificate of lower bounds" in page
+    assert "<h1>Waiting times on the present machines</h1>" in page
+    assert "mean waiting time, h, 4 nodes with 20 GPUs, 20 cores in all" in page
     assert " before the change" not in page
     first = studied("sacct.txt", "nodes.csv", jobs=2)
     assert first.used.startswith("2 of the log's 4 jobs are used (2 not chosen), sub")

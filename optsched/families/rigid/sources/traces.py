@@ -102,11 +102,11 @@ def window_of(tables: Tables, window: Window) -> pd.DataFrame:
     if fits.all() or not fits.any():  # of none, `open_trace` states what one needs
         return taken
     k, left = int(np.argmin(fits)), taken[fits]
+    left.attrs["begin"] = taken.index[0]
     left.attrs["unfit"] = (
         f"left out, since they never fit on the machines: {len(taken) - len(left)} of {len(taken)} "
-        f"jobs, the first is {_names(taken)[k]} ({jobs[k].tasks} x "
-        f"{platform.amounts(jobs[k].need)}); your cluster ran them, policies and the optimum do "
-        "not: part of the difference may be due to them"
+        f"jobs, the first is {_names(taken)[k]} ({platform.requested(jobs[k])}); your cluster ran "
+        "them, policies and the optimum do not: part of the difference may be due to them"
     )
     return left
 
@@ -163,6 +163,7 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
             )
         )
     names = _names(taken)
+    units, resources = tuple(x.unit for x in limits), tuple(x.name for x in limits)
     if listed is None:
         most = _most_used(jobs, _starts(taken, jobs))
         stated = tables.jobs.attrs.get("processors") or 0
@@ -180,7 +181,7 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
             )
             for part in parts
         )
-        shown = zip(most, limits, strict=True)
+        platform = Platform(resources=resources, units=units, machines=machines)
         pool = "a pool" if len(parts) == 1 else "every partition is a pool"
         used = "the recorded schedule used at once"
         if unknown := int(taken["start_seconds"].isna().sum()):
@@ -191,7 +192,7 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         messages.remark(
             f"no list of machines: {pool} with as much as {used}"
             + (", and the processors that the log states" if known else "")
-            + f": {', '.join(f'{c} {limit.unit}' for c, limit in shown)}"
+            + f": {platform.amounts(most)}"
         )
     else:
         machines = _machines(listed, limits)
@@ -219,16 +220,15 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
                 divided = "the log states no numbers of nodes, so each task is placed alone"
             there = f"{nodes} node{'s' * (nodes > 1)}"
             messages.remark(f"tasks are placed on {there}: {divided}")
-    units, resources = tuple(x.unit for x in limits), tuple(x.name for x in limits)
     platform = Platform(
         resources=resources, units=units, machines=machines, packed=bool(window.packed)
     )
-    if unfit := [name for name, job in zip(names, jobs, strict=True) if not platform.fits(job)]:
-        job = jobs[names.index(unfit[0])]
+    if lost := [i for i, job in enumerate(jobs) if not platform.fits(job)]:
         raise InputError(
-            f"{source}: {unfit[0]} needs {job.tasks} x {platform.amounts(job.need)} and never fits "
-            f"on the machines ({len(unfit)} of {len(jobs)} jobs do{'es' * (len(unfit) == 1)} not), "
-            "expected larger ones, or --skip-unfit, which leaves such jobs out"
+            f"{source}: {len(lost)} of {len(jobs)} jobs never fit{'s' * (len(lost) == 1)} on the "
+            f"{'nodes' if window.packed else 'machines'}, the first is {names[lost[0]]} "
+            f"({platform.requested(jobs[lost[0]])}); expected larger ones, or --skip-unfit, which "
+            "leaves such jobs out"
         )
     why = tables.jobs.attrs.get("why")
     inst = RigidInstance(
@@ -246,15 +246,17 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
     )
     if _carried(tables.jobs, taken):
         messages.remark(EMPTY)
-    elif listed is not None and (window.min_tasks or 1) == 1:
+    elif listed is not None and (window.min_tasks or 1) == 1 and not unfit:
+        parted, several = any(listed["partition"]), len({*labels} - {""}) > 1
         share, number = free_while_waiting(inst, _starts(taken, jobs))
         told = COMPLETE if slurm else COMPLETE.replace(" (sacct --allusers)", "")
-        if share > MOSTLY and number > FEW:
+        if share > MOSTLY and number > FEW and parted >= several:  # else their nodes are not known
+            of = "of their partitions " * (parted and any(labels))
             messages.remark(
-                f"for {share:.0%} of the time that {number} jobs waited, the nodes together had "
-                "enough free for them in the recorded schedule. Reasons may be that the scheduler "
-                "kept it for a larger job or started jobs in order, limits of users, reservations, "
-                f"free units on different nodes, or missing jobs: {told}"
+                f"for {share:.0%} of the time that {number} jobs waited, the nodes {of}together "
+                "had enough free for them in the recorded schedule. Reasons may be that the "
+                "scheduler kept it for a larger job or started jobs in order, limits of users, "
+                f"reservations, free units on different nodes, or missing jobs: {told}"
             )
     return inst
 
@@ -422,7 +424,7 @@ def _names(taken: pd.DataFrame) -> list[str]:
 
 def _carried(jobs: pd.DataFrame, taken: pd.DataFrame) -> bool:
     """Whether jobs submitted before the window still waited or ran when it began."""
-    earlier = jobs.loc[: taken.index[0]].iloc[:-1]
+    earlier = jobs.loc[: taken.attrs.get("begin", taken.index[0])].iloc[:-1]
     start = earlier["start_seconds"].fillna(earlier["submit_seconds"])
     return bool((start + earlier["run_seconds"] > taken["submit_seconds"].iloc[0]).any())
 
