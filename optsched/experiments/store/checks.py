@@ -99,7 +99,7 @@ def check(path: Path, db: sqlite3.Connection) -> None:
         raise InputError(
             f"{path}: has other tables, views or triggers: {short(min(names))}; {STORE}"
         )
-    if db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):  # also finds keys that occur twice
+    if db.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):  # and double keys
         raise InputError(f"{path}: is damaged, {STORE}")
     for table, conditions in columns.items():
         sums = ", ".join(f"sum({wrong})" for wrong in conditions.values())
