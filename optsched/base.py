@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ParamSpec, Self, TypeAlias, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
@@ -63,6 +63,8 @@ def shown_as_it_is(text: str) -> str:
 
 Text: TypeAlias = Annotated[str, AfterValidator(shown_as_it_is)]
 """Text of a name in an instance: printable, so that files reproduce it exactly."""
+Label: TypeAlias = Annotated[str, Field(max_length=1000), AfterValidator(shown_as_it_is)]
+"""Text that pages and figures show whole."""
 
 
 class Frozen(BaseModel):

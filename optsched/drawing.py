@@ -334,6 +334,8 @@ def label_at(
 def legend(figure: Figure, axis: Axes, *, marks: float = 1.0) -> None:
     """Name the curves of ``axis`` below the figure, in as many columns as fit."""
     named = dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
+    if not named:
+        return
     inches = 0.06 * small() + max(map(len, named)) * small() / (9 * CHARACTERS)
     columns = max(1, min(len(named), int(figure.get_figwidth() / inches)))
     if _style.get() == "paper":  # where many entries would leave no space for the panels

@@ -20,6 +20,7 @@ from pydantic import Field, model_validator
 
 from optsched.adversarial.evaluation import Evaluation, Terms
 from optsched.adversarial.search import EvolutionarySearch
+from optsched.base import Label
 from optsched.core import Optimum, Ratio, measure_of, simulate, solve
 from optsched.core.intervals import MeanRatio, mean_ratio
 from optsched.declared.advice import Follow, Guarded
@@ -59,7 +60,7 @@ class Point(Frozen):
     errors: Literal["random", "adversarial"]
     error: float = Field(ge=0, le=1)
     caution: float = Field(ge=0, le=1, description="0: follows the prediction; 1: the baseline")
-    policy: str
+    policy: Label
     ratio: MeanRatio | None = Field(description="over the instances; None: all runs failed")
     failed: int = Field(default=0, ge=0, description="instances on which the policy failed")
 
@@ -67,8 +68,8 @@ class Point(Frozen):
 class Advice(Frozen):
     """The curves of all policies."""
 
-    problem: str
-    baseline: str
+    problem: Label
+    baseline: Label
     noise: Noise
     seeds: tuple[int, ...]
     work_limit: float = Field(description="units of each search; 0: none was made")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from optsched.base import Label
 from optsched.core import solve
 from optsched.core.intervals import mean_interval, warning
 from optsched.declared.events import Event
@@ -77,13 +78,13 @@ class WindowShare(Frozen):
 class Foresight(Frozen):
     """Shares of the optimum by window: the curve of foresight."""
 
-    problem: str
-    family: str
+    problem: Label
+    family: Label
     sense: Sense
     windows: tuple[Annotated[float, Field(ge=0)], ...] = Field(min_length=1)
     commit: float
-    terminal: str
-    forecast: str
+    terminal: Label
+    forecast: Label
     seeds: tuple[int, ...] = Field(min_length=1)
     optima: tuple[tuple[Signed, Signed], ...] = Field(
         description="for each seed, the best solution of the search, and the certified bound"

@@ -299,7 +299,13 @@ def test_a_prediction_from_outside():
             lambda c: c.update(points=[c["points"][0] | {"caution": k / 99} for k in range(99)]),
             "1 errors and 99 lambdas, expected at most 50 of each",
         ),
+        (lambda c: c.update(baseline="x" * 1001), "String should have at most 1000 characters"),
+        (
+            lambda c: c["points"][0].update(policy="a\nb"),
+            "'a\\nb' holds a control",
+        ),
         (lambda c: c.update(problem="a $\\frac{$ b"), ""),
+        (lambda c: [p.update(ratio=None, failed=2) for p in c["points"]], ""),
     ],
 )
 def test_edited_curves_are_a_page_or_one_line(edit, message, tmp_path, found):

@@ -88,9 +88,9 @@ FORGED = {
     "a level": ("UPDATE optimum SET level = 1", "optimum: level is"),
     "a status": ("UPDATE optimum SET status = 1", "optimum: status is"),
     "a name": (
-        "INSERT INTO word (text) VALUES ('calls itself oasis'); "
+        "INSERT INTO word (text) VALUES ('calls itself mine'); "
         "UPDATE cell SET message = (SELECT max(id) FROM word)",
-        "message is None, the store states 'calls itself oasis'",
+        "message is None, the store states 'calls itself mine'",
     ),
     "a message": (
         "INSERT INTO word (text) VALUES ('defect'); "
@@ -359,6 +359,14 @@ WRONG = {
     "WHERE id = (SELECT min(policy) FROM cell)",
     "versions": "UPDATE word SET text = '[1]' WHERE id IN (SELECT versions FROM cell)",
     "how many": "UPDATE fact SET value = 'many' WHERE name = 'cells'",
+    "a name of the family's": "INSERT INTO word (text) VALUES ('calls itself oasis'); "
+    "UPDATE cell SET message = (SELECT max(id) FROM word)",
+    "a name of two lines": "INSERT INTO word (text) VALUES ('calls itself x' || char(10) || 'y'); "
+    "UPDATE cell SET message = (SELECT max(id) FROM word)",
+    "a name that a terminal obeys": "INSERT INTO word (text) VALUES ('calls itself ' || char(27)); "
+    "UPDATE cell SET message = (SELECT max(id) FROM word)",
+    "a number that no float has": "UPDATE cell SET instance = 9007199254740993 WHERE instance = 1; "
+    "UPDATE instance SET id = 9007199254740993 WHERE id = 1",
 }
 
 

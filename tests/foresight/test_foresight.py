@@ -291,6 +291,7 @@ def test_the_command_writes_a_curve_and_its_page(folder, call):
             {"windows": [*range(201)], "values": [[1.0, 1.0]] * 201},
             "there are 201 windows and 2 instances, expected at most 200 windows",
         ),
+        ({"forecast": "x" * 1001}, "String should have at most 1000 characters"),
         ({"problem": "a $\\frac{$ b", "terminal": "$x_{"}, ""),
     ],
 )

@@ -15,10 +15,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from optsched.experiments.cell_keys import Reference, contender_of, source_of
+from optsched.experiments.cell_keys import CALLED, Reference, contender_of, source_of
 from optsched.experiments.store.schema import APPLICATION, FORMAT, LINKS, RANGES, TABLES
 from optsched.files.atomic_io import open_file
 from optsched.files.format import must_be_printable, short
+from optsched.policies.loader import no_name
 from optsched.problem import InputError, get_family
 
 STORE = "expected a store that optsched campaign run has written"
@@ -165,6 +166,15 @@ def _words(path: Path, db: sqlite3.Connection) -> None:
             except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as err:
                 what = query.split()[1]
                 raise InputError(f"{path}: {short(text)} is no {what} of a cell; {STORE}") from err
+    named = (
+        "SELECT DISTINCT s.text, m.text FROM cell c JOIN word m ON m.id = c.message "
+        "JOIN instance i ON i.id = c.instance JOIN word s ON s.id = i.source WHERE c.status = 0"
+    )
+    for source_text, message in db.execute(named):
+        _, calls, name = message.partition(CALLED)
+        wrong = no_name(get_family(source_of(source_text)[0]), name, own=False) if calls else None
+        if wrong is not None:
+            raise InputError(f"{path}: the name of a policy {wrong}; {STORE}")
     cells = db.execute("SELECT value FROM fact WHERE name = 'cells'").fetchone()
     if cells is not None and not (cells[0].isascii() and cells[0].isdigit() and len(cells[0]) < 19):
         raise InputError(f"{path}: the number of cells is {short(cells[0])}; {STORE}")

@@ -26,7 +26,7 @@ LINKS = {  # columns that hold the number of a row of another table
     "instance": "instance",
 }
 RANGES = {  # ranges of numeric columns
-    **{"status": (0, 2), "level": (0, 2), "seed": (0, (1 << 63) - 1)},
+    **{"status": (0, 2), "level": (0, 2), "seed": (0, (1 << 63) - 1), "id": (0, 1 << 52)},
     **dict.fromkeys(("replication", "micros", "wall", "effort"), (0, 1 << 62)),
     **dict.fromkeys(("low", "high"), (0, "9e999")),  # ratios, also infinite ones
 }
