@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from optsched.cli.commands.outcome import ending_well, leave, report, report_pictures
+from optsched.cli.commands.outcome import ending_well, leave, print_result, report_pictures
 from optsched.cli.options import (
     MOST,
     POLICY_HELP,
@@ -111,10 +111,8 @@ def advice(
     if output is not None:
         found.save(output)
         messages.remark(f"{output} written")
-    if as_json:
-        report(found.model_dump(mode="json"), None, as_json)
-    else:
-        messages.result(messages.printable(str(found), shown="\n"))
+    shown = messages.printable(str(found), shown="\n")
+    print_result(found.model_dump(mode="json"), as_json, shown)
     if folder is not None:
         from optsched.drawing import save, styled
         from optsched.pages.advice import figure

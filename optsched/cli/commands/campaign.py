@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from optsched.cli.commands.outcome import ending_well, report, report_pictures
-from optsched.cli.options import Json, Pictures, PlainGroup, Style, add_command, with_verbosity
+from optsched.cli.commands.outcome import ending_well, print_result, report, report_pictures
+from optsched.cli.options import (
+    ChoiceSeed,
+    Json,
+    Pictures,
+    Style,
+    add_command,
+    command_group,
+    with_verbosity,
+)
 from optsched.files.atomic_io import writable, writable_folder
 from optsched.problem import InputError, Window, is_named_in_file
 from optsched.process import crash_state, interrupts, messages
@@ -19,11 +27,8 @@ if TYPE_CHECKING:
     from optsched.experiments.campaign import Campaign, CampaignStatus
     from optsched.experiments.plan import Plan
 
-commands = typer.Typer(
-    cls=PlainGroup,
-    help="Run, resume and summarize experiments.\n\nExample:  optsched campaign run plan.toml",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+commands = command_group(
+    "Run, resume and summarize experiments.\n\nExample:  optsched campaign run plan.toml"
 )
 
 StoreFile = Annotated[
@@ -108,9 +113,7 @@ def run(
     store = output or plan.with_name(f"{plan.stem}{ending}.sqlite")
     if dry_run:
         found = forecast(requested, store)
-        report(vars(found), None, as_json)
-        if not as_json:
-            messages.result(found)
+        print_result(vars(found), as_json, found)
         return
     requested.refuse_code(trust or allow or False, plan)
     how = {"workers": workers, "dask": dask, "shard": part, "retry_errors": retry_errors}
@@ -199,14 +202,12 @@ def status(store: StoreFile, as_json: Json = False) -> None:
     from optsched.experiments.campaign import status as look
 
     found = look(store)
-    report(found.summary(), None, as_json)
-    if not as_json:
-        messages.result(found.head)
-        for name, by in found.by_source.items():
-            content = ", ".join(f"{n} {state.name.lower()}" for state, n in by.items())
-            messages.result(messages.printable(f"  {name}: {content}"))
-        for remark in [*found.remarks(), AS_STORED]:
-            messages.result(messages.printable(remark))
+    counts = [
+        f"  {name}: {', '.join(f'{n} {state.name.lower()}' for state, n in by.items())}"
+        for name, by in found.by_source.items()
+    ]
+    lines = [found.head, *counts, *found.remarks(), AS_STORED]
+    print_result(found.summary(), as_json, *map(messages.printable, lines))
 
 
 @with_verbosity
@@ -216,10 +217,7 @@ def verify(
     sample: Annotated[
         int, typer.Option(min=1, help="Verify 1 in N instances (at least one), chosen at random.")
     ] = 1,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="Seed of that choice (default: a new one, which is printed)."),
-    ] = None,
+    seed: ChoiceSeed = None,
     allow: Allow = None,
     trust: Trust = False,
     as_json: Json = False,
@@ -241,10 +239,7 @@ def verify(
     plan = _resolved(store, trust or allow or False)
     with ending_well(), Ticker(f"verifying {store}") as ticker:
         found = look(store, plan, sample=sample, seed=seed, workers=workers, callback=ticker.show)
-    report(found.summary(), None, as_json)
-    if not as_json:
-        for line in found.lines():
-            messages.result(messages.printable(line))
+    print_result(found.summary(), as_json, *map(messages.printable, found.lines()))
     raise typer.Exit(0 if found.accepted else 1)
 
 
@@ -263,9 +258,7 @@ def merge(
     from optsched.experiments.campaign import merge as together
 
     found = together(output, parts).status()
-    report(found.summary(), None, as_json)
-    if not as_json:
-        messages.result(found.head)
+    print_result(found.summary(), as_json, found.head)
 
 
 @with_verbosity

@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from optsched.cli.commands.outcome import ending_well, leave, report
-from optsched.cli.options import MOST, POLICY_HELP, Json, Output, Sandboxed, Seed, with_verbosity
+from optsched.cli.options import (
+    MOST,
+    POLICY_HELP,
+    Json,
+    Output,
+    Sandboxed,
+    Seed,
+    several_policies,
+    with_verbosity,
+)
 from optsched.files.atomic_io import writable
 from optsched.process import messages
 
@@ -26,11 +35,8 @@ def minimax(
     ],
     policy: Annotated[
         list[str] | None,
-        typer.Option(
-            "--policy",
-            "-p",
-            metavar="POLICY",
-            help=f"Compare this policy with the optimal one. {POLICY_HELP} May be repeated.",
+        several_policies(
+            f"Compare this policy with the optimal one. {POLICY_HELP} May be repeated."
         ),
     ] = None,
     runs: Annotated[

@@ -26,6 +26,7 @@ from optsched.cli.options import (
     TimeLimit,
     WorkLimit,
     load_statistics,
+    several_policies,
     takes_input,
 )
 from optsched.core import Against
@@ -55,12 +56,9 @@ def ratio(
     preset: str | None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(
-            "--policy",
-            "-p",
-            metavar="POLICY",
-            help=f"{POLICY_HELP} May be repeated. Default: all of the family (`re-solve` only for "
-            "declared problems).",
+        several_policies(
+            f"{POLICY_HELP} May be repeated. Default: all of the family (`re-solve` only for "
+            "declared problems)."
         ),
     ] = None,
     schedule: Annotated[

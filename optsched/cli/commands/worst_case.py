@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli.commands.outcome import ending_well, leave, report, report_pictures
+from optsched.cli.commands.outcome import ending_well, leave, print_result, report_pictures
 from optsched.cli.options import (
     FAMILY_OR_PROBLEM,
     MOST,
@@ -147,11 +147,7 @@ def worst_case(
                 path=target,
                 callback=ticker.show,
             )
-    if as_json:
-        report(found.summary(), None, as_json)
-    else:
-        for line in found.lines():
-            messages.result(messages.printable(line))
+    print_result(found.summary(), as_json, *map(messages.printable, found.lines()))
     if found.worst is not None:
         messages.remark(f"{target} written")
     if folder is not None and found.worst is not None and found.report is not None:
