@@ -90,11 +90,8 @@ def page_of_result(path: Path, policies: Sequence[str], callback: Callable[[str]
     listed = () if report is None else report.listed
     remarks = list(family.warnings(instance))
     remarks += [f"stated by the file, not checked: {line}" for line in listed]
-    if report is not None and not report.facts.telling:
-        trivial = report.facts.trivial_policy
-        remarks.append(
-            f"{trivial}, a baseline, is within 2 % of the optimum: no policy can be much better."
-        )
+    if report is not None and report.facts.caution:
+        remarks.append(f"{report.facts.caution}.")
     answer = [words.of_optimum(optimum)] if report is None else words.of_ratios(report, family)
     return Page(
         title=path.name,
