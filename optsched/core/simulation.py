@@ -15,6 +15,7 @@ from typing import Any, cast
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
 from optsched.base import renamed_arguments
+from optsched.files.format import of_family
 from optsched.numbers.json_float import Signed
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import checked_prior, compute, own
@@ -84,14 +85,7 @@ class Run(Frozen):
             raise ValueError(why)
         return value
 
-    @field_validator("schedule", mode="before")
-    @classmethod
-    def _of_the_family(cls, value: Any, info: ValidationInfo) -> Any:
-        return (
-            value
-            if isinstance(value, Schedule)
-            else get_family(info.data["family"]).schedule.model_validate(value)
-        )
+    _of_family = field_validator("schedule", mode="before")(of_family)
 
     def __repr__(self) -> str:
         return f"<Run {self}>"
