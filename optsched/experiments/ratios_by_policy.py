@@ -224,13 +224,12 @@ def rated(store: Store) -> Iterator[Cell]:
     With ``best``, ``ratio`` (low, high) or None, ``group``, and labels of ``source`` and ``policy``
     as ``source_label`` and ``policy_name``.
     """
-    cells, (columns, rows) = Cells.read(store), store.view()  # both by key
+    cells, rows = Cells.read(store), store.view()  # both by key
     found, groups, names = rate(cells), cells.groups(), cells.names()
     labels = {source: source_of(source, cells.given)[1] for _, source, _ in cells.cases}
     columns_of = (cells.case, cells.policy, found.best, found.low, found.high)
     ends = zip(*(x.tolist() for x in columns_of), strict=True)
-    for row, (case, policy, best, low, high) in zip(rows, ends, strict=True):
-        cell = dict(zip(columns, row, strict=True))
+    for cell, (case, policy, best, low, high) in zip(rows, ends, strict=True):
         cell["best"] = None if math.isnan(best) else best
         cell["ratio"] = None if math.isnan(low) else (low, high)
         named = {"source_label": labels[cell["source"]], "policy_name": names[policy]}

@@ -171,8 +171,7 @@ def look(part: Mapping[str, Any], path: str, plan: Any) -> dict[str, Any]:
         for k, case in enumerate(made.cases()):
             if k not in drawn:
                 continue
-            columns, rows = store.view([cell.key for cell in case.cells])
-            cells = [dict(zip(columns, row, strict=True)) for row in rows]
+            cells = list(store.view([cell.key for cell in case.cells]))
             reference = canonical(case.reference.content)
             first = cells[0] if cells else store.optimum(case.key, reference)
             if first is not None:

@@ -185,8 +185,7 @@ def _cells(store: Store, worst: Summary) -> list[dict[str, Any]]:
         "(SELECT id FROM instance WHERE digest = ? AND seed = ?)",
         (bytes.fromhex(worst.worst_sha256), worst.worst_seed),
     )
-    columns, rows = store.view([key for (key,) in keys])
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+    return list(store.view([key for (key,) in keys]))
 
 
 def _best(

@@ -301,20 +301,22 @@ class Store:
             "c.reference) JOIN word w ON w.id = source GROUP BY source, status"
         )
 
-    def view(self, keys: Sequence[bytes] | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Return the names of the columns and all cells (or some) with their optima, by key."""
+    def view(self, keys: Sequence[bytes] | None = None) -> Iterator[dict[str, Any]]:
+        """Return all cells (or some) with their optima, by key."""
         some = "" if keys is None else f" WHERE c.key IN ({', '.join('?' * len(keys))})"
-        with self._reading():
-            cursor = self._db.execute(f"{VIEW}{some} ORDER BY c.key", keys or ())
-            return [column[0] for column in cursor.description], cursor.fetchall()
+        return self._named(f"{VIEW}{some} ORDER BY c.key", keys or ())
 
     def optimum(self, key: bytes, reference: str) -> dict[str, Any] | None:
         """Return the columns of `view` on an optimum, found without a cell; None: there is none."""
+        return next(self._named(ONE, (key, reference)), None)
+
+    def _named(self, query: str, given: Sequence[Any]) -> Iterator[dict[str, Any]]:
+        """Return the result of a query, each row by the names of its columns."""
         with self._reading():
-            cursor = self._db.execute(ONE, (key, reference))
-            row = cursor.fetchone()
-            names = [column[0] for column in cursor.description]
-        return None if row is None else dict(zip(names, row, strict=True))
+            cursor = self._db.execute(query, given)
+            rows = cursor.fetchall()
+        names = [column[0] for column in cursor.description]
+        return (dict(zip(names, row, strict=True)) for row in rows)
 
     def rows(self, query: str, given: Sequence[Any] = ()) -> list[Any]:
         """Return the result of a query."""
