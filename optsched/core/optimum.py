@@ -395,6 +395,9 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
         none = progress.infeasible or impossible
         less = Status.BOUND_ONLY if method == RELAXATION and solved else Status.NO_SCHEDULE
         status = Status.INFEASIBLE if none else less
+    reached = sides.level
+    if status is Status.INFEASIBLE:  # the level is that of this statement
+        reached = Level.CERTIFIED if impossible else Level.CLAIMED
     return Optimum(
         family=family.name,
         sense=family.sense,
@@ -406,7 +409,7 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
         bound=sides.bound,
         gap=gap,
         value_level=None if value is None else Level.CERTIFIED,
-        bound_level=_level(status, impossible, sides.level),
+        bound_level=reached,
         certified_bound=sides.certified,
         certified_gap=known.at(sides.certified).gap,
         schedule=schedule,
@@ -420,13 +423,6 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
         if certificate is not None
         else (),
     )
-
-
-def _level(status: Status, impossible: bool, level: Level | None) -> Level | None:
-    """Return how far the bound was checked, or that no schedule exists."""
-    if status is not Status.INFEASIBLE:
-        return level
-    return Level.CERTIFIED if impossible else Level.CLAIMED
 
 
 @dataclass(frozen=True)

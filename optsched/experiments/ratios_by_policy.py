@@ -207,12 +207,6 @@ def rate(cells: Cells) -> PolicyRatios:
     return PolicyRatios(best, low, np.where(np.isnan(low), math.nan, np.maximum(low, ends)))
 
 
-def _is_one_window(source: str) -> bool:
-    """Return whether all instances of a source, as it is stored, are the same part of a trace."""
-    window = json.loads(source).get("window")
-    return window is not None and WINDOWS not in window
-
-
 def is_relaxation(reference: str) -> bool:
     """Return whether a reference, as it is stored, is the relaxation."""
     return bool(json.loads(reference)["method"] == RELAXATION)
@@ -305,6 +299,7 @@ def _sample(
         averages: Floats = (total[kept] / count[kept])[order]
         return averages
 
+    windows = [json.loads(source).get("window") for source in {cells.cases[c][1] for c in case}]
     status, known = cells.status[inside], cells.numbers["known"][inside]
     bounded = ~np.isnan(cells.numbers["bound"]) & np.isnan(cells.numbers["certified_bound"])
     zero: Flags = has & (cells.numbers["value"][inside] == 0) & (found.best[inside] == 0)
@@ -318,7 +313,7 @@ def _sample(
         errors=int((~has | (status == CellState.ERROR)).sum()),
         nothing=int(zero.sum()),
         least=float(not np.isnan(known[has]).any()),
-        drawn=all(_is_one_window(source) for source in {cells.cases[c][1] for c in case}),
+        drawn=all(w is not None and WINDOWS not in w for w in windows),
         claimed=int((bounded[cells.case[inside]] & np.isfinite(low)).sum()),
     )
 

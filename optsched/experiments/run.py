@@ -127,13 +127,6 @@ def patience(plan: Plan, task: CellTask) -> float:
     return plan.limits.cell_seconds + (spec.time_limit or 0.0) + SLOW * (spec.effort or 0.0)
 
 
-def _without_new_files(plan: Plan, known: Plan) -> dict[str, Any]:
-    """Return the content of the plan, without digests of files that the known one does not name."""
-    content = plan.content()
-    named = {n: d for n, d in content["digests"].items() if n in known.digests}
-    return content | {"digests": named}
-
-
 def agree(store: Store, plan: Plan) -> None:
     """Put the plan into the store, or see that it has the same one, or a part of it.
 
@@ -151,8 +144,10 @@ def agree(store: Store, plan: Plan) -> None:
             named = {policy.name for policy in plan.policies}
             lost = ", ".join(p.name for p in known.policies if p.name not in named)
             differs = f"the plan lacks policy {lost}" if lost and named else None
-            differs = differs or difference(known.content(), _without_new_files(plan, known))
-            differs = differs or difference(known.content(), plan.content())
+            content = plan.content()
+            old_files = {n: d for n, d in content["digests"].items() if n in known.digests}
+            for now in (content | {"digests": old_files}, content):
+                differs = differs or difference(known.content(), now)
             raise InputError(
                 f"{store.path}: holds another plan: {differs}; expected the same one, with more "
                 "seeds or policies at most, or another store"

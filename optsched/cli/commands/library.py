@@ -58,6 +58,7 @@ def list_(
     from optsched.core import shown_gap
     from optsched.library.packs import open_library
     from optsched.library.table import FILE, rows_of
+    from optsched.problem import InputError
 
     found = open_library(library)
     filters = {"size": size, "status": status, "origin": origin}
@@ -70,7 +71,10 @@ def list_(
                 for row in listed
                 if all(wanted in (None, row[column]) for column, wanted in filters.items())
             ]
-    _must_be_known(found.families, family)
+    for name in family or ():
+        if name not in found.families:
+            known = ", ".join(found.families)
+            raise InputError(f"the library has no family {name!r}, expected one of: {known}")
     if as_json:
         report({"entries": rows}, None, as_json)
         return
@@ -119,16 +123,6 @@ def _number(text: str) -> Any:
         except ValueError:
             continue
     return text
-
-
-def _must_be_known(known: tuple[str, ...], filters: list[str] | None) -> None:
-    from optsched.problem import InputError
-
-    for name in filters or ():
-        if name not in known:
-            raise InputError(
-                f"the library has no family {name!r}, expected one of: {', '.join(known)}"
-            )
 
 
 @with_verbosity
