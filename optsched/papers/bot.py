@@ -23,15 +23,7 @@ from optsched.families.bot.policies.negotiation import Negotiation, Steps, witho
 from optsched.families.bot.sources.presets import generate
 from optsched.numbers.arrays import Floats
 from optsched.papers.estimate import MeanEstimate, apart, differences
-from optsched.papers.experiment import (
-    Cell,
-    Findings,
-    Row,
-    Rows,
-    described,
-    line,
-    whisker,
-)
+from optsched.papers.experiment import Cell, Findings, Row, Rows, described, line, whisker
 from optsched.papers.verdict import (
     Finding,
     about,

@@ -6,11 +6,7 @@ import typer
 
 from optsched.cli.commands.outcome import leave, print_result
 from optsched.cli.options import MOST, Json, Seed, with_verbosity
-from optsched.problem import (
-    InputError,
-    is_named_in_file,
-    problem_named,
-)
+from optsched.problem import InputError, is_named_in_file, problem_named
 from optsched.process import messages
 
 

@@ -32,13 +32,7 @@ from optsched.cli.options import (
 from optsched.core import Against
 from optsched.engine.interval import CLOSED
 from optsched.files.atomic_io import writable_folder
-from optsched.problem import (
-    RELAXATION,
-    InputError,
-    Window,
-    family_of,
-    is_named_in_file,
-)
+from optsched.problem import RELAXATION, InputError, Window, family_of, is_named_in_file
 from optsched.process import interrupts, messages
 
 if TYPE_CHECKING:

@@ -7,12 +7,7 @@ from typing import Annotated
 import typer
 
 from optsched.cli.commands.outcome import ending_well, leave, print_result
-from optsched.cli.options import (
-    MOST,
-    Json,
-    Style,
-    with_verbosity,
-)
+from optsched.cli.options import MOST, Json, Style, with_verbosity
 from optsched.files.atomic_io import writable_folder
 from optsched.process import crash_state
 

@@ -6,12 +6,7 @@ from typing import TYPE_CHECKING, Any
 from optsched.cli.commands.outcome import report, report_pictures
 from optsched.cli.options import Json, Output, Pictures, Style, takes_input
 from optsched.files.atomic_io import writable_folder
-from optsched.problem import (
-    InputError,
-    Level,
-    family_of,
-    is_named_in_file,
-)
+from optsched.problem import InputError, Level, family_of, is_named_in_file
 from optsched.process import messages
 
 if TYPE_CHECKING:

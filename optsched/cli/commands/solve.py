@@ -20,10 +20,7 @@ from optsched.cli.options import (
     takes_input,
 )
 from optsched.engine.interval import CLOSED
-from optsched.problem import (
-    Level,
-    Status,
-)
+from optsched.problem import Level, Status
 from optsched.process import messages
 
 if TYPE_CHECKING:
