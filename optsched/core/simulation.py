@@ -151,6 +151,13 @@ class _Collector:
         return schedule, self._family.verify(self._instance, schedule, unfinished=True)
 
 
+def recorder_of(family: Family, instance: Instance, policy: Policy) -> Recorder:
+    """Return what takes the decisions of a policy and has them checked in the end."""
+    if family.recorder is None:
+        return _Collector(family, instance)
+    return family.recorder(instance, policy)
+
+
 def _must_be_few(instance: Instance, decision: Any) -> None:
     """Refuse a decision on more jobs than there are, before it is kept.
 
@@ -286,10 +293,8 @@ def _run(
     raised = (InputError,) if sealed or ours else ()  # that of a policy from outside is none
     with Explained(f"policy {name}: start", *raised, limit=limit), limited(limit):
         policy.start(family.public(shown), deepcopy(known), Streams(seed))
-    record: Recorder = _Collector(family, evaluated)
-    if family.recorder is not None:
-        with Explained(f"policy {name}: start", passed):
-            record = family.recorder(evaluated, policy)
+    with Explained(f"policy {name}: start", passed):
+        record = recorder_of(family, evaluated, policy)
     seconds, slowest = 0.0, 0.0
     revealed = answerable(family, family.events(shown, information))
     true = answerable(family, family.events(evaluated))
