@@ -106,6 +106,11 @@ def size(what: str, *names: str, most: int = MOST) -> Any:
     return typer.Option(*names, min=1, max=most, help=f"{what}.")
 
 
+Slots = Annotated[int | None, size("Number of slots", "--horizon", most=MOST_SLOTS)]
+Machines = Annotated[int | None, size("Number of machines")]
+Ports = Annotated[int | None, size("Number of ports (bipartite)")]
+Nodes = Annotated[int | None, size("Number of nodes (bot)")]
+
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result here.")]
 FAMILY_HELP = f"Problem family ({', '.join(family_names())})"
 FAMILY_OR_PROBLEM = f"{FAMILY_HELP}, or declared problem (FILE.py:NAME)."
