@@ -39,7 +39,7 @@ from optsched.cli.commands.trace import trace
 from optsched.cli.commands.verify import verify
 from optsched.cli.commands.whatif import whatif
 from optsched.cli.commands.worst_case import worst_case
-from optsched.cli.options import PlainGroup, add_command
+from optsched.cli.options import add_command, command_group
 from optsched.cli.renamed import renamed
 from optsched.problem import InputError, PolicyError
 from optsched.process import messages
@@ -49,19 +49,16 @@ from optsched.process.messages import notify
 FULL_OR_CLOSED = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE, errno.EBADF}
 REFUSALS = FULL_OR_CLOSED | {errno.EROFS}
 
-app = typer.Typer(
-    name="optsched",
-    cls=PlainGroup,
-    help="Measure the gap between online schedulers and the offline optimum.\n\n"
+app = command_group(
+    "Measure the gap between online schedulers and the offline optimum.\n\n"
     "INPUT is an instance or a result (.json), a job trace (CSV, SWF, sacct, ...; also .gz), "
     "`sample` (the trace that comes with the package), or a problem declared in Python "
     "(FILE.py:NAME).\n\n"
     "Start with:  optsched ratio sample",
-    no_args_is_help=True,
+    name="optsched",
     add_completion=False,
     pretty_exceptions_enable=False,  # `main` states what went wrong
     rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
     *(generate, trace, show, solve, certify, run, ratio, verify),

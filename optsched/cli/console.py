@@ -116,14 +116,8 @@ def show_ratios(console: Console, report: RatioReport, *, read: bool = False) ->
         why = failed.why.splitlines()[0]
         console.print(messages.printable(f"{failed.name} has no row: {why}"), markup=False)
     console.print(_legend(report), style="dim")
-    if report.nil_optimum:
-        console.print(report.nil_optimum, style="bold")
-    elif not report.facts.telling:
-        console.print(
-            f"{report.facts.trivial_policy}, a baseline, is within 2 % of the optimum: no policy "
-            "can be much better",
-            style="bold",
-        )
+    if caution := report.nil_optimum or report.facts.caution:
+        console.print(caution, style="bold")
 
 
 def show_whatif(console: Console, found: WhatIf, output: Path | None) -> None:

@@ -61,6 +61,14 @@ class PlainCommand(TyperCommand):
         return [piece.replace("{", "").replace("}", "") for piece in pieces]
 
 
+def command_group(text: str, **more: Any) -> typer.Typer:
+    """Return an empty group of commands."""
+    names = {"help_option_names": ["-h", "--help"]}
+    return typer.Typer(
+        cls=PlainGroup, help=text, no_args_is_help=True, context_settings=names, **more
+    )
+
+
 MOST = 100_000  # jobs, machines, ...
 MOST_SLOTS = 1_000_000
 
@@ -97,6 +105,11 @@ def size(what: str, *names: str, most: int = MOST) -> Any:
     """Return the option for a size of an instance."""
     return typer.Option(*names, min=1, max=most, help=f"{what}.")
 
+
+Slots = Annotated[int | None, size("Number of slots", "--horizon", most=MOST_SLOTS)]
+Machines = Annotated[int | None, size("Number of machines")]
+Ports = Annotated[int | None, size("Number of ports (bipartite)")]
+Nodes = Annotated[int | None, size("Number of nodes (bot)")]
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result here.")]
 FAMILY_HELP = f"Problem family ({', '.join(family_names())})"
@@ -154,6 +167,17 @@ POLICY_HELP = (
     "Name of a policy (see `optsched info`), Python class (MODULE:CLASS, FILE.py:NAME), or program "
     "(exec:COMMAND)."
 )
+ChoiceSeed = Annotated[
+    int | None,
+    typer.Option(min=0, help="Seed of that choice (default: a new one, which is printed)."),
+]
+
+
+def several_policies(text: str) -> Any:
+    """Return the option that names policies."""
+    return typer.Option("--policy", "-p", metavar="POLICY", help=text)
+
+
 Sandboxed = Annotated[
     bool,
     typer.Option(
@@ -358,41 +382,24 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
     argument = typer.Argument(metavar="INPUT", help=INPUTS.get(command.__name__, INPUT))
     source = inspect.Parameter("source", keyword, annotation=Annotated[Path, argument])
     own = [p.replace(kind=keyword) for p in parameters.values() if p.name not in OWN]
-    family = inspect.Parameter(
-        "family",
-        keyword,
-        annotation=Annotated[
-            str | None,
-            _window(
-                f"{FAMILY_HELP} of the instance; bot reads platform files instead of job traces.",
-                show_default="rigid for logs of Slurm, SWF and Batsim and for lists with "
-                "request_seconds, else oasis",
-                hidden=known,
-            ),
-        ],
-        default=None,
+    preset = typer.Option(
+        help="Preset from which the instance is drawn (default: the first).",
+        rich_help_panel="If INPUT is a declared problem",
+        hidden=known,
     )
-    preset = inspect.Parameter(
-        "preset",
-        keyword,
-        annotation=Annotated[
-            str | None,
-            typer.Option(
-                help="Preset from which the instance is drawn (default: the first).",
-                rich_help_panel="If INPUT is a declared problem",
-                hidden=known,
-            ),
-        ],
-        default=None,
+    family_option = _window(
+        f"{FAMILY_HELP} of the instance; bot reads platform files instead of job traces.",
+        show_default="rigid for logs of Slurm, SWF and Batsim and for lists with "
+        "request_seconds, else oasis",
+        hidden=known,
     )
+    kinds: dict[str, Any] = {"preset": Annotated[str | None, preset]}
+    kinds |= {"family": Annotated[str | None, family_option]}
+    kinds |= WINDOW | (OF_WHATIF if known else {})
     options = [
-        preset,
-        family,
-        *(
-            inspect.Parameter(name, keyword, annotation=kind, default=None)
-            for name, kind in (WINDOW | (OF_WHATIF if known else {})).items()
-            if not (known and name in NOT_OF_WHATIF) and name not in parameters
-        ),
+        inspect.Parameter(name, keyword, annotation=kind, default=None)
+        for name, kind in kinds.items()
+        if not (known and name in NOT_OF_WHATIF) and (name in OWN or name not in parameters)
     ]
 
     @functools.wraps(command)

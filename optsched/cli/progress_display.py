@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from optsched.core import Failed, Optimum, Ratio
+from optsched.core import Failed, Optimum, Ratio, measure_of
 from optsched.core.display import Ticker
 from optsched.problem import Family, Instance, family_of
 from optsched.process.messages import printable
@@ -80,7 +79,9 @@ class RowPrinter:
             self._best = run.value
         row = f"{name}  {run.value:>10.6g}"
         if self._best is not None and math.isfinite(self._best):
-            ratio = self._ratio(run.value, self._best)
+            measure = measure_of(self._family, self._instance)
+            sense = self._family.sense
+            ratio = Ratio.of(sense, run.value, self._best, self._bound, None, measure)
             if self._bound is None and ratio.low <= 1:
                 row += "  the best so far"
             elif self._bound is None:
@@ -88,8 +89,3 @@ class RowPrinter:
             else:
                 row += f"  ratio {ratio.ends} so far"
         self._ticker.print(row)
-
-    def _ratio(self, earned: float, best: float) -> Ratio:
-        measure: Any = self._family.measure
-        within = None if measure is None else partial(measure, self._instance)
-        return Ratio.of(self._family.sense, earned, best, self._bound, None, within)

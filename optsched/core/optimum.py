@@ -10,7 +10,7 @@ from html import escape
 from itertools import pairwise
 from typing import Any, TypeAlias, TypedDict
 
-from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
+from pydantic import Field, SerializeAsAny, field_validator
 
 from optsched.base import renamed_arguments, renamed_names
 from optsched.core.display import Ticker
@@ -18,6 +18,7 @@ from optsched.engine.interval import CLOSED, Interval, shown_gap
 from optsched.engine.params import changes, read_params
 from optsched.engine.progress import HistoryPoint, Progress
 from optsched.engine.warm_start import Known, begin, scope_of
+from optsched.files.format import of_family
 from optsched.numbers.arrays import Ints
 from optsched.numbers.json_float import Extended
 from optsched.problem import (
@@ -33,7 +34,6 @@ from optsched.problem import (
     Sense,
     Status,
     family_of,
-    get_family,
 )
 from optsched.process import blas, interrupts
 from optsched.process.background import supervised
@@ -93,17 +93,7 @@ class Optimum(Frozen):
         "bounds do not count",
     )
 
-    @field_validator("schedule", mode="before")
-    @classmethod
-    def _schedule_of_the_family(cls, value: Any, info: ValidationInfo) -> Any:
-        known = value is None or isinstance(value, Schedule)
-        return value if known else get_family(info.data["family"]).schedule.model_validate(value)
-
-    @field_validator("certificate", mode="before")
-    @classmethod
-    def _certificate_of_the_family(cls, value: Any, info: ValidationInfo) -> Any:
-        known = value is None or isinstance(value, Frozen)
-        return value if known else get_family(info.data["family"]).certificate.model_validate(value)
+    _of_family = field_validator("schedule", "certificate", mode="before")(of_family)
 
     def summary(self) -> dict[str, Any]:
         """Return the fields of ``--json``: all but the data, and the instance."""
@@ -405,6 +395,9 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
         none = progress.infeasible or impossible
         less = Status.BOUND_ONLY if method == RELAXATION and solved else Status.NO_SCHEDULE
         status = Status.INFEASIBLE if none else less
+    reached = sides.level
+    if status is Status.INFEASIBLE:  # the level is that of this statement
+        reached = Level.CERTIFIED if impossible else Level.CLAIMED
     return Optimum(
         family=family.name,
         sense=family.sense,
@@ -416,7 +409,7 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
         bound=sides.bound,
         gap=gap,
         value_level=None if value is None else Level.CERTIFIED,
-        bound_level=_level(status, impossible, sides.level),
+        bound_level=reached,
         certified_bound=sides.certified,
         certified_gap=known.at(sides.certified).gap,
         schedule=schedule,
@@ -430,13 +423,6 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
         if certificate is not None
         else (),
     )
-
-
-def _level(status: Status, impossible: bool, level: Level | None) -> Level | None:
-    """Return how far the bound was checked, or that no schedule exists."""
-    if status is not Status.INFEASIBLE:
-        return level
-    return Level.CERTIFIED if impossible else Level.CLAIMED
 
 
 @dataclass(frozen=True)

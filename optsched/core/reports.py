@@ -249,6 +249,14 @@ class Facts(Frozen):
         most = self.trivial_ratio if self.trivial_most is None else self.trivial_most
         return most is None or most >= TELLING
 
+    @property
+    def caution(self) -> str:
+        """That no policy can be much better than the baselines; "" if one can."""
+        if self.telling:
+            return ""
+        near = f"{self.trivial_policy}, a baseline, is within 2 % of the optimum"
+        return f"{near}: no policy can be much better"
+
     def __str__(self) -> str:
         parts = [self.size]
         if self.parallel_share is not None:
@@ -366,13 +374,7 @@ class RatioReport(Frozen):
             lines.append(f"integrality gap: {self.gap_in_words}")
         lines += [f"  {row}" for row in self.policies]
         lines += [f"  failed: {failure}" for failure in self.failed]
-        if self.nil_optimum:
-            lines.append(self.nil_optimum)
-        elif not self.facts.telling:
-            trivial = self.facts.trivial_policy
-            lines.append(
-                f"{trivial}, a baseline, is within 2 % of the optimum: no policy can be much better"
-            )
+        lines += filter(None, [self.nil_optimum or self.facts.caution])
         return "\n".join(lines)
 
     @property

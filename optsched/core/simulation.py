@@ -15,6 +15,7 @@ from typing import Any, cast
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
 from optsched.base import renamed_arguments
+from optsched.files.format import of_family
 from optsched.numbers.json_float import Signed
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import checked_prior, compute, own
@@ -84,14 +85,7 @@ class Run(Frozen):
             raise ValueError(why)
         return value
 
-    @field_validator("schedule", mode="before")
-    @classmethod
-    def _of_the_family(cls, value: Any, info: ValidationInfo) -> Any:
-        return (
-            value
-            if isinstance(value, Schedule)
-            else get_family(info.data["family"]).schedule.model_validate(value)
-        )
+    _of_family = field_validator("schedule", mode="before")(of_family)
 
     def __repr__(self) -> str:
         return f"<Run {self}>"
@@ -155,6 +149,13 @@ class _Collector:
     def finish(self) -> tuple[Schedule, Verdict]:
         schedule = self._family.assemble(self._instance, self._played)
         return schedule, self._family.verify(self._instance, schedule, unfinished=True)
+
+
+def recorder_of(family: Family, instance: Instance, policy: Policy) -> Recorder:
+    """Return what takes the decisions of a policy and has them checked in the end."""
+    if family.recorder is None:
+        return _Collector(family, instance)
+    return family.recorder(instance, policy)
 
 
 def _must_be_few(instance: Instance, decision: Any) -> None:
@@ -292,10 +293,8 @@ def _run(
     raised = (InputError,) if sealed or ours else ()  # that of a policy from outside is none
     with Explained(f"policy {name}: start", *raised, limit=limit), limited(limit):
         policy.start(family.public(shown), deepcopy(known), Streams(seed))
-    record: Recorder = _Collector(family, evaluated)
-    if family.recorder is not None:
-        with Explained(f"policy {name}: start", passed):
-            record = family.recorder(evaluated, policy)
+    with Explained(f"policy {name}: start", passed):
+        record = recorder_of(family, evaluated, policy)
     seconds, slowest = 0.0, 0.0
     revealed = answerable(family, family.events(shown, information))
     true = answerable(family, family.events(evaluated))

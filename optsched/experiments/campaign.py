@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optsched.base import renamed_arguments
+from optsched.experiments import executors
 from optsched.experiments.cell_keys import WINDOWS, Reference, contender_of, source_of
 from optsched.experiments.plan import Plan, difference, make_plan, read_plan, stored_plan
+from optsched.experiments.pool import ProcessPool, share_of_memory
 from optsched.experiments.ratios_by_policy import (
     COLUMNS,
     Cells,
@@ -20,12 +24,13 @@ from optsched.experiments.ratios_by_policy import (
     plan_names,
     samples,
 )
-from optsched.experiments.run import CampaignProgress, agree, duration, run
+from optsched.experiments.run import CampaignProgress, Work, agree, duration, patience, steer
 from optsched.experiments.statistics import Statistics, statistics
 from optsched.experiments.store import LEVELS, CellState, Store
 from optsched.experiments.store.schema import COMPARED
 from optsched.files.atomic_io import writing
 from optsched.problem import REAL, InputError, Level
+from optsched.process import interrupts
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -93,17 +98,32 @@ def campaign(
     else:
         requested = plan if isinstance(plan, Plan) else make_plan(plan, Path.cwd())
     requested.try_policies()
-    how = run(
-        requested,
-        Path(store),
-        workers=workers,
-        executor=executor,
-        cluster=dask,
-        shard=shard,
-        retry_errors=retry_errors,
-        callback=callback,
-    )
-    return Campaign(Path(store), how)
+    if shard is not None and not 1 <= shard[0] <= shard[1]:
+        raise InputError(f"shard {shard[0]}/{shard[1]}, expected k/n with k from 1 to n")
+    path = Path(store)
+    with interrupts.remembered(), ExitStack() as stack:
+        stack.enter_context(writing(path))
+        rows = stack.enter_context(Store.create(path))
+        agree(rows, requested)
+        if retry_errors:
+            rows.forget_errors()
+        size = workers or os.cpu_count() or 1
+        work = Work(requested, rows, shard)
+        pool: ProcessPool | executors.Futures
+        if work.is_done():
+            return Campaign(path, work.progress(size, ended=False))
+        if dask is not None:
+            pool = stack.enter_context(executors.dask(dask))
+        elif executor is not None:
+            pool = executors.Futures(executor, 2 * size)
+        else:
+            pool = ProcessPool(
+                min(size, max(1, len(work.cases))),
+                memory=requested.limits.memory_gb or share_of_memory(size),
+                patience=lambda task: patience(requested, task),
+            )
+        stack.callback(pool.close)
+        return Campaign(path, steer(work, pool, callback))
 
 
 @dataclass(frozen=True)

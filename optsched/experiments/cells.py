@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -113,8 +112,7 @@ def _compute(task: CellTask) -> StoredOptimum | CellRow:
         return kind(
             digest, CellState.ERROR, message=message_of(err), wall=time.perf_counter() - began
         )
-    fields: dict[str, Any] = {name: getattr(found, name) for name in kind.__slots__}
-    made = kind(**fields | {"digest": digest, "wall": time.perf_counter() - began})
+    made = replace(found, digest=digest, wall=time.perf_counter() - began)
     if isinstance(made, StoredOptimum):
         _memory.best = (task.instance, task.reference.key), made
     return made

@@ -19,6 +19,7 @@ from pydantic import Field, model_validator
 from optsched.base import Label
 from optsched.core import solve
 from optsched.core.intervals import mean_interval, warning
+from optsched.core.simulation import recorder_of
 from optsched.declared.events import Event
 from optsched.declared.model import Declared
 from optsched.declared.policies import Duals, Forecast, Lookahead, Terminal
@@ -447,22 +448,13 @@ def _play(
     window: float,
 ) -> float:
     """Run a policy of this package, and return its checked value; `simulate` is for any policy."""
-    played = []
     with Explained(f"window {window:g}, seed {seed}", InputError, PolicyError):
         policy.start(family.public(inst), {}, Streams(seed))
-        recorder = family.recorder(inst, policy) if family.recorder is not None else None
+        record = recorder_of(family, inst, policy)
         for event in coming:
             interrupts.raise_if_interrupted()
-            decision = policy.step(event)
-            if recorder is not None:
-                recorder.take(event, decision)
-            else:
-                played.append((event, decision))
-        verdict = (
-            recorder.finish()[1]
-            if recorder is not None
-            else family.verify(inst, family.assemble(inst, played), unfinished=True)
-        )
+            record.take(event, policy.step(event))
+        _, verdict = record.finish()
     if verdict.value is None:
         raise PolicyError(f"window {window:g}, seed {seed}: {verdict.violations[0]}")
     return verdict.value

@@ -91,7 +91,9 @@ def call_all(
             interrupts.raise_if_interrupted()  # an interrupted cell has no result
             keep(k, row)
         return
-    found = _portable(function)
+    found: Function | tuple[str, str] = function
+    if function.__module__ == "__main__":  # a script: another process imports it by its name
+        found = Path(str(sys.modules["__main__"].__file__)).stem, function.__qualname__
     calls = deque(_Call(k, found, json_of(cell), more) for k, cell in cells.items())
     pool = ProcessPool(min(workers, max(1, len(calls))))
     try:
@@ -110,10 +112,3 @@ def call_all(
             interrupts.raise_if_interrupted()
     finally:
         pool.close()
-
-
-def _portable(function: Function) -> Function | tuple[str, str]:
-    """Return the function as another process imports it: a script does not run there."""
-    if function.__module__ != "__main__":
-        return function
-    return Path(str(sys.modules["__main__"].__file__)).stem, function.__qualname__

@@ -318,7 +318,8 @@ def work() -> None:
                 os._exit(0)
             except Exception as err:  # whatever it is: the process goes on
                 _answer(answers, _Failed(" ".join(explain(err).split())))
-        _forget_what_was_printed()
+        sys.stdout.flush()
+        os.ftruncate(2, 0)  # the file of the output must not grow for ever
     answers.close()
     os._exit(0)  # threads that a policy has left behind do not matter
 
@@ -338,12 +339,6 @@ def _listen(inbox: IO[bytes], chunks: queue.SimpleQueue[Any], over: threading.Ev
 def _answer(answers: IO[bytes], found: Any) -> None:
     pickle.dump(found, answers, pickle.HIGHEST_PROTOCOL)
     answers.flush()
-
-
-def _forget_what_was_printed() -> None:
-    """Empty the file of the output: it must not grow for ever."""
-    sys.stdout.flush()
-    os.ftruncate(2, 0)
 
 
 def _limit(gigabytes: float | None) -> None:

@@ -207,12 +207,6 @@ def rate(cells: Cells) -> PolicyRatios:
     return PolicyRatios(best, low, np.where(np.isnan(low), math.nan, np.maximum(low, ends)))
 
 
-def _is_one_window(source: str) -> bool:
-    """Return whether all instances of a source, as it is stored, are the same part of a trace."""
-    window = json.loads(source).get("window")
-    return window is not None and WINDOWS not in window
-
-
 def is_relaxation(reference: str) -> bool:
     """Return whether a reference, as it is stored, is the relaxation."""
     return bool(json.loads(reference)["method"] == RELAXATION)
@@ -224,13 +218,12 @@ def rated(store: Store) -> Iterator[Cell]:
     With ``best``, ``ratio`` (low, high) or None, ``group``, and labels of ``source`` and ``policy``
     as ``source_label`` and ``policy_name``.
     """
-    cells, (columns, rows) = Cells.read(store), store.view()  # both by key
+    cells, rows = Cells.read(store), store.view()  # both by key
     found, groups, names = rate(cells), cells.groups(), cells.names()
     labels = {source: source_of(source, cells.given)[1] for _, source, _ in cells.cases}
     columns_of = (cells.case, cells.policy, found.best, found.low, found.high)
     ends = zip(*(x.tolist() for x in columns_of), strict=True)
-    for row, (case, policy, best, low, high) in zip(rows, ends, strict=True):
-        cell = dict(zip(columns, row, strict=True))
+    for cell, (case, policy, best, low, high) in zip(rows, ends, strict=True):
         cell["best"] = None if math.isnan(best) else best
         cell["ratio"] = None if math.isnan(low) else (low, high)
         named = {"source_label": labels[cell["source"]], "policy_name": names[policy]}
@@ -306,6 +299,7 @@ def _sample(
         averages: Floats = (total[kept] / count[kept])[order]
         return averages
 
+    windows = [json.loads(source).get("window") for source in {cells.cases[c][1] for c in case}]
     status, known = cells.status[inside], cells.numbers["known"][inside]
     bounded = ~np.isnan(cells.numbers["bound"]) & np.isnan(cells.numbers["certified_bound"])
     zero: Flags = has & (cells.numbers["value"][inside] == 0) & (found.best[inside] == 0)
@@ -319,7 +313,7 @@ def _sample(
         errors=int((~has | (status == CellState.ERROR)).sum()),
         nothing=int(zero.sum()),
         least=float(not np.isnan(known[has]).any()),
-        drawn=all(_is_one_window(source) for source in {cells.cases[c][1] for c in case}),
+        drawn=all(w is not None and WINDOWS not in w for w in windows),
         claimed=int((bounded[cells.case[inside]] & np.isfinite(low)).sum()),
     )
 

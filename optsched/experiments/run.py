@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import Executor
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from optsched.experiments.cell_keys import Case, Cell, canonical
 from optsched.experiments.cells import CellTask
-from optsched.experiments.executors import Futures, dask
+from optsched.experiments.executors import Futures
 from optsched.experiments.plan import Plan, difference, stored_plan
-from optsched.experiments.pool import LOOK, Event, ProcessPool, TaskCompleted, share_of_memory
+from optsched.experiments.pool import LOOK, Event, ProcessPool, TaskCompleted
 from optsched.experiments.store import CellRow, CellState, Store, StoredOptimum
-from optsched.files.atomic_io import writing
 from optsched.files.provenance import all_versions
 from optsched.problem import InputError
 from optsched.process import interrupts
@@ -73,65 +68,12 @@ def part_of(key: bytes, parts: int) -> int:
     return int.from_bytes(key[:8], "big") % parts + 1
 
 
-@interrupts.remembered()
-def run(
-    plan: Plan,
-    path: Path,
-    *,
-    workers: int | None = None,
-    executor: Executor | None = None,
-    cluster: str | None = None,
-    shard: tuple[int, int] | None = None,
-    retry_errors: bool = False,
-    callback: Callable[[CampaignProgress], None] | None = None,
-) -> CampaignProgress:
-    """Compute the cells of ``plan`` that the store ``path`` does not hold; see `campaign`.
-
-    Raises
-    ------
-    InputError
-        Another plan, a store that cannot be written, or workers that cannot work.
-    """
-    if shard is not None and not 1 <= shard[0] <= shard[1]:
-        raise InputError(f"shard {shard[0]}/{shard[1]}, expected k/n with k from 1 to n")
-    with ExitStack() as stack:
-        stack.enter_context(writing(path))
-        store = stack.enter_context(Store.create(path))
-        agree(store, plan)
-        if retry_errors:
-            store.forget_errors()
-        size = workers or os.cpu_count() or 1
-        work = _Work(plan, store, shard)
-        pool: ProcessPool | Futures
-        if work.is_done():
-            return work.progress(size, ended=False)
-        if cluster is not None:
-            pool = stack.enter_context(dask(cluster))
-        elif executor is not None:
-            pool = Futures(executor, 2 * size)
-        else:
-            pool = ProcessPool(
-                min(size, max(1, len(work.cases))),
-                memory=plan.limits.memory_gb or share_of_memory(size),
-                patience=lambda task: patience(plan, task),
-            )
-        stack.callback(pool.close)
-        return steer(work, pool, callback)
-
-
 def patience(plan: Plan, task: CellTask) -> float:
     """Return the seconds after which a task counts as hung."""
     spec = task.reference
     if task.contender is not None:
         return plan.limits.cell_seconds
     return plan.limits.cell_seconds + (spec.time_limit or 0.0) + SLOW * (spec.effort or 0.0)
-
-
-def _without_new_files(plan: Plan, known: Plan) -> dict[str, Any]:
-    """Return the content of the plan, without digests of files that the known one does not name."""
-    content = plan.content()
-    named = {n: d for n, d in content["digests"].items() if n in known.digests}
-    return content | {"digests": named}
 
 
 def agree(store: Store, plan: Plan) -> None:
@@ -151,8 +93,10 @@ def agree(store: Store, plan: Plan) -> None:
             named = {policy.name for policy in plan.policies}
             lost = ", ".join(p.name for p in known.policies if p.name not in named)
             differs = f"the plan lacks policy {lost}" if lost and named else None
-            differs = differs or difference(known.content(), _without_new_files(plan, known))
-            differs = differs or difference(known.content(), plan.content())
+            content = plan.content()
+            old_files = {n: d for n, d in content["digests"].items() if n in known.digests}
+            for now in (content | {"digests": old_files}, content):
+                differs = differs or difference(known.content(), now)
             raise InputError(
                 f"{store.path}: holds another plan: {differs}; expected the same one, with more "
                 "seeds or policies at most, or another store"
@@ -162,7 +106,7 @@ def agree(store: Store, plan: Plan) -> None:
         store.state(plan=canonical(plan.model_dump(mode="json")), cells=str(cells))
 
 
-class _Work:
+class Work:
     """The cells of a plan that the store does not hold; their results go into it."""
 
     def __init__(self, plan: Plan, store: Store, shard: tuple[int, int] | None) -> None:
@@ -340,7 +284,7 @@ class _Work:
 
 
 def steer(
-    work: _Work, pool: ProcessPool | Futures, callback: Callable[[CampaignProgress], None] | None
+    work: Work, pool: ProcessPool | Futures, callback: Callable[[CampaignProgress], None] | None
 ) -> CampaignProgress:
     """Hand out chunks and collect results, until all is done or an end is requested.
 

@@ -171,35 +171,39 @@ def look(part: Mapping[str, Any], path: str, plan: Any) -> dict[str, Any]:
         for k, case in enumerate(made.cases()):
             if k not in drawn:
                 continue
-            columns, rows = store.view([cell.key for cell in case.cells])
-            cells = [dict(zip(columns, row, strict=True)) for row in rows]
-            reference = canonical(case.reference.content)
-            first = cells[0] if cells else store.optimum(case.key, reference)
-            if first is not None:
-                _look(case, first, {cell["key"]: cell for cell in cells}, found, pool)
+            rows = {row["key"]: row for row in store.view([cell.key for cell in case.cells])}
+            stored = store.optimum(case.key, canonical(case.reference.content))
+            if rows or stored[0] is not None:
+                _look(case, stored, rows, found, pool)
     return vars(found)
 
 
 def _look(
-    case: Case, first: Cell, rows: Mapping[bytes, Cell], found: Verified, pool: ProcessPool
+    case: Case,
+    best: tuple[StoredOptimum | None, str],
+    rows: Mapping[bytes, Cell],
+    found: Verified,
+    pool: ProcessPool,
 ) -> None:
-    """Verify the cells of an instance; ``first`` has its optimum, also if it has no cells yet."""
+    """Verify the cells of an instance, and its optimum, which has versions of its own."""
     place = f"{case.source.label}, {case.source.drawn_by(case.seed)}"
     task = CellTask(case.key, case.source, case.seed, case.reference)
-    stored = _best(first)
+    stored, versions = best
+    digests = [row["instance_sha256"] for row in rows.values()]
+    digests += [] if stored is None else [(stored.digest or b"").hex()]
     failed = stored is not None and stored.status is CellState.ERROR
     fresh = _apart(pool, task) if failed else task.compute()
     assert isinstance(fresh, StoredOptimum)  # that of a task without a policy
     if fresh.digest is None and not failed:
         found.wrong.append(f"{place}: cannot be made again: {fresh.message}")
         return
-    if fresh.digest is not None and fresh.digest.hex() != first["instance_sha256"]:
+    if fresh.digest is not None and fresh.digest.hex() != digests[0]:
         found.wrong.append(f"{place}: is another instance than the store states")
         return
     if stored is None:
         found.wrong.append(f"{place}: its optimum is missing")
     else:
-        _look_at_optimum(f"{place}: optimum", task, stored, fresh, first, found)
+        _look_at_optimum(f"{place}: optimum", task, stored, fresh, versions, found)
     for cell in case.cells:
         row = rows.get(cell.key)
         if row is None:
@@ -225,11 +229,11 @@ def _look_at_optimum(
     task: CellTask,
     stored: StoredOptimum,
     fresh: StoredOptimum,
-    row: Cell,
+    versions: str,
     found: Verified,
 ) -> None:
     """Compare an optimum with the one that was computed again."""
-    ours = _is_ours(row["optimum_versions"])
+    ours = _is_ours(versions)
     if stored.status is CellState.ERROR:
         found.errors += 1
         wrong = _is_no_error((stored.value, stored.bound, stored.certified), fresh, ours=ours)
@@ -289,28 +293,6 @@ def _is_no_error(
             "--retry-errors computes it again"
         )
     return None
-
-
-def _best(row: Cell) -> StoredOptimum | None:
-    """Return the optimum next to a cell as it is stored; None: there is none."""
-    if row["optimum_status"] is None:
-        return None
-    level = row["bound_level"]
-    return StoredOptimum(
-        digest=None,
-        status=CellState(row["optimum_status"]),
-        value=row["optimum"],
-        bound=row["bound"],
-        level=None if level is None else LEVELS[level],
-        certified=row["certified_bound"],
-        schedule=_bytes(row["optimum_schedule"]),
-        certificate=_bytes(row["certificate"]),
-        message=row["optimum_message"],
-    )
-
-
-def _bytes(text: str | None) -> bytes | None:
-    return bytes.fromhex(text) if text else None
 
 
 def _is_ours(versions: str | None) -> bool:
@@ -395,7 +377,8 @@ def _differs(row: Cell, again: CellRow) -> str | None:
             return f"{name} is {getattr(again, name)}, the store states {row[name]}"
     if row["cell_message"] != again.message:
         return f"message is {again.message!r}, the store states {row['cell_message']!r:.100}"
-    return None if _bytes(row["schedule"]) == again.schedule else "it has another schedule"
+    same = row["schedule"] == (again.schedule or b"").hex()
+    return None if same else "it has another schedule"
 
 
 def _same(a: float | None, b: float | None) -> bool:

@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import ValidationError, ValidationInfo
 
 from optsched.base import short as short
 from optsched.base import shown_as_it_is
@@ -229,6 +229,13 @@ def family_in(content: Mapping[str, Any], path: Path) -> Family:
         return get_family(name)
     except InputError as err:
         raise InputError(f"{path}: {err}") from err
+
+
+def of_family(value: Any, info: ValidationInfo) -> Any:
+    """Return a field of a record, such as its schedule, as the family has it; None stays None."""
+    if value is None or isinstance(value, Frozen):
+        return value
+    return getattr(get_family(info.data["family"]), str(info.field_name)).model_validate(value)
 
 
 def checked(kind: type[Record], content: Any, place: str) -> Record:

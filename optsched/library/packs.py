@@ -23,7 +23,7 @@ from typing import Any, BinaryIO
 import optsched
 from optsched.core import Optimum
 from optsched.files.atomic_io import open_file, write_whole
-from optsched.files.format import LARGEST, envelope, parse_json
+from optsched.files.format import LARGEST, envelope
 from optsched.problem import InputError, Instance
 from optsched.results.result import whole_content
 
@@ -194,11 +194,6 @@ def open_library(folder: Path | None) -> Library:
             "benchmarks/instances of a copy of the repository (--library)"
         )
     return found
-
-
-def read_entry(text: bytes, name: str) -> dict[str, Any]:
-    """Return the content of a result; ``name`` is for messages."""
-    return parse_json(text, Path(name), "result")
 
 
 def result_text(instance: Instance, optimum: Optimum) -> bytes:

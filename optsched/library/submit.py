@@ -8,8 +8,8 @@ from typing import Any
 
 from optsched.core import Optimum
 from optsched.engine.interval import CLOSED, Interval
-from optsched.files.format import instance_of, read_json
-from optsched.library.packs import Library, read_entry, result_text
+from optsched.files.format import instance_of, parse_json, read_json
+from optsched.library.packs import Library, result_text
 from optsched.library.page import update_page
 from optsched.library.table import Row, derive, load_table, replace_row
 from optsched.problem import Family, InputError, Instance, Level, Status, agree, get_family
@@ -71,7 +71,7 @@ def submit(library: Library, path: Path) -> Taken:
     before, wrong = derive(name, text)
     if wrong:
         raise InputError(f"{name}: is damaged itself: {wrong[0]}; expected a library that verifies")
-    content = read_entry(text, name)
+    content = parse_json(text, Path(name), "result")
     mine = part_of(Optimum, content, "optimum", Path(name), family.name)
     best = _best(family, instance, mine, theirs)
     if best is None:

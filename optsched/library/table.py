@@ -18,8 +18,8 @@ import pandas as pd
 
 from optsched.engine.interval import CLOSED
 from optsched.files.atomic_io import read_limited, write_whole
-from optsched.files.format import instance_of, short
-from optsched.library.packs import NAME, Library, read_entry
+from optsched.files.format import instance_of, parse_json, short
+from optsched.library.packs import NAME, Library
 from optsched.problem import InputError, Instance, agree, family_of
 from optsched.results.result import SAME, recheck_content
 
@@ -59,7 +59,7 @@ def derive(name: str, text: bytes) -> tuple[Row, list[str]]:
     InputError
         It is no result; the message begins with its name.
     """
-    content = read_entry(text, name)
+    content = parse_json(text, Path(name), "result")
     instance = instance_of({k: v for k, v in content.items() if k != "instance_sha256"}, Path(name))
     found = NAME.fullmatch(name)
     family, kind = (found[1], found[2]) if found else (instance.family, "-")

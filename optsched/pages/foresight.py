@@ -11,7 +11,6 @@ from optsched.experiments.foresight import Foresight, WindowShare
 from optsched.pages.blocks import (
     ColumnHeader,
     Page,
-    Picture,
     Section,
     SortableTable,
     TableCell,
@@ -19,7 +18,7 @@ from optsched.pages.blocks import (
     number,
 )
 from optsched.pages.repeat import closing
-from optsched.pages.schedules import CSS, data_uri
+from optsched.pages.schedules import picture
 
 
 def page_of_foresight(path: Path, callback: Callable[[str], None]) -> Page:
@@ -32,7 +31,6 @@ def page_of_foresight(path: Path, callback: Callable[[str], None]) -> Page:
     """
     callback("drawing the curve")
     found = Foresight.load(path)
-    figure = found.figure()
     knee = next(p for p in found.points if p.window == found.knee)
     last = found.points[-1]
     words = f"Share of the optimum by window: {'; '.join(str(found).splitlines()[1:])}"
@@ -61,12 +59,7 @@ def page_of_foresight(path: Path, callback: Callable[[str], None]) -> Page:
             Section(
                 "The curve",
                 [
-                    Picture(
-                        "Share of the optimum by window",
-                        data_uri(figure),
-                        round(CSS * figure.get_figwidth()),
-                        words,
-                    ),
+                    picture("Share of the optimum by window", found.figure(), words),
                     _table(found),
                 ],
             ),

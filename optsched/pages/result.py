@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from optsched.core import EvaluatedPolicy, Optimum, RatioReport, meaning, shown_gap
@@ -39,8 +39,24 @@ from optsched.process import interrupts, messages
 from optsched.results.load import load_known, load_report
 
 SAME = ("preempts", "information", "sandbox", "decision limit, s", "keeps to the model")
-LONG = 400  # characters of a fact
 TIMES = "as the run states; not checked"
+OF_POLICIES = {  # what columns mean whose names alone do not state it
+    "ratio": "at least: a schedule proves it; at most: the bound does",
+    "ratio to LP": "to the relaxation",
+    **dict.fromkeys(("total decision time, s", "max decision time, ms"), TIMES),
+    "information": "known when it decided, as the run states; not checked",
+    "sandbox": "whether it ran in one, as the run states; not checked",
+    "decision limit, s": "seconds that each decision was allowed",
+    "keeps to the model": "else its ratio may be below 1",
+}
+OF_OPTIMA = {
+    "value": "of the best schedule known",
+    "bound": "no schedule is better",
+    "level": "how far the bound was checked",
+    "certified bound": "what the certificate proves",
+    "effort": "units of work",
+}
+LONG = 400  # characters of a fact
 
 
 def page_of_result(path: Path, policies: Sequence[str], callback: Callable[[str], None]) -> Page:
@@ -90,11 +106,8 @@ def page_of_result(path: Path, policies: Sequence[str], callback: Callable[[str]
     listed = () if report is None else report.listed
     remarks = list(family.warnings(instance))
     remarks += [f"stated by the file, not checked: {line}" for line in listed]
-    if report is not None and not report.facts.telling:
-        trivial = report.facts.trivial_policy
-        remarks.append(
-            f"{trivial}, a baseline, is within 2 % of the optimum: no policy can be much better."
-        )
+    if report is not None and report.facts.caution:
+        remarks.append(f"{report.facts.caution}.")
     answer = [words.of_optimum(optimum)] if report is None else words.of_ratios(report, family)
     return Page(
         title=path.name,
@@ -106,70 +119,54 @@ def page_of_result(path: Path, policies: Sequence[str], callback: Callable[[str]
 
 
 def _policies(report: RatioReport) -> SortableTable:
-    regrets = sorted({name for row in report.policies for name in row.regret})
+    rows = [_row(row, report) for row in report.ranked]
+    names = [*rows[0]]
+    if get_family(report.optimum.family).reactive:  # without what is the same for all policies
+        policies = [row for row in rows if row["policy"].text != REAL]
+        names = [n for n in names if n not in SAME or len({row[n].text for row in policies}) > 1]
     relaxed = report.references.get(RELAXATION)
-    jobs = report.facts.jobs is not None
-    own = [*dict.fromkeys(name for row in report.policies for name in row.columns)]
-    columns = [
-        *(ColumnHeader("policy"), ColumnHeader("value")),
-        *([ColumnHeader("completed", f"of {report.facts.jobs}")] if jobs else []),
-        *map(ColumnHeader, own),
-        ColumnHeader("ratio", "at least: a schedule proves it; at most: the bound does"),
-        *([] if relaxed is None else [ColumnHeader("ratio to LP", "to the relaxation")]),
-        *(ColumnHeader(f"regret to {name}") for name in regrets),
-        *(
-            ColumnHeader("total decision time, s", TIMES),
-            ColumnHeader("max decision time, ms", TIMES),
-        ),
-        ColumnHeader("information", "known when it decided, as the run states; not checked"),
-        ColumnHeader("sandbox", "whether it ran in one, as the run states; not checked"),
-        ColumnHeader("decision limit, s", "seconds that each decision was allowed"),
-        ColumnHeader("keeps to the model", "else its ratio may be below 1"),
-    ]
-    rows = [_row(row, own, regrets, jobs=jobs, to_lp=relaxed is not None) for row in report.ranked]
-    if get_family(report.optimum.family).reactive:
-        columns, rows = _telling(columns, rows)
     if relaxed is not None and relaxed.status is Status.BOUND_ONLY:
-        before = (4 if jobs else 3) + len(own)  # columns up to the ratio
-        cells = [TableCell(LP_ROW), number(relaxed.bound, ".6g")]
-        cells += [TableCell("-")] * (before - 2) + [number(1.0)]
-        rows.append(cells + [TableCell("-")] * (len(columns) - len(cells)))
-    return SortableTable("policies", "Every policy", columns, rows)
+        cells = {"policy": TableCell(LP_ROW), "value": number(relaxed.bound, ".6g")}
+        cells |= {"ratio to LP": number(1.0)}
+        rows.append(dict.fromkeys(names, TableCell("-")) | cells)
+    help_of = OF_POLICIES | {"completed": f"of {report.facts.jobs}"}
+    return _table("policies", "Every policy", names, rows, help_of)
 
 
-def _telling(
-    columns: Sequence[ColumnHeader], rows: Sequence[list[TableCell]]
-) -> tuple[list[ColumnHeader], list[list[TableCell]]]:
-    """Return the columns without those that are the same for all policies."""
-    policies = [row for row in rows if row[0].text not in (REAL, LP_ROW)]
-    kept = [
-        k
-        for k, column in enumerate(columns)
-        if column.name not in SAME or len({row[k].text for row in policies}) > 1
-    ]
-    return [columns[k] for k in kept], [[row[k] for k in kept] for row in rows]
+def _table(
+    name: str,
+    title: str,
+    names: Sequence[str],
+    rows: Sequence[Mapping[str, TableCell]],
+    help_of: Mapping[str, str],
+) -> SortableTable:
+    columns = [ColumnHeader(column, help_of.get(column, "")) for column in names]
+    return SortableTable(name, title, columns, [[row[column] for column in names] for row in rows])
 
 
-def _row(
-    row: EvaluatedPolicy, own: Sequence[str], regrets: Sequence[str], *, jobs: bool, to_lp: bool
-) -> list[TableCell]:
-    done = [TableCell("-") if row.completed is None else count(row.completed)] if jobs else []
-    for name in own:
+def _row(row: EvaluatedPolicy, report: RatioReport) -> dict[str, TableCell]:
+    """Return the cells of a policy by the names of their columns."""
+    cells = {"policy": TableCell(row.name), "value": number(row.value, ".6g")}
+    if report.facts.jobs is not None:
+        cells["completed"] = TableCell("-") if row.completed is None else count(row.completed)
+    for name in dict.fromkeys(name for other in report.policies for name in other.columns):
         x = row.columns.get(name, "-")
-        done.append(TableCell(x) if isinstance(x, str) else number(x))
-    regret = [row.regret.get(name) for name in regrets]
-    return [
-        *(TableCell(row.name), number(row.value, ".6g"), *done),
-        ends(row.ratio.ends, row.ratio.low, row.ratio.high),
-        *([number(row.to_relaxation)] if to_lp else []),
-        *(TableCell("-") if r is None else ends(str(r), r.low, r.high) for r in regret),
-        number(row.seconds, ".3f"),
-        number(None if row.slowest is None else 1000 * row.slowest, ".1f"),
-        TableCell(", ".join([row.information, *row.own])),
-        sandbox(row.seal),
-        number(row.decision_limit, "g"),
-        TableCell("yes" if row.obeys else "no"),
-    ]
+        cells[name] = TableCell(x) if isinstance(x, str) else number(x)
+    cells["ratio"] = ends(row.ratio.ends, row.ratio.low, row.ratio.high)
+    if RELAXATION in report.references:
+        cells["ratio to LP"] = number(row.to_relaxation)
+    for name in sorted({name for other in report.policies for name in other.regret}):
+        r = row.regret.get(name)
+        cells[f"regret to {name}"] = TableCell("-") if r is None else ends(str(r), r.low, r.high)
+    slowest = None if row.slowest is None else 1000 * row.slowest
+    return cells | {
+        "total decision time, s": number(row.seconds, ".3f"),
+        "max decision time, ms": number(slowest, ".1f"),
+        "information": TableCell(", ".join([row.information, *row.own])),
+        "sandbox": sandbox(row.seal),
+        "decision limit, s": number(row.decision_limit, "g"),
+        "keeps to the model": TableCell("yes" if row.obeys else "no"),
+    }
 
 
 def _pictures(
@@ -197,35 +194,25 @@ def _pictures(
 
 def _optimum(optimum: Optimum, report: RatioReport | None) -> list[Block]:
     known = {"all schedules": optimum, **({} if report is None else report.references)}
-    columns = [
-        *(
-            ColumnHeader("best of"),
-            ColumnHeader("status"),
-            ColumnHeader("value", "of the best schedule known"),
-        ),
-        ColumnHeader("bound", "no schedule is better"),
-        *(ColumnHeader("level", "how far the bound was checked"), ColumnHeader("gap, %")),
-        *(ColumnHeader("certified bound", "what the certificate proves"), ColumnHeader("method")),
-        *(ColumnHeader("seconds"), ColumnHeader("effort", "units of work")),
-    ]
     rows = [
-        [
-            *(
-                TableCell(name),
-                TableCell(str(o.status)),
-                number(o.value, ".6g"),
-                number(o.bound, ".6g"),
-            ),
-            TableCell("-" if o.bound_level is None else str(o.bound_level)),
-            TableCell("-")
+        {
+            "best of": TableCell(name),
+            "status": TableCell(str(o.status)),
+            "value": number(o.value, ".6g"),
+            "bound": number(o.bound, ".6g"),
+            "level": TableCell(str(o.bound_level or "-")),
+            "gap, %": TableCell("-")
             if o.gap is None
             else TableCell(shown_gap(o.gap).rstrip("%"), (100 * o.gap,)),
-            *(number(o.certified_bound, ".6g"), TableCell(o.method), number(o.seconds, ".3g")),
-            number(o.effort, ".6g"),
-        ]
+            "certified bound": number(o.certified_bound, ".6g"),
+            "method": TableCell(o.method),
+            "seconds": number(o.seconds, ".3g"),
+            "effort": number(o.effort, ".6g"),
+        }
         for name, o in known.items()
     ]
-    blocks: list[Block] = [SortableTable("optimum", "Value and bound", columns, rows)]
+    table = _table("optimum", "Value and bound", [*rows[0]], rows, OF_OPTIMA)
+    blocks: list[Block] = [table]
     if report is not None and report.integrality_gap is not None:
         blocks.append(FactList("integrality", [("integrality gap", report.gap_in_words)]))
     plot = curves.convergence(optimum)

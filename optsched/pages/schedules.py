@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from matplotlib import rc_context
+from matplotlib.figure import Figure
 
 from optsched.drawing import HINDSIGHT, rendered
 from optsched.experiments.cell_keys import Contender, Reference, Source, canonical, contender_of
@@ -56,19 +57,19 @@ def pictures_of(instance: Instance, schedules: Mapping[str, Schedule], title: st
         interrupts.raise_if_interrupted()
         what = name.replace("-", " ")
         words = f"{title}: {what} of {' and of '.join(schedules)}"
-        width = round(CSS * figure.get_figwidth())
-        found.append(Picture(f"{title}: {what}", data_uri(figure), width, words))
+        found.append(picture(f"{title}: {what}", figure, words))
     return found
 
 
-def data_uri(figure: Any) -> str:
-    """Return a figure as text, in place of a picture: lines, or points if it is too large."""
+def picture(title: str, figure: Figure, words: str) -> Picture:
+    """Return a figure as part of a page: lines, or points if it is too large."""
     with rc_context({"svg.hashsalt": "optsched"}):
         data = rendered(figure, format="svg", metadata={"Date": None, "Creator": None})
         kind = "svg+xml"
         if len(data) > LARGEST:
             kind, data = "png", rendered(figure, format="png", metadata={"Software": None})
-    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
+    source = f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
+    return Picture(title, source, round(CSS * figure.get_figwidth()), words)
 
 
 class Artist:
@@ -185,8 +186,7 @@ def _cells(store: Store, worst: Summary) -> list[dict[str, Any]]:
         "(SELECT id FROM instance WHERE digest = ? AND seed = ?)",
         (bytes.fromhex(worst.worst_sha256), worst.worst_seed),
     )
-    columns, rows = store.view([key for (key,) in keys])
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+    return list(store.view([key for (key,) in keys]))
 
 
 def _best(

@@ -95,9 +95,9 @@ def of_optimum(optimum: Optimum) -> str:
     if optimum.status is Status.INFEASIBLE:
         return f"No {best} exists ({optimum.bound_level})."
     if optimum.method == RELAXATION:
-        found = f": {optimum.bound:.6g} ({optimum.bound_level})"
-        none = ", and it was not reached"
-        return f"The relaxation gives a bound only{none if optimum.bound is None else found}."
+        if optimum.bound is None:
+            return "The relaxation gives a bound only, and it was not reached."
+        return f"The relaxation gives a bound only: {optimum.bound:.6g} ({optimum.bound_level})."
     if optimum.value is None:
         return f"No {best} was found; one may exist."
     if optimum.bound is None:

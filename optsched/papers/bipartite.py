@@ -29,16 +29,7 @@ from optsched.families.bipartite.policies.paper import KNOWLEDGE, OgaSched, regr
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.papers.estimate import MeanEstimate, differences, lead
-from optsched.papers.experiment import (
-    Cell,
-    Findings,
-    Row,
-    Rows,
-    described,
-    fresh,
-    line,
-    whisker,
-)
+from optsched.papers.experiment import Cell, Findings, Row, Rows, described, fresh, line, whisker
 from optsched.papers.verdict import Finding, counted, effect, shown, untestable, within
 from optsched.policies.loader import get_policy
 from optsched.problem import Information, Instance, Policy, get_family

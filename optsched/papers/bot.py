@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -23,15 +23,7 @@ from optsched.families.bot.policies.negotiation import Negotiation, Steps, witho
 from optsched.families.bot.sources.presets import generate
 from optsched.numbers.arrays import Floats
 from optsched.papers.estimate import MeanEstimate, apart, differences
-from optsched.papers.experiment import (
-    Cell,
-    Findings,
-    Row,
-    Rows,
-    described,
-    line,
-    whisker,
-)
+from optsched.papers.experiment import Cell, Findings, Row, Rows, described, grid, line, whisker
 from optsched.papers.verdict import (
     Finding,
     about,
@@ -74,10 +66,11 @@ BEST_ADAPTIVE = {  # the best sets of Table 2
 }
 
 
-def platforms(sizes: Iterable[tuple[int, int]], seeds: int, **more: Any) -> list[Cell]:
-    """Return one cell per reading of the units, size and platform."""
+def platforms(sizes: Collection[tuple[int, int]], seeds: int, **axes: Iterable[Any]) -> list[Cell]:
+    """Return one cell per combination of the axes, reading of the units, size and platform."""
     return [
         {"units": units, "nodes": nodes, "degree": degree, "seed": seed, **more}
+        for more in grid(**axes)
         for units, (nodes, degree), seed in product(UNITS, sizes, range(seeds))
     ]
 
@@ -299,14 +292,14 @@ def _sets(rows: Rows) -> dict[tuple[str, str], Rows]:
 
 def findings_hopeless(rows: Rows) -> Findings:
     """Compare with Sec. 6.6: nothing converges, and every combination varies much."""
-    for (units, grid), sets in _sets(rows).items():
-        where, runs = f"{units}, grid {grid}", len(sets)
+    for (units, levels), sets in _sets(rows).items():
+        where, runs = f"{units}, grid {levels}", len(sets)
         converged = sum(sets.values("converged"))
         yield counted(f"{where}: runs that converge", converged, runs, 0, RUNS)
         least, claim = least_variation(sets), f"{where}: least mean |c_v| of a combination"
         seen = MeanEstimate.of(least, nothing=None) if least else None
         note = f"{sum(c is not None for c in sets.values('variation'))} of {runs} runs have a c_v"
-        if (units, grid) != (UNITS[0], next(iter(GRIDS))):
+        if (units, levels) != (UNITS[0], next(iter(GRIDS))):
             yield shown(claim, seen, note=note)
         elif seen is None:
             yield untestable(claim, None, f"{note}; what else counts is not printed")
@@ -318,11 +311,11 @@ def draw_hopeless(rows: Rows) -> Figure:
     """Draw how far from the edge of the tube the objectives of all runs end."""
     figure = new_figure(8.4, 4.4)
     axis = figure.subplots()
-    for k, ((units, grid), sets) in enumerate(_sets(rows).items()):
+    for k, ((units, levels), sets) in enumerate(_sets(rows).items()):
         outside = sorted(min(e["margin"], FAR) for e in sets if not e["converged"])
         share = [(i + 1) / len(sets) for i in range(len(outside))]
         inside = f"{len(sets) - len(outside)} of {len(sets)} inside"
-        name = f"{UNIT_NAMES[units]}, grid {grid}: {inside}"
+        name = f"{UNIT_NAMES[units]}, grid {levels}: {inside}"
         axis.step(outside, share, where="post", label=name, color=COLOURS[k])
     axis.set_xscale("log")
     axis.set_title("naive, heterogeneous, 20 nodes", fontsize=9)
@@ -613,9 +606,9 @@ COUNTED = {
 
 def cells_counts(seeds: int) -> list[Cell]:
     """Return 40 nodes with two grids of step sizes, and the small platforms."""
-    grids = [c for kind in (TOO_LARGE, SMALLER) for c in platforms([(40, 5)], seeds, kind=kind)]
-    small = [c for size in SMALL for c in platforms([size], 3 if size == THREE else 1, kind=SIZES)]
-    return grids + small
+    grids = platforms([(40, 5)], seeds, kind=(TOO_LARGE, SMALLER))
+    small = [platforms([size], 3 if size == THREE else 1, kind=[SIZES]) for size in SMALL]
+    return sum(small, grids)
 
 
 def run_counts(cell: Cell, _limit: float) -> Row:
@@ -684,9 +677,8 @@ def cells_order(seeds: int) -> list[Cell]:
         c
         for order, dual_step in READINGS.values()
         for size in ORDERED
-        for c in platforms(
-            [size], seeds if size[0] < 500 else min(seeds, LARGE), order=order, dual_step=dual_step
-        )
+        for n in [seeds if size[0] < 500 else min(seeds, LARGE)]
+        for c in platforms([size], n, order=[order], dual_step=[dual_step])
         if c["units"] == UNITS[0]
     ]
 
@@ -722,15 +714,6 @@ def draw_order(rows: Rows) -> Figure:
 MEAN_500 = (373, 531)  # the paper's 95 % interval of the mean at 500 nodes
 COLOURED = ("medianprops", "boxprops", "whiskerprops", "capprops")
 ALGORITHMS, MIXES = ("naive", "adaptive"), ("homogeneous", "heterogeneous")
-
-
-def cells_7(seeds: int) -> list[Cell]:
-    """Return one cell per platform, algorithm and mix."""
-    return [
-        c
-        for algorithm, mix in product(ALGORITHMS, MIXES)
-        for c in platforms(ORDERED, seeds, algorithm=algorithm, mix=mix)
-    ]
 
 
 def run_7(cell: Cell, _limit: float) -> Row:
@@ -939,32 +922,26 @@ EXPERIMENTS = described(
     ),
     **{
         "naive-heterogeneous": (
-            lambda seeds: [c for grid in GRIDS for c in platforms([(20, 5)], seeds, grid=grid)],
+            partial(platforms, [(20, 5)], grid=GRIDS),
             run_hopeless, findings_hopeless, draw_hopeless,
         )
     },
     fig4=(partial(platforms, [(20, 5)]), run_naive, findings_4, draw_variance),
     fig5=(
-        lambda seeds: [c for f in PROJECTIONS for c in platforms([(20, 5)], seeds, factor=f)],
-        run_5, findings_5, draw_5,
+        partial(platforms, [(20, 5)], factor=PROJECTIONS), run_5, findings_5, draw_5,
     ),
     fig6=(
-        lambda seeds: [
-            c for step in (STABLE, PRINTED) for c in platforms([(500, 15)], seeds, dual_step=step)
-        ],
+        partial(platforms, [(500, 15)], dual_step=(STABLE, PRINTED)),
         run_adaptive, findings_6, draw_variance,
     ),
     ablation=(
-        lambda seeds: [c for w in WITHOUT for c in platforms([(20, 5)], seeds, without=w)],
+        partial(platforms, [(20, 5)], without=WITHOUT),
         run_without, findings_without, draw_without,
     ),
     counts=(cells_counts, run_counts, findings_counts, draw_counts),
     order=(cells_order, run_adaptive, findings_order, draw_order),
-    fig7=(cells_7, run_7, findings_7, draw_7),
+    fig7=(partial(platforms, ORDERED, algorithm=ALGORITHMS, mix=MIXES), run_7, findings_7, draw_7),
     fig8=(
-        lambda seeds: [
-            c for at in (LEAVE, LATER) for c in platforms([(NODES, 5)], seeds, leave=at)
-        ],
-        run_8, findings_8, draw_8,
+        partial(platforms, [(NODES, 5)], leave=(LEAVE, LATER)), run_8, findings_8, draw_8,
     ),
 )  # fmt: skip

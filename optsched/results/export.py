@@ -187,7 +187,8 @@ def cbf_text(problem: Any) -> str:
     offset = float(data["param_prob"].apply_parameters()[1])
     cost = sign * np.asarray(data["c"], float)
     matrix, right, cones = _in_order(data["A"], np.asarray(data["b"], float), dims)
-    lines = [f"# {name}" for name in _names(problem)]
+    lines = ["# constraints, in the order in which they were written:"]
+    lines += [f"#   {c.label or 'unnamed'}: {c.size} rows" for c in problem.constraints]
     lines += ["VER", "3", "", "OBJSENSE", "MAX" if most else "MIN", ""]
     lines += _power_cones(dims.p3d)
     lines += ["VAR", f"{len(cost)} 1", f"F {len(cost)}", ""]
@@ -199,12 +200,6 @@ def cbf_text(problem: Any) -> str:
     lines += _listed("ACOORD", ((f"{i} {j}", x) for i, j, x in entries))
     lines += _listed("BCOORD", ((str(i), x) for i, x in enumerate(right)))
     return "\n".join(lines) + "\n"
-
-
-def _names(problem: Any) -> Iterator[str]:
-    yield "constraints, in the order in which they were written:"
-    for constraint in problem.constraints:
-        yield f"  {constraint.label or 'unnamed'}: {constraint.size} rows"
 
 
 def _in_order(matrix: Any, right: Any, dims: Any) -> tuple[Any, Any, list[tuple[str, int]]]:

@@ -17,15 +17,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from optsched.core.optimum import Optimum
-from optsched.declared.certificate import (
-    Cut,
-    Leaf,
-    Tree,
-    exact_sum,
-    grid_of,
-    implied,
-    program_of,
-)
+from optsched.declared.certificate import Cut, Leaf, Tree, exact_sum, grid_of, implied, program_of
 from optsched.declared.feasibility import settle
 from optsched.declared.model import Declared, Scalar, Solution
 from optsched.files.atomic_io import write_whole

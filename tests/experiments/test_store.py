@@ -48,8 +48,7 @@ def path(tmp_path):
 
 def content(path):
     with Store.open(path) as store:
-        columns, rows = store.view()
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+        return list(store.view())
 
 
 def test_what_is_added_is_there(path):

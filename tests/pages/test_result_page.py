@@ -52,6 +52,9 @@ def test_the_relaxation_has_a_row_a_column_and_a_line(tmp_path):
     assert "1.01563" in page.words
     least = "The relaxation gives a bound only: 3.25 (certified)."
     assert of_optimum(report.references["relaxation"]) == least
+    unknown = report.references["relaxation"].model_copy(update={"bound": None})
+    none = "The relaxation gives a bound only, and it was not reached."
+    assert of_optimum(unknown) == none
 
 
 def test_the_optimum_is_that_of_the_file(made):

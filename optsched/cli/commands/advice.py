@@ -4,23 +4,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from optsched.cli.commands.outcome import ending_well, leave, report, report_pictures
-from optsched.cli.options import (
-    MOST,
-    POLICY_HELP,
-    WORK_LIMIT,
-    Json,
-    Output,
-    Pictures,
-    Style,
-    with_verbosity,
-)
+from optsched.cli import options
+from optsched.cli.commands.outcome import ending_well, leave, print_result, report_pictures
 from optsched.files.atomic_io import writable, writable_folder
 from optsched.problem import InputError, is_named_in_file
 from optsched.process import messages
 
 
-@with_verbosity
+@options.with_verbosity
 def advice(
     source: Annotated[
         str,
@@ -39,12 +30,12 @@ def advice(
         int,
         typer.Option(
             min=1,
-            max=MOST,
+            max=options.MOST,
             help="Number of instances of a problem; for an instance file, of random errors.",
         ),
     ] = 5,
     baseline: Annotated[
-        str, typer.Option("--baseline", "-p", help=f"Robust baseline. {POLICY_HELP}")
+        str, typer.Option("--baseline", "-p", help=f"Robust baseline. {options.POLICY_HELP}")
     ] = "re-solve",
     predictions: Annotated[
         str | None,
@@ -64,13 +55,14 @@ def advice(
         float,
         typer.Option(
             min=0,
-            help=f"Limit of each search for the worst prediction, {WORK_LIMIT}. 0: no search.",
+            help="Limit of each search for the worst prediction, "
+            f"{options.WORK_LIMIT}. 0: no search.",
         ),
     ] = 1000.0,
-    output: Output = None,
-    as_json: Json = False,
-    plot: Pictures = None,
-    style: Style = "screen",
+    output: options.Output = None,
+    as_json: options.Json = False,
+    plot: options.Pictures = None,
+    style: options.Style = "screen",
 ) -> None:
     """Measure how prediction errors change the ratio.
 
@@ -111,10 +103,8 @@ def advice(
     if output is not None:
         found.save(output)
         messages.remark(f"{output} written")
-    if as_json:
-        report(found.model_dump(mode="json"), None, as_json)
-    else:
-        messages.result(messages.printable(str(found), shown="\n"))
+    shown = messages.printable(str(found), shown="\n")
+    print_result(found.model_dump(mode="json"), as_json, shown)
     if folder is not None:
         from optsched.drawing import save, styled
         from optsched.pages.advice import figure

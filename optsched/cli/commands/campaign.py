@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from optsched.cli.commands.outcome import ending_well, report, report_pictures
-from optsched.cli.options import Json, Pictures, PlainGroup, Style, add_command, with_verbosity
+from optsched.cli import options
+from optsched.cli.commands.outcome import ending_well, print_result, report, report_pictures
 from optsched.files.atomic_io import writable, writable_folder
 from optsched.problem import InputError, Window, is_named_in_file
 from optsched.process import crash_state, interrupts, messages
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
     from optsched.experiments.campaign import Campaign, CampaignStatus
     from optsched.experiments.plan import Plan
 
-commands = typer.Typer(
-    cls=PlainGroup,
-    help="Run, resume and summarize experiments.\n\nExample:  optsched campaign run plan.toml",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+commands = options.command_group(
+    "Run, resume and summarize experiments.\n\nExample:  optsched campaign run plan.toml"
 )
 
 StoreFile = Annotated[
@@ -52,7 +49,7 @@ STORES = ("", ".db", ".sqlite", ".sqlite3")  # suffixes
 Again = Annotated[bool, typer.Option("--retry-errors", help="Run failed cells again.")]
 
 
-@with_verbosity
+@options.with_verbosity
 def run(
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan of the experiment (TOML).")],
     output: Annotated[
@@ -73,7 +70,7 @@ def run(
     retry_errors: Again = False,
     allow: Allow = None,
     trust: Trust = False,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Run the cells of a plan that are not yet in the result store.
 
@@ -108,16 +105,14 @@ def run(
     store = output or plan.with_name(f"{plan.stem}{ending}.sqlite")
     if dry_run:
         found = forecast(requested, store)
-        report(vars(found), None, as_json)
-        if not as_json:
-            messages.result(found)
+        print_result(vars(found), as_json, found)
         return
     requested.refuse_code(trust or allow or False, plan)
     how = {"workers": workers, "dask": dask, "shard": part, "retry_errors": retry_errors}
     _run(requested, store, how, as_json=as_json, allow=None if trust else allow)
 
 
-@with_verbosity
+@options.with_verbosity
 def resume(
     store: StoreFile,
     workers: Workers = None,
@@ -126,7 +121,7 @@ def resume(
     retry_errors: Again = False,
     allow: Allow = None,
     trust: Trust = False,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Resume a campaign from its result store, which contains the plan.
 
@@ -189,8 +184,8 @@ def _run(
     raise typer.Exit(1 if state.count(CellState.ERROR) else 0)
 
 
-@with_verbosity
-def status(store: StoreFile, as_json: Json = False) -> None:
+@options.with_verbosity
+def status(store: StoreFile, as_json: options.Json = False) -> None:
     """Report the progress and the errors of a campaign, also while it runs.
 
     Example:  optsched campaign status plan.sqlite
@@ -199,30 +194,25 @@ def status(store: StoreFile, as_json: Json = False) -> None:
     from optsched.experiments.campaign import status as look
 
     found = look(store)
-    report(found.summary(), None, as_json)
-    if not as_json:
-        messages.result(found.head)
-        for name, by in found.by_source.items():
-            content = ", ".join(f"{n} {state.name.lower()}" for state, n in by.items())
-            messages.result(messages.printable(f"  {name}: {content}"))
-        for remark in [*found.remarks(), AS_STORED]:
-            messages.result(messages.printable(remark))
+    counts = [
+        f"  {name}: {', '.join(f'{n} {state.name.lower()}' for state, n in by.items())}"
+        for name, by in found.by_source.items()
+    ]
+    lines = [found.head, *counts, *found.remarks(), AS_STORED]
+    print_result(found.summary(), as_json, *map(messages.printable, lines))
 
 
-@with_verbosity
+@options.with_verbosity
 def verify(
     store: StoreFile,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Worker processes.")] = 1,
     sample: Annotated[
         int, typer.Option(min=1, help="Verify 1 in N instances (at least one), chosen at random.")
     ] = 1,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="Seed of that choice (default: a new one, which is printed)."),
-    ] = None,
+    seed: options.ChoiceSeed = None,
     allow: Allow = None,
     trust: Trust = False,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Rerun the cells of a result store and compare with the stored values.
 
@@ -241,20 +231,17 @@ def verify(
     plan = _resolved(store, trust or allow or False)
     with ending_well(), Ticker(f"verifying {store}") as ticker:
         found = look(store, plan, sample=sample, seed=seed, workers=workers, callback=ticker.show)
-    report(found.summary(), None, as_json)
-    if not as_json:
-        for line in found.lines():
-            messages.result(messages.printable(line))
+    print_result(found.summary(), as_json, *map(messages.printable, found.lines()))
     raise typer.Exit(0 if found.accepted else 1)
 
 
-@with_verbosity
+@options.with_verbosity
 def merge(
     output: Annotated[Path, typer.Argument(metavar="STORE", help="Result store to write.")],
     parts: Annotated[
         list[Path], typer.Argument(metavar="PART", help="Result stores of the same plan.")
     ],
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Merge result stores of the same plan, such as those of `run --shard`.
 
@@ -263,12 +250,10 @@ def merge(
     from optsched.experiments.campaign import merge as together
 
     found = together(output, parts).status()
-    report(found.summary(), None, as_json)
-    if not as_json:
-        messages.result(found.head)
+    print_result(found.summary(), as_json, found.head)
 
 
-@with_verbosity
+@options.with_verbosity
 def export(
     store: StoreFile,
     csv: Annotated[Path | None, typer.Option(help="Write one row per cell (CSV).")] = None,
@@ -282,11 +267,11 @@ def export(
         Path | None,
         typer.Option(help="Write the worst instance of each policy to this directory."),
     ] = None,
-    plot: Pictures = None,
-    style: Style = "screen",
+    plot: options.Pictures = None,
+    style: options.Style = "screen",
     allow: Allow = None,
     trust: Trust = False,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Print mean ratios with confidence intervals; write them to files.
 
@@ -323,7 +308,7 @@ def export(
 
 
 for command in (run, resume, status, verify, merge, export):
-    add_command(commands, command)
+    options.add_command(commands, command)
 
 
 def drawn(source: Path, window: Window, seeds: int | None, windows: int | None) -> dict[str, Any]:

@@ -5,25 +5,15 @@ from typing import Annotated
 
 import typer
 
+from optsched.cli import options
 from optsched.cli.commands.outcome import ending_well, leave, report
-from optsched.cli.options import (
-    Gap,
-    Json,
-    Output,
-    Params,
-    Seed,
-    Threads,
-    TimeLimit,
-    WorkLimit,
-    with_verbosity,
-)
 from optsched.engine.interval import CLOSED
 from optsched.files.atomic_io import writable
 from optsched.problem import InputError
 from optsched.process import crash_state, messages
 
 
-@with_verbosity
+@options.with_verbosity
 def certify(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="MPS or LP file, also .gz.")],
     solution: Annotated[
@@ -33,17 +23,17 @@ def certify(
             help="Also check this solution: a HiGHS solution file, or lines of NAME VALUE.",
         ),
     ] = None,
-    time_limit: TimeLimit = None,
-    work_limit: WorkLimit = None,
-    gap: Gap = CLOSED,
-    threads: Threads = 1,
-    seed: Seed = 0,
-    params: Params = None,
-    output: Output = None,
+    time_limit: options.TimeLimit = None,
+    work_limit: options.WorkLimit = None,
+    gap: options.Gap = CLOSED,
+    threads: options.Threads = 1,
+    seed: options.Seed = 0,
+    params: options.Params = None,
+    output: options.Output = None,
     vipr: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the proof to this file (VIPR 1.0).")
     ] = None,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Certify the optimum of a linear or integer program.
 

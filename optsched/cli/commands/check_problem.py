@@ -4,13 +4,9 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli.commands.outcome import leave, report
+from optsched.cli.commands.outcome import leave, print_result
 from optsched.cli.options import MOST, Json, Seed, with_verbosity
-from optsched.problem import (
-    InputError,
-    is_named_in_file,
-    problem_named,
-)
+from optsched.problem import InputError, is_named_in_file, problem_named
 from optsched.process import messages
 
 
@@ -51,7 +47,5 @@ def check_problem(
         found = check(made, preset, pairs=pairs, seed=seed)
     leak = None if found.leak is None else str(found.leak)
     content = {"problem": found.problem, "pairs": found.pairs, "leak": leak}
-    report(content, None, as_json)
-    if not as_json:
-        messages.result(found)
+    print_result(content, as_json, found)
     leave(found=found.leak is None)

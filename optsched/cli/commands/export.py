@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from optsched.cli.options import (
-    takes_input,
-)
+from optsched.cli.options import takes_input
 from optsched.files.atomic_io import is_stdout, writable
 from optsched.process import messages
 from optsched.results.export import Format

@@ -5,16 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from optsched.cli import options
 from optsched.cli.commands.outcome import report
-from optsched.cli.options import (
-    FAMILY_OR_PROBLEM,
-    MOST_SLOTS,
-    Json,
-    Seed,
-    size,
-    sizes_given,
-    with_verbosity,
-)
 from optsched.files.atomic_io import is_stdout, writable
 from optsched.problem import family_of, family_or_problem, problem_named
 from optsched.process import messages
@@ -29,9 +21,9 @@ LOADS = "offered load over time"  # a fact that families describe
 Target = Annotated[Path, typer.Option("-o", "--output", help="Instance file to write.")]
 
 
-@with_verbosity
+@options.with_verbosity
 def generate(
-    family: Annotated[str, typer.Argument(metavar="FAMILY", help=FAMILY_OR_PROBLEM)],
+    family: Annotated[str, typer.Argument(metavar="FAMILY", help=options.FAMILY_OR_PROBLEM)],
     output: Target,
     preset: Annotated[
         str | None,
@@ -39,18 +31,18 @@ def generate(
             help="Settings to draw with, as `optsched info` lists them (default: the first)."
         ),
     ] = None,
-    jobs: Annotated[int | None, size("Number of jobs")] = None,
-    slots: Annotated[int | None, size("Number of slots", "--horizon", most=MOST_SLOTS)] = None,
-    machines: Annotated[int | None, size("Number of machines")] = None,
-    ports: Annotated[int | None, size("Number of ports (bipartite)")] = None,
-    nodes: Annotated[int | None, size("Number of nodes (bot)")] = None,
-    applications: Annotated[int | None, size("Number of applications (bot)")] = None,
+    jobs: Annotated[int | None, options.size("Number of jobs")] = None,
+    slots: options.Slots = None,
+    machines: options.Machines = None,
+    ports: options.Ports = None,
+    nodes: options.Nodes = None,
+    applications: Annotated[int | None, options.size("Number of applications (bot)")] = None,
     load: Annotated[
         float | None,
         typer.Option(help="Offered load (demand over capacity); sets the number of machines."),
     ] = None,
-    seed: Seed = 0,
-    as_json: Json = False,
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
 ) -> None:
     """Draw a random instance.
 
@@ -62,7 +54,7 @@ def generate(
     made = family_or_problem(family)
     sizes: dict[str, float | None] = {"jobs": jobs, "slots": slots, "machines": machines}
     sizes |= {"ports": ports, "nodes": nodes, "applications": applications, "load": load}
-    given = sizes_given(family, sizes)
+    given = options.sizes_given(family, sizes)
     from optsched.files.format import Validating
 
     target = writable(output)

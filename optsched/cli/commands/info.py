@@ -8,11 +8,7 @@ import typer
 
 from optsched.cli.commands.outcome import report
 from optsched.cli.options import Json, with_verbosity
-from optsched.problem import (
-    Family,
-    family_names,
-    get_family,
-)
+from optsched.problem import Family, family_names, get_family
 
 
 @with_verbosity

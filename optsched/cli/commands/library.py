@@ -5,17 +5,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from optsched.cli.commands.outcome import ending_well, report
-from optsched.cli.options import Json, PlainGroup, add_command, with_verbosity
+from optsched.cli.commands.outcome import ending_well, print_result, report
+from optsched.cli.options import ChoiceSeed, Json, add_command, command_group, with_verbosity
 from optsched.files.atomic_io import writable, write_whole
 from optsched.process import messages
 
-commands = typer.Typer(
-    cls=PlainGroup,
-    help="List, download, verify and submit certified instances.\n\n"
-    "Example:  optsched library list --family oasis",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+commands = command_group(
+    "List, download, verify and submit certified instances.\n\n"
+    "Example:  optsched library list --family oasis"
 )
 
 Folder = Annotated[
@@ -61,6 +58,7 @@ def list_(
     from optsched.core import shown_gap
     from optsched.library.packs import open_library
     from optsched.library.table import FILE, rows_of
+    from optsched.problem import InputError
 
     found = open_library(library)
     filters = {"size": size, "status": status, "origin": origin}
@@ -73,7 +71,10 @@ def list_(
                 for row in listed
                 if all(wanted in (None, row[column]) for column, wanted in filters.items())
             ]
-    _must_be_known(found.families, family)
+    for name in family or ():
+        if name not in found.families:
+            known = ", ".join(found.families)
+            raise InputError(f"the library has no family {name!r}, expected one of: {known}")
     if as_json:
         report({"entries": rows}, None, as_json)
         return
@@ -124,16 +125,6 @@ def _number(text: str) -> Any:
     return text
 
 
-def _must_be_known(known: tuple[str, ...], filters: list[str] | None) -> None:
-    from optsched.problem import InputError
-
-    for name in filters or ():
-        if name not in known:
-            raise InputError(
-                f"the library has no family {name!r}, expected one of: {', '.join(known)}"
-            )
-
-
 @with_verbosity
 def get(
     name: Annotated[
@@ -165,10 +156,7 @@ def verify(
     sample: Annotated[
         int, typer.Option(min=1, help="Verify 1 in N entries (at least one), chosen at random.")
     ] = 1,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="Seed of that choice (default: a new one, which is printed)."),
-    ] = None,
+    seed: ChoiceSeed = None,
     library: Folder = None,
     as_json: Json = False,
 ) -> None:
@@ -188,11 +176,7 @@ def verify(
     with ending_well(), Ticker("verifying the library") as ticker:
         how: dict[str, Any] = {"workers": workers, "sample": sample, "seed": seed}
         checked = look(found, families=chosen, **how, callback=ticker.show)
-    if as_json:
-        report(checked.summary(), None, as_json)
-    else:
-        for line in checked.lines():
-            messages.result(messages.printable(line))
+    print_result(checked.summary(), as_json, *map(messages.printable, checked.lines()))
     raise typer.Exit(0 if checked.accepted else 1)
 
 
@@ -218,11 +202,7 @@ def submit(
     found = open_library(library)
     with ending_well(), Ticker(f"checking {file}"):
         taken = take(found, file)
-    if as_json:
-        report(taken.summary(), None, as_json)
-    else:
-        for line in taken.lines():
-            messages.result(messages.printable(line))
+    print_result(taken.summary(), as_json, *map(messages.printable, taken.lines()))
     raise typer.Exit(0 if taken.better else 1)
 
 

@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
+from optsched.cli import options
 from optsched.cli.commands.outcome import ending_well, leave, report
-from optsched.cli.options import MOST, POLICY_HELP, Json, Output, Sandboxed, Seed, with_verbosity
 from optsched.files.atomic_io import writable
 from optsched.process import messages
 
 LINES = 40  # of the tree that are shown
 
 
-@with_verbosity
+@options.with_verbosity
 def minimax(
     plan: Annotated[
         list[str],
@@ -26,26 +26,26 @@ def minimax(
     ],
     policy: Annotated[
         list[str] | None,
-        typer.Option(
-            "--policy",
-            "-p",
-            metavar="POLICY",
-            help=f"Compare this policy with the optimal one. {POLICY_HELP} May be repeated.",
+        options.several_policies(
+            f"Compare this policy with the optimal one. {options.POLICY_HELP} May be repeated."
         ),
     ] = None,
     runs: Annotated[
-        int, typer.Option(min=1, max=MOST, help="Number of runs of each policy on every instance.")
+        int,
+        typer.Option(
+            min=1, max=options.MOST, help="Number of runs of each policy on every instance."
+        ),
     ] = 1,
-    seed: Seed = 0,
-    sandbox: Sandboxed = False,
+    seed: options.Seed = 0,
+    sandbox: options.Sandboxed = False,
     save_policy: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.py", help="Write the optimal policy as Python code, FILE.py:policy."
         ),
     ] = None,
-    output: Output = None,
-    as_json: Json = False,
+    output: options.Output = None,
+    as_json: options.Json = False,
 ) -> None:
     """Compute an optimal online algorithm for given instances.
 

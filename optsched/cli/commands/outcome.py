@@ -29,6 +29,13 @@ def report(content: Mapping[str, Any], output: Path | None, as_json: bool) -> No
         write_whole(output, f"{text}\n")
 
 
+def print_result(content: Mapping[str, Any], as_json: bool, *lines: object) -> None:
+    """Print ``content`` as JSON, if that was requested, else ``lines``."""
+    report(content, None, as_json)
+    for line in () if as_json else lines:
+        messages.result(line)
+
+
 def report_pictures(made: Sequence[Path]) -> None:
     """Print which pictures there are now."""
     for path in made:

@@ -5,39 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from optsched.cli import options
 from optsched.cli.commands.outcome import ending_well, leave, report, report_pictures
 from optsched.cli.commands.solve import start_of
-from optsched.cli.options import (
-    MOST,
-    POLICY_HELP,
-    DecisionLimit,
-    Gap,
-    Json,
-    Method,
-    Output,
-    Params,
-    Pictures,
-    Sandboxed,
-    SearchSeed,
-    StartFrom,
-    Statistics,
-    Style,
-    Threads,
-    TimeLimit,
-    WorkLimit,
-    load_statistics,
-    takes_input,
-)
 from optsched.core import Against
 from optsched.engine.interval import CLOSED
 from optsched.files.atomic_io import writable_folder
-from optsched.problem import (
-    RELAXATION,
-    InputError,
-    Window,
-    family_of,
-    is_named_in_file,
-)
+from optsched.problem import RELAXATION, InputError, Window, family_of, is_named_in_file
 from optsched.process import interrupts, messages
 
 if TYPE_CHECKING:
@@ -46,7 +20,7 @@ if TYPE_CHECKING:
     from optsched.problem import Instance
 
 
-@takes_input
+@options.takes_input
 def ratio(
     instance: "Instance",
     remarks: list[str],
@@ -55,12 +29,9 @@ def ratio(
     preset: str | None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(
-            "--policy",
-            "-p",
-            metavar="POLICY",
-            help=f"{POLICY_HELP} May be repeated. Default: all of the family (`re-solve` only for "
-            "declared problems).",
+        options.several_policies(
+            f"{options.POLICY_HELP} May be repeated. Default: all of the family (`re-solve` only "
+            "for declared problems)."
         ),
     ] = None,
     schedule: Annotated[
@@ -73,7 +44,7 @@ def ratio(
             help="Take value and bound from this result, which is verified, instead of solving.",
         ),
     ] = None,
-    start_from: StartFrom = None,
+    start_from: options.StartFrom = None,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Solve again even if the optimum is cached.")
     ] = False,
@@ -84,18 +55,18 @@ def ratio(
             "relaxation, or with both."
         ),
     ] = Against.OPTIMUM,
-    method: Method = "auto",
-    time_limit: TimeLimit = None,
-    work_limit: WorkLimit = None,
-    gap: Gap = CLOSED,
-    threads: Threads = 1,
-    seed: SearchSeed = 0,
-    params: Params = None,
+    method: options.Method = "auto",
+    time_limit: options.TimeLimit = None,
+    work_limit: options.WorkLimit = None,
+    gap: options.Gap = CLOSED,
+    threads: options.Threads = 1,
+    seed: options.SearchSeed = 0,
+    params: options.Params = None,
     seeds: Annotated[
         int | None,
         typer.Option(
             min=2,
-            max=MOST,
+            max=options.MOST,
             help="Number of random instances; for a trace, the number of times its missing "
             "attributes are drawn. Prints means and confidence intervals.",
         ),
@@ -104,18 +75,18 @@ def ratio(
         int | None,
         typer.Option(
             min=2,
-            max=MOST,
+            max=options.MOST,
             help="Number of disjoint windows of the trace, of --jobs jobs each. Prints means and "
             "confidence intervals.",
         ),
     ] = None,
-    sandbox: Sandboxed = False,
-    decision_limit: DecisionLimit = None,
-    statistics: Statistics = None,
-    output: Output = None,
-    as_json: Json = False,
-    plot: Pictures = None,
-    style: Style = "screen",
+    sandbox: options.Sandboxed = False,
+    decision_limit: options.DecisionLimit = None,
+    statistics: options.Statistics = None,
+    output: options.Output = None,
+    as_json: options.Json = False,
+    plot: options.Pictures = None,
+    style: options.Style = "screen",
 ) -> None:
     """Compare policies with the offline optimum.
 
@@ -186,7 +157,7 @@ def ratio(
     with messages.collected_remarks() as of_record:
         outside |= recorded(source, window, instance)
     folder = plot and writable_folder(plot)
-    load_statistics(statistics)
+    options.load_statistics(statistics)
     names = [name_of(p) for _, p in turns(family_of(instance), policy or None)]
     limits: dict[str, Any] = {"method": method, "time_limit": time_limit, "work_limit": work_limit}
     limits |= {"gap": gap, "threads": threads, "seed": seed, "params": params or {}}

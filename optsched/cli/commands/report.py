@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from optsched.cli.commands.outcome import ending_well
-from optsched.cli.options import with_verbosity
+from optsched.cli.options import several_policies, with_verbosity
 from optsched.files.atomic_io import writable
 from optsched.process import crash_state, messages
 
@@ -26,14 +26,11 @@ def report(
     ),
     policy: Annotated[
         list[str] | None,
-        typer.Option(
-            "--policy",
-            "-p",
-            metavar="POLICY",
-            help="Draw the worst instance of this policy (its name in the table; for a "
+        several_policies(
+            "Draw the worst instance of this policy (its name in the table; for a "
             "user-supplied policy, its name in the plan), even if that is slow; may be repeated. "
             "Default: the worst instances of the best and the worst policy, if drawing them takes "
-            "only a few seconds.",
+            "only a few seconds."
         ),
     ] = None,
 ) -> None:

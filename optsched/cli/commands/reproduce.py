@@ -6,15 +6,10 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli.commands.outcome import ending_well, leave, report
-from optsched.cli.options import (
-    MOST,
-    Json,
-    Style,
-    with_verbosity,
-)
+from optsched.cli.commands.outcome import ending_well, leave, print_result
+from optsched.cli.options import MOST, Json, Style, with_verbosity
 from optsched.files.atomic_io import writable_folder
-from optsched.process import crash_state, messages
+from optsched.process import crash_state
 
 
 @with_verbosity
@@ -78,8 +73,5 @@ def reproduce(
                 command=command,
                 callback=ticker.show,
             )
-    if as_json:
-        report(result.summary(), None, as_json)
-    else:
-        messages.result(result)
+    print_result(result.summary(), as_json, result)
     leave(found=True)

@@ -4,34 +4,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from optsched.cli import options
 from optsched.cli.commands.outcome import ending_well, leave, report
-from optsched.cli.options import (
-    POLICY_HELP,
-    DecisionLimit,
-    Json,
-    Output,
-    Sandboxed,
-    Seed,
-    Statistics,
-    load_statistics,
-    takes_input,
-)
 from optsched.process import crash_state
 
 if TYPE_CHECKING:
     from optsched.problem import Instance
 
 
-@takes_input
+@options.takes_input
 def run(
     instance: "Instance",
-    policy: Annotated[str, typer.Option("--policy", "-p", help=POLICY_HELP)],
-    seed: Seed = 0,
-    sandbox: Sandboxed = False,
-    decision_limit: DecisionLimit = None,
-    statistics: Statistics = None,
-    output: Output = None,
-    as_json: Json = False,
+    policy: Annotated[str, typer.Option("--policy", "-p", help=options.POLICY_HELP)],
+    seed: options.Seed = 0,
+    sandbox: options.Sandboxed = False,
+    decision_limit: options.DecisionLimit = None,
+    statistics: options.Statistics = None,
+    output: options.Output = None,
+    as_json: options.Json = False,
 ) -> None:
     """Run an online policy.
 
@@ -42,7 +32,7 @@ def run(
     from optsched.core import simulate
     from optsched.results.result import save_run
 
-    load_statistics(statistics)
+    options.load_statistics(statistics)
     with ending_well():
         crash_state.listen_to_signals()
         with Ticker(f"running {policy}") as ticker:

@@ -6,17 +6,12 @@ from typing import TYPE_CHECKING, Any
 from optsched.cli.commands.outcome import report, report_pictures
 from optsched.cli.options import Json, Output, Pictures, Style, takes_input
 from optsched.files.atomic_io import writable_folder
-from optsched.problem import (
-    InputError,
-    Level,
-    family_of,
-    is_named_in_file,
-)
+from optsched.problem import InputError, Level, family_of, is_named_in_file
 from optsched.process import messages
 
 if TYPE_CHECKING:
     from optsched.core import Optimum, RatioReport, Run
-    from optsched.problem import Instance, Schedule
+    from optsched.problem import Instance
 
 
 @takes_input
@@ -83,13 +78,15 @@ def show(
         _recommend(source, family.name)
     if folder is not None:
         from optsched.cli import plots
-        from optsched.drawing import styled
+        from optsched.drawing import HINDSIGHT, styled
 
         with styled(style):
             if compared is not None:
                 made = plots.save_report(instance, compared, folder)
             else:
-                made = plots.save_show(instance, _schedules(found), folder)
+                schedule = getattr(found, "schedule", None)
+                drawn = {} if schedule is None else {getattr(found, "policy", HINDSIGHT): schedule}
+                made = plots.save_show(instance, drawn, folder)
         if not made:
             messages.remark(f"family {family.name} draws no pictures")
         report_pictures(made)
@@ -123,12 +120,3 @@ def _checked(
             return None, load_run(source)
         compared = load_report(source, instance)
         return compared, load_optimum(source) if compared is None else compared.optimum
-
-
-def _schedules(found: "Optimum | Run | None") -> dict[str, "Schedule"]:
-    """Return the objects to draw, by name."""
-    from optsched.drawing import HINDSIGHT
-
-    if found is None or found.schedule is None:
-        return {}
-    return {getattr(found, "policy", HINDSIGHT): found.schedule}

@@ -5,25 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from optsched.cli import options
 from optsched.cli.commands.outcome import ending_well, leave, report
-from optsched.cli.options import (
-    Gap,
-    Json,
-    Method,
-    Output,
-    Params,
-    SearchSeed,
-    StartFrom,
-    Threads,
-    TimeLimit,
-    WorkLimit,
-    takes_input,
-)
 from optsched.engine.interval import CLOSED
-from optsched.problem import (
-    Level,
-    Status,
-)
+from optsched.problem import Level, Status
 from optsched.process import messages
 
 if TYPE_CHECKING:
@@ -31,16 +16,16 @@ if TYPE_CHECKING:
     from optsched.problem import Instance
 
 
-@takes_input
+@options.takes_input
 def solve(
     instance: "Instance",
-    method: Method = "auto",
-    time_limit: TimeLimit = None,
-    work_limit: WorkLimit = None,
-    gap: Gap = CLOSED,
-    threads: Threads = 1,
-    seed: SearchSeed = 0,
-    params: Params = None,
+    method: options.Method = "auto",
+    time_limit: options.TimeLimit = None,
+    work_limit: options.WorkLimit = None,
+    gap: options.Gap = CLOSED,
+    threads: options.Threads = 1,
+    seed: options.SearchSeed = 0,
+    params: options.Params = None,
     check: Annotated[
         Level,
         typer.Option(
@@ -50,9 +35,9 @@ def solve(
             "method reports it, and no certificate was checked."
         ),
     ] = Level.CERTIFIED,
-    start_from: StartFrom = None,
-    output: Output = None,
-    as_json: Json = False,
+    start_from: options.StartFrom = None,
+    output: options.Output = None,
+    as_json: options.Json = False,
 ) -> None:
     """Compute the offline optimum, or bounds on it.
 

@@ -4,10 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from optsched.cli.commands.generate import Target, save_made
-from optsched.cli.options import (
-    Json,
-    takes_input,
-)
+from optsched.cli.options import Json, takes_input
 from optsched.files.atomic_io import is_stdout, writable
 from optsched.problem import InputError, Window
 from optsched.process import messages

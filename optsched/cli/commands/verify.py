@@ -8,10 +8,7 @@ import typer
 from optsched.cli.commands.outcome import report
 from optsched.cli.options import Json, with_verbosity
 from optsched.files.atomic_io import writable
-from optsched.problem import (
-    InputError,
-    family_of,
-)
+from optsched.problem import InputError, family_of
 from optsched.process import messages
 
 MODEL = "is a model, expected an instance or a result; optsched certify proves its optimum"

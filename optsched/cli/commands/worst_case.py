@@ -5,57 +5,42 @@ from typing import Annotated
 
 import typer
 
-from optsched.cli.commands.outcome import ending_well, leave, report, report_pictures
-from optsched.cli.options import (
-    FAMILY_OR_PROBLEM,
-    MOST,
-    MOST_SLOTS,
-    POLICY_HELP,
-    WORK_LIMIT,
-    DecisionLimit,
-    Json,
-    Pictures,
-    Sandboxed,
-    Seed,
-    Statistics,
-    Style,
-    load_statistics,
-    size,
-    sizes_given,
-    with_verbosity,
-)
+from optsched.cli import options
+from optsched.cli.commands.outcome import ending_well, leave, print_result, report_pictures
 from optsched.files.atomic_io import writable, writable_folder
 from optsched.problem import family_or_problem, problem_named
 from optsched.process import crash_state, messages
 
 
-@with_verbosity
+@options.with_verbosity
 def worst_case(
-    policy: Annotated[str, typer.Option("--policy", "-p", help=POLICY_HELP)],
+    policy: Annotated[str, typer.Option("--policy", "-p", help=options.POLICY_HELP)],
     output: Annotated[
         Path,
         typer.Option(
             "-o", "--output", help="Output file, a result; a checkpoint is written next to it."
         ),
     ],
-    family: Annotated[str, typer.Option(help=FAMILY_OR_PROBLEM)] = "oasis",
+    family: Annotated[str, typer.Option(help=options.FAMILY_OR_PROBLEM)] = "oasis",
     preset: Annotated[
         str | None,
         typer.Option(help="Preset whose parameter ranges are searched (default: the first)."),
     ] = None,
-    jobs: Annotated[int | None, size("Maximum number of jobs")] = None,
-    slots: Annotated[int | None, size("Number of slots", "--horizon", most=MOST_SLOTS)] = None,
-    machines: Annotated[int | None, size("Number of machines")] = None,
-    ports: Annotated[int | None, size("Number of ports (bipartite)")] = None,
-    nodes: Annotated[int | None, size("Number of nodes (bot)")] = None,
-    applications: Annotated[int | None, size("Maximum number of applications (bot)")] = None,
+    jobs: Annotated[int | None, options.size("Maximum number of jobs")] = None,
+    slots: options.Slots = None,
+    machines: options.Machines = None,
+    ports: options.Ports = None,
+    nodes: options.Nodes = None,
+    applications: Annotated[
+        int | None, options.size("Maximum number of applications (bot)")
+    ] = None,
     evaluations: Annotated[
         int, typer.Option(min=1, help="Number of instances that each search evaluates.")
     ] = 300,
     searches: Annotated[
         int,
         typer.Option(
-            min=1, max=MOST, help="Number of independent searches, each with its own seed."
+            min=1, max=options.MOST, help="Number of independent searches, each with its own seed."
         ),
     ] = 1,
     share: Annotated[
@@ -83,19 +68,20 @@ def worst_case(
     work_limit: Annotated[
         float,
         typer.Option(
-            min=0, help=f"Limit of the search for a good schedule of each instance, {WORK_LIMIT}."
+            min=0,
+            help=f"Limit of the search for a good schedule of each instance, {options.WORK_LIMIT}.",
         ),
     ] = 5.0,
     time_limit: Annotated[
         float, typer.Option(min=0, help="Time limit (s) for the optimum of the worst instance.")
     ] = 60.0,
-    seed: Seed = 0,
-    sandbox: Sandboxed = False,
-    decision_limit: DecisionLimit = None,
-    statistics: Statistics = None,
-    as_json: Json = False,
-    plot: Pictures = None,
-    style: Style = "screen",
+    seed: options.Seed = 0,
+    sandbox: options.Sandboxed = False,
+    decision_limit: options.DecisionLimit = None,
+    statistics: options.Statistics = None,
+    as_json: options.Json = False,
+    plot: options.Pictures = None,
+    style: options.Style = "screen",
 ) -> None:
     """Search for instances on which a policy performs poorly.
 
@@ -125,7 +111,7 @@ def worst_case(
             family=family,
             policy=policy,
             preset=preset or family_or_problem(family).presets[0],
-            sizes=sizes_given(family, sizes),
+            sizes=options.sizes_given(family, sizes),
             sealed=sandbox,
             decision_limit=decision_limit,
             share=share,
@@ -134,7 +120,7 @@ def worst_case(
         )
     target = writable(output)
     folder = plot and writable_folder(plot)
-    load_statistics(statistics)
+    options.load_statistics(statistics)
     with ending_well():
         crash_state.finish_what_is_begun()
         with Ticker(f"hunting {policy}") as ticker:
@@ -147,11 +133,7 @@ def worst_case(
                 path=target,
                 callback=ticker.show,
             )
-    if as_json:
-        report(found.summary(), None, as_json)
-    else:
-        for line in found.lines():
-            messages.result(messages.printable(line))
+    print_result(found.summary(), as_json, *map(messages.printable, found.lines()))
     if found.worst is not None:
         messages.remark(f"{target} written")
     if folder is not None and found.worst is not None and found.report is not None:

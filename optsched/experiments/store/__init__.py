@@ -18,7 +18,7 @@ from typing import Any, Self
 
 from optsched.experiments.cell_keys import canonical
 from optsched.experiments.store import checks
-from optsched.experiments.store.schema import APPLICATION, FORMAT, MERGE, ONE, TABLES, VIEW
+from optsched.experiments.store.schema import APPLICATION, FORMAT, MERGE, OPTIMUM, TABLES, VIEW
 from optsched.problem import InputError, Level
 
 WAIT = 20.0  # seconds that another program may hold the file
@@ -281,14 +281,7 @@ class Store:
 
         Instances that are equal have the same optimum.
         """
-        found = self.rows(
-            "SELECT i.key, s.text, w.text, i.digest, o.status, o.value, o.bound, o.level, "
-            "o.certified, o.effort, o.micros, o.wall, o.schedule, o.certificate, m.text "
-            "FROM instance i JOIN optimum o ON o.digest = coalesce(i.digest, i.key) "
-            "JOIN word s ON s.id = i.source JOIN word w ON w.id = o.reference "
-            "LEFT JOIN word m ON m.id = o.message"
-        )
-        for key, source, reference, *row in found:
+        for key, source, reference, *row in self.rows(f"SELECT i.key, s.text, w.text, {OPTIMUM}"):
             yield key, source, reference, _best(StoredOptimum(*row))
 
     def counts(self) -> list[tuple[str, int, int]]:
@@ -301,20 +294,21 @@ class Store:
             "c.reference) JOIN word w ON w.id = source GROUP BY source, status"
         )
 
-    def view(self, keys: Sequence[bytes] | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Return the names of the columns and all cells (or some) with their optima, by key."""
+    def optimum(self, key: bytes, reference: str) -> tuple[StoredOptimum | None, str]:
+        """Return the optimum of an instance, if there is one, and its versions."""
+        where = "JOIN word v ON v.id = o.versions WHERE i.key = ? AND w.text = ?"
+        for versions, *row in self.rows(f"SELECT v.text, {OPTIMUM} {where}", (key, reference)):
+            return _best(StoredOptimum(*row)), versions
+        return None, ""
+
+    def view(self, keys: Sequence[bytes] | None = None) -> Iterator[dict[str, Any]]:
+        """Return all cells (or some) with their optima, by key; each by its columns' names."""
         some = "" if keys is None else f" WHERE c.key IN ({', '.join('?' * len(keys))})"
         with self._reading():
             cursor = self._db.execute(f"{VIEW}{some} ORDER BY c.key", keys or ())
-            return [column[0] for column in cursor.description], cursor.fetchall()
-
-    def optimum(self, key: bytes, reference: str) -> dict[str, Any] | None:
-        """Return the columns of `view` on an optimum, found without a cell; None: there is none."""
-        with self._reading():
-            cursor = self._db.execute(ONE, (key, reference))
-            row = cursor.fetchone()
-            names = [column[0] for column in cursor.description]
-        return None if row is None else dict(zip(names, row, strict=True))
+            rows = cursor.fetchall()
+        names = [column[0] for column in cursor.description]
+        return (dict(zip(names, row, strict=True)) for row in rows)
 
     def rows(self, query: str, given: Sequence[Any] = ()) -> list[Any]:
         """Return the result of a query."""

@@ -45,8 +45,7 @@ SELECT c.key, s.text AS source, i.seed AS instance_seed, lower(hex(i.digest)) AS
     o.certified AS certified_bound, o.effort, o.micros AS optimum_micros, c.micros,
     lower(hex(c.schedule)) AS schedule, lower(hex(o.schedule)) AS optimum_schedule,
     lower(hex(o.certificate)) AS certificate, v.text AS versions, w.text AS optimum_versions,
-    m.text AS cell_message, n.text AS optimum_message, coalesce(m.text, n.text) AS message,
-    c.instance
+    m.text AS cell_message, coalesce(m.text, n.text) AS message, c.instance
 FROM cell c JOIN instance i ON i.id = c.instance JOIN word s ON s.id = i.source
     JOIN word p ON p.id = c.policy JOIN word r ON r.id = c.reference
     JOIN word v ON v.id = c.versions LEFT JOIN word m ON m.id = c.message
@@ -54,16 +53,12 @@ FROM cell c JOIN instance i ON i.id = c.instance JOIN word s ON s.id = i.source
     LEFT JOIN word w ON w.id = o.versions LEFT JOIN word n ON n.id = o.message
 """
 
-ONE = """
-SELECT lower(hex(i.digest)) AS instance_sha256, o.status AS optimum_status, o.value AS optimum,
-    o.bound, o.level AS bound_level, o.certified AS certified_bound,
-    lower(hex(o.schedule)) AS optimum_schedule, lower(hex(o.certificate)) AS certificate,
-    w.text AS optimum_versions, n.text AS optimum_message
+# An optimum with its message, next to the words of its reference (w) and of the source (s).
+OPTIMUM = """i.digest, o.status, o.value, o.bound, o.level, o.certified, o.effort, o.micros, o.wall,
+    o.schedule, o.certificate, m.text
 FROM instance i JOIN optimum o ON o.digest = coalesce(i.digest, i.key)
-    JOIN word r ON r.id = o.reference JOIN word w ON w.id = o.versions
-    LEFT JOIN word n ON n.id = o.message
-WHERE i.key = ? AND r.text = ?
-"""
+    JOIN word s ON s.id = i.source JOIN word w ON w.id = o.reference
+    LEFT JOIN word m ON m.id = o.message"""
 
 # Numbers of words and instances are a store's own; rows that are equal but for them are equal.
 # Of two rows for one thing that with the smaller status stays, then that with the smaller numbers.
