@@ -34,6 +34,7 @@ from optsched.declared.certificate import (
     implied,
     leaves,
     program_of,
+    within,
     rounded,
 )
 from optsched.declared.model import Declared, Exact, Solution, neat
@@ -776,13 +777,7 @@ class _Tree:
         return found
 
     def _box(self, node: _Node) -> tuple[Bounds, Bounds]:
-        low, high = [*self.lower], [*self.upper]
-        for j, at, right in node.path:
-            if right:
-                low[j] = at + 1 if (now := low[j]) is None else max(now, at + 1)
-            else:
-                high[j] = at if (now := high[j]) is None else min(now, at)
-        return low, high
+        return within(self.lower, self.upper, node.path)
 
     def _candidates(self, duals: Floats | Sequence[float]) -> Iterator[Multipliers]:
         """Yield roundings of duals: the nearest simple fractions, and the floats themselves."""
