@@ -19,9 +19,8 @@ from itertools import count, islice
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from optsched.declared.arrays import arrays, free_column, inwards, polish
+from optsched.declared.arrays import arrays, by_rows, free_column, inwards, polish
 from optsched.declared.certificate import (
     Bounds,
     Branch,
@@ -367,12 +366,8 @@ class _Rounding:
     ) -> None:
         self.x, self.integer = x, np.array(program.integer)
         self.units = np.array([float(unit) for unit in units])
-        starts = np.cumsum([0, *map(len, program.rows)])
-        entries = [entry for row in program.rows for entry in row]
-        data = np.array([float(a) for _, a in entries])
-        data /= np.repeat(self.units, np.diff(starts))
-        places = np.array([j for j, _ in entries], dtype=np.int64)
-        self.rows = csr_array((data, places, starts), shape=(len(program.rows), len(x)))
+        self.rows = by_rows(program.rows, len(x))
+        self.rows.data /= np.repeat(self.units, np.diff(self.rows.indptr))
         self.low, self.high = (
             np.array([np.nan if side is None else float(side) for side in sides]) / self.units
             for sides in zip(*program.sides, strict=True)
