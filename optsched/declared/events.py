@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from numpy.random import Generator, default_rng
+from numpy.random import Generator
 from pydantic import Field
 
 from optsched.declared.feasibility import settle, verify
@@ -191,7 +191,8 @@ class Recorder:
             if name not in now:
                 j = self._place.get(name)
                 known = j is not None and self._inst.columns[j].revealed <= event.time
-                why = "is already decided" if self._decided(j) else "is not to be decided now"
+                done = j is not None and self._values[j] is not None
+                why = "is already decided" if done else "is not to be decided now"
                 why = why if known else UNKNOWN
                 raise self._wrong(event, f"variable {name[:80]!r} {why}")
             complaint = settle(self._inst.columns[self._place[name]], value)[1]
@@ -202,9 +203,6 @@ class Recorder:
             if name not in decision and settle(self._inst.columns[j], 0.0)[1] is not None:
                 raise self._wrong(event, f"variable {name} is not decided, and cannot be 0")
             self._values[j] = decision.get(name, 0.0)
-
-    def _decided(self, j: int | None) -> bool:
-        return j is not None and self._values[j] is not None
 
     def _wrong(self, event: Event, what: str) -> PolicyError:
         return PolicyError(f"{self._who}time {event.time:g}: {what}")
@@ -435,7 +433,6 @@ class FunctionPolicy(Online):
         self.function = function
         self.name = function.__name__
         self.__doc__ = function.__doc__
-        self.random = default_rng(0)
 
     def __call__(self) -> FunctionPolicy:
         """Return a new one: nothing is shared between runs."""

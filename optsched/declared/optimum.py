@@ -33,8 +33,8 @@ from optsched.declared.certificate import (
     implied,
     leaves,
     program_of,
-    within,
     rounded,
+    within,
 )
 from optsched.declared.model import Declared, Exact, Solution, neat
 from optsched.declared.params import TreeParams
@@ -43,7 +43,7 @@ from optsched.engine.progress import Progress
 from optsched.engine.reserve import Reserve, busy
 from optsched.numbers.arrays import Floats
 from optsched.numbers.resources import slack
-from optsched.problem import RELAXATION, Implementation, InputError
+from optsched.problem import Implementation, InputError
 from optsched.process import work_units
 from optsched.proofs.grid import nearest
 from optsched.solvers import (
@@ -273,11 +273,6 @@ class _Linear:
                     wanted[place[j]] = a
             yield np.asarray(known.getBasisTransposeSolve(wanted)[1])
 
-    def forget_costs(self) -> None:
-        """From now on, test only whether anything is feasible."""
-        for j in range(len(self.arrays.cost)):
-            self.h.changeColCost(j, 0.0)
-
     def restrict(self, changed: Mapping[int, tuple[float, float]]) -> None:
         """Set the bounds of some columns, and those of all others back."""
         for j in [j for j in self._bounds if j not in changed]:
@@ -302,10 +297,6 @@ class _Linear:
     def duals(self) -> Floats:
         """Return the duals of the rows as they were added, in units of the objective."""
         return np.asarray(row_duals(self.h) * self.scale)
-
-    def ray(self) -> Floats | None:
-        """Return a Farkas ray of an infeasible program, of either sign."""
-        return ray(self.h)
 
     def unbounded(self) -> InputError:
         """Return the message on an unbounded program."""
@@ -479,7 +470,8 @@ class _Tree:
         if found.status != "infeasible":
             return
         self.progress.infeasible = True
-        self.linear.forget_costs()
+        for j in range(len(whole.cost)):  # from now on, only whether anything is feasible
+            self.linear.h.changeColCost(j, 0.0)
         self.grow()
 
     def offer(self, x: Floats) -> None:
@@ -807,7 +799,7 @@ class _Tree:
             ):
                 node.ray, node.multipliers, node.bound = True, made, None
                 return True
-        direction = self.linear.ray()
+        direction = ray(self.linear.h)  # of either sign
         if direction is None:
             return False
         for sign in (1.0, -1.0):
@@ -955,9 +947,6 @@ def cpsat(inst: Declared, progress: Progress, *, threads: int, seed: int) -> Non
     elif bound is not None:
         least = Fraction(math.ceil(bound - 1e-6)) / program.cost_scale + program.offset
         progress.claim(Implementation.CP_SAT, from_below(program, least))
-
-
-METHODS = {"auto": auto, "tree": tree_alone, RELAXATION: relaxation, "cpsat": cpsat}
 
 
 def shadow_prices(inst: Declared, tree: Tree) -> list[dict[str, Any]]:

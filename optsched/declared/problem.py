@@ -100,8 +100,7 @@ def _program(inst: Declared) -> Any:
 
 
 def _family(sense: Sense) -> Family:
-    methods = {"auto": "auto", "tree": "tree_alone", "relaxation": "relaxation"}
-    methods["cpsat"] = "cpsat"
+    methods = {"auto": "auto", "tree": "tree_alone", "relaxation": "relaxation", "cpsat": "cpsat"}
     return Family(
         name=KINDS[sense].family,
         title=f"Declared problems that are {'maximized' if sense == 'max' else 'minimized'}",
