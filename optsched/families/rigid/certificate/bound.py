@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,33 +25,10 @@ from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
 from optsched.numbers.overflow import Magnitude
 
+if TYPE_CHECKING:
+    from optsched.families.rigid.certificate.check import Prices
+
 NEVER = 2**61  # the end of a window that has none
-
-
-class SizePrices(Protocol):
-    """Surcharges on jobs of some sizes, their needs of a resource: of a job and second."""
-
-    @property
-    def resource(self) -> int:
-        """Index of the resource."""
-
-    @property
-    def needs(self) -> Sequence[int]:
-        """Units of it, ascending."""
-
-    @property
-    def price(self) -> Sequence[Sequence[int]]:
-        """By size, like those of resources."""
-
-
-@dataclass(frozen=True)
-class GridPrices:
-    """Prices on a grid: integers in units of 2**-bits of the summed objective."""
-
-    times: Sequence[int]  # breakpoints, ascending
-    price: Sequence[Sequence[int]]  # of a unit and second, by resource, from each but the last on
-    bits: int
-    surcharges: Sequence[SizePrices] = ()
 
 
 class StartCosts(NamedTuple):
@@ -83,10 +59,11 @@ class BoundEvaluator:
         self.high = [NEVER] * len(inst.jobs)
         self.demand = [tuple(job.tasks * d for d in job.need) for job in inst.jobs]
 
-    def sum(self, pricing: GridPrices, filled: Sequence[int]) -> int | None:
+    def sum(self, pricing: Prices, bits: int, filled: Sequence[int]) -> int | None:
         """Return the bound on the summed objective times 2**bits, rounded down; None: no start.
 
         ``low`` and ``high`` are the windows of the starts, ``filled`` the :func:`values`.
+        Prices are in units of 2**-bits of the summed objective.
         """
         if any(a > b for a, b in zip(self.low, self.high, strict=True)):
             return None
@@ -106,7 +83,7 @@ class BoundEvaluator:
         paid = [
             min((index.get((r, d[r]), NEVER) for r in known), default=NEVER) for d in self.demand
         ]
-        weight = [c.weight << pricing.bits for c in self.costs]
+        weight = [c.weight << bits for c in self.costs]
         latest = max([times[-1], *self.low])
         latest += max((c.shift + c.floor for c in self.costs), default=0)
         dearest = Magnitude.of("capacity value", [w[-1] for w in cumulative])
@@ -137,7 +114,7 @@ class BoundEvaluator:
         return int(sum(found.tolist())) - rent
 
 
-def values(inst: RigidInstance, pricing: GridPrices, more: Sequence[int] = ()) -> list[int]:
+def values(inst: RigidInstance, pricing: Prices, more: Sequence[int] = ()) -> list[int]:
     """Return the most that jobs which fit together pay in a second, for every interval.
 
     ``more`` units of each resource are added to the capacity.

@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, NonNegativeInt
 
-from optsched.families.rigid.certificate.bound import BoundEvaluator, GridPrices, values
+from optsched.families.rigid.certificate.bound import BoundEvaluator, values
 from optsched.families.rigid.instance import LARGEST, LATEST, RigidInstance
 from optsched.problem import Frozen
 from optsched.proofs.grid import float_below
@@ -60,10 +60,6 @@ class Prices(Frozen):
         description="of one unit for one second, by resource: from each breakpoint until the next"
     )
     surcharges: Annotated[tuple[Surcharges, ...], BeforeValidator(_listed)] = ()
-
-    def on_grid(self, bits: int) -> GridPrices:
-        """Return them as the bound takes them."""
-        return GridPrices(self.times, self.price, bits, self.surcharges)
 
 
 class Leaf(Frozen):
@@ -177,9 +173,8 @@ def leaf_bounds(inst: RigidInstance, certificate: RigidCertificate) -> Iterator[
             f"the leaves have {walked} breakpoints for each of {len(inst.jobs)} jobs, expected at "
             f"most {MOST_WALKED} of all jobs together"
         )
-    evaluation = BoundEvaluator(inst)
-    grids = [prices.on_grid(certificate.grid_bits) for prices in certificate.prices]
-    filled = [values(inst, grid) for grid in grids]
+    evaluation, bits = BoundEvaluator(inst), certificate.grid_bits
+    filled = [values(inst, prices) for prices in certificate.prices]
     if certificate.deadline is not None:
         evaluation.high = [certificate.deadline - job.run for job in inst.jobs]
 
@@ -191,8 +186,8 @@ def leaf_bounds(inst: RigidInstance, certificate: RigidCertificate) -> Iterator[
     for k, _ in walk(nodes, restrict):
         leaf = nodes[k]
         assert isinstance(leaf, Leaf)
-        found = evaluation.sum(grids[leaf.prices], filled[leaf.prices])
-        yield None if found is None else Fraction(found, 2**certificate.grid_bits)
+        found = evaluation.sum(certificate.prices[leaf.prices], bits, filled[leaf.prices])
+        yield None if found is None else Fraction(found, 2**bits)
 
 
 def _check_prices(inst: RigidInstance, k: int, prices: Prices) -> int:
