@@ -47,12 +47,6 @@ CANDIDATES = 500  # decisions and prices that are tried for patterns that were n
 REPORTING = 0.25  # time to report what was found / time to find it, at most
 
 
-def pattern_times(inst: BipartiteInstance) -> Ints:
-    """Return the number of slots of each pattern of jobs."""
-    patterns, which = inst.patterns
-    return np.bincount(which, minlength=len(patterns))
-
-
 def _try_to_solve(
     inst: BipartiteInstance, solver: Solver | None, weight: NDArray[Any], progress: Progress
 ) -> Solved | None:
@@ -72,7 +66,7 @@ def auto(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int
     if progress.stop():
         return
     solver, answer = None if inst.arrays.summed else Solver(inst), _PerSlot(inst)
-    patterns, times = inst.patterns[0], pattern_times(inst)
+    patterns, times = inst.patterns[0], inst.pattern_times
     if solver is None or not solver.quick(inst.counts, len(patterns)):
         best = _try_to_solve(inst, solver, inst.counts, progress)
         if best is None:
@@ -211,7 +205,7 @@ def conic(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: in
 
     patterns, which = inst.patterns
     decisions, total, trusted = [], 0.0, True
-    for pattern, n in zip(patterns, pattern_times(inst), strict=True):
+    for pattern, n in zip(patterns, inst.pattern_times, strict=True):
         if progress.stop():
             return
         found = supervised(solving(pattern, progress.limits()), progress.called_off, patience=0.0)
