@@ -172,8 +172,8 @@ def _new_cone(inst: Declared, cone: Cone) -> NewCone:
 class Recorder:
     """Takes down the decisions of a run."""
 
-    def __init__(self, inst: Declared, policy: str = "") -> None:
-        self._inst, self._who = inst, f"policy {policy}: " if policy else ""
+    def __init__(self, inst: Declared, policy: Policy | None = None) -> None:
+        self._inst, self._who = inst, "" if policy is None else f"policy {policy.name}: "
         self._place = {c.name: j for j, c in enumerate(inst.columns)}
         self._values: list[float | None] = [None] * len(inst.columns)
 
@@ -220,11 +220,6 @@ class Recorder:
         """Return the decided values, and their verdict."""
         made = self.solution()
         return made, verify(self._inst, made)
-
-
-def recorder(inst: Declared, policy: Policy) -> Recorder:
-    """Return the recorder of a policy's decisions."""
-    return Recorder(inst, str(policy.name))
 
 
 def assemble(inst: Declared, played: Sequence[tuple[Event, Decision]]) -> Solution:

@@ -20,12 +20,12 @@ from optsched.declared.certificate import Tree, check
 from optsched.declared.events import (
     WIRE,
     FunctionPolicy,
+    Recorder,
     View,
     assemble,
     events,
     future,
     public,
-    recorder,
 )
 from optsched.declared.feasibility import verify
 from optsched.declared.model import KINDS, Declared, Solution
@@ -128,7 +128,7 @@ def _family(sense: Sense) -> Family:
         trivial=("greedy",),
         second={"auto": "cpsat"},
         shadow_prices=later(OPTIMUM, "shadow_prices"),
-        recorder=recorder,
+        recorder=Recorder,
         current=refuse_changed,
     )
 
