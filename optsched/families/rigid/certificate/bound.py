@@ -16,19 +16,47 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from pydantic import BeforeValidator, Field, NonNegativeInt
 
-from optsched.families.rigid.instance import Cost, RigidInstance
+from optsched.families.rigid.instance import LARGEST, LATEST, Cost, RigidInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
 from optsched.numbers.overflow import Magnitude
-
-if TYPE_CHECKING:
-    from optsched.families.rigid.certificate.check import Prices
+from optsched.problem import Frozen
 
 NEVER = 2**61  # the end of a window that has none
+Second = Annotated[int, Field(ge=0, le=2 * LATEST)]
+Price = Annotated[int, Field(ge=0, lt=2**200)]
+
+
+def _listed(given: Any) -> Any:
+    """Return a list; earlier versions have one entry or null."""
+    return given if isinstance(given, list | tuple) else () if given is None else (given,)
+
+
+class Surcharges(Frozen):
+    """Surcharges on jobs of some sizes of a resource, in addition to the prices of resources."""
+
+    resource: NonNegativeInt = Field(description="index of the resource that is filled with them")
+    needs: tuple[Annotated[int, Field(ge=1, le=LARGEST)], ...] = Field(
+        description="sizes, ascending: units of that resource that a job needs, of all its tasks"
+    )
+    price: tuple[tuple[Price, ...], ...] = Field(
+        description="of one job for one second, by size: from each breakpoint until the next"
+    )
+
+
+class Prices(Frozen):
+    """Price of capacity over time."""
+
+    times: tuple[Second, ...] = Field(description="breakpoints, ascending, s")
+    price: tuple[tuple[Price, ...], ...] = Field(
+        description="of one unit for one second, by resource: from each breakpoint until the next"
+    )
+    surcharges: Annotated[tuple[Surcharges, ...], BeforeValidator(_listed)] = ()
 
 
 class StartCosts(NamedTuple):
