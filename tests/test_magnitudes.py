@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from optsched.numbers.overflow import FLOAT, INT64, Magnitude, TooLargeError, int64s, shown
+from optsched.numbers.overflow import INT64, Magnitude, TooLargeError, int64s, shown
 
 
 def test_a_sum_fits_up_to_the_limit_and_not_one_above():
@@ -11,10 +11,6 @@ def test_a_sum_fits_up_to_the_limit_and_not_one_above():
     assert (most + Magnitude("b", 5)).fits() == np.iinfo(np.int64).max == INT64
     with pytest.raises(TooLargeError, match=r"^a \+ b can reach 9223372036854775808, expected at"):
         (most + Magnitude("b", 6)).fits()
-
-
-def test_a_difference_counts_as_both():
-    assert (Magnitude("a", 3) - Magnitude("b", 4)).most == 7
 
 
 def test_a_product_fits_up_to_the_limit_and_not_one_above():
@@ -48,11 +44,9 @@ def test_nothing_wraps_however_large():
 
 
 def test_other_limits():
-    assert Magnitude("a", FLOAT).fits(FLOAT) == FLOAT
-    with pytest.raises(TooLargeError, match=f"expected at most {FLOAT}"):
-        Magnitude("a", FLOAT + 1).fits(FLOAT)
-    assert float(FLOAT) != float(FLOAT - 1)
-    assert float(FLOAT + 1) == float(FLOAT)  # so the limit is right
+    assert Magnitude("a", 2**53).fits(2**53) == 2**53
+    with pytest.raises(TooLargeError, match="expected at most 9007199254740992"):
+        Magnitude("a", 2**53 + 1).fits(2**53)
 
 
 def test_the_largest_of_values():

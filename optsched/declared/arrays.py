@@ -35,17 +35,21 @@ class Arrays(NamedTuple):
     integer: Any
 
 
+def by_rows(rows: Sequence[Sequence[tuple[int, float]]], columns: int) -> Any:
+    """Return a sparse matrix of the entries of its rows: column, coefficient."""
+    starts = np.cumsum([0, *map(len, rows)])
+    entries = [entry for row in rows for entry in row]
+    data = np.array([a for _, a in entries], dtype=float)
+    places = np.array([j for j, _ in entries], dtype=np.int64)
+    return csr_array((data, places, starts), shape=(len(rows), columns))
+
+
 def arrays(inst: Declared) -> Arrays:
     """Return the program as arrays."""
     sign = 1.0 if inst.sense == "min" else -1.0
-    starts = np.cumsum([0, *(len(r.entries) for r in inst.rows)])
-    entries = [entry for r in inst.rows for entry in r.entries]
-    data = np.array([a for _, a in entries], dtype=float)
-    places = np.array([j for j, _ in entries], dtype=np.int64)
-    shape = (len(inst.rows), len(inst.columns))
     return Arrays(
         sign * np.array([c.cost for c in inst.columns], dtype=float),
-        csr_array((data, places, starts), shape=shape),
+        by_rows([r.entries for r in inst.rows], len(inst.columns)),
         np.array([r.lower for r in inst.rows], dtype=float),
         np.array([r.upper for r in inst.rows], dtype=float),
         np.array([c.lower for c in inst.columns], dtype=float),

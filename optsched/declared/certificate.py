@@ -188,7 +188,7 @@ def rounded(
 class Sum(NamedTuple):
     """A sum of rows as an equation of nonnegative variables, some of which are slacks.
 
-    Numbers are integers, multiples of 1 / unit; or floats, for a first look at a cut.
+    Numbers are integers, multiples of 1 / unit.
 
     Attributes
     ----------
@@ -200,27 +200,29 @@ class Sum(NamedTuple):
     unit : int
     """
 
-    total: dict[int, tuple[Any, int]]
-    right: Any
-    slacks: list[tuple[int, int, int, Any, bool]]
+    total: dict[int, tuple[int, int]]
+    right: int
+    slacks: list[tuple[int, int, int, int, bool]]
     unit: int
 
     @property
-    def rest(self) -> Any:
+    def rest(self) -> int:
         """The fractional part of the right side."""
         return self.right % self.unit
 
-    def rounded(self, a: Any, integer: bool) -> Any:
+    def rounded(self, a: int, integer: bool) -> int:
         """Return the coefficient in the cut, in multiples of 1 / (unit - rest)."""
         if not integer:
             return min(0, a)
         rest = self.rest
         return a // self.unit * (self.unit - rest) + max(0, a % self.unit - rest)
 
-    def cut(self, program: Exact, bounds: tuple[Bounds, Bounds]) -> tuple[dict[int, Any], Any, Any]:
+    def cut(
+        self, program: Exact, bounds: tuple[Bounds, Bounds]
+    ) -> tuple[dict[int, int], Scalar, int]:
         """Return coefficients of the cut and its upper limit, both times the last number."""
         times = self.unit - self.rest
-        limit: Any = self.right // self.unit * times
+        limit: Scalar = self.right // self.unit * times
         made = {j: self.rounded(s * a, program.integer[j]) * s for j, (a, s) in self.total.items()}
         for j, a in made.items():
             limit += a * (bounds[self.total[j][1] < 0][j] or 0)
@@ -239,27 +241,20 @@ def exact_sum(
     complemented: Container[int],
     unit: int,
 ) -> Sum | None:
-    """Return a sum of rows in integers; ``unit`` is a common denominator of the multipliers."""
+    """Return a sum of rows in integers; ``unit`` is a common denominator of the multipliers.
+
+    None: an infinite limit or bound takes part.
+    """
     columns = {j for i, _ in multipliers for j, _ in program.rows[i]}
-    known = [bound for j in columns if (bound := bounds[j in complemented][j]) is not None]
-    unit *= math.lcm(*{bound.denominator for bound in known})
-    scaled = [(i, y.numerator * (unit // y.denominator)) for i, y in multipliers]
-    found = sum_of(program, bounds, scaled, complemented, unit)
-    return None if found is None else found._replace(right=int(found.right))
-
-
-def sum_of(
-    program: Exact,
-    bounds: tuple[Bounds, Bounds],
-    multipliers: Sequence[tuple[int, Any]],
-    complemented: Container[int],
-    unit: int = 1,
-) -> Sum | None:
-    """Return a sum of rows; None: an infinite limit or bound takes part."""
-    total: dict[int, Any] = {}
+    starts: dict[int, Any] = {j: bounds[j in complemented][j] for j in columns}
+    if None in starts.values():
+        return None
+    unit *= math.lcm(*{start.denominator for start in starts.values()})
+    total: dict[int, int] = {}
     right: Any = 0
     slacks = []
-    for i, y in multipliers:
+    for i, multiplier in multipliers:
+        y = multiplier.numerator * (unit // multiplier.denominator)
         low, high = program.sides[i]
         sign = 1 if (y > 0 and high is not None) or low is None else -1
         side = high if sign > 0 else low
@@ -270,13 +265,9 @@ def sum_of(
             total[j] = total.get(j, 0) + y * c
         whole = all(program.integer[j] for j, _ in program.rows[i])
         slacks.append((i, sign, side, sign * y, whole))
-    for j, a in total.items():
-        bound = bounds[j in complemented][j]
-        if bound is None:
-            return None
-        right -= a * bound
+    right -= sum(a * starts[j] for j, a in total.items())
     places = {j: (a, -1 if j in complemented else 1) for j, a in total.items()}
-    return Sum(places, right, slacks, unit)
+    return Sum(places, int(right), slacks, unit)
 
 
 def grid_of(made: Iterable[int], times: int) -> int:
@@ -333,13 +324,20 @@ def leaves(program: Exact, tree: Tree) -> Iterator[tuple[int, Leaf, Bounds, Boun
             stack.append((node.right, (*path, (node.column, node.at, True))))
             stack.append((node.left, (*path, (node.column, node.at, False))))
             continue
-        low, high = [*lower], [*upper]
-        for j, at, right in path:
-            if right:
-                low[j] = at + 1 if (now := low[j]) is None else max(now, at + 1)
-            else:
-                high[j] = at if (now := high[j]) is None else min(now, at)
-        yield k, node, low, high
+        yield k, node, *within(lower, upper, path)
+
+
+def within(
+    lower: Bounds, upper: Bounds, path: Iterable[tuple[int, int, bool]]
+) -> tuple[Bounds, Bounds]:
+    """Return the bounds behind branches: column, where it is split, and whether to the right."""
+    low, high = [*lower], [*upper]
+    for j, at, right in path:
+        if right:
+            low[j] = at + 1 if (now := low[j]) is None else max(now, at + 1)
+        else:
+            high[j] = at if (now := high[j]) is None else min(now, at)
+    return low, high
 
 
 def _entry(place: str, entry: tuple[int, str], rows: int) -> tuple[int, Fraction]:

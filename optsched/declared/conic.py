@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import block_array, csr_array, diags_array, hstack, vstack
 from scipy.sparse.csgraph import connected_components
 
-from optsched.declared.arrays import Arrays, arrays, nearest_feasible
+from optsched.declared.arrays import Arrays, arrays, by_rows, nearest_feasible
 from optsched.declared.certificate import (
     Bounds,
     Leaf,
@@ -41,15 +41,14 @@ LOOSENING = (0.0, 1e-6)  # of bounds, so that a value at its bound has an interi
 
 def cones_of(inst: Declared) -> list[tuple[str, Any, Floats]]:
     """Return the cones as Clarabel takes them."""
-    found: list[tuple[str, Any, Floats]] = []
-    for cone in inst.cones:
-        starts = np.cumsum([0, *(len(m.entries) for m in cone.members)])
-        entries = [entry for m in cone.members for entry in m.entries]
-        data = np.array([a for _, a in entries], dtype=float)
-        places = np.array([j for j, _ in entries], dtype=np.int64)
-        matrix = csr_array((data, places, starts), shape=(len(cone.members), len(inst.columns)))
-        found.append((cone.kind, matrix, np.array([m.constant for m in cone.members], dtype=float)))
-    return found
+    return [
+        (
+            cone.kind,
+            by_rows([m.entries for m in cone.members], len(inst.columns)),
+            np.array([m.constant for m in cone.members], dtype=float),
+        )
+        for cone in inst.cones
+    ]
 
 
 def conic(inst: Declared, progress: Progress, *, relaxed: bool = False) -> None:

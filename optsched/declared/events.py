@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from numpy.random import Generator, default_rng
+from numpy.random import Generator
 from pydantic import Field
 
 from optsched.declared.feasibility import settle, verify
@@ -172,8 +172,8 @@ def _new_cone(inst: Declared, cone: Cone) -> NewCone:
 class Recorder:
     """Takes down the decisions of a run."""
 
-    def __init__(self, inst: Declared, policy: str = "") -> None:
-        self._inst, self._who = inst, f"policy {policy}: " if policy else ""
+    def __init__(self, inst: Declared, policy: Policy | None = None) -> None:
+        self._inst, self._who = inst, "" if policy is None else f"policy {policy.name}: "
         self._place = {c.name: j for j, c in enumerate(inst.columns)}
         self._values: list[float | None] = [None] * len(inst.columns)
 
@@ -191,7 +191,8 @@ class Recorder:
             if name not in now:
                 j = self._place.get(name)
                 known = j is not None and self._inst.columns[j].revealed <= event.time
-                why = "is already decided" if self._decided(j) else "is not to be decided now"
+                done = j is not None and self._values[j] is not None
+                why = "is already decided" if done else "is not to be decided now"
                 why = why if known else UNKNOWN
                 raise self._wrong(event, f"variable {name[:80]!r} {why}")
             complaint = settle(self._inst.columns[self._place[name]], value)[1]
@@ -202,9 +203,6 @@ class Recorder:
             if name not in decision and settle(self._inst.columns[j], 0.0)[1] is not None:
                 raise self._wrong(event, f"variable {name} is not decided, and cannot be 0")
             self._values[j] = decision.get(name, 0.0)
-
-    def _decided(self, j: int | None) -> bool:
-        return j is not None and self._values[j] is not None
 
     def _wrong(self, event: Event, what: str) -> PolicyError:
         return PolicyError(f"{self._who}time {event.time:g}: {what}")
@@ -222,11 +220,6 @@ class Recorder:
         """Return the decided values, and their verdict."""
         made = self.solution()
         return made, verify(self._inst, made)
-
-
-def recorder(inst: Declared, policy: Policy) -> Recorder:
-    """Return the recorder of a policy's decisions."""
-    return Recorder(inst, str(policy.name))
 
 
 def assemble(inst: Declared, played: Sequence[tuple[Event, Decision]]) -> Solution:
@@ -435,7 +428,6 @@ class FunctionPolicy(Online):
         self.function = function
         self.name = function.__name__
         self.__doc__ = function.__doc__
-        self.random = default_rng(0)
 
     def __call__(self) -> FunctionPolicy:
         """Return a new one: nothing is shared between runs."""

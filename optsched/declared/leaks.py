@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from optsched.declared.events import Event, NewCone, NewRow, events
@@ -155,7 +156,8 @@ def difference(one: Declared, other: Declared, cut: float, why: str) -> Leak | N
     if one.sense != other.sense:
         first = min(c.revealed for c in one.columns)
         return Leak(first, "the objective", "sense", (one.sense, other.sense), cut, why)
-    for a, b in _paired(one, other, cut):
+    sides = ([e for e in events(inst) if e.time < cut] for inst in (one, other))
+    for a, b in zip_longest(*sides):  # None where one has no more
         if a is None or b is None or a.time != b.time:
             there = [e.time for e in (a, b) if e is not None]
             shown = tuple("none" if e is None else f"at time {e.time:g}" for e in (a, b))
@@ -163,16 +165,6 @@ def difference(one: Declared, other: Declared, cut: float, why: str) -> Leak | N
         for what, field, values in _differences(a, b):
             return Leak(a.time, what, field, values, cut, why)
     return None
-
-
-def _paired(
-    one: Declared, other: Declared, cut: float
-) -> Iterator[tuple[Event | None, Event | None]]:
-    """Yield the events before a time side by side, None where one has no more."""
-    sides = [[e for e in events(inst) if e.time < cut] for inst in (one, other)]
-    for k in range(max(map(len, sides))):
-        a, b = (side[k] if k < len(side) else None for side in sides)
-        yield a, b
 
 
 def _differences(a: Event, b: Event) -> Iterator[tuple[str, str, tuple[Any, Any]]]:

@@ -19,9 +19,8 @@ from itertools import count, islice
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from optsched.declared.arrays import arrays, free_column, inwards, polish
+from optsched.declared.arrays import arrays, by_rows, free_column, inwards, polish
 from optsched.declared.certificate import (
     Bounds,
     Branch,
@@ -35,6 +34,7 @@ from optsched.declared.certificate import (
     leaves,
     program_of,
     rounded,
+    within,
 )
 from optsched.declared.model import Declared, Exact, Solution, neat
 from optsched.declared.params import TreeParams
@@ -43,7 +43,7 @@ from optsched.engine.progress import Progress
 from optsched.engine.reserve import Reserve, busy
 from optsched.numbers.arrays import Floats
 from optsched.numbers.resources import slack
-from optsched.problem import RELAXATION, Implementation, InputError
+from optsched.problem import Implementation, InputError
 from optsched.process import work_units
 from optsched.proofs.grid import nearest
 from optsched.solvers import (
@@ -273,11 +273,6 @@ class _Linear:
                     wanted[place[j]] = a
             yield np.asarray(known.getBasisTransposeSolve(wanted)[1])
 
-    def forget_costs(self) -> None:
-        """From now on, test only whether anything is feasible."""
-        for j in range(len(self.arrays.cost)):
-            self.h.changeColCost(j, 0.0)
-
     def restrict(self, changed: Mapping[int, tuple[float, float]]) -> None:
         """Set the bounds of some columns, and those of all others back."""
         for j in [j for j in self._bounds if j not in changed]:
@@ -302,10 +297,6 @@ class _Linear:
     def duals(self) -> Floats:
         """Return the duals of the rows as they were added, in units of the objective."""
         return np.asarray(row_duals(self.h) * self.scale)
-
-    def ray(self) -> Floats | None:
-        """Return a Farkas ray of an infeasible program, of either sign."""
-        return ray(self.h)
 
     def unbounded(self) -> InputError:
         """Return the message on an unbounded program."""
@@ -366,12 +357,8 @@ class _Rounding:
     ) -> None:
         self.x, self.integer = x, np.array(program.integer)
         self.units = np.array([float(unit) for unit in units])
-        starts = np.cumsum([0, *map(len, program.rows)])
-        entries = [entry for row in program.rows for entry in row]
-        data = np.array([float(a) for _, a in entries])
-        data /= np.repeat(self.units, np.diff(starts))
-        places = np.array([j for j, _ in entries], dtype=np.int64)
-        self.rows = csr_array((data, places, starts), shape=(len(program.rows), len(x)))
+        self.rows = by_rows(program.rows, len(x))
+        self.rows.data /= np.repeat(self.units, np.diff(self.rows.indptr))
         self.low, self.high = (
             np.array([np.nan if side is None else float(side) for side in sides]) / self.units
             for sides in zip(*program.sides, strict=True)
@@ -483,7 +470,8 @@ class _Tree:
         if found.status != "infeasible":
             return
         self.progress.infeasible = True
-        self.linear.forget_costs()
+        for j in range(len(whole.cost)):  # from now on, only whether anything is feasible
+            self.linear.h.changeColCost(j, 0.0)
         self.grow()
 
     def offer(self, x: Floats) -> None:
@@ -776,13 +764,7 @@ class _Tree:
         return found
 
     def _box(self, node: _Node) -> tuple[Bounds, Bounds]:
-        low, high = [*self.lower], [*self.upper]
-        for j, at, right in node.path:
-            if right:
-                low[j] = at + 1 if (now := low[j]) is None else max(now, at + 1)
-            else:
-                high[j] = at if (now := high[j]) is None else min(now, at)
-        return low, high
+        return within(self.lower, self.upper, node.path)
 
     def _candidates(self, duals: Floats | Sequence[float]) -> Iterator[Multipliers]:
         """Yield roundings of duals: the nearest simple fractions, and the floats themselves."""
@@ -817,7 +799,7 @@ class _Tree:
             ):
                 node.ray, node.multipliers, node.bound = True, made, None
                 return True
-        direction = self.linear.ray()
+        direction = ray(self.linear.h)  # of either sign
         if direction is None:
             return False
         for sign in (1.0, -1.0):
@@ -965,9 +947,6 @@ def cpsat(inst: Declared, progress: Progress, *, threads: int, seed: int) -> Non
     elif bound is not None:
         least = Fraction(math.ceil(bound - 1e-6)) / program.cost_scale + program.offset
         progress.claim(Implementation.CP_SAT, from_below(program, least))
-
-
-METHODS = {"auto": auto, "tree": tree_alone, RELAXATION: relaxation, "cpsat": cpsat}
 
 
 def shadow_prices(inst: Declared, tree: Tree) -> list[dict[str, Any]]:

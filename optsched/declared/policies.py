@@ -386,9 +386,16 @@ def solve_open(
     PolicyError
         The program is unbounded.
     """
-    from scipy.sparse import csc_array, csr_array
+    from scipy.sparse import csc_array
 
-    from optsched.declared.arrays import Arrays, inwards, nearest_feasible, polish, unbounded_column
+    from optsched.declared.arrays import (
+        Arrays,
+        by_rows,
+        inwards,
+        nearest_feasible,
+        polish,
+        unbounded_column,
+    )
     from optsched.solvers import solve_cones, solve_mip
 
     if state.cones:
@@ -429,12 +436,7 @@ def solve_open(
         f = [c + sum(a * settled.get(name, 0.0) for name, a in part) for c, part in cone.members]
         inside = [[(column[n], a) for n, a in part if n in column] for _, part in cone.members]
         if any(inside):
-            starts = np.cumsum([0, *map(len, inside)])
-            numbers, places = [a for p in inside for _, a in p], [j for p in inside for j, _ in p]
-            shape = (len(inside), len(chosen))
-            cones.append(
-                (cone.kind, csr_array((numbers, places, starts), shape=shape), np.array(f))
-            )
+            cones.append((cone.kind, by_rows(inside, len(chosen)), np.array(f)))
     if cones:
         convex = solve_cones(cost, matrix.tocsr(), (low, high), (lower, upper), cones)
         if convex.status == "unbounded":

@@ -20,12 +20,12 @@ from optsched.declared.certificate import Tree, check
 from optsched.declared.events import (
     WIRE,
     FunctionPolicy,
+    Recorder,
     View,
     assemble,
     events,
     future,
     public,
-    recorder,
 )
 from optsched.declared.feasibility import verify
 from optsched.declared.model import KINDS, Declared, Solution
@@ -100,8 +100,7 @@ def _program(inst: Declared) -> Any:
 
 
 def _family(sense: Sense) -> Family:
-    methods = {"auto": "auto", "tree": "tree_alone", "relaxation": "relaxation"}
-    methods["cpsat"] = "cpsat"
+    methods = {"auto": "auto", "tree": "tree_alone", "relaxation": "relaxation", "cpsat": "cpsat"}
     return Family(
         name=KINDS[sense].family,
         title=f"Declared problems that are {'maximized' if sense == 'max' else 'minimized'}",
@@ -129,7 +128,7 @@ def _family(sense: Sense) -> Family:
         trivial=("greedy",),
         second={"auto": "cpsat"},
         shadow_prices=later(OPTIMUM, "shadow_prices"),
-        recorder=recorder,
+        recorder=Recorder,
         current=refuse_changed,
     )
 

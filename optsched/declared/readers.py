@@ -646,14 +646,10 @@ def _labels(container: Any) -> Iterator[tuple[str, int, tuple[Any, ...]]]:
         labels = container[name].labels
         coordinates = [labels.coords[d].values.tolist() for d in labels.dims]
         flat = labels.values
-        for position in _places(flat.shape):
+        for position in np.ndindex(flat.shape):
             label = int(flat[position])
             if label >= 0:
                 yield name, label, tuple(c[p] for c, p in zip(coordinates, position, strict=True))
-
-
-def _places(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    yield from np.ndindex(*shape)
 
 
 def _named(name: str, index: tuple[Any, ...]) -> str:

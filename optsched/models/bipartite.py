@@ -142,8 +142,7 @@ def _weights(inst: BipartiteInstance, n: NDArray[Any] | None) -> NDArray[Any]:
     """Return the weight of every copy, decision by decision, shape (P, L)."""
     if n is not None:
         return np.asarray(n)[None, :]
-    patterns, which = inst.patterns
-    return patterns * np.bincount(which, minlength=len(patterns))[:, None]
+    return inst.patterns[0] * inst.pattern_times[:, None]
 
 
 def _nothing() -> cp.Problem:

@@ -28,7 +28,6 @@ import numpy as np
 from optsched.numbers.arrays import Ints
 
 INT64 = 2**63 - 1  # the largest whole number of a kernel
-FLOAT = 2**53  # up to this a float holds every whole number
 
 
 class TooLargeError(ValueError):
@@ -39,7 +38,7 @@ class TooLargeError(ValueError):
 class Magnitude:
     """A quantity whose absolute value is at most ``most``.
 
-    Sums, differences and products bound those of the quantities, whatever their signs.
+    Sums and products bound those of the quantities, whatever their signs.
 
     Parameters
     ----------
@@ -68,13 +67,8 @@ class Magnitude:
     def __add__(self, other: Magnitude) -> Magnitude:
         return Magnitude(f"{self.name} + {other.name}", self.most + other.most)
 
-    def __sub__(self, other: Magnitude) -> Magnitude:
-        return Magnitude(f"{self.name} - {other.name}", self.most + other.most)
-
     def __mul__(self, other: Magnitude) -> Magnitude:
-        names = (
-            f"({m.name})" if " + " in m.name or " - " in m.name else m.name for m in (self, other)
-        )
+        names = (f"({m.name})" if " + " in m.name else m.name for m in (self, other))
         return Magnitude(" * ".join(names), self.most * other.most)
 
     def total(self, count: int) -> Magnitude:

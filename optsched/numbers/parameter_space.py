@@ -6,7 +6,7 @@ A space is a preset with its ranges. Inside it an instance is plain JSON data: l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -217,33 +217,6 @@ class ParameterSpace:
         """Return data as an instance of a kind."""
         return kind.model_validate(data) if self.make is None else self.make(data)
 
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """All lists that may be changed, the jobs first."""
-        return (self.jobs, *self.others)
-
-    def complaint(self, data: Data) -> str | None:
-        """Return why data are not in the parameter space, None if they are."""
-        first = self.draw(0)
-        for name in self.fixed:
-            if data[name] != first[name]:
-                return f"{name}: {data[name]}, expected {first[name]}"
-        for part in self.parts:
-            entries = data[part.name]
-            if not part.least <= len(entries) <= part.most:
-                return f"{part.name}: {len(entries)}, expected {part.least} to {part.most}"
-            for k, entry in enumerate(entries):
-                for path, values in part.fields.items():
-                    if not values.holds(got := value_at(entry, path)):
-                        place = ".".join(map(str, (part.name, k, *path)))
-                        return f"{place}: {got} is outside {values}"
-        settled = self.settle(copied(data))
-        if settled is None:
-            return "it breaks a rule of the preset"
-        return next(
-            (f"{name} does not follow" for name in data if settled[name] != data[name]), None
-        )
-
 
 def value_at(entry: Any, path: Path) -> Any:
     """Return the field of an entry; the empty path is the entry."""
@@ -265,10 +238,3 @@ def copied(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: copied(inner) for name, inner in value.items()}
     return [copied(inner) for inner in value] if isinstance(value, list) else value
-
-
-def members(space: ParameterSpace) -> Iterator[tuple[Part, Path, Range]]:
-    """Yield every field that may be changed, with its part."""
-    for part in space.parts:
-        for path, values in part.fields.items():
-            yield part, path, values

@@ -180,7 +180,8 @@ def lock(
     rules = _ruleset(libc, readable, writable, () if mounted else hidden)
     stay = rules is not None and not all(map(_open_to_all, readable))
     other = root and _drop_root(libc, stay=stay)
-    if libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0) == 0 and _drop_capabilities(libc):
+    none = struct.pack("Ii", CAPABILITIES, 0), bytes(24)
+    if libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0) == 0 and libc.capset(*none) == 0:
         guards.append("privileges")
     landlocked = rules is not None and libc.syscall(RESTRICT_SELF, rules, 0) == 0
     filtered = _filter(libc)
@@ -402,11 +403,6 @@ def _drop_root(libc: Any, *, stay: bool) -> bool:
     except OSError:
         return False
     return True
-
-
-def _drop_capabilities(libc: Any) -> bool:
-    head, none = struct.pack("Ii", CAPABILITIES, 0), bytes(24)
-    return bool(libc.capset(head, none) == 0)
 
 
 def main() -> None:

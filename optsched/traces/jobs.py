@@ -123,7 +123,11 @@ def _read_jobs(path: Path) -> pd.DataFrame:
         return _finished(path, "Philly log", *philly.log(path))
     if batsim.is_workload(path):
         return _finished(path, "Batsim workload", batsim.read_workload(path), None)
-    form, columns = _opened(path)
+    form, names = _format(path)
+    headless = form.fits_row(first_row(path).fields)
+    columns = read_columns(path, names, headless=headless, skip=form.skip)
+    if form is slurm.FORMAT:
+        slurm.leave_out_repeated(columns)
     table, start = _listed(form, columns)
     columns.warn_unread(form.name, form.implied)
     return _finished(path, form.name, table, start)
@@ -157,16 +161,6 @@ def recommended_family(jobs: pd.DataFrame) -> tuple[str, str]:
 def has_columns(path: Path) -> bool:
     """Whether ``path`` is a table in text with a header: neither SWF nor JSON."""
     return not swf.is_swf(path) and begins(path) not in (b"[", b"{")
-
-
-def _opened(path: Path) -> tuple[TraceFormat, Columns]:
-    """Return the format of a list, and what it holds."""
-    form, names = _format(path)
-    headless = form.fits_row(first_row(path).fields)
-    columns = read_columns(path, names, headless=headless, skip=form.skip)
-    if form is slurm.FORMAT:
-        slurm.leave_out_repeated(columns)
-    return form, columns
 
 
 def _format(path: Path) -> tuple[TraceFormat, Sequence[str]]:

@@ -22,6 +22,7 @@ It is made of Alibaba's pods (GPU v2023) with their device restrictions, of any 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -62,21 +63,25 @@ def read_arrivals(path: Path | str) -> pd.DataFrame:
     if jobs["submit_seconds"].isna().any():
         raise InputError(f"{path}: has no times of submission, expected a list that does")
     gpu = jobs["gpu"].fillna(0.0)
-    table = pd.DataFrame(
-        {
-            "name": jobs["name"],
-            "submit_seconds": jobs["submit_seconds"],
-            "run_seconds": 0.0,
-            "tasks": 1,
-            "gpus": (np.ceil(gpu) * jobs["tasks"]).astype(np.int64),
-            "gpu": gpu * jobs["tasks"],
-            "cpu": jobs["cpu"] * jobs["tasks"],
-            "memory_gb": jobs["memory_gb"] * jobs["tasks"],
-            "models": "",
-            "type": jobs["model"] if jobs["model"].any() else jobs["user"],
-        }
+    return _table(
+        jobs.attrs["format"],
+        jobs.attrs["start"],
+        name=jobs["name"],
+        submit_seconds=jobs["submit_seconds"],
+        gpus=(np.ceil(gpu) * jobs["tasks"]).astype(np.int64),
+        gpu=gpu * jobs["tasks"],
+        cpu=jobs["cpu"] * jobs["tasks"],
+        memory_gb=jobs["memory_gb"] * jobs["tasks"],
+        type=jobs["model"] if jobs["model"].any() else jobs["user"],
     )
-    table.attrs = {"format": jobs.attrs["format"], "start": jobs.attrs["start"]}
+
+
+def _table(kind: str, start: pd.Timestamp | None, **columns: Any) -> pd.DataFrame:
+    """Return the table of jobs with these columns; ``start`` is the date of the first."""
+    usual = {"run_seconds": 0.0, "tasks": 1, "models": "", "type": ""}
+    table = pd.DataFrame(usual | columns)
+    table = table.sort_values("submit_seconds", kind="stable", ignore_index=True)
+    table.attrs = {"format": kind, "start": start}
     return table
 
 
@@ -96,25 +101,19 @@ def _counted(path: Path, columns: Columns) -> pd.DataFrame:
     of = np.repeat(np.arange(len(jobs)), jobs)  # the slot of every job
     seconds, names = since[of], columns.names()
     each = gpus[of] / jobs[of]
-    table = pd.DataFrame(
-        {
-            "name": [names[k] for k in of],
-            "submit_seconds": seconds - seconds.min(),
-            "run_seconds": 0.0,
-            "tasks": 1,
-            "gpus": np.ceil(each).astype(np.int64),
-            "gpu": each,
-            "cpu": np.nan,
-            "memory_gb": np.nan,
-            "models": "",
-            "type": "",
-        }
-    ).sort_values("submit_seconds", kind="stable", ignore_index=True)
     if start is not None:
         start += pd.Timedelta(seconds=float(seconds.min()))
-    table.attrs = {"format": COUNTED, "start": start}
     columns.warn_unread(COUNTED)
-    return table
+    return _table(
+        COUNTED,
+        start,
+        name=[names[k] for k in of],
+        submit_seconds=seconds - seconds.min(),
+        gpus=np.ceil(each).astype(np.int64),
+        gpu=each,
+        cpu=np.nan,
+        memory_gb=np.nan,
+    )
 
 
 def read_pods(path: Path | str) -> pd.DataFrame:
@@ -140,23 +139,20 @@ def read_pods(path: Path | str) -> pd.DataFrame:
     milli = columns.numbers("gpu_milli", Number("thousandths of a GPU", high=1000, whole=True))
     cpu = columns.numbers("cpu_milli", Number("thousandths of a core", high=1e12))
     memory = columns.numbers("memory_mib", Number("MiB", high=1e12))
-    pods = pd.DataFrame(
-        {
-            "name": columns.text("name"),
-            "submit_seconds": created - created.min(),
-            "run_seconds": run,
-            "tasks": np.ones(len(columns), np.int64),
-            "gpus": gpus.astype(np.int64),
-            "gpu": gpus * milli / 1000,
-            "cpu": cpu / 1000,
-            "memory_gb": memory / 1024,
-            "models": [
-                "|".join(sorted({part.strip() for part in text.split("|") if part.strip()}))
-                for text in columns.text("gpu_spec")
-            ],
-            "type": "",
-        }
-    ).sort_values("submit_seconds", kind="stable", ignore_index=True)
-    pods.attrs = {"format": NAME, "start": None}
+    models = [
+        "|".join(sorted({part.strip() for part in text.split("|") if part.strip()}))
+        for text in columns.text("gpu_spec")
+    ]
     columns.warn_unread(NAME)
-    return pods
+    return _table(
+        NAME,
+        None,
+        name=columns.text("name"),
+        submit_seconds=created - created.min(),
+        run_seconds=run,
+        gpus=gpus.astype(np.int64),
+        gpu=gpus * milli / 1000,
+        cpu=cpu / 1000,
+        memory_gb=memory / 1024,
+        models=models,
+    )

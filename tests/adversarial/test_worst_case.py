@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import islice
 
 import pytest
+from spaces import is_inside
 from typer.testing import CliRunner
 
 from optsched import problem
@@ -76,7 +77,7 @@ def test_a_hunt_finds_more_than_its_draws(tmp_path):
     assert not [c for part in checked for c in part.complaints]
     space = get_family("bot").parameter_space("small")
     data = found.worst.instance.model_dump(mode="json")
-    assert space.complaint(data) is None
+    assert is_inside(space, data)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import math
 
 import pytest
 from forging import forged, made, second_look
+from independent.bot import two_nodes
 from pydantic import ValidationError
 
 from optsched import solve
@@ -100,12 +101,8 @@ def test_floors_that_nobody_reaches_prove_nothing(tmp_path):
 def test_no_arc_carries_more_than_it_can(width, share):
     """Widths and bytes below what floats hold rightly are refused, or added up rightly."""
     try:
-        inst = BotInstance(
-            speed=(1.0, 1e30),
-            links=(Link(a=0, b=1, forward=width, backward=width),),
-            alpha=0.0,
-            applications=(Application(master=0, flop=1.0, bytes=width, allowed=(1,)),),
-        )
+        app = Application(master=0, flop=1.0, bytes=width, allowed=(1,))
+        inst = two_nodes((1.0, 1e30), width, app, alpha=0.0)
     except ValueError:
         return
     assert not verify(inst, BotSchedule(rates=((1, 0, share),))).feasible
@@ -171,11 +168,8 @@ def test_weights_far_apart(weights, alpha):
 
 def afar():
     """Return a node whose tasks may only be done by another: 2 per second, and links carry 3."""
-    return BotInstance(
-        speed=(1.0, 2.0),
-        links=(Link(a=0, b=1, forward=3.0, backward=3.0),),
-        applications=(Application(master=0, flop=1.0, bytes=1.0, return_bytes=1.0, allowed=(1,)),),
-    )
+    app = Application(master=0, flop=1.0, bytes=1.0, return_bytes=1.0, allowed=(1,))
+    return two_nodes((1.0, 2.0), 3.0, app)
 
 
 ALPHAS = (0.0, 0.5, 1.0, 2.0, 50.0, "inf")

@@ -4,19 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from independent.bot import two_nodes
 
-from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
+from optsched.families.bot.instance import Application, BotSchedule
 from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.sources.presets import generate
 from optsched.families.bot.verify import verify
-
-
-def two_nodes(*applications, speed=(10, 10), forward=3, backward=10) -> BotInstance:
-    return BotInstance(
-        speed=speed,
-        links=(Link(a=0, b=1, forward=forward, backward=backward),),
-        applications=applications,
-    )
 
 
 def test_bot_1_sorting_a_million_numbers_takes_megaflop():
@@ -40,7 +33,7 @@ def test_bot_2_a_link_carries_what_flows_in_its_direction():
     assert sum(b[k] * sigma(k, 1) for k in (0, 1)) == 13  # (18)
     assert b[0] * sigma(0, 1) + b[1] * sigma(1, 0) == 13  # (18) with its note
     both = (Application(master=m, flop=1, bytes=x) for m, x in zip(master, b, strict=True))
-    inst = two_nodes(*both)
+    inst = two_nodes((10, 10), 3, *both, back=10)
     plan = BotSchedule(rates=tuple((n, k, x) for (k, n), x in rates.items()))
     assert verify(inst, plan).feasible  # 3 byte/s are enough from 0 to 1
 
@@ -109,7 +102,7 @@ def test_bot_8_the_naive_algorithm_is_not_exactly_11():
 
 
 def test_bot_9_a_node_without_a_path_computes_for_free():
-    inst = two_nodes(Application(master=0, flop=1, bytes=1, allowed=(0,)), forward=1)
+    inst = two_nodes((10, 10), 1, Application(master=0, flop=1, bytes=1, allowed=(0,)), back=10)
     rate = 5.0  # of node 1, which the application cannot access
     path = ()  # "then (P_m(k) ~> P_n) is empty"
     assert rate * 1 <= inst.speed[1]  # (10b)

@@ -239,6 +239,25 @@ def scaled(inst: BotInstance, **factors: float) -> BotInstance:
     return BotInstance.model_validate(data)
 
 
+def two_nodes(
+    speed: tuple[float, float],
+    width: float,
+    *applications: Application | tuple[float, float],
+    back: float | None = None,
+    alpha: float | str = 1.0,
+) -> BotInstance:
+    """Return two nodes behind one link; a pair is flop and bytes of tasks that node 0 has."""
+    return BotInstance(
+        speed=speed,
+        links=(Link(a=0, b=1, forward=width, backward=width if back is None else back),),
+        applications=tuple(
+            Application(master=0, flop=app[0], bytes=app[1]) if isinstance(app, tuple) else app
+            for app in applications
+        ),
+        alpha=alpha,
+    )
+
+
 def one_node(alpha: float | str, speed: float, flop: tuple[float, float]) -> BotInstance:
     """Return two applications on one node: the optimum has a closed form (see :func:`best`)."""
     return BotInstance(

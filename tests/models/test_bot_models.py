@@ -1,11 +1,12 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from independent.bot import two_nodes
 from independent.conic import optimum
 
 import optsched
 from optsched.families.bot.gaps import distance
-from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
+from optsched.families.bot.instance import BotSchedule
 from optsched.families.bot.sources.presets import generate
 from optsched.families.bot.verify import verify
 from optsched.models.bot import (
@@ -25,14 +26,7 @@ from optsched.solvers import solve_cvxpy
 @pytest.fixture
 def line():
     """Both masters at node 0; node 1 lies behind a link that carries one task per second."""
-    return BotInstance(
-        speed=(2.0, 9.0),
-        links=(Link(a=0, b=1, forward=1.0, backward=1.0),),
-        applications=(
-            Application(master=0, flop=1.0, bytes=1.0),
-            Application(master=0, flop=1.0, bytes=1.0),
-        ),
-    )
+    return two_nodes((2.0, 9.0), 1.0, (1.0, 1.0), (1.0, 1.0))
 
 
 @pytest.mark.parametrize("form", ["geometric", "exponential"])

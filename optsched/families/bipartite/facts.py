@@ -99,9 +99,7 @@ def shadow_prices(
     if certificate.scope == "stationary":
         total = prices[0]
     else:
-        patterns, which = inst.patterns
-        times = np.bincount(which, minlength=len(patterns))
-        sets = np.bincount(certificate.assigned, times, minlength=len(prices))
+        sets = np.bincount(certificate.assigned, inst.pattern_times, minlength=len(prices))
         total = sets @ prices
     names, k = inst.resources, len(inst.resources)
     order = np.argsort(-total, kind="stable")[: np.count_nonzero(total > 0)]

@@ -190,6 +190,12 @@ class BipartiteInstance(Platform, Instance):
         close(patterns, which)
         return patterns, which
 
+    @property
+    def pattern_times(self) -> Ints:
+        """Number of slots of each pattern, (P,)."""
+        patterns, which = self.patterns
+        return np.bincount(which, minlength=len(patterns))
+
 
 @dataclass(frozen=True, eq=False)
 class BipartiteArrays(Closed):

@@ -77,14 +77,16 @@ def _read(public: Platform, content: Any) -> Floats:
     """
     if isinstance(content, dict) and isinstance(content.get("float64"), str):
         content = np.frombuffer(base64.b64decode(content["float64"], validate=True), "<f8")
+    y = np.zeros(public.arrays.channels)
     if isinstance(content, list | np.ndarray):
-        return _one_per_channel(_take(content), public.arrays.channels)
+        if (taken := _take(content)).shape != y.shape:
+            raise ValueError(f"has shape {taken.shape}, expected one amount per channel: {y.shape}")
+        return taken
     if not isinstance(content, dict) or set(content) != {"channels", "amounts"}:
         raise ValueError(
             f'is {content!r:.60}, expected a list of amounts, or {{"channels": [...], '
             '"amounts": [...]}}'
         )
-    y = np.zeros(public.arrays.channels)
     channels, amounts = content["channels"], content["amounts"]
     if len(channels) != len(amounts):
         raise ValueError(f"has {len(amounts)} amounts, expected one per channel: {len(channels)}")
@@ -92,12 +94,6 @@ def _read(public: Platform, content: Any) -> Floats:
         raise ValueError(f"has channels that are not in 0..{len(y) - 1}")
     y[channels] = amounts
     return _take(y)
-
-
-def _one_per_channel(y: Floats, channels: int) -> Floats:
-    if y.shape != (channels,):
-        raise ValueError(f"has shape {y.shape}, expected one amount per channel: ({channels},)")
-    return y
 
 
 def _read_event(public: Platform, content: Any) -> Slot:

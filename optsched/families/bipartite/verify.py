@@ -15,7 +15,7 @@ import hashlib
 import math
 import sys
 from collections.abc import Sequence
-from decimal import Context, Decimal
+from decimal import Context, Decimal, localcontext
 from functools import lru_cache
 
 import numpy as np
@@ -134,18 +134,15 @@ class Verifier:
     def decision(self, slots: Sequence[int], decision: Floats) -> None:
         """Check one decision that is used in many slots."""
         self._look(slots[0], self._all, decision)
-        self._add_up(slots)
+        jobs, step = self.inst.jobs, max(1, BLOCK // max(1, self._arrays.copies))
+        for begin in range(0, len(slots), step):  # added up in the order of `slot`
+            here = np.where(jobs[slots[begin : begin + step]], self._rewards, 0.0)
+            self.rewards += here.sum(axis=1).tolist()
 
     def rewards_of(self, decision: Floats) -> Floats:
         """Return the reward of a decision for each copy that has a job, shape (C,)."""
         self._look(0, self._all, decision)
         return self._rewards.copy()
-
-    def _add_up(self, slots: Sequence[int]) -> None:
-        jobs, step = self.inst.jobs, max(1, BLOCK // max(1, self._arrays.copies))
-        for begin in range(0, len(slots), step):  # added up in the order of `slot`
-            here = np.where(jobs[slots[begin : begin + step]], self._rewards, 0.0)
-            self.rewards += here.sum(axis=1).tolist()
 
     def compare(self, slots: Sequence[int], stated: Sequence[float]) -> None:
         """Report the first reward that differs from the stated one; () means none is stated."""
@@ -238,34 +235,29 @@ def row_sums(y: Floats, a: BipartiteArrays) -> Floats:
 
 def exact_reward(a: BipartiteArrays, y: Floats, copy: int) -> float:
     """Return q_l (7) of one copy from the decimals that are written, rounded down."""
-    digits = MANY_DIGITS
     total, sums = Decimal(0), [Decimal(0)] * a.resources
-    for i in np.flatnonzero((a.port == copy) & (y > 0)).tolist():
-        row, v = int(a.row[i]), Decimal(repr(float(y[i])))
-        if not a.summed:
-            total = digits.add(total, _exact_gain(a, row, v))
-        sums[row % a.resources] = digits.add(sums[row % a.resources], v)
-    if a.summed:
-        for k, v in enumerate(sums):
-            total = digits.add(total, _exact_gain(a, k, v))
-    beta = [Decimal(repr(float(b))) for b in a.beta]
-    worst = max(digits.multiply(b, s) for b, s in zip(beta, sums, strict=True))
-    left = digits.subtract(total, worst)
+    with localcontext(MANY_DIGITS):
+        for i in np.flatnonzero((a.port == copy) & (y > 0)).tolist():
+            row, v = int(a.row[i]), Decimal(repr(float(y[i])))
+            sums[row % a.resources] += v
+            total += 0 if a.summed else _exact_gain(a, row, v)
+        total += sum(_exact_gain(a, k, v) for k, v in enumerate(sums) if a.summed)
+        beta = [Decimal(repr(float(b))) for b in a.beta]
+        left = total - max(b * s for b, s in zip(beta, sums, strict=True))
     near = float(left)
     return near if Decimal(near) <= left else math.nextafter(near, -math.inf)
 
 
 def _exact_gain(a: BipartiteArrays, row: int, v: Decimal) -> Decimal:
-    """Return f (60) of a row."""
-    digits = MANY_DIGITS
-    alpha, grown = Decimal(repr(float(a.alpha[row]))), digits.add(v, 1)
+    """Return f (60) of a row, by the context's digits."""
+    alpha = Decimal(repr(float(a.alpha[row])))
     if a.kind[row] == LOG:
-        return digits.multiply(alpha, digits.ln(grown))
+        return alpha * (v + 1).ln()
     if a.kind[row] == RECIPROCAL:
-        return digits.divide(v, digits.multiply(alpha, digits.add(v, alpha)))
+        return v / (alpha * (v + alpha))
     if a.kind[row] == POLY:
-        return digits.multiply(alpha, digits.subtract(digits.sqrt(grown), 1))
-    return digits.multiply(alpha, v)
+        return alpha * ((v + 1).sqrt() - 1)
+    return alpha * v
 
 
 DOUBTFUL = math.inf  # a reward that is to be computed again

@@ -369,17 +369,19 @@ class BotSchedule(Schedule):
         return cls(rates=tuple(zip(nodes.tolist(), apps.tolist(), values.tolist(), strict=True)))
 
 
-def widths(inst: BotInstance, k: int) -> Floats:
-    """Return how many tasks/s of application k the arcs of the link into each node carry, (N,)."""
+def widths(inst: BotInstance, k: int, share: Floats | None = None) -> Floats:
+    """Return how many tasks/s of application k the arcs of the link into each node carry, (N,).
+
+    By default it has all of each arc, else a ``share`` (2 L,).
+    """
     leave_if_abandoned()
     app, way = inst.applications[k], inst.deployments[k]
+    capacity = inst.bandwidth if share is None else share * inst.bandwidth
     out = np.full(len(inst.speed), math.inf)
-    routed = np.flatnonzero(way.arc >= 0)
-    arc = way.arc[routed]
-    if app.bytes > 0:
-        out[routed] = inst.bandwidth[arc] / app.bytes
-    if app.return_bytes > 0:
-        out[routed] = np.minimum(out[routed], inst.bandwidth[arc ^ 1] / app.return_bytes)
+    routed = way.arc >= 0
+    for size, arc in ((app.bytes, way.arc[routed]), (app.return_bytes, way.arc[routed] ^ 1)):
+        if size > 0:
+            out[routed] = np.minimum(out[routed], capacity[arc] / size)
     return out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.bot.instance import BotInstance
+from optsched.families.bot.instance import BotInstance, widths
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
@@ -110,12 +110,7 @@ def _rates(inst: BotInstance, node_share: Floats, arc_share: Floats) -> Floats:
     speed = np.array(inst.speed)
     rates = np.zeros((len(inst.applications), len(speed)))
     for k, (app, way) in enumerate(zip(inst.applications, inst.deployments, strict=True)):
-        width = np.full(len(speed), np.inf)
-        routed = way.arc >= 0
-        for size, arc in ((app.bytes, way.arc[routed]), (app.return_bytes, way.arc[routed] ^ 1)):
-            if size > 0:
-                narrow = arc_share[k, arc] * inst.bandwidth[arc] / size
-                width[routed] = np.minimum(width[routed], narrow)
+        width = widths(inst, k, arc_share[k])
         own = node_share[k] * speed / app.flop
         _, slowed = _filled(way.order, way.before, width, own)
         rates[k] = own * slowed

@@ -192,8 +192,7 @@ def saved(
     if len(certificate.prices) != 1 or certificate.deadline is not None:
         return
     (prices,) = certificate.prices
-    grid = prices.on_grid(certificate.grid_bits)
-    filled, larger = values(inst, grid), values(inst, grid, more)
+    filled, larger = values(inst, prices), values(inst, prices, more)
     for j, (begin, end) in enumerate(pairwise(prices.times)):
         price = sum(u * row[j] for u, row in zip(more, prices.price, strict=True))
         price += larger[j] - filled[j]

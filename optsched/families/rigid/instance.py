@@ -223,8 +223,8 @@ class RigidInstance(Platform, Instance):
         def column(name: str) -> Ints:
             return np.array([getattr(job, name) for job in self.jobs], np.int64)
 
-        arrival, run, request, weight = map(column, ("arrival", "run", "request", "weight"))
-        return JobArrays(arrival, run, request, weight, tasks, need, self.bins)
+        arrival, run, weight = map(column, ("arrival", "run", "weight"))
+        return JobArrays(arrival, run, weight, tasks, need, self.bins)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +233,6 @@ class JobArrays(Closed):
 
     arrival: Ints
     run: Ints
-    request: Ints
     weight: Ints
     tasks: Ints
     need: Ints  # (n, K) of one task; in a pool of the whole job

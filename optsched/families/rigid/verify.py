@@ -46,7 +46,12 @@ def verify(
         elif start < job.arrival:
             place = f"job {i}, start {start}, before its arrival {job.arrival}"
             broken.append(Violation(equation="2", place=place, amount=job.arrival - start))
-    broken += _packed(inst, schedule) if inst.packed else _pooled(inst, schedule)
+    pool = [(i, job.tasks) for i, job in enumerate(jobs)]
+    broken += (
+        _packed(inst, schedule)
+        if inst.packed
+        else _overload(inst, schedule, pool, inst.total, "the pool")
+    )
     ends = tuple(
         None if start is None else start + job.run
         for job, start in zip(jobs, schedule.start, strict=True)
@@ -71,12 +76,6 @@ def _objective(inst: RigidInstance, ends: Sequence[int]) -> Fraction:
             long = max(job.run, 10)
             parts -= -job.weight * max(long, flow) * FINE // long
     return (total + Fraction(parts, FINE)) / max(1, sum(job.weight for job in inst.jobs))
-
-
-def _pooled(inst: RigidInstance, schedule: RigidSchedule) -> list[Violation]:
-    """Check (3) of a pool."""
-    use = [(i, job.tasks) for i, job in enumerate(inst.jobs)]
-    return _overload(inst, schedule, use, inst.total, "the pool")
 
 
 def _packed(inst: RigidInstance, schedule: RigidSchedule) -> list[Violation]:

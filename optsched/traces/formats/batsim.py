@@ -8,7 +8,6 @@ the platform, so it is not known. `nb_res` states the machines.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, Field, ValidationError
@@ -17,9 +16,8 @@ from optsched.base import Text
 from optsched.files.format import first_error
 from optsched.problem import InputError
 from optsched.traces.columns import RUN, SUBMIT, TASKS
+from optsched.traces.formats.declared import Table
 from optsched.traces.lines import begins, read_bytes
-
-Table = dict[str, Any]
 
 
 class _Job(BaseModel):

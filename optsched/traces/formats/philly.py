@@ -24,11 +24,10 @@ from optsched.files.format import first_error
 from optsched.numbers.arrays import Floats
 from optsched.problem import InputError
 from optsched.traces.columns import UNKNOWN
+from optsched.traces.formats.declared import Table
 from optsched.traces.lines import begins, read_bytes
 
 DATE = "%Y-%m-%d %H:%M:%S"
-
-Table = dict[str, Any]
 
 
 class _Host(BaseModel):

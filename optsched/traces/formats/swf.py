@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from itertools import takewhile
 from operator import methodcaller
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from optsched.process import messages
 from optsched.traces.columns import SECONDS, SUBMIT, TASKS, Columns, Number
+from optsched.traces.formats.declared import Table
 from optsched.traces.lines import TextLine, is_number, read_fields, read_lines
 
 FIELDS = 18
@@ -33,8 +33,6 @@ STATUS = 11
 PARTS = ("2", "3", "4")
 ANY = Number("-1: unknown", low=-1e12, high=1e12)
 TIME = Number("seconds; negative: unknown", low=-1e12, high=SECONDS)
-
-Table = dict[str, Any]
 
 
 def is_swf(path: Path) -> bool:

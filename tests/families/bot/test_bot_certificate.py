@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from independent.bot import FILES, load, utility
+from independent.bot import FILES, load, two_nodes, utility
 
 from optsched.families.bot.certificate.bound import log_mean, utility_of
 from optsched.families.bot.certificate.check import BotCertificate, Prices, check, level_bounds
@@ -24,14 +24,7 @@ def certificate(inst, nodes, arcs, floors=None, first=None):
 @pytest.fixture
 def inst():
     """One node of speed 12 and one of 6 behind a link of 10; both applications at node 0."""
-    return BotInstance(
-        speed=(12.0, 6.0),
-        links=(Link(a=0, b=1, forward=10.0, backward=10.0),),
-        applications=(
-            Application(master=0, flop=2.0, bytes=1.0),
-            Application(master=0, flop=4.0, bytes=1.0),
-        ),
-    )
+    return two_nodes((12.0, 6.0), 10.0, (2.0, 1.0), (4.0, 1.0))
 
 
 def test_bounds_by_hand(inst):

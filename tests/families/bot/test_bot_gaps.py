@@ -6,14 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from independent.bot import FILES, best, load, one_node, scaled, wild
+from independent.bot import FILES, best, load, one_node, scaled, two_nodes, wild
 from sweeps import sweep
 
 import optsched
 from optsched.families.bot.certificate.check import BotCertificate, Prices, check, level_bounds
 from optsched.families.bot.fairness import log_mean_rate, measure
 from optsched.families.bot.gaps import distance
-from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
+from optsched.families.bot.instance import Application, BotSchedule, Link
 from optsched.families.bot.optimum.initial_bounds import modest, opening
 from optsched.families.bot.sources.presets import generate
 from optsched.families.bot.verify import totals, verify
@@ -23,15 +23,8 @@ from optsched.results.result import recheck, save_result
 @pytest.fixture
 def apart():
     """Two nodes, each the only one that its application may use."""
-    return BotInstance(
-        speed=(1.0, 100.0),
-        links=(Link(a=0, b=1, forward=1e-3, backward=1e-3),),
-        alpha="inf",
-        applications=(
-            Application(master=0, flop=1.0, bytes=1.0, allowed=(0,)),
-            Application(master=1, flop=1.0, bytes=1.0, allowed=(1,)),
-        ),
-    )
+    own = (Application(master=n, flop=1.0, bytes=1.0, allowed=(n,)) for n in (0, 1))
+    return two_nodes((1.0, 100.0), 1e-3, *own, alpha="inf")
 
 
 def proof(inst, *levels):
@@ -87,15 +80,8 @@ def test_a_loss_on_any_level_is_seen(path):
 
 def test_one_level_of_two_is_not_closed():
     # node 0 is shared, node 1 is for application 1 alone: 2 and 5 at best
-    inst = BotInstance(
-        speed=(4.0, 3.0),
-        links=(Link(a=0, b=1, forward=9.0, backward=9.0),),
-        alpha="inf",
-        applications=(
-            Application(master=0, flop=2.0, bytes=0.0, allowed=(0,)),
-            Application(master=0, flop=1.0, bytes=0.0),
-        ),
-    )
+    bound = Application(master=0, flop=2.0, bytes=0.0, allowed=(0,))
+    inst = two_nodes((4.0, 3.0), 9.0, bound, (1.0, 0.0), alpha="inf")
     known = BotSchedule(rates=((0, 0, 7 / 6), (0, 1, 5 / 3), (1, 1, 3.0)))
     # application 0 can have 2 at most, whatever the prices state
     first = proof(inst, ([1, 1], [0, 0], None))

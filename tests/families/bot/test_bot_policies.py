@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
+from independent.bot import two_nodes
 from knowing import prior_of
 
 import optsched
-from optsched.families.bot.instance import Application, BotInstance, Link
+from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.loads import equal_shares, equal_turns
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
 from optsched.families.bot.policies.paper import Adaptive, Naive
@@ -17,14 +18,7 @@ POLICIES = get_family("bot").policies
 @pytest.fixture
 def pair():
     """Two nodes behind one link; a task of application 1 is three times as large."""
-    return BotInstance(
-        speed=(8.0, 4.0),
-        links=(Link(a=0, b=1, forward=2.0, backward=2.0),),
-        applications=(
-            Application(master=0, flop=1.0, bytes=1.0),
-            Application(master=0, flop=3.0, bytes=3.0),
-        ),
-    )
+    return two_nodes((8.0, 4.0), 2.0, (1.0, 1.0), (3.0, 3.0))
 
 
 def test_shares_by_hand(pair):

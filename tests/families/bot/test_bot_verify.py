@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from independent.bot import FILES, load, schedule
+from independent.bot import FILES, load, schedule, two_nodes
 
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
 from optsched.families.bot.verify import verify
@@ -135,12 +135,8 @@ def test_floats_decide_nothing_that_is_near_the_limit(seed):
 def test_the_smallest_and_the_largest_numbers_are_judged_exactly():
     # loads far below and above all sums of floats
     def made(bandwidth, size):
-        return BotInstance(
-            speed=(1.0, 1e30),
-            links=(Link(a=0, b=1, forward=bandwidth, backward=1.0),),
-            applications=(Application(master=0, flop=1.0, bytes=size, allowed=(1,)),),
-            alpha=0.0,
-        )
+        app = Application(master=0, flop=1.0, bytes=size, allowed=(1,))
+        return two_nodes((1.0, 1e30), bandwidth, app, back=1.0, alpha=0.0)
 
     for bandwidth, size in ((1e-30, 1e-30), (1e30, 1e30)):
         inst = made(bandwidth, size)
@@ -153,11 +149,7 @@ def test_the_smallest_and_the_largest_numbers_are_judged_exactly():
 
 
 def test_bandwidth_0_lets_nothing_through():
-    inst = BotInstance(
-        speed=(1.0, 1.0),
-        links=(Link(a=0, b=1, forward=1e-30, backward=0.0),),
-        applications=(Application(master=0, flop=1.0, bytes=1.0),),
-    )
+    inst = two_nodes((1.0, 1.0), 1e-30, (1.0, 1.0), back=0.0)
     assert judge(inst, (1, 0, 1e-30)).feasible
     assert "(10c)" in str(judge(inst, (1, 0, 1.5e-30)))
 
@@ -185,16 +177,8 @@ def test_a_utility_below_all_floats_is_minus_infinity():
 
 def test_the_value_is_that_of_exact_sums():
     # 1e-20 is lost next to 1 in floats; a value is rounded once, in the end
-    inst = BotInstance(
-        speed=(1.0, 1.0),
-        links=(Link(a=0, b=1, forward=1.0, backward=1.0),),
-        alpha=0.0,
-        applications=(
-            Application(master=0, flop=1.0, bytes=1.0, weight=1e20),
-            Application(master=0, flop=1.0, bytes=1.0),
-            Application(master=0, flop=1.0, bytes=1.0, weight=1e20),
-        ),
-    )
+    heavy = Application(master=0, flop=1.0, bytes=1.0, weight=1e20)
+    inst = two_nodes((1.0, 1.0), 1.0, heavy, (1.0, 1.0), heavy, alpha=0.0)
     assert judge(inst, (0, 0, 0.25), (0, 1, 0.5), (1, 2, 0.125)).value == 0.375e20
     one = inst.model_copy(update={"alpha": 1.0, "applications": inst.applications[:1]})
     assert judge(one, (0, 0, 0.5), (1, 0, 1e-17)).value == 1e20 * math.log(0.5)

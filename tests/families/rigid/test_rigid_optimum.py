@@ -13,14 +13,8 @@ from sweeps import sweep
 import optsched
 from optsched.engine.progress import Progress
 from optsched.families.rigid import FAMILY
-from optsched.families.rigid.certificate.check import (
-    Leaf,
-    Prices,
-    RigidCertificate,
-    Split,
-    Surcharges,
-    check,
-)
+from optsched.families.rigid.certificate.bound import Prices, Surcharges
+from optsched.families.rigid.certificate.check import Leaf, RigidCertificate, Split, check
 from optsched.families.rigid.instance import Cost, Machine, RigidInstance, RigidJob
 from optsched.families.rigid.optimum import tree
 from optsched.families.rigid.optimum.methods import Portfolio

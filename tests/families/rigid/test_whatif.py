@@ -31,12 +31,8 @@ from optsched.experiments.whatif import (
     hours,
     recheck_content,
 )
-from optsched.families.rigid.certificate.check import (
-    Prices,
-    RigidCertificate,
-    Surcharges,
-    check,
-)
+from optsched.families.rigid.certificate.bound import Prices, Surcharges
+from optsched.families.rigid.certificate.check import RigidCertificate, check
 from optsched.families.rigid.changes import Changes, altered
 from optsched.families.rigid.facts import shadow_prices
 from optsched.families.rigid.instance import Machine, RigidInstance, RigidJob

@@ -205,7 +205,7 @@ def _weights(
             )
         yield 0, 1, inst.counts
         return
-    patterns, which = inst.patterns
+    patterns, times = inst.patterns[0], inst.pattern_times
     if len(certificate.assigned) != len(patterns):
         raise ValueError(
             f"price sets are assigned to {len(certificate.assigned)} patterns of jobs, "
@@ -216,7 +216,6 @@ def _weights(
             f"price set {max(certificate.assigned)} does not exist, "
             f"expected 0..{len(certificate.prices) - 1}"
         )
-    times = np.bincount(which, minlength=len(patterns))
     assigned = np.array(certificate.assigned)
     order = np.argsort(assigned, kind="stable")
     chosen, first = np.unique(assigned[order], return_index=True)

@@ -39,7 +39,7 @@ from optsched.process import work_units
 from optsched.process.background import supervised
 
 if TYPE_CHECKING:
-    from optsched.families.bipartite.optimum.monolithic_conic import ConicResult, SumSolver
+    from optsched.families.bipartite.optimum.monolithic_conic import ConicResult
 
 SHARE = 0.5  # of the gap that is requested; the rest is for rounding
 MOST_NUMBERS = 50_000_000  # of all decisions of a schedule
@@ -47,27 +47,16 @@ CANDIDATES = 500  # decisions and prices that are tried for patterns that were n
 REPORTING = 0.25  # time to report what was found / time to find it, at most
 
 
-def pattern_times(inst: BipartiteInstance) -> Ints:
-    """Return the number of slots of each pattern of jobs."""
-    patterns, which = inst.patterns
-    return np.bincount(which, minlength=len(patterns))
-
-
-def _solver(inst: BipartiteInstance) -> Solver | SumSolver:
-    """Return the solver of the best decision for given numbers of jobs."""
-    if not inst.arrays.summed:
-        return Solver(inst)
-    from optsched.families.bipartite.optimum.monolithic_conic import (
-        SumSolver,  # loads CVXPY, slowly
-    )
-
-    return SumSolver(inst)
-
-
 def _try_to_solve(
-    solver: Solver | SumSolver, weight: NDArray[Any], progress: Progress
+    inst: BipartiteInstance, solver: Solver | None, weight: NDArray[Any], progress: Progress
 ) -> Solved | None:
-    """Find the best decision for numbers of jobs, by the remaining work."""
+    """Find the best decision for numbers of jobs, by the remaining work; None: gains of sums."""
+    if solver is None:
+        from optsched.families.bipartite.optimum.monolithic_conic import (
+            decision_for_sums,  # loads CVXPY, slowly
+        )
+
+        return decision_for_sums(inst, weight, progress.called_off, progress.limits()["effort"])
     gap = min(max(SHARE * progress.gap_limit, 1e-9), 1e-4)  # that the interior point is requested
     return solver.try_to_solve(weight, gap, progress.called_off, progress.limits()["effort"])
 
@@ -76,10 +65,10 @@ def auto(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int
     """Find the best decision of every pattern of jobs."""
     if progress.stop():
         return
-    solver, answer = _solver(inst), _PerSlot(inst)
-    patterns, times = inst.patterns[0], pattern_times(inst)
-    if not (isinstance(solver, Solver) and solver.quick(inst.counts, len(patterns))):
-        best = _try_to_solve(solver, inst.counts, progress)
+    solver, answer = None if inst.arrays.summed else Solver(inst), _PerSlot(inst)
+    patterns, times = inst.patterns[0], inst.pattern_times
+    if solver is None or not solver.quick(inst.counts, len(patterns)):
+        best = _try_to_solve(inst, solver, inst.counts, progress)
         if best is None:
             return
         of_slot = replace(best, nu=best.nu / inst.horizon)  # prices of one slot, not of all
@@ -90,7 +79,7 @@ def auto(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int
             reporting = REPORTING * (progress.seconds() - began)
             if progress.stop() or progress.left() <= reporting or answer.full():
                 break
-            solved = _try_to_solve(solver, patterns[p], progress)
+            solved = _try_to_solve(inst, solver, patterns[p], progress)
             if solved is None:
                 break
             answer.keep(p, solved)
@@ -195,7 +184,8 @@ def stationary(inst: BipartiteInstance, progress: Progress, *, threads: int, see
     """Find the best single decision for all slots (10)."""
     if progress.stop():
         return
-    solved = _try_to_solve(_solver(inst), inst.counts, progress)
+    solver = None if inst.arrays.summed else Solver(inst)
+    solved = _try_to_solve(inst, solver, inst.counts, progress)
     if solved is None:
         return
     prices = [(solved.share, solved.nu)]
@@ -215,7 +205,7 @@ def conic(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: in
 
     patterns, which = inst.patterns
     decisions, total, trusted = [], 0.0, True
-    for pattern, n in zip(patterns, pattern_times(inst), strict=True):
+    for pattern, n in zip(patterns, inst.pattern_times, strict=True):
         if progress.stop():
             return
         found = supervised(solving(pattern, progress.limits()), progress.called_off, patience=0.0)

@@ -93,19 +93,15 @@ def _prices(a: BipartiteArrays, channels: Ints, program: Any) -> tuple[Floats, F
     return share / np.where(total > 0, total, 1.0), nu
 
 
-class SumSolver:
-    """The counterpart of `decision.Solver` for gains of the sum over machines."""
+def decision_for_sums(
+    inst: BipartiteInstance, weight: NDArray[Any], stop: Callable[[], bool], units: float
+) -> Solved | None:
+    """Maximize sum_l weight_l q_l(y) as exactly as Clarabel can; None if it was stopped.
 
-    def __init__(self, inst: BipartiteInstance) -> None:
-        self._inst = inst
-
-    def try_to_solve(
-        self, weight: NDArray[Any], gap: float, stop: Callable[[], bool], units: float = np.inf
-    ) -> Solved | None:
-        """Maximize sum_l weight_l q_l(y) as exactly as Clarabel can; None if it was stopped."""
-        del gap
-        found = conic_optimum(self._inst, weight, effort=units, stop=stop, duals=True)
-        if found is None or found.share is None or found.nu is None:
-            return None
-        best = found.value + found.error
-        return Solved(found.y, found.share, found.nu, found.value, best, iterations=0)
+    The counterpart of `decision.Solver` for gains of the sum over machines.
+    """
+    found = conic_optimum(inst, weight, effort=units, stop=stop, duals=True)
+    if found is None or found.share is None or found.nu is None:
+        return None
+    best = found.value + found.error
+    return Solved(found.y, found.share, found.nu, found.value, best, iterations=0)

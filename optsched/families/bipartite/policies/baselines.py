@@ -168,14 +168,6 @@ class Places(NamedTuple):
     capacity: Floats  # (R, K) units of each resource
 
 
-class SlotPacking(NamedTuple):
-    """State of the packing of one slot."""
-
-    used: Floats  # (R, K) units of each resource, at first 0
-    score: Floats  # (R,), at first 0
-    free: Flags  # (places,) whether it is unused
-
-
 class BinPacking(Baseline):
     """The fullest machine that has something left.
 
@@ -217,14 +209,8 @@ class BinPacking(Baseline):
 
     def fill(self, event: Slot, y: Floats) -> None:
         """Place the tasks of all jobs."""
-        places = self._places
-        scratch = SlotPacking(
-            np.zeros(places.capacity.shape),
-            np.zeros(len(places.capacity)),
-            np.empty(len(places.machine), np.bool_),
-        )
         whole = self.options["whole"]
-        place_tasks(y, event.jobs, plain(places), self.fullest, whole, plain(scratch))
+        place_tasks(y, event.jobs, plain(self._places), self.fullest, whole)
 
 
 class Spreading(BinPacking):
@@ -235,13 +221,12 @@ class Spreading(BinPacking):
 
 
 @kernel(error_model="numpy")
-def place_tasks(
-    y: Floats, jobs: Flags, places: Places, fullest: bool, whole: bool, scratch: SlotPacking
-) -> None:
+def place_tasks(y: Floats, jobs: Flags, places: Places, fullest: bool, whole: bool) -> None:
     """Place the tasks of ``jobs`` (C,) port by port; written into ``y`` (N,), at first 0."""
     first, machine, nth, tasks, start, request, capacity = places
-    used, score, free = scratch
     resources = capacity.shape[1]
+    used, score = np.zeros(capacity.shape), np.zeros(len(capacity))
+    free = np.empty(len(machine), np.bool_)
     sign = 1.0 if fullest else -1.0
     for p in range(len(jobs)):
         if not jobs[p]:

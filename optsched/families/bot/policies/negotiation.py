@@ -23,7 +23,6 @@ from optsched.families.bot.policies.waves import (
     Network,
     Positions,
     Rules,
-    Series,
     WaveState,
     exchange,
     iterate,
@@ -207,14 +206,13 @@ class Negotiation:
             p.by_place(self._rho), p.by_place(self._tilde), self.lam, self.mu, self.totals
         )
         rules = self.steps.rules(1.0 if self.inst.alpha == "inf" else float(self.inst.alpha))
-        series = Series(totals, overload)
         if self.messages:
             exchange(
                 p, rules, self._network, self.rng, self.rounds + 1, self._down, self._upward,
-                state, series,
+                state, totals, overload,
             )  # fmt: skip
         else:
-            iterate(p, rules, state, series, WaveState.of(p))
+            iterate(p, rules, state, totals, overload, WaveState.of(p))
             self._network.tally[SENT] += iterations * int(2 * (p.size - 1)[self.active].sum())
         self._rho, self._tilde = p.by_node(state.rho), p.by_node(state.tilde)
         self.rounds += iterations

@@ -127,13 +127,6 @@ class NegotiationState(NamedTuple):
     held: Floats  # (K,) tasks/s, the rho_k that the nodes hold
 
 
-class Series(NamedTuple):
-    """Rates and overload after every iteration."""
-
-    totals: Floats  # (T, K) rho_k, tasks/s
-    overload: Floats  # (T,) the largest load / capacity
-
-
 class WaveState(NamedTuple):
     """State of the waves (arbitrary at first), and their constants."""
 
@@ -249,12 +242,15 @@ def descend(positions: Positions, mu: Floats, route: Floats) -> None:
 
 @kernel(error_model="numpy")
 def iterate(
-    positions: Positions, rules: Rules, state: NegotiationState, series: Series, scratch: WaveState
-) -> None:
-    """Run as many iterations as ``series`` has place for; ``state`` is changed."""
+    positions: Positions, rules: Rules, state: NegotiationState, totals: Floats, overload: Floats,
+    scratch: WaveState,
+) -> None:  # fmt: skip
+    """Run as many iterations as there is place for what comes after each; ``state`` is changed.
+
+    That is ``totals`` (T, K), rho_k in tasks/s, and ``overload`` (T,), the largest load / capacity.
+    """
     size, node, _, _, present, flop, _, _, weights, speed, bandwidth = positions
     rho, tilde, lam, mu, held = state
-    totals, overload = series
     _, _, route, load_node, scale_node, load_arc, scale_arc, total, bend, per_node, per_arc = (
         scratch
     )
@@ -364,16 +360,16 @@ def _deliver(now: int, delay: int, k: int, i: int, mail: Mail) -> None:
 @kernel(error_model="numpy")
 def exchange(
     positions: Positions, rules: Rules, network: Network, rng: Generator, began: int, down: Mail,
-    upward: Mail, state: NegotiationState, series: Series,
+    upward: Mail, state: NegotiationState, totals: Floats, overload: Floats,
 ) -> None:  # fmt: skip
-    """Run as many rounds as ``series`` has place for, the first with number ``began`` >= 1.
+    """Run as many rounds as `iterate`, the first with number ``began`` >= 1.
 
     ``down`` and ``upward`` are the messages from above and from below; ``state`` is changed, but
-    for what is held: every node knows a total of its own.
+    for what is held: every node knows a total of its own. ``totals`` (T, K) and ``overload`` (T,)
+    as in `iterate`.
     """
     size, node, up, arc, present, flop, sent, back, weights, speed, bandwidth = positions
     rho, tilde, lam, mu, _ = state
-    totals, overload = series
     above, below, delay = down.known, upward.known, network.delay
     apps, nodes = node.shape
     load_node, scale_node = np.zeros(nodes), np.zeros(nodes)

@@ -16,43 +16,47 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from pydantic import BeforeValidator, Field, NonNegativeInt
 
-from optsched.families.rigid.instance import Cost, RigidInstance
+from optsched.families.rigid.instance import LARGEST, LATEST, Cost, RigidInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
 from optsched.numbers.overflow import Magnitude
+from optsched.problem import Frozen
 
 NEVER = 2**61  # the end of a window that has none
+Second = Annotated[int, Field(ge=0, le=2 * LATEST)]
+Price = Annotated[int, Field(ge=0, lt=2**200)]
 
 
-class SizePrices(Protocol):
-    """Surcharges on jobs of some sizes, their needs of a resource: of a job and second."""
-
-    @property
-    def resource(self) -> int:
-        """Index of the resource."""
-
-    @property
-    def needs(self) -> Sequence[int]:
-        """Units of it, ascending."""
-
-    @property
-    def price(self) -> Sequence[Sequence[int]]:
-        """By size, like those of resources."""
+def _listed(given: Any) -> Any:
+    """Return a list; earlier versions have one entry or null."""
+    return given if isinstance(given, list | tuple) else () if given is None else (given,)
 
 
-@dataclass(frozen=True)
-class GridPrices:
-    """Prices on a grid: integers in units of 2**-bits of the summed objective."""
+class Surcharges(Frozen):
+    """Surcharges on jobs of some sizes of a resource, in addition to the prices of resources."""
 
-    times: Sequence[int]  # breakpoints, ascending
-    price: Sequence[Sequence[int]]  # of a unit and second, by resource, from each but the last on
-    bits: int
-    surcharges: Sequence[SizePrices] = ()
+    resource: NonNegativeInt = Field(description="index of the resource that is filled with them")
+    needs: tuple[Annotated[int, Field(ge=1, le=LARGEST)], ...] = Field(
+        description="sizes, ascending: units of that resource that a job needs, of all its tasks"
+    )
+    price: tuple[tuple[Price, ...], ...] = Field(
+        description="of one job for one second, by size: from each breakpoint until the next"
+    )
+
+
+class Prices(Frozen):
+    """Price of capacity over time."""
+
+    times: tuple[Second, ...] = Field(description="breakpoints, ascending, s")
+    price: tuple[tuple[Price, ...], ...] = Field(
+        description="of one unit for one second, by resource: from each breakpoint until the next"
+    )
+    surcharges: Annotated[tuple[Surcharges, ...], BeforeValidator(_listed)] = ()
 
 
 class StartCosts(NamedTuple):
@@ -83,10 +87,11 @@ class BoundEvaluator:
         self.high = [NEVER] * len(inst.jobs)
         self.demand = [tuple(job.tasks * d for d in job.need) for job in inst.jobs]
 
-    def sum(self, pricing: GridPrices, filled: Sequence[int]) -> int | None:
+    def sum(self, pricing: Prices, bits: int, filled: Sequence[int]) -> int | None:
         """Return the bound on the summed objective times 2**bits, rounded down; None: no start.
 
         ``low`` and ``high`` are the windows of the starts, ``filled`` the :func:`values`.
+        Prices are in units of 2**-bits of the summed objective.
         """
         if any(a > b for a, b in zip(self.low, self.high, strict=True)):
             return None
@@ -106,7 +111,7 @@ class BoundEvaluator:
         paid = [
             min((index.get((r, d[r]), NEVER) for r in known), default=NEVER) for d in self.demand
         ]
-        weight = [c.weight << pricing.bits for c in self.costs]
+        weight = [c.weight << bits for c in self.costs]
         latest = max([times[-1], *self.low])
         latest += max((c.shift + c.floor for c in self.costs), default=0)
         dearest = Magnitude.of("capacity value", [w[-1] for w in cumulative])
@@ -137,7 +142,7 @@ class BoundEvaluator:
         return int(sum(found.tolist())) - rent
 
 
-def values(inst: RigidInstance, pricing: GridPrices, more: Sequence[int] = ()) -> list[int]:
+def values(inst: RigidInstance, pricing: Prices, more: Sequence[int] = ()) -> list[int]:
     """Return the most that jobs which fit together pay in a second, for every interval.
 
     ``more`` units of each resource are added to the capacity.

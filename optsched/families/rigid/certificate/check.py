@@ -17,12 +17,12 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, NonNegativeInt
+from pydantic import Field, NonNegativeInt
 
-from optsched.families.rigid.certificate.bound import BoundEvaluator, GridPrices, values
-from optsched.families.rigid.instance import LARGEST, LATEST, RigidInstance
+from optsched.families.rigid.certificate.bound import BoundEvaluator, Prices, Second, values
+from optsched.families.rigid.instance import RigidInstance
 from optsched.problem import Frozen
 from optsched.proofs.grid import float_below
 from optsched.proofs.limits import check_owner, check_size, inside
@@ -31,39 +31,6 @@ from optsched.proofs.tree import Change, change, check_tree, walk
 MOST_BITS = 100  # of the grid of prices
 MOST_FILLED = 2**25  # steps of all knapsacks: intervals * sizes * units
 MOST_WALKED = 2**28  # breakpoints of all leaves and jobs
-Second = Annotated[int, Field(ge=0, le=2 * LATEST)]
-Price = Annotated[int, Field(ge=0, lt=2**200)]
-
-
-def _listed(given: Any) -> Any:
-    """Return a list; earlier versions have one entry or null."""
-    return given if isinstance(given, list | tuple) else () if given is None else (given,)
-
-
-class Surcharges(Frozen):
-    """Surcharges on jobs of some sizes of a resource, in addition to the prices of resources."""
-
-    resource: NonNegativeInt = Field(description="index of the resource that is filled with them")
-    needs: tuple[Annotated[int, Field(ge=1, le=LARGEST)], ...] = Field(
-        description="sizes, ascending: units of that resource that a job needs, of all its tasks"
-    )
-    price: tuple[tuple[Price, ...], ...] = Field(
-        description="of one job for one second, by size: from each breakpoint until the next"
-    )
-
-
-class Prices(Frozen):
-    """Price of capacity over time."""
-
-    times: tuple[Second, ...] = Field(description="breakpoints, ascending, s")
-    price: tuple[tuple[Price, ...], ...] = Field(
-        description="of one unit for one second, by resource: from each breakpoint until the next"
-    )
-    surcharges: Annotated[tuple[Surcharges, ...], BeforeValidator(_listed)] = ()
-
-    def on_grid(self, bits: int) -> GridPrices:
-        """Return them as the bound takes them."""
-        return GridPrices(self.times, self.price, bits, self.surcharges)
 
 
 class Leaf(Frozen):
@@ -177,9 +144,8 @@ def leaf_bounds(inst: RigidInstance, certificate: RigidCertificate) -> Iterator[
             f"the leaves have {walked} breakpoints for each of {len(inst.jobs)} jobs, expected at "
             f"most {MOST_WALKED} of all jobs together"
         )
-    evaluation = BoundEvaluator(inst)
-    grids = [prices.on_grid(certificate.grid_bits) for prices in certificate.prices]
-    filled = [values(inst, grid) for grid in grids]
+    evaluation, bits = BoundEvaluator(inst), certificate.grid_bits
+    filled = [values(inst, prices) for prices in certificate.prices]
     if certificate.deadline is not None:
         evaluation.high = [certificate.deadline - job.run for job in inst.jobs]
 
@@ -191,8 +157,8 @@ def leaf_bounds(inst: RigidInstance, certificate: RigidCertificate) -> Iterator[
     for k, _ in walk(nodes, restrict):
         leaf = nodes[k]
         assert isinstance(leaf, Leaf)
-        found = evaluation.sum(grids[leaf.prices], filled[leaf.prices])
-        yield None if found is None else Fraction(found, 2**certificate.grid_bits)
+        found = evaluation.sum(certificate.prices[leaf.prices], bits, filled[leaf.prices])
+        yield None if found is None else Fraction(found, 2**bits)
 
 
 def _check_prices(inst: RigidInstance, k: int, prices: Prices) -> int:

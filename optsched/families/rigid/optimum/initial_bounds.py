@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from optsched.families.rigid.certificate.check import Prices, RigidCertificate, check
+from optsched.families.rigid.certificate.bound import Prices
+from optsched.families.rigid.certificate.check import RigidCertificate, check
 from optsched.families.rigid.instance import RigidInstance
 
 

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.rigid.certificate.check import MOST_FILLED, Prices, Surcharges
+from optsched.families.rigid.certificate.bound import Prices, Surcharges
+from optsched.families.rigid.certificate.check import MOST_FILLED
 from optsched.families.rigid.instance import Cost, RigidInstance, RigidSchedule
 from optsched.families.rigid.optimum.params import AutoParams
 from optsched.families.rigid.optimum.prices import PricedJobs, Room

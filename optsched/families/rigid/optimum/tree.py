@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from optsched.engine.progress import Progress
-from optsched.families.rigid.certificate.check import Leaf, Node, Prices, RigidCertificate, Split
+from optsched.families.rigid.certificate.bound import Prices
+from optsched.families.rigid.certificate.check import Leaf, Node, RigidCertificate, Split
 from optsched.families.rigid.optimum.prices import ascend
 from optsched.families.rigid.optimum.problem import RigidProblem, grid_bits, written
 from optsched.numbers.arrays import Floats, Ints
