@@ -437,7 +437,7 @@ def test_machine_list_without_machines(call, folder, tmp_path):
         (["ratio", "{bad}", "--start", "soon"], ["start is 'soon'", "#500"]),
         (["ratio", "{bad}", "--slot-length", "long"], ["slot 'long'"]),
         (["whatif", "{bad}", "--add", "1xgpu", "-p", "nobody"], ["unknown policy 'nobody'"]),
-        (["whatif", "{bad}", "--add", "gpu"], ["add 'gpu'"]),
+        (["whatif", "{bad}", "--add", "gpu"], ["--add gpu: expected a number"]),
         (["whatif", "{bad}", "--add", "1xgpu", "--family", "bot"], ["--family bot"]),
         (["reproduce", "fig0"], ["unknown experiment 'fig0'", "oasis-fig5"]),
     ],

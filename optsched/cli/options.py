@@ -256,7 +256,7 @@ WINDOW = {
         str | None,
         _window(
             "Start of the window: a time since the first arrival (0, the default; 30d), a date, "
-            "#500 (a job), or 3/20 (the 3rd of 20 parts)."
+            "#500 (the job after the first 500), or 3/20 (the 3rd of 20 parts)."
         ),
     ],
     "load": Annotated[
@@ -264,8 +264,8 @@ WINDOW = {
         _window(
             "Offered load: demand over capacity (completion: the GPU time of all jobs, each on its "
             "best type, over that of all GPUs; not for rigid). Arrivals are scaled to the "
-            "horizon, and the number of machines (bipartite: the requests) to about this load. "
-            "Default: 1 (completion), 3 (bipartite), 2 (oasis and dmlrs, if --machines is not "
+            "horizon; the number of machines (bipartite: the size of the requests) is chosen to "
+            "give about this load. Default: 1 (completion), 3 (bipartite), 2 (oasis and dmlrs, if --machines is not "
             "given)."
         ),
     ],
@@ -291,8 +291,8 @@ WINDOW = {
         bool | None,
         _window(
             "rigid: place each task on one node of the list; if the log states a job's number of "
-            "nodes, each of them takes an equal share. By default, nodes form one pool, or one per "
-            "partition.",
+            "nodes, each of these nodes takes an equal share of its tasks. By default, nodes form "
+            "one pool, or one per partition.",
             "--packed",
         ),
     ],
@@ -325,8 +325,8 @@ OF_WHATIF = {  # as it is for family rigid
         bool | None,
         _window(
             "Place each task on one node of the list; if the log states a job's number of nodes, "
-            "each of them takes an equal share. --pooled: nodes form one pool, or one per "
-            "partition.",
+            "each of these nodes takes an equal share of its tasks. --pooled: nodes form one pool, "
+            "or one per partition.",
             "--packed/--pooled",
             show_default="--packed with a list of nodes on which all jobs fit, unless each task is "
             "one unit of one resource",

@@ -287,7 +287,7 @@ def test_rows_before_any_bound_state_what_is_known():
 
 
 def test_a_policy_that_cannot_be_loaded_ends_a_campaign_first(folder, monkeypatch):
-    monkeypatch.setattr("optsched.experiments.campaign.run", None)
+    monkeypatch.setattr("optsched.experiments.campaign.ProcessPool", None)
     with pytest.raises(InputError, match=r"knapsack\.py has no 'nope'"):
         run("ratio", "knapsack.py:knapsack", "--seeds", "2", "-p", "knapsack.py:nope")
     plan = (folder / "plan.toml").read_text().replace("knapsack.py:threshold", "knapsack.py:nope")

@@ -74,7 +74,7 @@ def run(
 ) -> None:
     """Run the cells of a plan that are not yet in the result store.
 
-    A cell is one run of a policy on an instance. A minimal plan has four lines:
+    A cell is one run of a policy on an instance. A plan can be as short as this:
 
     [[instances]]
 

@@ -100,9 +100,9 @@ def whatif(
 
     The change concerns machines, load or jobs; without one, only the current cluster is analyzed.
     Each policy, and the optimum, is compared before and after the change; the recorded schedule is
-    shown before the change only. With a list of nodes, jobs are placed on them; nodes form one pool
-    if a job fits on none (--skip-unfit leaves it out instead), or if each task is one unit of one
-    resource (then nodes make no difference). If a gap remains, the change of the optimum is an
+    shown before the change only. With a list of nodes, jobs are placed on them; all nodes count as
+    one pool if at least one job fits on no node (unless --skip-unfit leaves such jobs out), or if
+    every task is one unit of one resource (then nodes make no difference). If a gap remains, the change of the optimum is an
     interval. Shadow prices show when capacity is scarce. Limits apply separately to the optimum
     before and after the change. `optsched report` turns the output file into a page.
 
