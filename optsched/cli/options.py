@@ -265,8 +265,8 @@ WINDOW = {
             "Offered load: demand over capacity (completion: the GPU time of all jobs, each on its "
             "best type, over that of all GPUs; not for rigid). Arrivals are scaled to the "
             "horizon; the number of machines (bipartite: the size of the requests) is chosen to "
-            "give about this load. Default: 1 (completion), 3 (bipartite), 2 (oasis and dmlrs, if --machines is not "
-            "given)."
+            "give about this load. Default: 1 (completion), 3 (bipartite), 2 (oasis and dmlrs, if "
+            "--machines is not given)."
         ),
     ],
     "min_tasks": Annotated[

@@ -20,10 +20,11 @@ def trace(
     """Convert a window of a job trace into an instance.
 
     Arrivals are scaled to the horizon; the number of machines (bipartite: the size of the requests)
-    is chosen to give the offered load. Family rigid scales nothing. Nor do oasis and dmlrs with `--machines` and no
-    `--load`: they use exactly the listed machines, and jobs request only the resources that the
-    trace records; `--no-scaling` requests this explicitly. If the trace has start times and is not
-    scaled, the recorded schedule is written to a second file, NAME-recorded.json.
+    is chosen to give the offered load. Family rigid scales nothing. Nor do oasis and dmlrs with
+    `--machines` and no `--load`: they use exactly the listed machines, and jobs request only the
+    resources that the trace records; `--no-scaling` requests this explicitly. If the trace has
+    start times and is not scaled, the recorded schedule is written to a second file,
+    NAME-recorded.json.
 
     Example:  optsched trace jobs.csv --machines machines.csv --jobs 100 --load 2 -o window.json
 

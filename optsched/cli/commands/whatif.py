@@ -102,9 +102,10 @@ def whatif(
     Each policy, and the optimum, is compared before and after the change; the recorded schedule is
     shown before the change only. With a list of nodes, jobs are placed on them; all nodes count as
     one pool if at least one job fits on no node (unless --skip-unfit leaves such jobs out), or if
-    every task is one unit of one resource (then nodes make no difference). If a gap remains, the change of the optimum is an
-    interval. Shadow prices show when capacity is scarce. Limits apply separately to the optimum
-    before and after the change. `optsched report` turns the output file into a page.
+    every task is one unit of one resource (then nodes make no difference). If a gap remains, the
+    change of the optimum is an interval. Shadow prices show when capacity is scarce. Limits apply
+    separately to the optimum before and after the change. `optsched report` turns the output file
+    into a page.
 
     Example:  optsched whatif log.swf --machines nodes.csv --add 2xgpu-node -o whatif.json
     """
