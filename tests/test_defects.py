@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from optsched import problem, save_instance
 from optsched.cli.app import app
 from optsched.core import solve
+from optsched.engine.progress import Progress
 from optsched.experiments.campaign import campaign
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.optimum.priced_search import Portfolio
@@ -51,10 +52,21 @@ def install(monkeypatch):
     return put
 
 
-@pytest.fixture(params=["not made", "refused"])
+def weak(inst):
+    return FAMILY.opening(inst)[1]()
+
+
+MAKERS = {
+    "OverflowError: too large": lambda _inst: overflows,
+    "belongs to instance 000": lambda inst: partial(of_another_instance, inst),
+    "another bound is better": lambda inst: partial(weak, inst),
+}
+
+
+@pytest.fixture(params=MAKERS)
 def broken(request, inst, install):
     """Give the family two methods that also report a bound whose certificate fails."""
-    maker = overflows if request.param == "not made" else partial(of_another_instance, inst)
+    maker = MAKERS[request.param](inst)
 
     def method(inst, progress, **options):
         rough(inst, progress, **options)
@@ -66,7 +78,7 @@ def broken(request, inst, install):
         assert progress.bound > progress.value
 
     install(broken=method, confirmed=confirmed)
-    return "OverflowError: too large" if request.param == "not made" else "belongs to instance 000"
+    return request.param
 
 
 @pytest.fixture
@@ -87,6 +99,20 @@ def test_the_next_best_bound_takes_its_place(inst, sound, broken, method):
     assert f"certificate of the bound {found.value:.9g} failed" in defect
     assert f"defect, please report: {defect}" in str(found)
     assert all(p.bound is None or p.bound >= found.bound for p in found.history)
+
+
+def test_a_bound_that_was_checked_is_kept_where_a_later_claim_proves_less(inst, sound):
+    certificates = [sound.certificate, weak(inst)]
+    progress = Progress(FAMILY, inst, gap=0.0)
+
+    def report(bound):
+        progress.tighten(bound, lambda: certificates[0])
+
+    report(sound.bound)
+    progress.confirm()
+    del certificates[0]
+    report(sound.value)
+    assert progress.proof(check=True) == (sound.certificate, sound.certified_bound)
 
 
 def test_files_and_commands_say_so(inst, broken, tmp_path):

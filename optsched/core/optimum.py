@@ -256,7 +256,8 @@ def solve(  # noqa: PLR0913 - one option each
     Optimum
         Ctrl-C ends the search early and returns the results so far, within a second. The method
         may then run on in a thread for a while, and its outcome is ignored. Where a certificate
-        cannot be made or is refused, the next best bound is returned, and ``defects`` states why.
+        cannot be made, is refused or proves less than another bound, the next best bound is
+        returned, and ``defects`` states why.
 
     Raises
     ------

@@ -50,9 +50,9 @@ class Progress:
     A method reports schedules and bounds as it finds them, so that a limit, a gap or Ctrl-C leaves
     the best so far. An incumbent counts only once the feasibility check has accepted it.
 
-    Of bounds, the best one of every origin is kept. If its certificate cannot be made, or the
-    checker refuses it, that is a defect of this package: it is noted in ``defects``, and the best
-    bound of the other origins takes its place.
+    Of bounds, the best one of every origin is kept. If its certificate cannot be made, the
+    checker refuses it, or it proves less than the bound of another origin, that is a defect of this
+    package: it is noted in ``defects``, and the best bound of the other origins takes its place.
 
     Seconds are those of the clock or, under a work limit, those that the work so far corresponds
     for: a method that reads `seconds`, `left` and `span`, and hands `limits` to solvers, repeats
@@ -144,6 +144,7 @@ class Progress:
             known.certificate = self.first
             return known, Level.CLAIMED
         known._checked, (made, proved) = checked, checked
+        known._bounds = {}  # no other is proved
         known.interval = known.interval.at(proved)
         known.certificate = lambda: made
         if bound is not None:
@@ -224,16 +225,33 @@ class Progress:
     def proof(self, *, check: bool) -> tuple[Frozen | None, float | None]:
         """Return the certificate of the best bound, and, if it is to be checked, its bound.
 
-        Where that fails, the next best bound takes its place.
+        Where that fails, or proves less than another bound, the next best one takes its place.
         """
-        while self.certificate is not None:
+        while self.certificate is not None and self.bound is not None:
+            if check and self.checked is not None and self._worse(self.bound, self.checked[1]):
+                return self.checked
             try:
                 made = self.certificate()
-                return made, self.check(made) if check else None
+                proved = self.check(made) if check else None
+                self._compare(proved)
             except Exception as err:
                 self._note(self.bound, err)
                 self._drop(origin(self.certificate))
-        return None, None
+            else:
+                best = self.checked if check and self.family.distance is None else None
+                return best or (made, proved)
+        return self.checked or (None, None)
+
+    def _worse(self, one: float, other: float) -> bool:
+        """Return whether one bound is worse than another by more than rounding."""
+        return self.sign * (one - other) > 0 and not self.interval.same(one, other)
+
+    def _compare(self, proved: float | None) -> None:
+        """Raise ValueError where another origin's bound is better than the one that was proved."""
+        mine = self.certificate and origin(self.certificate)
+        others = [b for name, (b, *_) in self._bounds.items() if name != mine]
+        if proved is not None and any(self._worse(proved, other) for other in others):
+            raise ValueError(f"it proves {proved:.9g}, another bound is better")
 
     def _note(self, bound: float | None, err: Exception) -> None:
         """Take down a defect."""
@@ -256,16 +274,18 @@ class Progress:
         ]
 
     def check(self, certificate: Frozen) -> float:
-        """Return the bound that a certificate proves: the checker's, cached for the last one.
+        """Return the bound that a certificate proves: the checker's, cached for the last and best.
 
         Raises
         ------
         ValueError
             The checker refuses it.
         """
-        if self._checked is None or self._checked[0] is not certificate:
-            self._checked = certificate, self.family.proved(self.instance, certificate)
-            self.certified(*self._checked)
+        for known in (self._checked, self.checked):
+            if known is not None and known[0] is certificate:
+                return known[1]
+        self._checked = certificate, self.family.proved(self.instance, certificate)
+        self.certified(*self._checked)
         return self._checked[1]
 
     def certified(self, certificate: Frozen, bound: float) -> None:

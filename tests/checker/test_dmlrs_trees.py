@@ -59,7 +59,9 @@ def drawn_certificate(inst: DmlrsInstance, draw: random.Random) -> dict[str, Any
     for k in range(len(nodes)):
         if k == 0 or draw.random() < 0.3:
             nodes[k]["prices"] = drawn_prices(inst, draw, bits)
-    return {"instance_sha256": inst.digest(), "grid_bits": bits, "nodes": nodes}
+    shift = draw.choice([0, 0, 3, 30])
+    head = {"instance_sha256": inst.digest(), "grid_bits": bits, "value_shift": shift}
+    return head | {"nodes": nodes}
 
 
 def drawn_prices(inst: DmlrsInstance, draw: random.Random, bits: int) -> dict[str, Any] | None:

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from independent.dmlrs import optimum, tiny
 
 from optsched.core import solve
-from optsched.engine.branch import BranchAndPrice
+from optsched.engine.branch import BranchAndBoundTree, BranchAndPrice, TreeNode
+from optsched.engine.colgen import lagrangian
+from optsched.engine.slot_tree import Completion
 from optsched.families.dmlrs.certificate.check import (
     CompletionSplit,
     DmlrsCertificate,
@@ -20,7 +22,8 @@ from optsched.families.dmlrs.certificate.check import (
 )
 from optsched.families.dmlrs.certificate.kernels import NONE
 from optsched.families.dmlrs.certificate.slot_packing import best_packing
-from optsched.families.dmlrs.optimum.build_certificate import certify_tree
+from optsched.families.dmlrs.instance import DmlrsInstance
+from optsched.families.dmlrs.optimum.build_certificate import certify_capacity, certify_tree
 from optsched.families.dmlrs.optimum.relaxations.capacity import CapacityRelaxation
 from optsched.families.dmlrs.optimum.relaxations.slot_packing import Slots, pack_slot
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree
@@ -143,6 +146,48 @@ def test_rates_far_apart(seed):
     assert ours.bound == pytest.approx(other.bound)
     kinds = {n.prices.kind for n in ours.certificate.nodes if n.prices is not None}
     assert kinds == {"packings"}
+
+
+def in_other_units(inst, *factors):
+    """Return the instance with its amounts times a factor of each resource."""
+    data = inst.model_dump()
+    places = [(machines, "capacity") for machines in data["machines"]]
+    places += [(job, side) for job in data["jobs"] for side in ("worker_demand", "ps_demand")]
+    for part, name in places:
+        part[name] = tuple(x * f for x, f in zip(part[name], factors, strict=True))
+    return DmlrsInstance.model_validate(data)
+
+
+UNITS = [(1.0,) * 3, (1e6,) * 3, (1e-6,) * 3, (1.2345678,) * 3, (1.0, 1e6, 1e-7), (1e-7, 1.0, 3e6)]
+
+
+@pytest.mark.parametrize("factors", UNITS)
+@pytest.mark.parametrize("dear", [1.0, 1e3, 1e6])
+def test_a_tree_proves_its_bound_in_any_unit_where_a_job_must_pay_a_lot(dear, factors):
+    inst = in_other_units(generate("small", seed=0), *factors)
+    capacity = CapacityRelaxation(inst)
+    problem = SlotTree(capacity)
+    job = next(i for i, end in enumerate(inst.earliest) if end is not None)
+    last = inst.horizon - 1
+    halves = problem.root().at_completion(job, last)
+    prices = np.concatenate([np.zeros(problem.workers), dear / capacity.rhs])
+    nodes = []
+    for half, paid in zip(halves, (prices, 0 * prices), strict=True):
+        here = problem.at(half)
+        best = here.price(paid, np.full(here.copies.size, np.inf)).best
+        nodes.append(TreeNode(half, lagrangian(here, paid, best), paid))
+    root = TreeNode(problem.root(), np.inf, 0 * prices, Completion(job, last), (1, 2))
+    tree = BranchAndBoundTree([root, *nodes])
+    assert check(inst, certify_tree(problem, tree)) == pytest.approx(tree.bound(), rel=1e-9)
+
+
+@pytest.mark.parametrize("factors", UNITS)
+def test_prices_of_capacity_prove_their_bound_in_any_unit(factors):
+    inst = in_other_units(generate("small", seed=0), *factors).shifted(7)
+    problem = CapacityRelaxation(inst)
+    prices = 12.8 / problem.rhs
+    bound = lagrangian(problem, prices, problem.price(prices, np.zeros(problem.jobs)).best)
+    assert check(inst, certify_capacity(problem, prices)) == pytest.approx(bound, rel=1e-9)
 
 
 def test_broken_prices_are_refused():

@@ -62,14 +62,14 @@ class LeafBounds:
     """Computes the bounds of leaves of one instance.
 
     Prices are integers, in value units times 2**grid_bits. Costs are added up on the grid of
-    `ValueGrid`, which is coarser if need be, so that nothing leaves 64 bits; they only fall by
-    that.
+    `ValueGrid`, which is coarser by ``shift`` binary digits, or more if need be, so that nothing
+    leaves 64 bits; they only fall by that.
     """
 
-    def __init__(self, inst: DmlrsInstance, grid_bits: int) -> None:
+    def __init__(self, inst: DmlrsInstance, grid_bits: int, shift: int = 0) -> None:
         self.inst = inst
         a = inst.arrays
-        self.scale = ValueGrid(inst, grid_bits)
+        self.scale = ValueGrid(inst, grid_bits, shift)
         self.linked = inst.locality == "link"
         self.alpha, self.beta = demands(inst)  # (I, R)
         self.capacity = a.capacity[[c[0] for c in a.classes]]  # (C, R)

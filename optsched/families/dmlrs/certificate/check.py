@@ -165,6 +165,13 @@ class DmlrsCertificate(Frozen):
         le=FINEST_GRID,
         description="prices are integers, in value units times 2**grid_bits",
     )
+    value_shift: int = Field(
+        default=0,
+        ge=0,
+        le=FINEST_GRID,
+        exclude_if=lambda shift: shift == 0,
+        description="binary digits by which values are counted more coarsely than prices, at least",
+    )
     nodes: tuple[Node, ...] = Field(min_length=1, description="a tree; the first is its root")
     program: SlotProgramProof | None = Field(
         default=None, description="proof of the bound of the only node, in addition to its prices"
@@ -194,7 +201,7 @@ def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[
     if any(isinstance(node.prices, RelaxedPrices) for node in nodes):
         yield _relaxed(inst, certificate)
         return
-    bounds = LeafBounds(inst, certificate.grid_bits)
+    bounds = LeafBounds(inst, certificate.grid_bits, certificate.value_shift)
     root, unit = nodes[0], Fraction(2) ** certificate.grid_bits
     whole = isinstance(root, Leaf) and root.prices is None
     if whole and len(inst.jobs) * inst.horizon > BLINK:

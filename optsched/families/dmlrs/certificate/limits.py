@@ -49,8 +49,9 @@ class ValueGrid:
     Attributes
     ----------
     grid : int
-        Values are counted in units of 2**-grid: no finer than the certificate's prices, and no
-        finer than 64 bits allow. Costs are rounded down to it, utilities up; both are valid.
+        Values are counted in units of 2**-grid: ``shift`` binary digits coarser than the
+        certificate's prices, more where 64 bits require it. Costs are rounded down to it, utilities
+        up; both are valid.
     shift : int
         Binary digits of the certificate's prices that the grid leaves out.
     most_utility : int
@@ -59,13 +60,15 @@ class ValueGrid:
         Of a worker or PS; higher ones are capped at this, which no job can pay.
     """
 
-    def __init__(self, inst: DmlrsInstance, grid_bits: int) -> None:
+    def __init__(self, inst: DmlrsInstance, grid_bits: int, shift: int = 0) -> None:
         self.inst = inst
         self.most = max((job.chunks for job in inst.jobs), default=1)
         workers = Magnitude("workers of a job in all slots", inst.horizon * self.most)
         self.most_utility = most_utility = MOST_PRODUCT // workers.most  # at least 2**31
         richest = richest_end(inst)
-        self.grid = min(grid_bits, -ceil_log2(richest / most_utility)) if richest else grid_bits
+        self.grid = grid_bits - shift
+        if richest:
+            self.grid = min(self.grid, -ceil_log2(richest / most_utility))
         self.shift = grid_bits - self.grid
         self.dearest = 2 * most_utility
         utility = Magnitude("utility", most_utility)

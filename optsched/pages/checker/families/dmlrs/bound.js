@@ -20,7 +20,8 @@ FAMILIES.dmlrs = (() => {
     const utility = (i, c) => earned(jobs[i].utility, c - jobs[i].arrival);
     const room = 2n ** 58n / (big(T) * big(Math.max(1, ...jobs.map((job) => job.chunks))));
     const richest = ends.reduce((most, c, i) => (c !== null && compare(utility(i, c), most) > 0 ? utility(i, c) : most), frac(0));
-    const g = richest.n > 0n ? Math.min(cert.grid_bits, -ceilLog2(over(richest, frac(room)))) : cert.grid_bits;
+    const coarser = cert.grid_bits - cert.value_shift;
+    const g = richest.n > 0n ? Math.min(coarser, -ceilLog2(over(richest, frac(room)))) : coarser;
     const all = { inst, cert, g, room, far: cert.grid_bits - g, sets: new Map(), payoffs: new Map(), packings: new Map() };
     all.lowered = (x) => smaller(shifted(x, -all.far), 2n * room);
     let found = null;

@@ -50,6 +50,7 @@ const dmlrsData = (() => {
   const certificate = record({
     instance_sha256: text,
     grid_bits: whole(-1100, 1200),
+    value_shift: [whole(0, 1200), 0],
     nodes: list(nodes, { least: 1 }),
     program: [orNull(program), null],
   });
