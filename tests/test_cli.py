@@ -611,7 +611,10 @@ def test_help_fits_on_one_screen():
 
 def test_help_is_wrapped_where_the_terminal_ends():
     told = CliRunner().invoke(app, ["trace", "--help"], env={"COLUMNS": "150"}).output
-    assert "scaled to the horizon; the number of machines (bipartite: the size of the requests)" in told
+    assert (
+        "scaled to the horizon; the number of machines (bipartite: the size of the requests)"
+        in told
+    )
     told = CliRunner().invoke(app, ["campaign", "run", "--help"]).output
     assert "[[instances]]" in told
 
