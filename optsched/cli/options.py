@@ -291,8 +291,8 @@ WINDOW = {
         bool | None,
         _window(
             "rigid: place each task on one node of the list; if the log states a job's number of "
-            "nodes, each of these nodes takes an equal share of its tasks. By default, nodes form "
-            "one pool, or one per partition.",
+            "nodes, the job is split into as many equal shares; several shares may be placed on "
+            "one node. By default, nodes form one pool, or one per partition.",
             "--packed",
         ),
     ],
@@ -325,8 +325,8 @@ OF_WHATIF = {  # as it is for family rigid
         bool | None,
         _window(
             "Place each task on one node of the list; if the log states a job's number of nodes, "
-            "each of these nodes takes an equal share of its tasks. --pooled: nodes form one pool, "
-            "or one per partition.",
+            "the job is split into as many equal shares; several shares may be placed on one node. "
+            "--pooled: nodes form one pool, or one per partition.",
             "--packed/--pooled",
             show_default="--packed with a list of nodes on which all jobs fit, unless each task is "
             "one unit of one resource",

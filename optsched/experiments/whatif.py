@@ -27,6 +27,7 @@ from optsched.families.rigid.certificate.check import RigidCertificate
 from optsched.families.rigid.changes import NODE, Changed, Changes, altered, units_of
 from optsched.families.rigid.facts import EMPTY, are_pools, columns, resource_model, saved
 from optsched.families.rigid.instance import RigidInstance, RigidSchedule
+from optsched.families.rigid.policies.orders import SINCE_FIRST
 from optsched.families.rigid.verify import verify
 from optsched.files.format import (
     checked,
@@ -56,6 +57,7 @@ from optsched.results.result import recheck_content as recheck_result
 HOUR = 3600
 BEST = "optimum"
 SAME = 1e-9  # relative: values that differ by less are one
+MOST_SHARE = 9.99  # of the value before, which is near 0 if a change is more
 SIDES = ("before", "after")
 EXACT = "exact"
 ORACLES = "cannot be deployed: they know each job's run time in advance."
@@ -67,8 +69,10 @@ FIRST = (
     f"{REAL} is left out",
     "has no column partition",
     "which is not added",
+    "begins with an empty cluster",
     UNFIT,
 )
+BEGIN = "The numbers of f1 to f4 depend on where the log or window begins."
 UNCHECKED = " if what it did is possible on these nodes, which is not checked"
 TOO_WIDE = (
     "Shadow prices are below the gap of the optimum, so none are shown; a longer time limit or "
@@ -112,15 +116,30 @@ class Sides:
     def direction(self) -> int:
         """-1 if the least waiting time cannot rise, 1 if it cannot fall, 0: who knows."""
         before, after = self.instances
-        if before.jobs != after.jobs:
-            return 0
+        return sum(sign for sign, _ in self.parts) if before.jobs == after.jobs else 0
+
+    @property
+    def parts(self) -> set[tuple[int, str]]:
+        """What changes, in words, each with -1 if it makes capacity less scarce, else 1."""
+        before, after = self.instances
         there, then = (
             sum((Counter({m.capacity: m.count}) for m in inst.machines), Counter())
             if inst.packed
             else Counter(dict(enumerate(inst.total)))
             for inst in self.instances
         )
-        return int(then <= there) - int(there <= then)
+        pairs = [
+            (before.jobs[i].arrival, job.arrival)
+            for i, job in zip(self.same, after.jobs, strict=False)
+        ]
+        found = {
+            (-1, "more machines"): not then <= there,
+            (1, "fewer machines"): not there <= then,
+            (-1, "fewer jobs"): len(after.jobs) < len(before.jobs),
+            (-1, "a lower load"): any(a < b for a, b in pairs),
+            (1, "a higher load"): any(a > b for a, b in pairs),
+        }
+        return {part for part, changed in found.items() if changed}
 
     def scenarios(self) -> tuple[Scenario, Scenario]:
         """Return the rows of both scenarios."""
@@ -287,6 +306,7 @@ class WhatIf(Stated):
                     max(after[0] / base[1] - 1, change[0] / base[change[0] > 0]),
                     min(after[1] / base[0] - 1, change[1] / base[change[1] < 0]),
                 )
+                share = share if max(share) <= MOST_SHARE else None
             if len(apart) >= FEWEST:
                 around = student(apart[:, 0])[0], student(apart[:, 1])[1]
                 interval = self._possible(name, around)
@@ -359,7 +379,14 @@ class WhatIf(Stated):
         known = [n for n in self.rows if n not in (BEST, REAL)]
         kind = "" if len(usable) == len(known) else "deployable "
         best = f"the best of {len(usable)} {kind}policies"
-        lines = [self.model] * bool(self.pooled) + [x for x in self.listed if _is_first(x)]
+        empty = EMPTY in self.listed and len(self.before) == 1
+        seen = f" (recorded: {hours(real.before)})" if real is not None else ""
+        lines = [
+            "This window begins with an empty cluster: the waiting times of policies and optimum "
+            f"below are too short{seen}. Use the whole log for decisions."
+        ] * empty
+        lines += [self.model] * bool(self.pooled)
+        lines += [x for x in self.listed if _is_first(x) and not (empty and x == EMPTY)]
         first = min(usable, key=lambda r: r.before, default=None)
         if self.alike and first is not None and real is not None and real.before[0] > 0:
             saved = real.before[0] - first.before[0]
@@ -392,19 +419,22 @@ class WhatIf(Stated):
 
     @property
     def anomalies(self) -> list[str]:
-        """Which policies get worse with more machines, or better with fewer, in a sentence."""
+        """Which policies get worse with more capacity or less work, or better, in a sentence."""
+        parts = sorted(set[tuple[int, str]]().union(*(one.parts for one in self.sides)))
+        signs = {sign for sign, _ in parts}
+        sign = signs.pop() if len(signs) == 1 else 0
         against = [
             r.name
             for r in self.rows.values()
-            if r.name != BEST and r.change and r.change[0] * self.direction < -SAME * r.before[0]
+            if r.name != BEST and r.change and r.change[0] * sign < -SAME * r.base[0]
         ]
         if not against:
             return []
-        what = ("shorter", "fewer") if self.direction > 0 else ("longer", "more")
+        what = " and ".join(text for _, text in parts)
         return [
-            f"Waiting times under {', '.join(against)} are {what[0]} with {what[1]} machines: this "
-            "anomaly of list scheduling (Graham, 1969) shows that small changes of the list of "
-            "nodes move these numbers."
+            f"Waiting times under {', '.join(against)} are {'shorter' if sign > 0 else 'longer'} "
+            f"with {what}: this anomaly of list scheduling (Graham, 1969) shows that small changes "
+            "of nodes or jobs move these numbers."
         ]
 
     @property
@@ -456,14 +486,12 @@ class WhatIf(Stated):
                 else f"in hour {top} of {self.day}"
             )
             most = float(np.mean([s.rows[BEST].wait[1] * s.weight for s in self.before]))
+            least = " would reduce the least total waiting time of all jobs"
             units = ", ".join(
-                f"{min(most, sum(row) + gap):.3g} h (1 more {unit})" for unit, row in shown.items()
+                f"1 more {unit}{least * (k == 0)} by at most {min(most, sum(row) + gap):.3g} h"
+                for k, (unit, row) in enumerate(shown.items())
             )
-            there = "Before the change, the" if self.changes else "The"
-            lines.append(
-                f"{there} least total waiting time of all jobs falls by at most {units}. "
-                f"Capacity is most scarce {when}."
-            )
+            lines.append(f"On the present machines, {units}. Capacity is most scarce {when}.")
         return [*lines, *self._of_input]
 
     @property
@@ -565,6 +593,7 @@ class WhatIf(Stated):
         first += [min(sides[1], key=lambda r: r.after or r.before).name] if sides[1] else []
         about = get_family("rigid").rules
         rules = [f"{n}: {about[n]}." for n in dict.fromkeys(first) if n in about]
+        rules += [BEGIN] * any(n in SINCE_FIRST for n in first)
         listed = [x for x in self.listed if not _is_first(x) and not x.startswith(POOLED)]
         return [*oracle, *listed, *rules, *unknown, *doubts]
 

@@ -266,10 +266,12 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
             f"{path}: {dropped} of {copies.sum()} jobs of the log are left out: {why}{waits}"
         )
     if number := (running & known).sum():
+        one = number == 1
         messages.remark(
-            f"{path}: {number} {'job' if number == 1 else 'jobs'} of the log still ran when it was "
-            "taken: the rest of their run times is missing, so with them the load is understated, "
-            "and policies and the optimum may wait too little"
+            f"{path}: {number} {'job' if one else 'jobs'} of the log still ran when it was taken: "
+            f"the rest of {'its run time' if one else 'their run times'} is missing, so with "
+            f"{'it' if one else 'them'} the load is understated, and policies and the optimum may "
+            "wait too little"
             + "; recorded waiting times are right"
             * bool(jobs["start_seconds"].notna().all())
         )

@@ -143,6 +143,24 @@ def test_lists_without_a_header(write):
             read_jobs(write(text))
 
 
+def test_nodes_of_slurm_are_those_of_its_resources_without_their_column(write):
+    head = "JobID|Submit|Elapsed|NCPUS|AllocTRES|ReqTRES|NodeList\n"
+    rows = [
+        ("cpu=4,mem=1G,node=2", "cpu=4,node=3", "n[1-4]"),
+        ("", "billing=4,cpu=4,node=4", ""),
+        ("cpu=4", "", "n[1-3]"),
+        ("cpu=4", "", ""),
+    ]
+    text = head + "".join(
+        f"{k}|2024-01-01T00:00:00|00:10:00|4|{'|'.join(row)}\n" for k, row in enumerate(rows)
+    )
+    nodes = read_jobs(write(text, "sacct.txt"))["nodes"].tolist()
+    assert nodes[:3] == [2, 4, 3]
+    assert math.isnan(nodes[3])
+    bare = "\n".join(line.rpartition("|")[0] for line in text.splitlines())  # without NodeList
+    assert read_jobs(write(bare, "bare.txt"))["nodes"].tolist()[:2] == [2, 4]
+
+
 def test_helios_and_acme(write):
     jobs = read_jobs(write(HELIOS))
     assert jobs["tasks"].tolist() == [2, 8]
@@ -178,7 +196,7 @@ def test_slurm(write, remarks, tmp_path):
     assert remarks == [
         f"{tmp_path / 'sacct.txt'}: 2 of 5 jobs of the log are left out: {counts}; {waits}",
         f"{tmp_path / 'sacct.txt'}: 1 job of the log still ran when it was taken: the rest of "
-        "their run times is missing, so with them the load is understated, and policies and the "
+        "its run time is missing, so with it the load is understated, and policies and the "
         "optimum may wait too little; recorded waiting times are right",
     ]
     for gres, gpus in (("gres/gpu:a100=4,gres/gpu=4", 4), ("gres/gpu:a=1,gres/gpu:b=3", 4)):

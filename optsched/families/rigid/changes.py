@@ -311,7 +311,7 @@ def _named(inst: RigidInstance, verb: str, n: int, kind: str) -> tuple[int, str]
     if pools:
         named = ", ".join(x for x in known if not any(y.startswith(f"{x} of ") for y in known))
         raise InputError(f"{what}: no resource of the pool is called that, expected: {named}")
-    described = ", ".join(f"{m.name} ({inst.on_one(m.capacity)})" for m in inst.machines)
+    described = "; ".join(f"{m.name} ({inst.on_one(m.capacity)})" for m in inst.machines)
     named = ", ".join(x for x in known if " of " not in x)
     raise InputError(
         f"{what}: is no type of node, expected one of: {described}; or a resource: {named}"

@@ -23,10 +23,12 @@ OF_PANDAS = re.compile(r"\d+\.\d+")  # how a DataFrame's durations are written, 
 UNLIMITED = (*UNKNOWN, "UNLIMITED", "INVALID", "Partition_Limit")
 GPUS = re.compile(r"gres/gpu(:[^=,]+)?=(\d+)")  # with a model, or all of them
 CORES = re.compile(r"(?:^|,)cpu=(\d+)")
+NODES = re.compile(r"(?:^|,)node=(\d+)")
 OF_JOB = re.compile(r"(?:^|,)mem=(\d+(?:\.\d+)?)([KMGTP]?)")
 COMMAND = (
-    "sacct --allusers --parsable2 --format=JobID,Submit,Eligible,Start,Elapsed,State,NCPUS,NNodes,"
-    "ReqMem,AllocTRES,ReqTRES,Timelimit,User,Partition,NodeList"
+    "sacct --allusers --duplicates --starttime=2026-11-16 --endtime=2026-11-23 --parsable2 "
+    "--format=JobID,Submit,Eligible,Start,Elapsed,State,NCPUS,NNodes,ReqMem,AllocTRES,ReqTRES,"
+    "Timelimit,User,Partition,NodeList"
 )
 ARRAY = re.compile(r".*_\[([\d,:-]+)(?:%\d+)?\]")  # tasks that still wait, in one row
 MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)([cn]?)")
@@ -39,7 +41,7 @@ MINUTE = 60
 FEW = 20  # jobs of a log that is not expected to have several users and states
 COMPLETE = (
     "is the log complete? expected that of all users (sacct --allusers), in all states, of the "
-    "whole period; what is missing makes the cluster look free"
+    "whole period (--starttime, --endtime); what is missing makes the cluster look free"
 )
 ALLOCATED = Number("allocated", high=TASKS.high, whole=True)
 GB = {"K": 1 / 1024**2, "": 1 / 1024, "M": 1 / 1024, "G": 1.0, "T": 1024.0, "P": 1024.0**2}
@@ -81,8 +83,9 @@ def _details(columns: Columns) -> Table:
     if "NNodes" in columns:
         nodes = columns.numbers("NNodes", ALLOCATED)
         table["nodes"] = np.where(nodes > 0, nodes, np.nan)
-    elif "NodeList" in columns:
-        table["nodes"] = [len(hosts_in(text)) or np.nan for text in columns.text("NodeList")]
+    else:
+        named = zip(resources, columns.text("NodeList"), strict=True)
+        table["nodes"] = [_nodes(text) or len(hosts_in(hosts)) or np.nan for text, hosts in named]
     memory = _memory(columns, cores, resources)
     if memory is not None:
         table["memory_gb"] = memory / tasks
@@ -193,6 +196,11 @@ def _cores(columns: Columns, resources: Sequence[str]) -> Floats:
 def _gpus(text: str) -> int:
     found = GPUS.findall(text)
     return sum(int(n) for model, n in found if not model) or sum(int(n) for _, n in found)
+
+
+def _nodes(text: str) -> int:
+    found = NODES.search(text)
+    return int(found[1]) if found else 0
 
 
 def _durations(columns: Columns, name: str, unknown: Sequence[str] = ()) -> Floats:

@@ -57,7 +57,10 @@ def test_a_job_runs_on_the_type_that_it_requested(tmp_path, nodes, packed):
     assert there == {"gpu": 4, "gpu:a100": 2, "gpu:v100": 2, "cpu": 24}
     needs = [tuple(job.tasks * d for d in job.need[1:3]) for job in inst.jobs]
     assert needs == [(0, 0), (0, 2), (2, 0), (0, 0)]
-    assert "2 of 4 jobs requested a type of GPU, and run on nodes that have it (1 of a100" in told
+    assert (
+        "2 of 4 jobs requested a type of GPU, and run on nodes that have it (1 node has a100"
+        ", 1 has v100)" in told
+    )
     assert "not distinguished" not in told
     assert "not used" not in told
     assert verify(inst, schedule).feasible

@@ -1,6 +1,7 @@
 """A log from which jobs are missing shows others that waited on free machines."""
 
 import random
+import re
 
 import pytest
 
@@ -44,6 +45,10 @@ def test_half_a_log_is_remarked_and_a_complete_one_is_not(tmp_path, seed):
         with messages.collected_remarks() as remarks:
             get_family("rigid").open_trace(tmp_path / "jobs.csv", window)
         assert (TOLD in "\n".join(remarks)) == partial, name
+        of = re.compile(
+            r"for \d+% of the [\d.]+ h that \d+ jobs waited \(each more than 60 s\), the"
+        )
+        assert any(map(of.match, remarks)) == partial
         assert "sacct" not in "\n".join(remarks)  # the log is not of Slurm
 
 
@@ -85,14 +90,18 @@ def test_what_jobs_used_that_never_fit_is_not_free(tmp_path, first):
 
 
 def test_shares_of_waiting_times_by_hand():
-    """Job 1 waits 90 s, 40 of them on free cores, job 2 10 s for a full pool; 3 starts last."""
+    """Job 1 waits 900 s, 350 of them on free cores, job 2 100 s for a full pool; 3 starts last.
+
+    Job 4 waits a minute on a free pool, which may only be the scheduler's cycle.
+    """
     jobs = [
         RigidJob(arrival=a, run=r, request=r, tasks=n, need=(1,))
-        for a, r, n in ((0, 60, 4), (10, 10, 4), (50, 5, 1), (110, 1, 1))
+        for a, r, n in ((0, 600, 4), (100, 100, 4), (500, 50, 1), (2000, 1, 1), (1400, 1, 1))
     ]
     inst = RigidInstance(resources=("cpu",), machines=(Machine(capacity=(4,)),), jobs=jobs)
-    share, number = free_while_waiting(inst, [0, 100, 60, 500])
-    # of job 1: full until 60, then job 2 until 65, then 35 s free; of job 2: full until 60
-    assert (share, number) == (35 / (90 + 10), 2)
-    # job 0 waits for 10 s of a free pool, job 1 from 70 on; nothing is free while job 2 waits
-    assert free_while_waiting(inst, [10, 100, 60, 500])[0] == (10 + 30) / (10 + 90 + 10)
+    share, waited, number = free_while_waiting(inst, [0, 1000, 600, 5000, 1460])
+    # of job 1: full until 600, then job 2 until 650, then 350 s free; of job 2: full until 600
+    assert (share, waited, number) == (350 / (900 + 100), 1000 / 3600, 2)
+    # job 0 waits for 100 s of a free pool, job 1 from 700 on; nothing is free while job 2 waits
+    share, _, number = free_while_waiting(inst, [100, 1000, 600, 5000, 1461])
+    assert (share, number) == ((100 + 300 + 61) / (100 + 900 + 100 + 61), 4)

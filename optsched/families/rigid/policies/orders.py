@@ -179,6 +179,7 @@ POLICIES: Mapping[str, Callable[..., Policy]] = {
 
 _TANG, _FITTED = "Tang et al. 2009", "fitted to simulations, Carastan-Santos and de Camargo 2017"
 _FIRST = "with EASY backfilling, smallest"
+_SINCE = "log10(1 + seconds since the first submission)"
 RULES: Mapping[str, str] = {
     "fcfs": "jobs start in the order of submission",
     "easy": "EASY backfilling: a job may overtake if the first of the queue starts no later",
@@ -187,10 +188,10 @@ RULES: Mapping[str, str] = {
     "lxf": f"{_FIRST} -(wait + requested time) / requested time first",
     "wfp3": f"{_FIRST} -(wait / requested time)^3 x size first ({_TANG})",
     "unicep": f"{_FIRST} -wait / (requested time x log2(size + 1)) first ({_TANG})",
-    "f1": f"{_FIRST} log10(requested time) x size + 870 log10(submit time) first ({_FITTED})",
-    "f2": f"{_FIRST} sqrt(requested time) x size + 25600 log10(submit time) first ({_FITTED})",
-    "f3": f"{_FIRST} requested time x size + 6860000 log10(submit time) first ({_FITTED})",
-    "f4": f"{_FIRST} requested time x sqrt(size) + 530000 log10(submit time) first ({_FITTED})",
+    "f1": f"{_FIRST} log10(requested time) x size + 870 {_SINCE} first ({_FITTED})",
+    "f2": f"{_FIRST} sqrt(requested time) x size + 25600 {_SINCE} first ({_FITTED})",
+    "f3": f"{_FIRST} requested time x size + 6860000 {_SINCE} first ({_FITTED})",
+    "f4": f"{_FIRST} requested time x sqrt(size) + 530000 {_SINCE} first ({_FITTED})",
     "multifactor": "with EASY backfilling, largest age + size + fair share first, each in 0..1 and "
     "of the same weight (Slurm's multifactor priority; quality of service is not used)",
     "easy-exact": "EASY backfilling that knows run times",
@@ -198,3 +199,4 @@ RULES: Mapping[str, str] = {
     "sjf-exact": f"{_FIRST} run time first",
 }
 """What each policy does, in a phrase."""
+SINCE_FIRST = ("f1", "f2", "f3", "f4")  # policies whose numbers depend on where the log begins

@@ -39,7 +39,11 @@ def with_types(
         why = "no node of the list has such GPUs"
     tell_types(asked, lost, why)
     if found and listed is not None:
-        nodes = [f"{listed['count'][listed[x] > 0].sum()} of {x[4:]}" for x in found]
+        counts = [int(listed["count"][listed[x] > 0].sum()) for x in found]
+        nodes = [
+            f"{n} {('node ', 'nodes ')[n > 1] * (k == 0)}{('has', 'have')[n > 1]} {x[4:]}"
+            for k, (n, x) in enumerate(zip(counts, found, strict=True))
+        ]
         number = sum((taken[x] > 0).sum() for x in found)
         messages.remark(
             f"{number} of {len(taken)} jobs requested a type of GPU, and run on nodes that have "

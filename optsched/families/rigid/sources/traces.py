@@ -9,6 +9,7 @@ at least run times, which they all are where the log has none.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,7 +31,7 @@ from optsched.families.rigid.instance import (
     Submission,
 )
 from optsched.families.rigid.sources.gpu_types import with_types
-from optsched.families.rigid.sources.idle import free_while_waiting
+from optsched.families.rigid.sources.idle import CYCLE, free_while_waiting
 from optsched.families.rigid.sources.partitions import Share, shares
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import InputError, Window, option_name
@@ -211,9 +212,9 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
             nodes = sum(machine.count for machine in machines)
             known = int(taken["nodes"].notna().sum())
             divided = (
-                f"{known} of {len(jobs)} jobs have equal shares on as many nodes as the log "
-                "states, rounded up to whole units"
-                + "; of the others each task is placed alone"
+                f"{known} of {len(jobs)} jobs are each split into as many equal shares as the log "
+                "states nodes, rounded up to whole units; several shares may be placed on one node"
+                + "; of the other jobs each task is placed alone"
                 * (known < len(jobs))
             )
             if not known:
@@ -248,13 +249,14 @@ def open_trace(source: Path, window: Window) -> RigidInstance:
         messages.remark(EMPTY)
     elif listed is not None and (window.min_tasks or 1) == 1 and not unfit:
         parted, several = any(listed["partition"]), len({*labels} - {""}) > 1
-        share, number = free_while_waiting(inst, _starts(taken, jobs))
-        told = COMPLETE if slurm else COMPLETE.replace(" (sacct --allusers)", "")
+        share, hours, number = free_while_waiting(inst, _starts(taken, jobs))
+        told = COMPLETE if slurm else re.sub(r" \([^)]*\)", "", COMPLETE)
         if share > MOSTLY and number > FEW and parted >= several:  # else their nodes are not known
             of = "of their partitions " * (parted and any(labels))
             messages.remark(
-                f"for {share:.0%} of the time that {number} jobs waited, the nodes {of}together "
-                "had enough free for them in the recorded schedule. Reasons may be that the "
+                f"for {share:.0%} of the {hours:.3g} h that {number} jobs waited (each more than "
+                f"{CYCLE} s), the nodes {of}together had enough free for them in the recorded "
+                "schedule. Reasons may be that the "
                 "scheduler kept it for a larger job or started jobs in order, limits of users, "
                 f"reservations, free units on different nodes, or missing jobs: {told}"
             )
